@@ -14,8 +14,14 @@ pub use definitions::{LIST, SET};
 /// # Panics
 /// When the accepted input changes by a second validation.
 pub fn check(definition: &'static Definition, raw: &RawInput) {
-    let values = |raw: &RawInput| -> Option<Map<String, Value>> { definition.validate(raw).ok()?.into().ok() };
+    let values = |raw: &RawInput| -> Option<Map<String, Value>> {
+        definition.validate(raw).ok()?.into().ok()
+    };
     if let Some(found) = values(raw) {
-        assert_eq!(values(&RawInput::Object(found.clone())), Some(found), "{raw:?}");
+        assert_eq!(
+            values(&RawInput::Object(found.clone())),
+            Some(found),
+            "{raw:?}"
+        );
     }
 }

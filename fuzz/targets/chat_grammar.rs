@@ -9,7 +9,10 @@ fuzz_target!(|text: &str| {
     let registry = Registry::new(&[&LIST, &SET], &[]).expect("the definitions are valid");
     if let Some(Recognized::Command { definition, tail }) = registry.recognize(text) {
         let mut words = text.split_whitespace();
-        assert_eq!((words.next(), words.next()), (Some(definition.group()), Some(definition.verb())));
+        assert_eq!(
+            (words.next(), words.next()),
+            (Some(definition.group()), Some(definition.verb()))
+        );
         assert!(text.trim_end().ends_with(&tail), "{text:?} {tail:?}");
         check(definition, &RawInput::Text(tail));
     }

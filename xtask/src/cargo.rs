@@ -38,7 +38,14 @@ pub struct Target<'a> {
 /// Builds an executable and returns its path.
 pub fn build(target: Target<'_>, step: &Step) -> Result<PathBuf> {
     let mut child = command("build")
-        .args(["--package", target.package, target.kind, target.name, "--profile", target.profile])
+        .args([
+            "--package",
+            target.package,
+            target.kind,
+            target.name,
+            "--profile",
+            target.profile,
+        ])
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -50,24 +57,42 @@ pub fn build(target: Target<'_>, step: &Step) -> Result<PathBuf> {
     let status = child.wait()?;
     let executables = artifacts.join().unwrap_or_default();
     if !status.success() {
-        bail!("{} does not build ({status})\n{}", target.package, Vec::from(tail).join("\n"));
+        bail!(
+            "{} does not build ({status})\n{}",
+            target.package,
+            Vec::from(tail).join("\n")
+        );
     }
-    let found = executables.into_iter().find(|(name, _)| name == target.name);
-    found.map(|(_, path)| path).with_context(|| format!("cargo named no executable `{}`", target.name))
+    let found = executables
+        .into_iter()
+        .find(|(name, _)| name == target.name);
+    found
+        .map(|(_, path)| path)
+        .with_context(|| format!("cargo named no executable `{}`", target.name))
 }
 
 fn executables(stdout: Option<impl Read>) -> Vec<(String, PathBuf)> {
-    let lines = stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok);
+    let lines = stdout
+        .into_iter()
+        .flat_map(|out| BufReader::new(out).lines())
+        .map_while(Result::ok);
     let messages = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
     let executable = |message: Value| {
-        Some((message["target"]["name"].as_str()?.to_owned(), message["executable"].as_str()?.into()))
+        Some((
+            message["target"]["name"].as_str()?.to_owned(),
+            message["executable"].as_str()?.into(),
+        ))
     };
     messages.filter_map(executable).collect()
 }
 
 fn follow(stderr: Option<impl Read>, step: &Step) -> VecDeque<String> {
     let mut tail = VecDeque::with_capacity(TAIL_LINES);
-    for line in stderr.into_iter().flat_map(|err| BufReader::new(err).lines()).map_while(Result::ok) {
+    for line in stderr
+        .into_iter()
+        .flat_map(|err| BufReader::new(err).lines())
+        .map_while(Result::ok)
+    {
         step.update(&line);
         if tail.len() == TAIL_LINES {
             tail.pop_front();
@@ -88,16 +113,34 @@ pub struct Member {
 
 /// The crates of the workspace.
 pub fn members() -> Result<Vec<Member>> {
-    let output = command("metadata").args(["--no-deps", "--format-version", "1"]).output()?;
+    let output = command("metadata")
+        .args(["--no-deps", "--format-version", "1"])
+        .output()?;
     if !output.status.success() {
-        bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "cargo metadata: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
     let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
     let root = Path::new(metadata["workspace_root"].as_str().unwrap_or_default());
     let member = |package: &Value| {
         let manifest = Path::new(package["manifest_path"].as_str()?);
-        let folder = manifest.parent()?.strip_prefix(root).ok()?.to_string_lossy().into_owned();
-        Some(Member { folder, name: package["name"].as_str()?.to_owned() })
+        let folder = manifest
+            .parent()?
+            .strip_prefix(root)
+            .ok()?
+            .to_string_lossy()
+            .into_owned();
+        Some(Member {
+            folder,
+            name: package["name"].as_str()?.to_owned(),
+        })
     };
-    Ok(metadata["packages"].as_array().into_iter().flatten().filter_map(member).collect())
+    Ok(metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(member)
+        .collect())
 }

@@ -31,8 +31,14 @@ pub fn run(options: &Options) -> Result<()> {
         .with_context(|| format!("cannot read {}", options.file.display()))?;
     let format = configuration_format(&options.file);
     check_syntax(options, format, &text)?;
-    let token = std::env::var(MEMORY_TOKEN).with_context(|| format!("{MEMORY_TOKEN} is not set"))?;
-    let version = put_configuration(options.state_url.trim_end_matches('/'), token.trim(), format, &text)?;
+    let token =
+        std::env::var(MEMORY_TOKEN).with_context(|| format!("{MEMORY_TOKEN} is not set"))?;
+    let version = put_configuration(
+        options.state_url.trim_end_matches('/'),
+        token.trim(),
+        format,
+        &text,
+    )?;
     println!("version {version}; a bot reads it when it starts");
     Ok(())
 }
@@ -40,14 +46,22 @@ pub fn run(options: &Options) -> Result<()> {
 /// Checks the syntax of TOML and JSON; the bot validates the content, and YAML.
 fn check_syntax(options: &Options, format: &str, text: &str) -> Result<()> {
     let fault = match format {
-        "toml" => toml::from_str::<toml::Table>(text)
+        "toml" => toml::from_str::<toml::Table>(text).err().map(|error| {
+            error
+                .span()
+                .map_or(0, |span| text[..span.start].matches('\n').count())
+                + 1
+        }),
+        "json" => serde_json::from_str::<serde_json::Value>(text)
             .err()
-            .map(|error| error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1),
-        "json" => serde_json::from_str::<serde_json::Value>(text).err().map(|error| error.line()),
+            .map(|error| error.line()),
         _ => None,
     };
     match fault {
-        Some(line) => bail!("{}: line {line} is not valid {format}", options.file.display()),
+        Some(line) => bail!(
+            "{}: line {line} is not valid {format}",
+            options.file.display()
+        ),
         None => Ok(()),
     }
 }

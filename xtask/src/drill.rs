@@ -50,14 +50,30 @@ impl Part {
     /// In 50 rounds these are 10,000 calls on each resident, 5,000 runs, and 50,000 requests.
     const fn test(self) -> [&'static str; 4] {
         match self {
-            Self::Resident => ["ars-resident-local", "e2e", "soak_of_a_local_resident_is_flat", "40"],
-            Self::Container => {
-                ["ars-tests-residents", "residents", "soak::soak_of_a_resident_in_a_container_is_flat", "40"]
-            }
-            Self::Runs => ["ars", "cli", "soak::soak_of_runs_and_viewers_is_flat", "100"],
-            Self::State => {
-                ["ars-tests-workerd", "state_worker", "soak::soak_of_the_state_worker_is_flat", "100"]
-            }
+            Self::Resident => [
+                "ars-resident-local",
+                "e2e",
+                "soak_of_a_local_resident_is_flat",
+                "40",
+            ],
+            Self::Container => [
+                "ars-tests-residents",
+                "residents",
+                "soak::soak_of_a_resident_in_a_container_is_flat",
+                "40",
+            ],
+            Self::Runs => [
+                "ars",
+                "cli",
+                "soak::soak_of_runs_and_viewers_is_flat",
+                "100",
+            ],
+            Self::State => [
+                "ars-tests-workerd",
+                "state_worker",
+                "soak::soak_of_the_state_worker_is_flat",
+                "100",
+            ],
         }
     }
 }
@@ -68,12 +84,25 @@ impl Part {
 /// A gauge grew; the table says which.
 pub fn run(what: &What) -> Result<()> {
     let What::Soak(options) = what;
-    let parts = options.only.map_or_else(|| Part::ALL.to_vec(), |part| vec![part]);
+    let parts = options
+        .only
+        .map_or_else(|| Part::ALL.to_vec(), |part| vec![part]);
     for part in parts {
         let [package, target, test, units] = part.test();
-        let units = options.units.map_or_else(|| units.to_owned(), |units| units.to_string());
+        let units = options
+            .units
+            .map_or_else(|| units.to_owned(), |units| units.to_string());
         let status = cargo::command("test")
-            .args(["--package", package, "--test", target, "--", "--exact", test, "--nocapture"])
+            .args([
+                "--package",
+                package,
+                "--test",
+                target,
+                "--",
+                "--exact",
+                test,
+                "--nocapture",
+            ])
             .env("SOAK_ROUNDS", options.rounds.to_string())
             .env("SOAK_UNITS", units)
             .status()?;

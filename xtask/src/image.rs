@@ -8,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use ars_engine::{Engine, Image, Run, bot_image, full_resident_image, image_context, resident_context};
+use ars_engine::{
+    Engine, Image, Run, bot_image, full_resident_image, image_context, resident_context,
+};
 use clap::Args;
 
 use crate::suites;
@@ -40,7 +42,11 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     if options.context {
         let step = Step::begin("context of the image");
-        let write = if options.resident { resident_context } else { image_context };
+        let write = if options.resident {
+            resident_context
+        } else {
+            image_context
+        };
         let context = write(&|line| step.update(line))?;
         step.done(&context.display().to_string());
         return Ok(());
@@ -50,7 +56,9 @@ pub fn run(options: &Options) -> Result<()> {
         return check_resident(&engine);
     }
     let image = build(&engine)?;
-    let mut starts = (0..STARTS).map(|_| start(&engine, &image)).collect::<Result<Vec<_>>>()?;
+    let mut starts = (0..STARTS)
+        .map(|_| start(&engine, &image))
+        .collect::<Result<Vec<_>>>()?;
     starts.sort();
     let (engines, own) = starts[STARTS / 2];
     println!("image    {}", image.name);
@@ -71,7 +79,11 @@ pub fn run(options: &Options) -> Result<()> {
 fn check_resident(engine: &Engine) -> Result<()> {
     let step = Step::begin("whole image of residents");
     let image = full_resident_image(engine, &|line| step.update(line))?;
-    step.done(&format!("{} ({:.1} MB)", image.name, megabytes(image.bytes)));
+    step.done(&format!(
+        "{} ({:.1} MB)",
+        image.name,
+        megabytes(image.bytes)
+    ));
     let step = Step::begin("suites in it");
     let passed = suites::run(engine, &image, &|line| step.update(line))?;
     step.done(&passed);
@@ -108,7 +120,13 @@ pub fn build(engine: &Engine) -> Result<Image> {
 /// The engine's time to start the process, and the process's time to its first answer.
 fn start(engine: &Engine, image: &Image) -> Result<(Duration, Duration)> {
     let called = Instant::now();
-    let (id, port) = engine.run(image, &Run { read_only: true, ..Run::default() })?;
+    let (id, port) = engine.run(
+        image,
+        &Run {
+            read_only: true,
+            ..Run::default()
+        },
+    )?;
     let began = called.elapsed();
     let address = format!("http://127.0.0.1:{port}");
     let answered = loop {
@@ -119,7 +137,10 @@ fn start(engine: &Engine, image: &Image) -> Result<(Duration, Duration)> {
         if called.elapsed() > START_LIMIT {
             let log = engine.logs(&id)?;
             engine.remove(&id)?;
-            ensure!(false, "the bot does not answer in its container; its log:\n{log}");
+            ensure!(
+                false,
+                "the bot does not answer in its container; its log:\n{log}"
+            );
         }
         thread::sleep(LOOK);
     };
@@ -139,6 +160,9 @@ mod tests {
     fn slow_start_fails() {
         assert!(is_soon_enough(START_AIM).is_ok());
         let slow = is_soon_enough(START_AIM * 2).unwrap_err().to_string();
-        assert!(slow.contains("200 ms") && slow.contains("100 ms is the most"), "{slow}");
+        assert!(
+            slow.contains("200 ms") && slow.contains("100 ms is the most"),
+            "{slow}"
+        );
     }
 }

@@ -105,10 +105,14 @@ mod tests {
             include_str!("../../wrangler.toml"),
             include_str!("../../workers/resident/wrangler.toml"),
         ] {
-            let line = configuration.lines().find_map(|line| line.strip_prefix("command = \"cargo xtask "));
+            let line = configuration
+                .lines()
+                .find_map(|line| line.strip_prefix("command = \"cargo xtask "));
             let task = line.map(|rest| rest.trim_end_matches('"'));
             assert!(
-                Args::command().get_subcommands().any(|known| Some(known.get_name()) == task),
+                Args::command()
+                    .get_subcommands()
+                    .any(|known| Some(known.get_name()) == task),
                 "{task:?}"
             );
         }

@@ -27,7 +27,11 @@ const SUITES_LIMIT: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(200);
 
 /// A repository: its name, its detected commands, and names and contents of its files.
-type Repository = (&'static str, [&'static str; 3], &'static [(&'static str, &'static str)]);
+type Repository = (
+    &'static str,
+    [&'static str; 3],
+    &'static [(&'static str, &'static str)],
+);
 
 /// The repositories. Each has one test.
 const REPOSITORIES: [Repository; 4] = [
@@ -39,7 +43,10 @@ const REPOSITORIES: [Repository; 4] = [
                 "package.json",
                 "{\"name\":\"one\",\"scripts\":{\"test\":\"node --test\",\"build\":\"node one.test.js\"}}",
             ),
-            ("one.test.js", "require('node:test')('one', () => require('node:assert').equal(1, 1));\n"),
+            (
+                "one.test.js",
+                "require('node:test')('one', () => require('node:assert').equal(1, 1));\n",
+            ),
         ],
     ),
     (
@@ -56,15 +63,24 @@ const REPOSITORIES: [Repository; 4] = [
                  [project]\nname = \"one\"\nversion = \"1\"\n[tool.setuptools]\npy-modules = [\"one\"]\n",
             ),
             ("one.py", "ONE = 1\n"),
-            ("test_one.py", "import one\n\ndef test_one():\n    assert one.ONE == 1\n"),
+            (
+                "test_one.py",
+                "import one\n\ndef test_one():\n    assert one.ONE == 1\n",
+            ),
         ],
     ),
     (
         "rust",
         ["cargo fetch", "cargo build", "cargo test"],
         &[
-            ("Cargo.toml", "[package]\nname = \"one\"\nversion = \"1.0.0\"\nedition = \"2024\"\n"),
-            ("src/lib.rs", "#[test]\nfn one() {\n    assert_eq!(1, 1);\n}\n"),
+            (
+                "Cargo.toml",
+                "[package]\nname = \"one\"\nversion = \"1.0.0\"\nedition = \"2024\"\n",
+            ),
+            (
+                "src/lib.rs",
+                "#[test]\nfn one() {\n    assert_eq!(1, 1);\n}\n",
+            ),
         ],
     ),
     (
@@ -108,7 +124,11 @@ pub fn run(engine: &Engine, image: &Image, progress: Progress<'_>) -> Result<Str
         &script,
     ];
     progress("suites: running");
-    let run = Run { entrypoint: Some(&entrypoint), files: Some(&files), ..Run::default() };
+    let run = Run {
+        entrypoint: Some(&entrypoint),
+        files: Some(&files),
+        ..Run::default()
+    };
     let (id, _) = engine.run(image, &run)?;
     let ended = ended(engine, &id).and_then(|code| Ok((code, engine.logs(&id)?)));
     engine.remove(&id)?;
@@ -123,9 +143,14 @@ fn ended(engine: &Engine, id: &str) -> Result<i64> {
     loop {
         let state = &engine.inspect(id)?["State"];
         if state["Running"] == Value::Bool(false) && state["Status"] == "exited" {
-            return state["ExitCode"].as_i64().context("a container without an exit code");
+            return state["ExitCode"]
+                .as_i64()
+                .context("a container without an exit code");
         }
-        ensure!(began.elapsed() < SUITES_LIMIT, "the suites take longer than {SUITES_LIMIT:?}");
+        ensure!(
+            began.elapsed() < SUITES_LIMIT,
+            "the suites take longer than {SUITES_LIMIT:?}"
+        );
         thread::sleep(LOOK);
     }
 }
@@ -143,7 +168,16 @@ fn script() -> String {
 fn archive(progress: Progress<'_>) -> Result<Vec<u8>> {
     let wheels = tempfile::tempdir()?;
     let mut download = Command::new("python3");
-    download.args(["-m", "pip", "download", "--only-binary", ":all:", "--python-version", PYTHON, "--dest"]);
+    download.args([
+        "-m",
+        "pip",
+        "download",
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        PYTHON,
+        "--dest",
+    ]);
     download.arg(wheels.path()).args(WHEELS);
     run_tool(download, "pip", progress)?;
     let mut archive = tar::Builder::new(Vec::new());
@@ -151,7 +185,11 @@ fn archive(progress: Progress<'_>) -> Result<Vec<u8>> {
     let mut add = |path: String, content: &[u8]| -> Result<()> {
         let mut head = tar::Header::new_gnu();
         let is_folder = path.ends_with('/');
-        head.set_entry_type(if is_folder { tar::EntryType::Directory } else { tar::EntryType::Regular });
+        head.set_entry_type(if is_folder {
+            tar::EntryType::Directory
+        } else {
+            tar::EntryType::Regular
+        });
         head.set_size(content.len() as u64);
         head.set_mode(if is_folder { 0o755 } else { 0o644 });
         head.set_uid(USER);
@@ -161,7 +199,10 @@ fn archive(progress: Progress<'_>) -> Result<Vec<u8>> {
     add(format!("{HOME}/wheels/"), b"")?;
     for wheel in fs::read_dir(wheels.path())? {
         let wheel = wheel?;
-        add(format!("{HOME}/wheels/{}", wheel.file_name().to_string_lossy()), &fs::read(wheel.path())?)?;
+        add(
+            format!("{HOME}/wheels/{}", wheel.file_name().to_string_lossy()),
+            &fs::read(wheel.path())?,
+        )?;
     }
     for (name, _, files) in REPOSITORIES {
         add(format!("{HOME}/{name}/"), b"")?;
@@ -182,10 +223,18 @@ mod tests {
     #[test]
     fn each_repository_has_commands() {
         let script = script();
-        for command in
-            ["npm test", "npm run build", "-m pytest", "cargo test", "go test ./...", "pip install"]
-        {
-            assert!(script.contains(command), "{command} is missing in:\n{script}");
+        for command in [
+            "npm test",
+            "npm run build",
+            "-m pytest",
+            "cargo test",
+            "go test ./...",
+            "pip install",
+        ] {
+            assert!(
+                script.contains(command),
+                "{command} is missing in:\n{script}"
+            );
         }
     }
 }

@@ -27,7 +27,12 @@ impl Step {
             eprintln!("▸ {title}");
         }
         let now = Instant::now();
-        Self { title: title.to_owned(), began: now, spinner, spoke: Cell::new(now) }
+        Self {
+            title: title.to_owned(),
+            began: now,
+            spinner,
+            spoke: Cell::new(now),
+        }
     }
 
     /// Shows the current activity.
@@ -52,7 +57,11 @@ impl Step {
             spinner.finish_and_clear();
         }
         let seconds = self.began.elapsed().as_secs_f64();
-        let outcome = if outcome.is_empty() { String::new() } else { format!(": {outcome}") };
+        let outcome = if outcome.is_empty() {
+            String::new()
+        } else {
+            format!(": {outcome}")
+        };
         eprintln!("✓ {}{outcome} ({seconds:.1} s)", self.title);
     }
 }
@@ -69,7 +78,9 @@ impl Drop for Step {
 fn spinner(title: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {prefix} {wide_msg:.dim} {elapsed:>4}")
         .unwrap_or_else(|_| ProgressStyle::default_spinner());
-    let spinner = ProgressBar::new_spinner().with_style(style).with_prefix(title.to_owned());
+    let spinner = ProgressBar::new_spinner()
+        .with_style(style)
+        .with_prefix(title.to_owned());
     spinner.enable_steady_tick(SPIN);
     spinner
 }

@@ -24,8 +24,12 @@ pub async fn rejected(request: &Request, env: &Env) -> Option<Response> {
     let url = request.url();
     let authorization = header_of(&request.headers(), "authorization");
     let tokens = text_binding(env, TOKENS);
-    let refusal =
-        caller::refusal(path_of(&url), &request.method(), authorization.as_deref(), tokens.as_deref())?;
+    let refusal = caller::refusal(
+        path_of(&url),
+        &request.method(),
+        authorization.as_deref(),
+        tokens.as_deref(),
+    )?;
     drain_caller_body(request).await;
     Some(response(&refusal))
 }

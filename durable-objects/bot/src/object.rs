@@ -2,8 +2,8 @@
 
 use ars_container::{Caller, lifecycle::RETRY_AFTER_S};
 use ars_platform::{
-    Admission, ContainerOwner, LIFECYCLE_ALARM, ObjectContext, Storage, Upstream, fire_alarms, path_of,
-    refuse, text_binding,
+    Admission, ContainerOwner, LIFECYCLE_ALARM, ObjectContext, Storage, Upstream, fire_alarms,
+    path_of, refuse, text_binding,
 };
 use ars_proxy::{caller, failure, local};
 use ars_sql::SqlError;
@@ -59,7 +59,13 @@ impl BotObject {
     /// Returns the object. A container and the address of a developer's bot exclude each other.
     pub fn new(context: ObjectContext, env: Env) -> Self {
         let storage = context.storage();
-        let owner = ContainerOwner::new(context, BotPolicy { env: env.clone(), storage: storage.clone() });
+        let owner = ContainerOwner::new(
+            context,
+            BotPolicy {
+                env: env.clone(),
+                storage: storage.clone(),
+            },
+        );
         let native = native_url(&env);
         let bot = match (owner, native) {
             (Some(owner), None) => Some(Bot::Container(owner, storage.clone())),
@@ -73,7 +79,8 @@ impl BotObject {
     pub async fn serve(&self, request: &Request) -> Option<Response> {
         let Some(bot) = &self.bot else {
             drain_caller_body(request).await;
-            let message = "this edge has no container, or has DEV_BOT_URL besides one: it passes nothing on";
+            let message =
+                "this edge has no container, or has DEV_BOT_URL besides one: it passes nothing on";
             return Some(refuse(500, message));
         };
         let url = request.url();
@@ -95,14 +102,24 @@ impl BotObject {
         }
         if path_of(url) == RESTART_ROUTE {
             let tokens = text_binding(&self.env, TOKENS);
-            return Outcome::Answer(response(&restart::answer(request, tokens.as_deref(), bot).await));
+            return Outcome::Answer(response(
+                &restart::answer(request, tokens.as_deref(), bot).await,
+            ));
         }
-        let Bot::Container(owner, _) = bot else { return Outcome::Pass };
+        let Bot::Container(owner, _) = bot else {
+            return Outcome::Pass;
+        };
         // The Worker has rejected a wrong bearer, where the path has one.
-        let caller = if caller::has_bearer(path_of(url)) { Caller::Known } else { Caller::Anonymous };
+        let caller = if caller::has_bearer(path_of(url)) {
+            Caller::Known
+        } else {
+            Caller::Anonymous
+        };
         match owner.admit(caller).await {
             Admission::Pass => Outcome::Pass,
-            Admission::Refuse(retry_after) => Outcome::Answer(response(&failure::unavailable(retry_after))),
+            Admission::Refuse(retry_after) => {
+                Outcome::Answer(response(&failure::unavailable(retry_after)))
+            }
             Admission::Retired => Outcome::Retired,
         }
     }
@@ -112,7 +129,9 @@ impl BotObject {
     /// # Errors
     /// The database failed. The platform then repeats the alarm.
     pub fn alarm(&self) -> Result<(), SqlError> {
-        let Some(Bot::Container(owner, _)) = &self.bot else { return Ok(()) };
+        let Some(Bot::Container(owner, _)) = &self.bot else {
+            return Ok(());
+        };
         fire_alarms(self.storage.clone(), |name| {
             match name {
                 LIFECYCLE_ALARM => owner.alarm(),

@@ -2,7 +2,8 @@
 
 use ars_container::lifecycle::Limits;
 use ars_platform::{
-    BUILD, ContainerPolicy, Storage, random_bytes, store_text, stored_text, text_binding, text_bindings,
+    BUILD, ContainerPolicy, Storage, random_bytes, store_text, stored_text, text_binding,
+    text_bindings,
 };
 use ars_proxy::environment;
 use ars_wire::admin::EDGE_SECRET;
@@ -51,18 +52,33 @@ pub fn edge_secret(storage: &Storage) -> Option<String> {
 impl ContainerPolicy for BotPolicy {
     const PORT: u16 = environment::PORT;
     const PROBE_PATH: &'static str = "/healthz";
-    const LIMITS: Limits =
-        Limits { start_ms: START_LIMIT_MS, drain_ms: DRAIN_LIMIT_MS, grace_ms: 15_000, stable_ms: 300_000 };
+    const LIMITS: Limits = Limits {
+        start_ms: START_LIMIT_MS,
+        drain_ms: DRAIN_LIMIT_MS,
+        grace_ms: 15_000,
+        stable_ms: 300_000,
+    };
 
     fn version(&self) -> String {
         let image = text_binding(&self.env, IMAGE);
-        environment::version(image.as_deref().unwrap_or(BUILD), text_binding(&self.env, TOKENS).as_deref())
+        environment::version(
+            image.as_deref().unwrap_or(BUILD),
+            text_binding(&self.env, TOKENS).as_deref(),
+        )
     }
 
     fn environment(&self) -> Vec<(String, String)> {
         let texts = text_bindings(&self.env);
-        let forwarded = environment::of(texts.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        let forwarded = environment::of(
+            texts
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str())),
+        );
         let own = edge_secret(&self.storage).map(|secret| (EDGE_SECRET, secret));
-        forwarded.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
+        forwarded
+            .into_iter()
+            .chain(own)
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
     }
 }

@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use ars_container::Answer;
 use ars_platform::{
-    Upstream, drain_body, header_names, header_of, json, json_with, random_bytes, rebuilt, thrown_text,
+    Upstream, drain_body, header_names, header_of, json, json_with, random_bytes, rebuilt,
+    thrown_text,
 };
 use ars_proxy::{failure, headers};
 use worker::{
@@ -71,7 +72,8 @@ pub fn connection_lost(cause: &str) -> Response {
 fn returned(response: Response) -> Response {
     let headers = response.headers();
     let names = header_names(&headers);
-    let stripped = headers::stripped_of_answer(names.lines(), connection(&headers, &names).as_deref());
+    let stripped =
+        headers::stripped_of_answer(names.lines(), connection(&headers, &names).as_deref());
     if stripped.is_empty() {
         return response;
     }
@@ -84,7 +86,11 @@ fn returned(response: Response) -> Response {
 
 /// Returns the value of `Connection`, which few requests have: the names are read already.
 fn connection(headers: &Headers, names: &str) -> Option<String> {
-    names.lines().any(|name| name == CONNECTION).then(|| header_of(headers, CONNECTION)).flatten()
+    names
+        .lines()
+        .any(|name| name == CONNECTION)
+        .then(|| header_of(headers, CONNECTION))
+        .flatten()
 }
 
 fn remove(headers: &Headers, name: &str) {

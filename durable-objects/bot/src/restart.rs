@@ -38,10 +38,16 @@ pub enum Begun {
 
 /// Answers a restart request.
 pub async fn answer(request: &Request, tokens: Option<&str>, bot: &impl Target) -> Answer {
-    decided(request, tokens, bot).await.unwrap_or_else(|refusal| refusal)
+    decided(request, tokens, bot)
+        .await
+        .unwrap_or_else(|refusal| refusal)
 }
 
-async fn decided(request: &Request, tokens: Option<&str>, bot: &impl Target) -> Result<Answer, Answer> {
+async fn decided(
+    request: &Request,
+    tokens: Option<&str>,
+    bot: &impl Target,
+) -> Result<Answer, Answer> {
     let authorization = request.headers().get("authorization").ok().flatten();
     let subject = restart::caller(&request.method(), authorization.as_deref(), tokens)?;
     let body = read_within(request.body(), restart::BODY_LIMIT, BODY_MS).await;
@@ -52,8 +58,15 @@ async fn decided(request: &Request, tokens: Option<&str>, bot: &impl Target) -> 
     let header = subject_header(&subject);
     let secret = bot.secret();
     let secret = secret.as_deref().map(|secret| (EDGE_SECRET_HEADER, secret));
-    let headers: Vec<_> = [(SUBJECT_HEADER, header.as_str())].into_iter().chain(secret).collect();
-    let question = Probe { is_post: true, headers: &headers, ..probe(AUTHORIZE_ROUTE) };
+    let headers: Vec<_> = [(SUBJECT_HEADER, header.as_str())]
+        .into_iter()
+        .chain(secret)
+        .collect();
+    let question = Probe {
+        is_post: true,
+        headers: &headers,
+        ..probe(AUTHORIZE_ROUTE)
+    };
     let permission = ask(bot, question).await;
     // A bot that ended before it answered cannot be stopped.
     if permission.is_none() && bot.is_down() {
@@ -74,7 +87,12 @@ async fn decided(request: &Request, tokens: Option<&str>, bot: &impl Target) -> 
 }
 
 fn probe(path: &str) -> Probe<'_> {
-    Probe { path, max_bytes: restart::ANSWER_LIMIT, timeout_ms: ANSWER_MS, ..Probe::default() }
+    Probe {
+        path,
+        max_bytes: restart::ANSWER_LIMIT,
+        timeout_ms: ANSWER_MS,
+        ..Probe::default()
+    }
 }
 
 async fn ask(bot: &impl Target, probe: Probe<'_>) -> Option<Probed> {
@@ -85,5 +103,7 @@ async fn ask(bot: &impl Target, probe: Probe<'_>) -> Option<Probed> {
 }
 
 fn by_ref(answer: &Option<Probed>) -> Option<(u16, &[u8])> {
-    answer.as_ref().map(|(status, body)| (*status, body.as_slice()))
+    answer
+        .as_ref()
+        .map(|(status, body)| (*status, body.as_slice()))
 }

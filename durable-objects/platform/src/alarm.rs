@@ -37,7 +37,11 @@ pub fn named_alarms(storage: raw::Storage) -> Result<Alarms<DoSql, impl Platform
 /// # Errors
 /// The text of the platform's error.
 pub async fn set_alarm(storage: &raw::Storage, at_ms: i64) -> Result<(), String> {
-    let set = async { JsFuture::from(storage.set_alarm(at_ms as f64)?).await.map(drop) };
+    let set = async {
+        JsFuture::from(storage.set_alarm(at_ms as f64)?)
+            .await
+            .map(drop)
+    };
     set.await.map_err(|thrown| raw::describe(&thrown))
 }
 

@@ -86,7 +86,10 @@ pub(crate) fn decode(reply: JsValue) -> Response {
     match reply.dyn_into::<Array>() {
         Ok(reply) => match reply.get(2).as_f64() {
             Some(length) => with_length(&reply.get(1).unchecked_into(), length),
-            None => json_of(reply.get(0).as_f64().map_or(500, |status| status as u16), &reply.get(1)),
+            None => json_of(
+                reply.get(0).as_f64().map_or(500, |status| status as u16),
+                &reply.get(1),
+            ),
         },
         Err(response) => response.unchecked_into(),
     }
@@ -110,21 +113,31 @@ fn with_length(readable: &ReadableStream, length: f64) -> Response {
 ///
 /// Each piece is detached once it is written, because buffers outside the JavaScript heap are collected late.
 fn in_pieces(pieces: Vec<Uint8Array>) -> Result<Array, JsValue> {
-    let length: f64 = pieces.iter().map(|piece| f64::from(piece.byte_length())).sum();
+    let length: f64 = pieces
+        .iter()
+        .map(|piece| f64::from(piece.byte_length()))
+        .sum();
     let stream: TransformStream = raw::FixedLengthStream::new(length)?.unchecked_into();
     let writer = stream.writable().get_writer()?;
     let task = writer.clone();
     let done = start_task(async move {
         for piece in pieces {
             // The reader has disconnected.
-            let Ok(()) = stream::write(&task, &piece).await else { return };
+            let Ok(()) = stream::write(&task, &piece).await else {
+                return;
+            };
             let buffer: raw::Transferable = piece.buffer().unchecked_into();
             drop(buffer.transfer(0));
         }
         stream::close(&task).await;
     });
     // The reader misses the rest of the declared length.
-    drop(stream::after_trap(&done, &writer, "abort", &JsValue::UNDEFINED)?);
+    drop(stream::after_trap(
+        &done,
+        &writer,
+        "abort",
+        &JsValue::UNDEFINED,
+    )?);
     Ok(Array::of3(&200.into(), &stream.readable(), &length.into()))
 }
 

@@ -13,8 +13,14 @@ pub async fn read_body(request: &Request) -> Option<Uint8Array> {
 }
 
 /// Returns a body; `None` when it exceeds `max_bytes`, is slower than `timeout_ms` or breaks off.
-pub async fn read_within(body: Option<ReadableStream>, max_bytes: usize, timeout_ms: f64) -> Option<Vec<u8>> {
-    let Some(body) = body else { return Some(Vec::new()) };
+pub async fn read_within(
+    body: Option<ReadableStream>,
+    max_bytes: usize,
+    timeout_ms: f64,
+) -> Option<Vec<u8>> {
+    let Some(body) = body else {
+        return Some(Vec::new());
+    };
     let reader = Reader::of(&body, timeout_ms);
     let mut bytes = Vec::new();
     loop {
@@ -40,7 +46,9 @@ pub async fn read_within(body: Option<ReadableStream>, max_bytes: usize, timeout
 /// A client reads no answer before it has sent everything, and the runtime resets a connection with an unread body, so
 /// the rejection would be lost. A body with another reader is left to that reader.
 pub async fn drain_body(request: &Request, max_bytes: usize, timeout_ms: f64) {
-    let Some(body) = request.body().filter(|body| !body.locked()) else { return };
+    let Some(body) = request.body().filter(|body| !body.locked()) else {
+        return;
+    };
     let reader = Reader::of(&body, timeout_ms);
     let mut left = max_bytes;
     while let Chunk::Bytes(chunk) = reader.next().await {
@@ -60,7 +68,10 @@ pub struct Chunks {
 impl Chunks {
     /// Returns the pieces of a body. Each one must arrive within `silence_ms`.
     pub(crate) fn of(body: &ReadableStream, silence_ms: f64) -> Self {
-        Self { reader: body.get_reader().unchecked_into(), silence_ms }
+        Self {
+            reader: body.get_reader().unchecked_into(),
+            silence_ms,
+        }
     }
 
     /// Returns the next piece, or `None` at the end.
@@ -72,9 +83,10 @@ impl Chunks {
         let read = JsFuture::from(Promise::race(&Array::of2(&self.reader.read(), &elapsed))).await;
         raw::clear_timeout(&timer);
         match read {
-            Ok(read) if read.is_object() => {
-                Ok(Reflect::get(&read, &"value".into()).unwrap_or_default().dyn_into().ok())
-            }
+            Ok(read) if read.is_object() => Ok(Reflect::get(&read, &"value".into())
+                .unwrap_or_default()
+                .dyn_into()
+                .ok()),
             _ => Err(BrokenOff),
         }
     }
@@ -102,14 +114,21 @@ struct Reader {
 impl Reader {
     fn of(body: &ReadableStream, timeout_ms: f64) -> Self {
         let (deadline, timer) = raw::timer(timeout_ms);
-        Self { inner: body.get_reader().unchecked_into(), deadline, timer }
+        Self {
+            inner: body.get_reader().unchecked_into(),
+            deadline,
+            timer,
+        }
     }
 
     async fn next(&self) -> Chunk {
         let race = Promise::race(&Array::of2(&self.inner.read(), &self.deadline));
         match JsFuture::from(race).await {
             Ok(read) if read.is_object() => {
-                match Reflect::get(&read, &"value".into()).unwrap_or_default().dyn_into() {
+                match Reflect::get(&read, &"value".into())
+                    .unwrap_or_default()
+                    .dyn_into()
+                {
                     Ok(bytes) => Chunk::Bytes(bytes),
                     Err(_) => Chunk::End,
                 }

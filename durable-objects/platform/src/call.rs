@@ -89,7 +89,10 @@ impl Drop for RetirementWatch {
 /// # Errors
 /// The task trapped: the text of the trap.
 pub async fn run_task(task: impl Future<Output = ()> + 'static) -> Result<(), String> {
-    JsFuture::from(start_task(task)).await.map(drop).map_err(|thrown| describe(&thrown))
+    JsFuture::from(start_task(task))
+        .await
+        .map(drop)
+        .map_err(|thrown| describe(&thrown))
 }
 
 /// Recovers after a trap and returns the key of the call that trapped in its poll.

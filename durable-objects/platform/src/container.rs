@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use js_sys::{Array, Promise, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
-use worker::web_sys::{AbortController, ReadableStream, Request, RequestInit, RequestRedirect, Response};
+use worker::web_sys::{
+    AbortController, ReadableStream, Request, RequestInit, RequestRedirect, Response,
+};
 
 use crate::body::Chunks;
 use crate::call::start_task;
@@ -48,7 +50,12 @@ impl Container {
     /// Returns the object's container with a server on `port`; `None` for an object without one.
     pub fn of(context: &raw::ObjectContext, port: u16) -> Option<Self> {
         let inner = context.container()?;
-        Some(Self { context: context.clone(), inner, port, is_watched: Rc::default() })
+        Some(Self {
+            context: context.clone(),
+            inner,
+            port,
+            is_watched: Rc::default(),
+        })
     }
 
     /// Returns whether it runs.
@@ -65,7 +72,9 @@ impl Container {
     /// # Errors
     /// The text of the platform's error.
     pub fn start(&self, environment: Vec<(String, String)>) -> Result<(), String> {
-        self.inner.start(&options(environment)).map_err(|thrown| describe(&thrown))?;
+        self.inner
+            .start(&options(environment))
+            .map_err(|thrown| describe(&thrown))?;
         self.watch();
         Ok(())
     }
@@ -101,22 +110,32 @@ impl Container {
                 Outgoing::Json(text) => init.set_body(&JsValue::from_str(text)),
                 Outgoing::Stream(stream) => init.set_body(stream),
             }
-            let request = Request::new_with_str_and_init(&format!("http://container{path}"), &init)?;
-            request.headers().set("authorization", &format!("Bearer {bearer}"))?;
+            let request =
+                Request::new_with_str_and_init(&format!("http://container{path}"), &init)?;
+            request
+                .headers()
+                .set("authorization", &format!("Bearer {bearer}"))?;
             request.headers().set("content-type", "application/json")?;
             let abort = Abort(abort);
             let answer = self.inner.tcp_port(self.port)?.fetch(&request)?;
             // A stream has its own measure: the time without a byte.
             if let Outgoing::Stream(_) = body {
                 let response: Response = JsFuture::from(answer).await?.unchecked_into();
-                return Ok(Incoming { response, _abort: abort });
+                return Ok(Incoming {
+                    response,
+                    _abort: abort,
+                });
             }
             let (elapsed, timer) = raw::timer(HEAD_MS);
             let first = JsFuture::from(Promise::race(&Array::of2(&answer, &elapsed))).await;
             raw::clear_timeout(&timer);
-            let response: Response =
-                first?.dyn_into().map_err(|_| JsValue::from("no answer arrived in time"))?;
-            Ok::<_, JsValue>(Incoming { response, _abort: abort })
+            let response: Response = first?
+                .dyn_into()
+                .map_err(|_| JsValue::from("no answer arrived in time"))?;
+            Ok::<_, JsValue>(Incoming {
+                response,
+                _abort: abort,
+            })
         };
         sent.await.map_err(|thrown| describe(&thrown))
     }
@@ -160,13 +179,21 @@ impl Incoming {
 
     /// Returns the pieces of the body as they arrive.
     pub fn chunks(&self) -> Option<Chunks> {
-        self.response.body().map(|body| Chunks::of(&body, SILENCE_MS))
+        self.response
+            .body()
+            .map(|body| Chunks::of(&body, SILENCE_MS))
     }
 
     /// Returns the declared length of the body.
     pub fn length(&self) -> Option<f64> {
         // Not as a float: the tables to parse one are large.
-        let length: u64 = self.response.headers().get("content-length").ok()??.parse().ok()?;
+        let length: u64 = self
+            .response
+            .headers()
+            .get("content-length")
+            .ok()??
+            .parse()
+            .ok()?;
         Some(length as f64)
     }
 }

@@ -35,7 +35,8 @@ pub use answer::{INTERNAL_BODY, internal, json, json_with, refuse};
 pub use body::{BrokenOff, Chunks, drain_body, read_body, read_within};
 pub use build::BUILD;
 pub use call::{
-    Changes, RetirementWatch, end_when_retired, is_retired, recoverable, run_in_background, run_task,
+    Changes, RetirementWatch, end_when_retired, is_retired, recoverable, run_in_background,
+    run_task,
 };
 pub use clock::{now, sleep};
 pub use container::{Container, Incoming, Outgoing};
@@ -51,4 +52,6 @@ pub use stored::{store_text, stored_text};
 pub use stream::{ClientLeft, HEARTBEAT_MS, streamed_answer};
 pub use text::Text;
 pub use transfer::{delete_objects, object_keys, put_object, send_object};
-pub use upstream::{ContainerPort, Probe, Probed, Upstream, cancel_body, header_names, is_timeout, rebuilt};
+pub use upstream::{
+    ContainerPort, Probe, Probed, Upstream, cancel_body, header_names, is_timeout, rebuilt,
+};

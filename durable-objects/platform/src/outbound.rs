@@ -38,9 +38,15 @@ pub async fn post_json(outbound: Outbound<'_>) -> Result<(u16, Vec<u8>), String>
         }
         JsFuture::from(raw::fetch_global(&request)?).await
     };
-    let response: Response = sent.await.map_err(|thrown| describe(&thrown))?.unchecked_into();
+    let response: Response = sent
+        .await
+        .map_err(|thrown| describe(&thrown))?
+        .unchecked_into();
     let body = read_within(response.body(), outbound.max_bytes, outbound.timeout_ms).await;
-    Ok((response.status(), body.ok_or("the answer is too long or too slow")?))
+    Ok((
+        response.status(),
+        body.ok_or("the answer is too long or too slow")?,
+    ))
 }
 
 /// Signs bytes with an RSA key in PKCS#8 by RS256.
@@ -53,11 +59,20 @@ pub async fn sign_rs256(pkcs8: &[u8], bytes: &[u8]) -> Result<Vec<u8>, String> {
         Reflect::set(&algorithm, &"name".into(), &"RSASSA-PKCS1-v1_5".into())?;
         Reflect::set(&algorithm, &"hash".into(), &"SHA-256".into())?;
         let usages = Array::of1(&"sign".into());
-        let imported = raw::import_key("pkcs8", &Uint8Array::from(pkcs8), &algorithm, false, &usages)?;
+        let imported = raw::import_key(
+            "pkcs8",
+            &Uint8Array::from(pkcs8),
+            &algorithm,
+            false,
+            &usages,
+        )?;
         let key = JsFuture::from(imported).await?;
         JsFuture::from(raw::sign(&algorithm, &key, &Uint8Array::from(bytes))?).await
     };
-    signed.await.map(|buffer| Uint8Array::new(&buffer).to_vec()).map_err(|thrown| describe(&thrown))
+    signed
+        .await
+        .map(|buffer| Uint8Array::new(&buffer).to_vec())
+        .map_err(|thrown| describe(&thrown))
 }
 
 /// Returns the milliseconds since the Unix epoch of a time in ISO 8601.

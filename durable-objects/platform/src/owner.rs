@@ -23,8 +23,8 @@ use wasm_bindgen::JsValue;
 use worker::{console_debug, console_error, console_warn};
 
 use crate::{
-    Changes, ContainerPort, Probe, Probed, Upstream, call::start_task, clock::now, clock::sleep, is_retired,
-    is_timeout, named_alarms, raw, raw::describe,
+    Changes, ContainerPort, Probe, Probed, Upstream, call::start_task, clock::now, clock::sleep,
+    is_retired, is_timeout, named_alarms, raw, raw::describe,
 };
 
 /// The storage key of the lifecycle.
@@ -87,7 +87,10 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
     /// Returns the owner of the object's container, or `None` for an object without one.
     pub fn new(context: raw::ObjectContext, policy: P) -> Option<Self> {
         let container = context.container()?;
-        let port = ContainerPort { container: container.clone(), port: P::PORT };
+        let port = ContainerPort {
+            container: container.clone(),
+            port: P::PORT,
+        };
         Some(Self(Rc::new(Owned {
             context,
             container,
@@ -130,7 +133,10 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
     /// Returns whether a container runs, as far as the lifecycle knows.
     /// `true` in a retired instance: [`Self::restart`] then refuses.
     pub fn is_running(&self) -> bool {
-        is_retired() || self.0.with(|lifecycle| (lifecycle.is_running(), Vec::new()))
+        is_retired()
+            || self
+                .0
+                .with(|lifecycle| (lifecycle.is_running(), Vec::new()))
     }
 
     /// Begins a restart. `force` ends a drain that is under way. Returns `false` in a retired instance.
@@ -200,9 +206,20 @@ impl<P: ContainerPolicy> Owned<P> {
     }
 
     fn wake(&self) -> (Lifecycle, Vec<Action>) {
-        let stored = self.context.storage().kv().get(LIFECYCLE).ok().and_then(|stored| stored.as_string());
+        let stored = self
+            .context
+            .storage()
+            .kv()
+            .get(LIFECYCLE)
+            .ok()
+            .and_then(|stored| stored.as_string());
         let mut lifecycle = Lifecycle::of(stored.as_deref(), &self.policy.version(), P::LIMITS);
-        let actions = lifecycle.step(Input::Woke { running: self.container.running() }, now());
+        let actions = lifecycle.step(
+            Input::Woke {
+                running: self.container.running(),
+            },
+            now(),
+        );
         self.stored.set(stored);
         (lifecycle, actions)
     }
@@ -212,7 +229,11 @@ impl<P: ContainerPolicy> Owned<P> {
     fn store(&self, text: String) {
         let stored = self.stored.take();
         if stored.as_ref() != Some(&text)
-            && let Err(thrown) = self.context.storage().kv().put(LIFECYCLE, &JsValue::from_str(&text))
+            && let Err(thrown) = self
+                .context
+                .storage()
+                .kv()
+                .put(LIFECYCLE, &JsValue::from_str(&text))
         {
             console_error!("fault: the lifecycle was not stored: {}", describe(&thrown));
         }
@@ -244,8 +265,13 @@ impl<P: ContainerPolicy> Owned<P> {
     }
 
     fn start(self: &Rc<Self>, start: u32) {
-        let Err(thrown) = self.container.start(&options(self.policy.environment())) else { return };
-        console_error!("fault: the container was not started: {}", describe(&thrown));
+        let Err(thrown) = self.container.start(&options(self.policy.environment())) else {
+            return;
+        };
+        console_error!(
+            "fault: the container was not started: {}",
+            describe(&thrown)
+        );
         // A container that runs already cannot be started, and has not ended either. Reported by a task of its own,
         // because this step is not complete.
         let this = Rc::clone(self);
@@ -262,9 +288,13 @@ impl<P: ContainerPolicy> Owned<P> {
             Ok(promise) => JsFuture::from(promise).await,
             Err(thrown) => Err(thrown),
         };
-        let Err(thrown) = watched else { return self.ended(start, Some(0), "exit code 0") };
+        let Err(thrown) = watched else {
+            return self.ended(start, Some(0), "exit code 0");
+        };
         let cause = describe(&thrown);
-        let code = Reflect::get(&thrown, &"exitCode".into()).ok().and_then(|code| code.as_f64());
+        let code = Reflect::get(&thrown, &"exitCode".into())
+            .ok()
+            .and_then(|code| code.as_f64());
         if let Some(code) = code.map(|code| code as i32).or_else(|| exit_code(&cause)) {
             return self.ended(start, Some(code), &cause);
         }
@@ -301,7 +331,9 @@ impl<P: ContainerPolicy> Owned<P> {
 
     /// Returns whether the server in the container listens; `None` if the probe does not show it.
     async fn is_listening(&self) -> Option<bool> {
-        let Err(thrown) = self.probe().await else { return Some(true) };
+        let Err(thrown) = self.probe().await else {
+            return Some(true);
+        };
         let cause = describe(&thrown);
         if is_timeout(&thrown) {
             return Some(true);
@@ -348,7 +380,10 @@ impl<P: ContainerPolicy> Owned<P> {
             Err(thrown) => Err(thrown),
         };
         if let Err(thrown) = destroyed {
-            console_error!("fault: the container was not destroyed: {}", describe(&thrown));
+            console_error!(
+                "fault: the container was not destroyed: {}",
+                describe(&thrown)
+            );
         }
     }
 
@@ -356,7 +391,10 @@ impl<P: ContainerPolicy> Owned<P> {
     async fn abort_if_lost(&self) {
         sleep(LOST_PROBE_MS).await;
         // Mostly it did end, and its monitor reports that.
-        if self.container.running() || self.is_listening().await != Some(true) || self.is_handed_over() {
+        if self.container.running()
+            || self.is_listening().await != Some(true)
+            || self.is_handed_over()
+        {
             return;
         }
         if let Ok(promise) = self.context.storage().sync() {
@@ -370,8 +408,10 @@ impl<P: ContainerPolicy> Owned<P> {
 
 /// Returns the argument of `container.start`.
 pub(crate) fn options(environment: Vec<(String, String)>) -> JsValue {
-    let entries: Array =
-        environment.into_iter().map(|(name, value)| Array::of2(&name.into(), &value.into())).collect();
+    let entries: Array = environment
+        .into_iter()
+        .map(|(name, value)| Array::of2(&name.into(), &value.into()))
+        .collect();
     let options = Object::new();
     // Setting a property of a plain object cannot fail.
     let _ = Reflect::set(&options, &"enableInternet".into(), &JsValue::TRUE);

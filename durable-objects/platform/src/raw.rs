@@ -63,7 +63,11 @@ extern "C" {
     pub(crate) type SqlStorage;
 
     #[wasm_bindgen(method, catch, variadic)]
-    pub(crate) fn exec(this: &SqlStorage, query: &JsValue, bindings: &Array) -> Result<Cursor, JsValue>;
+    pub(crate) fn exec(
+        this: &SqlStorage,
+        query: &JsValue,
+        bindings: &Array,
+    ) -> Result<Cursor, JsValue>;
 
     /// The rows of a statement.
     pub(crate) type Cursor;

@@ -7,7 +7,9 @@ use crate::{interned::interned, raw};
 
 /// Returns a header. `name` is a valid name that the program chose.
 pub fn header_of(headers: &Headers, name: &str) -> Option<String> {
-    headers.unchecked_ref::<raw::HeaderMap>().get(&interned(name))
+    headers
+        .unchecked_ref::<raw::HeaderMap>()
+        .get(&interned(name))
 }
 
 /// Returns the path of an absolute URL, in which only the query has `?` and only the fragment `#`.

@@ -20,14 +20,24 @@ pub fn text_binding(env: &Env, name: &str) -> Option<String> {
 /// Returns every variable and secret with its name.
 pub fn text_bindings(env: &Env) -> Vec<(String, String)> {
     let entries = Object::entries(env.unchecked_ref());
-    let pairs = entries.iter().map(|entry| entry.unchecked_into::<js_sys::Array>());
-    pairs.filter_map(|pair| Some((pair.get(0).as_string()?, pair.get(1).as_string()?))).collect()
+    let pairs = entries
+        .iter()
+        .map(|entry| entry.unchecked_into::<js_sys::Array>());
+    pairs
+        .filter_map(|pair| Some((pair.get(0).as_string()?, pair.get(1).as_string()?)))
+        .collect()
 }
 
 /// Returns the answer of a store object to one of its routes.
 ///
 /// A call that fails, because the object panicked or was replaced, is answered with 500.
-pub async fn call_store(env: &Env, binding: &str, name: &str, path: &str, body: &Uint8Array) -> Response {
+pub async fn call_store(
+    env: &Env,
+    binding: &str,
+    name: &str,
+    path: &str,
+    body: &Uint8Array,
+) -> Response {
     let called = async {
         let stub = stub(env, binding, name)?;
         JsFuture::from(stub.answer(&interned(path), body)?).await
@@ -35,7 +45,10 @@ pub async fn call_store(env: &Env, binding: &str, name: &str, path: &str, body: 
     match called.await {
         Ok(reply) => answer::decode(reply),
         Err(thrown) => {
-            console_error!("fault: a call of {binding} failed: {}", raw::describe(&thrown));
+            console_error!(
+                "fault: a call of {binding} failed: {}",
+                raw::describe(&thrown)
+            );
             json(500, INTERNAL_BODY)
         }
     }
@@ -45,12 +58,20 @@ pub async fn call_store(env: &Env, binding: &str, name: &str, path: &str, body: 
 ///
 /// # Errors
 /// The text of the failure: the object was replaced under the request, by a deployment or by a fault of the platform.
-pub async fn forward(env: &Env, binding: &str, name: &str, request: &Request) -> Result<Response, String> {
+pub async fn forward(
+    env: &Env,
+    binding: &str,
+    name: &str,
+    request: &Request,
+) -> Result<Response, String> {
     let forwarded = async {
         let stub = stub(env, binding, name)?;
         JsFuture::from(stub.fetch(request)?).await
     };
-    forwarded.await.map(JsCast::unchecked_into).map_err(|thrown| raw::describe(&thrown))
+    forwarded
+        .await
+        .map(JsCast::unchecked_into)
+        .map_err(|thrown| raw::describe(&thrown))
 }
 
 /// Posts a document to an object that answers requests itself.
@@ -67,8 +88,9 @@ pub async fn post_to(
 ) -> Result<(u16, String), String> {
     let response = forward(env, binding, name, &request_of(path, document)?).await?;
     let body = read_within(response.body(), max_bytes, ANSWER_MS).await;
-    let text =
-        body.and_then(|body| String::from_utf8(body).ok()).ok_or("the answer is too long or broke off")?;
+    let text = body
+        .and_then(|body| String::from_utf8(body).ok())
+        .ok_or("the answer is too long or broke off")?;
     Ok((response.status(), text))
 }
 

@@ -21,7 +21,10 @@ pub struct DoSql {
 impl DoSql {
     /// The storage of one object.
     pub fn new(storage: raw::Storage) -> Self {
-        Self { sql: storage.sql(), storage }
+        Self {
+            sql: storage.sql(),
+            storage,
+        }
     }
 
     fn run(&self, sql: &str, params: &[Value]) -> Result<raw::RawRows, SqlError> {
@@ -33,7 +36,9 @@ impl DoSql {
     }
 
     fn rows(&self, sql: &str, params: &[Value]) -> Result<Array, SqlError> {
-        self.run(sql, params)?.to_array().map_err(|thrown| engine(&thrown))
+        self.run(sql, params)?
+            .to_array()
+            .map_err(|thrown| engine(&thrown))
     }
 }
 
@@ -63,7 +68,10 @@ impl Sql for DoSql {
 
     fn text(&self, sql: &str, params: &[Value]) -> Result<Option<Text>, SqlError> {
         let rows = self.rows(sql, params)?;
-        let column = rows.get(0).dyn_into::<Array>().map_or(JsValue::UNDEFINED, |row| row.get(0));
+        let column = rows
+            .get(0)
+            .dyn_into::<Array>()
+            .map_or(JsValue::UNDEFINED, |row| row.get(0));
         match column {
             none if none.is_null() || none.is_undefined() => Ok(None),
             text if text.is_string() => Ok(Some(Text::of_sqlite(text))),
@@ -71,7 +79,10 @@ impl Sql for DoSql {
         }
     }
 
-    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    fn transaction<T, E: From<SqlError>>(
+        &self,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut body = Some(body);
         let mut outcome = None;
         // Throwing is the only way to roll back. The Rust error waits in `outcome`.
@@ -101,7 +112,11 @@ impl Sql for DoSql {
 
 fn row(columns: JsValue) -> Result<Row, SqlError> {
     let columns: Array = columns.unchecked_into();
-    columns.iter().map(|column| from_js(&column)).collect::<Result<_, _>>().map(Row::new)
+    columns
+        .iter()
+        .map(|column| from_js(&column))
+        .collect::<Result<_, _>>()
+        .map(Row::new)
 }
 
 fn to_js(value: &Value) -> Result<JsValue, SqlError> {
@@ -110,7 +125,11 @@ fn to_js(value: &Value) -> Result<JsValue, SqlError> {
         Value::Integer(number) if (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(number) => {
             JsValue::from_f64(*number as f64)
         }
-        Value::Integer(_) => return Err(SqlError::Shape("an integer beyond 2^53 was bound".to_owned())),
+        Value::Integer(_) => {
+            return Err(SqlError::Shape(
+                "an integer beyond 2^53 was bound".to_owned(),
+            ));
+        }
         Value::Real(number) => JsValue::from_f64(*number),
         Value::Text(text) => JsValue::from_str(text),
     })
@@ -122,9 +141,16 @@ fn from_js(value: &JsValue) -> Result<Value, SqlError> {
     }
     if let Some(number) = value.as_f64() {
         let whole = number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64;
-        return Ok(if whole { Value::Integer(number as i64) } else { Value::Real(number) });
+        return Ok(if whole {
+            Value::Integer(number as i64)
+        } else {
+            Value::Real(number)
+        });
     }
-    value.as_string().map(Value::Text).ok_or_else(|| SqlError::Shape("a column is a blob".to_owned()))
+    value
+        .as_string()
+        .map(Value::Text)
+        .ok_or_else(|| SqlError::Shape("a column is a blob".to_owned()))
 }
 
 fn engine(thrown: &JsValue) -> SqlError {

@@ -46,12 +46,18 @@ pub struct StoreObject<T> {
 impl<T: Store<DoSql>> StoreObject<T> {
     /// Returns an object that opens its store at the first request.
     pub fn new(storage: Storage) -> Self {
-        Self { storage, store: Cell::new(None), armed: Cell::new(false) }
+        Self {
+            storage,
+            store: Cell::new(None),
+            armed: Cell::new(false),
+        }
     }
 
     /// Answers one request in the form that `call_store` decodes.
     pub fn answer(&self, path: &str, body: Vec<u8>) -> JsValue {
-        let Some(verb) = T::Verb::of(path) else { return reply_with(404, &refusal_body("not found")) };
+        let Some(verb) = T::Verb::of(path) else {
+            return reply_with(404, &refusal_body("not found"));
+        };
         let Ok(body) = String::from_utf8(body) else {
             return reply_with(400, &refusal_body("body must be UTF-8"));
         };
@@ -91,7 +97,9 @@ impl<T: Store<DoSql>> StoreObject<T> {
     /// # Errors
     /// The alarms cannot be read or set. The platform then repeats this one.
     pub fn alarm(&self) -> Result<(), JsValue> {
-        let Some(every) = T::SWEEP_EVERY_MS else { return Ok(()) };
+        let Some(every) = T::SWEEP_EVERY_MS else {
+            return Ok(());
+        };
         // Earlier versions set the platform's alarm without a name.
         self.set_sweep_unless_set(now())
             .and_then(|()| fire_alarms(self.storage.clone(), |_| self.sweep_and_rearm(every)))
@@ -104,7 +112,11 @@ impl<T: Store<DoSql>> StoreObject<T> {
     }
 
     fn sweep_and_rearm(&self, every: i64) -> Result<(), Fault> {
-        let next = if self.sweep()? >= T::SWEEP_AT_MOST { SOON_MS } else { every };
+        let next = if self.sweep()? >= T::SWEEP_AT_MOST {
+            SOON_MS
+        } else {
+            every
+        };
         Ok(named_alarms(self.storage.clone())?.set(SWEEP, now() + next)?)
     }
 
@@ -126,7 +138,9 @@ impl<T: Store<DoSql>> StoreObject<T> {
     ///
     /// The request's own writes are durable already, so a failure is logged and the next such request tries again.
     fn arm(&self) {
-        let Some(every) = T::SWEEP_EVERY_MS else { return };
+        let Some(every) = T::SWEEP_EVERY_MS else {
+            return;
+        };
         match self.set_sweep_unless_set(now() + every) {
             Ok(()) => self.armed.set(true),
             Err(error) => console_error!("fault: the sweep's alarm was not set: {error}"),
@@ -135,7 +149,11 @@ impl<T: Store<DoSql>> StoreObject<T> {
 
     fn set_sweep_unless_set(&self, at_ms: i64) -> Result<(), SqlError> {
         let alarms = named_alarms(self.storage.clone())?;
-        if alarms.time_of(SWEEP)?.is_some() { Ok(()) } else { alarms.set(SWEEP, at_ms) }
+        if alarms.time_of(SWEEP)?.is_some() {
+            Ok(())
+        } else {
+            alarms.set(SWEEP, at_ms)
+        }
     }
 
     /// Keeps the store open, or deletes the database of an empty one: the object then ceases to exist.
@@ -155,7 +173,10 @@ impl<T: Store<DoSql>> StoreObject<T> {
                 Err(thrown) => Err(thrown),
             };
             if let Err(thrown) = done {
-                console_error!("fault: an empty database was not deleted: {}", describe(&thrown));
+                console_error!(
+                    "fault: an empty database was not deleted: {}",
+                    describe(&thrown)
+                );
             }
         });
         false

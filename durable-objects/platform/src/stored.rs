@@ -14,5 +14,8 @@ pub fn stored_text(storage: &raw::Storage, key: &str) -> Option<String> {
 /// # Errors
 /// The text of the platform's error.
 pub fn store_text(storage: &raw::Storage, key: &str, text: &str) -> Result<(), String> {
-    storage.kv().put(key, &JsValue::from_str(text)).map_err(|thrown| describe(&thrown))
+    storage
+        .kv()
+        .put(key, &JsValue::from_str(text))
+        .map_err(|thrown| describe(&thrown))
 }

@@ -70,7 +70,9 @@ pub(crate) fn after_trap(
     method: &str,
     argument: &JsValue,
 ) -> Result<Promise, JsValue> {
-    Ok(task.unchecked_ref::<raw::Rejectable>().catch_by(&raw::bound(writer, method, argument)?))
+    Ok(task
+        .unchecked_ref::<raw::Rejectable>()
+        .catch_by(&raw::bound(writer, method, argument)?))
 }
 
 async fn with_heartbeats(
@@ -104,7 +106,9 @@ async fn first<T>(mut future: Pin<&mut impl Future<Output = T>>, promise: Promis
         if let Poll::Ready(value) = future.as_mut().poll(context) {
             return Poll::Ready(Some(value));
         }
-        Pin::new(&mut *promise.borrow_mut()).poll(context).map(|_| None)
+        Pin::new(&mut *promise.borrow_mut())
+            .poll(context)
+            .map(|_| None)
     })
     .await
 }
@@ -113,8 +117,13 @@ fn bytes(text: &str) -> Uint8Array {
     Uint8Array::from(text.as_bytes())
 }
 
-pub(crate) async fn write(writer: &WritableStreamDefaultWriter, bytes: &Uint8Array) -> Result<(), JsValue> {
-    JsFuture::from(writer.write_with_chunk(bytes)).await.map(drop)
+pub(crate) async fn write(
+    writer: &WritableStreamDefaultWriter,
+    bytes: &Uint8Array,
+) -> Result<(), JsValue> {
+    JsFuture::from(writer.write_with_chunk(bytes))
+        .await
+        .map(drop)
 }
 
 pub(crate) async fn close(writer: &WritableStreamDefaultWriter) {

@@ -42,15 +42,22 @@ impl Text {
     pub(crate) fn into_body(self) -> Body {
         match self.0 {
             Form::Given(text) => Body::Whole(text),
-            Form::Made { pieces, open } if pieces.is_empty() => Body::Whole(JsValue::from_str(&open)),
-            Form::Made { pieces, open } => Body::Pieces(pieces.into_iter().chain(piece(&open)).collect()),
+            Form::Made { pieces, open } if pieces.is_empty() => {
+                Body::Whole(JsValue::from_str(&open))
+            }
+            Form::Made { pieces, open } => {
+                Body::Pieces(pieces.into_iter().chain(piece(&open)).collect())
+            }
         }
     }
 }
 
 impl From<String> for Text {
     fn from(open: String) -> Self {
-        Self(Form::Made { pieces: Vec::new(), open })
+        Self(Form::Made {
+            pieces: Vec::new(),
+            open,
+        })
     }
 }
 
@@ -60,7 +67,9 @@ impl<'a> Extend<&'a str> for Text {
         if let Form::Given(text) = &self.0 {
             *self = Self::from(text.as_string().unwrap_or_default());
         }
-        let Form::Made { pieces, open } = &mut self.0 else { return };
+        let Form::Made { pieces, open } = &mut self.0 else {
+            return;
+        };
         for text in texts {
             if open.len() + text.len() < PIECE {
                 open.push_str(text);

@@ -32,7 +32,9 @@ pub async fn put_object(
         return Err("the archive has no declared length".to_owned());
     };
     let stream = sized(length)?;
-    let put = bucket.put(key, Data::ReadableStream(stream.readable())).execute();
+    let put = bucket
+        .put(key, Data::ReadableStream(stream.readable()))
+        .execute();
     let (_, stored) = join(pass_on(chunks, &stream, progress), put).await;
     stored.map(drop).map_err(|error| error.to_string())
 }
@@ -49,17 +51,27 @@ pub async fn send_object(
     (path, bearer): (&str, &str),
     progress: &dyn Fn(u64),
 ) -> Result<Option<Incoming>, String> {
-    let Some(object) = bucket.get(key).execute().await.map_err(|error| error.to_string())? else {
+    let Some(object) = bucket
+        .get(key)
+        .execute()
+        .await
+        .map_err(|error| error.to_string())?
+    else {
         return Ok(None);
     };
     let body = object.body().ok_or("the object has no body")?;
-    let ResponseBody::Stream(body) = body.response_body().map_err(|error| error.to_string())? else {
+    let ResponseBody::Stream(body) = body.response_body().map_err(|error| error.to_string())?
+    else {
         return Err("the object has no stream".to_owned());
     };
     let stream = sized(object.size() as f64)?;
     let readable = stream.readable();
     let sent = container.send("PUT", path, bearer, Outgoing::Stream(&readable));
-    let (_, answer) = join(pass_on(Chunks::of(&body, SILENCE_MS), &stream, progress), sent).await;
+    let (_, answer) = join(
+        pass_on(Chunks::of(&body, SILENCE_MS), &stream, progress),
+        sent,
+    )
+    .await;
     answer.map(Some)
 }
 
@@ -70,7 +82,10 @@ pub async fn send_object(
 pub async fn delete_objects(bucket: &Bucket, keys: &[String]) -> Result<(), String> {
     for some in keys.chunks(DELETE_MAX) {
         let some = some.iter().map(String::as_str).collect();
-        bucket.delete_multiple(some).await.map_err(|error| error.to_string())?;
+        bucket
+            .delete_multiple(some)
+            .await
+            .map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -97,19 +112,25 @@ pub async fn object_keys(bucket: &Bucket, prefix: &str) -> Result<Vec<String>, S
 }
 
 fn sized(length: f64) -> Result<TransformStream, String> {
-    raw::FixedLengthStream::new(length).map(JsCast::unchecked_into).map_err(|thrown| describe(&thrown))
+    raw::FixedLengthStream::new(length)
+        .map(JsCast::unchecked_into)
+        .map_err(|thrown| describe(&thrown))
 }
 
 /// Passes pieces on and counts them. The reader of the stream gets an error if the source breaks off.
 async fn pass_on(chunks: Chunks, stream: &TransformStream, progress: &dyn Fn(u64)) {
-    let Ok(writer) = stream.writable().get_writer() else { return };
+    let Ok(writer) = stream.writable().get_writer() else {
+        return;
+    };
     let mut bytes = 0;
     loop {
         match chunks.next().await {
             Ok(Some(piece)) => {
                 bytes += u64::from(piece.byte_length());
                 // The reader disconnected, and its own error says why.
-                let Ok(()) = stream::write(&writer, &piece).await else { return };
+                let Ok(()) = stream::write(&writer, &piece).await else {
+                    return;
+                };
                 progress(bytes);
             }
             Ok(None) => return stream::close(&writer).await,

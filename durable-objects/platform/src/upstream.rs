@@ -94,7 +94,9 @@ impl Upstream {
 
     async fn send(&self, request: &Request) -> Result<Response, JsValue> {
         let sent = match self {
-            Self::Port(ContainerPort { container, port }) => container.tcp_port(*port)?.fetch(request)?,
+            Self::Port(ContainerPort { container, port }) => {
+                container.tcp_port(*port)?.fetch(request)?
+            }
             Self::Origin(_) => raw::fetch_global(request)?,
         };
         Ok(JsFuture::from(sent).await?.unchecked_into())
@@ -150,7 +152,10 @@ mod tests {
     #[test]
     fn path_and_query_stay_unchanged() {
         for (url, parts) in [
-            ("https://bot.example/a//b?x=1/2#y", ("bot.example", "/a//b?x=1/2")),
+            (
+                "https://bot.example/a//b?x=1/2#y",
+                ("bot.example", "/a//b?x=1/2"),
+            ),
             ("http://[::1]:80/", ("[::1]:80", "/")),
         ] {
             assert_eq!(split(url), parts, "{url}");

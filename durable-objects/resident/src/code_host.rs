@@ -89,10 +89,18 @@ impl CodeHost {
         let text = |name| text_binding(env, name).filter(|text| !text.is_empty());
         let app = (|| {
             let key = Secret::parse(text(PRIVATE_KEY))?;
-            Some(App { id: text(APP_ID)?, installation: text(INSTALLATION)?, key })
+            Some(App {
+                id: text(APP_ID)?,
+                installation: text(INSTALLATION)?,
+                key,
+            })
         })();
         let base = text(BASE_URL).unwrap_or_else(|| PUBLIC_URL.to_owned());
-        Self { base: base.trim_end_matches('/').to_owned(), app, tokens: RefCell::default() }
+        Self {
+            base: base.trim_end_matches('/').to_owned(),
+            app,
+            tokens: RefCell::default(),
+        }
     }
 
     /// Returns the address of a repository for git.
@@ -111,13 +119,19 @@ impl CodeHost {
         usage: TokenUse,
         may_be_cached: bool,
     ) -> Result<Option<Minted>, Minting> {
-        let Some(app) = &self.app else { return Ok(None) };
+        let Some(app) = &self.app else {
+            return Ok(None);
+        };
         let slug = RepoSlug::parse(resource.slug()).map_err(|_| Minting::Absent)?;
         let token = match self.cached(&slug, usage).filter(|_| may_be_cached) {
             Some(token) => token,
             None => {
                 let token = self.fresh(app, &slug, usage).await?;
-                self.tokens.borrow_mut().entry(usage).or_default().put(slug, token.clone());
+                self.tokens
+                    .borrow_mut()
+                    .entry(usage)
+                    .or_default()
+                    .put(slug, token.clone());
                 token
             }
         };
@@ -126,7 +140,10 @@ impl CodeHost {
             username: TOKEN_USER.to_owned(),
             password: SecretText::new(token.secret.expose()),
         };
-        Ok(Some(Minted { credential, expires_at: Some(token.expires_at) }))
+        Ok(Some(Minted {
+            credential,
+            expires_at: Some(token.expires_at),
+        }))
     }
 
     /// Proves by a mint that the installation contains a repository.
@@ -143,14 +160,28 @@ impl CodeHost {
         self.tokens.borrow().get(&usage)?.get(slug, now()).cloned()
     }
 
-    async fn fresh(&self, app: &App, slug: &RepoSlug, usage: TokenUse) -> Result<InstallationToken, Minting> {
+    async fn fresh(
+        &self,
+        app: &App,
+        slug: &RepoSlug,
+        usage: TokenUse,
+    ) -> Result<InstallationToken, Minting> {
         let failed = |text: &str| Minting::Failed(text.to_owned());
-        let host = Host::parse(&self.base).ok_or_else(|| failed("CODE_HOST_URL is no address of a host"))?;
-        let key = pkcs8_of_pem(&app.key).ok_or_else(|| failed("the key of the app cannot be read"))?;
+        let host = Host::parse(&self.base)
+            .ok_or_else(|| failed("CODE_HOST_URL is no address of a host"))?;
+        let key =
+            pkcs8_of_pem(&app.key).ok_or_else(|| failed("the key of the app cannot be read"))?;
         let input = signing_input(&app.id, now());
         let signature = sign_rs256(&key, input.as_bytes()).await;
-        let jwt = signed_token(&input, &signature.map_err(|_| failed("the key of the app cannot sign"))?);
-        let url = format!("{}/app/installations/{}/access_tokens", host.api_base(), app.installation);
+        let jwt = signed_token(
+            &input,
+            &signature.map_err(|_| failed("the key of the app cannot sign"))?,
+        );
+        let url = format!(
+            "{}/app/installations/{}/access_tokens",
+            host.api_base(),
+            app.installation
+        );
         let bearer = format!("Bearer {jwt}");
         let headers = [
             ("authorization", bearer.as_str()),
@@ -159,25 +190,37 @@ impl CodeHost {
         ];
         let document = mint_body(slug, usage).to_string();
         let (max_bytes, timeout_ms) = (MINT_MAX_BYTES, MINT_MS);
-        let outbound = Outbound { url: &url, headers: &headers, document: &document, max_bytes, timeout_ms };
+        let outbound = Outbound {
+            url: &url,
+            headers: &headers,
+            document: &document,
+            max_bytes,
+            timeout_ms,
+        };
         match post_json(outbound).await.map_err(Minting::Failed)? {
             (201, body) => {
-                let minted: MintedBody =
-                    read_bytes(&body).map_err(|_| failed("the code host's answer has another shape"))?;
+                let minted: MintedBody = read_bytes(&body)
+                    .map_err(|_| failed("the code host's answer has another shape"))?;
                 // The mint names a repository without its owner, so another owner's would pass unnoticed.
-                let is_asked = |one: &MintedRepository| one.full_name.eq_ignore_ascii_case(slug.as_str());
+                let is_asked =
+                    |one: &MintedRepository| one.full_name.eq_ignore_ascii_case(slug.as_str());
                 if minted.repositories.is_empty() || !minted.repositories.iter().all(is_asked) {
                     return Err(Minting::Absent);
                 }
                 token(minted).ok_or_else(|| failed("the code host's answer has another shape"))
             }
             (404 | 422, _) => Err(Minting::Absent),
-            (status, _) => Err(Minting::Failed(format!("the code host answered the mint with {status}"))),
+            (status, _) => Err(Minting::Failed(format!(
+                "the code host answered the mint with {status}"
+            ))),
         }
     }
 }
 
 fn token(minted: MintedBody) -> Option<InstallationToken> {
     let expires_at = parse_time(&minted.expires_at)?;
-    Some(InstallationToken { secret: Secret::parse(Some(minted.token))?, expires_at })
+    Some(InstallationToken {
+        secret: Secret::parse(Some(minted.token))?,
+        expires_at,
+    })
 }

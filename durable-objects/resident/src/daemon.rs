@@ -2,8 +2,8 @@
 
 use ars_platform::{Container, Incoming, Outgoing};
 use ars_resident::daemon::{
-    CANCEL_PATH, CancelRequest, DISK_PATH, DiskRequest, STATUS_PATH, STEPS_PATH, Status, StepEnd, StepEvent,
-    StepRequest, TRANSFERS_PATH,
+    CANCEL_PATH, CancelRequest, DISK_PATH, DiskRequest, STATUS_PATH, STEPS_PATH, Status, StepEnd,
+    StepEvent, StepRequest, TRANSFERS_PATH,
 };
 use ars_resident::disk::Sample;
 use ars_resident::document::read_bytes;
@@ -32,20 +32,33 @@ pub struct Daemon<'a> {
 impl Daemon<'_> {
     /// Returns the daemon's state. It fails until the daemon listens.
     pub async fn status(&self) -> Result<Status, HostError> {
-        let answer = self.container.send("GET", STATUS_PATH, &self.bearer, Outgoing::None).await;
-        shaped(read_bytes(&document(answer.map_err(HostError::Failed)?).await?))
+        let answer = self
+            .container
+            .send("GET", STATUS_PATH, &self.bearer, Outgoing::None)
+            .await;
+        shaped(read_bytes(
+            &document(answer.map_err(HostError::Failed)?).await?,
+        ))
     }
 
     /// Performs a step. Dropping the future ends it.
-    pub async fn perform(&self, request: &StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+    pub async fn perform(
+        &self,
+        request: &StepRequest,
+        progress: &dyn Fn(u64),
+    ) -> Result<StepEnd, HostError> {
         let answer = self.post(STEPS_PATH, to_string(request)).await?;
         if answer.status() != 200 {
             return Err(failed(&format!("the daemon answered {}", answer.status())));
         }
-        let chunks = answer.chunks().ok_or_else(|| failed("the daemon's answer has no body"))?;
+        let chunks = answer
+            .chunks()
+            .ok_or_else(|| failed("the daemon's answer has no body"))?;
         let mut line = Vec::new();
-        while let Some(piece) =
-            chunks.next().await.map_err(|broken| failed(&format!("{BROKEN_OFF}: {broken}")))?
+        while let Some(piece) = chunks
+            .next()
+            .await
+            .map_err(|broken| failed(&format!("{BROKEN_OFF}: {broken}")))?
         {
             for byte in piece.to_vec() {
                 if byte != b'\n' {
@@ -81,7 +94,10 @@ impl Daemon<'_> {
     /// Returns an archive that a step wrote.
     pub async fn archive(&self, id: &BackupId) -> Result<Incoming, HostError> {
         let path = transfer_path(id);
-        let answer = self.container.send("GET", &path, &self.bearer, Outgoing::None).await;
+        let answer = self
+            .container
+            .send("GET", &path, &self.bearer, Outgoing::None)
+            .await;
         let answer = answer.map_err(HostError::Failed)?;
         ok(&answer)?;
         Ok(answer)
@@ -90,14 +106,24 @@ impl Daemon<'_> {
     /// Removes an archive from the daemon's disk.
     pub async fn forget(&self, id: &BackupId) -> Result<(), HostError> {
         let path = transfer_path(id);
-        let answer = self.container.send("DELETE", &path, &self.bearer, Outgoing::None).await;
+        let answer = self
+            .container
+            .send("DELETE", &path, &self.bearer, Outgoing::None)
+            .await;
         ok(&answer.map_err(HostError::Failed)?)
     }
 
     /// Posts a document. It is text already, so that this is compiled once for all types.
-    async fn post(&self, path: &str, text: Result<String, serde_json::Error>) -> Result<Incoming, HostError> {
+    async fn post(
+        &self,
+        path: &str,
+        text: Result<String, serde_json::Error>,
+    ) -> Result<Incoming, HostError> {
         let text = text.map_err(|error| failed(&error.to_string()))?;
-        let sent = self.container.send("POST", path, &self.bearer, Outgoing::Json(&text)).await;
+        let sent = self
+            .container
+            .send("POST", path, &self.bearer, Outgoing::Json(&text))
+            .await;
         sent.map_err(HostError::Failed)
     }
 }
@@ -118,7 +144,10 @@ pub fn ok(answer: &Incoming) -> Result<(), HostError> {
 /// Returns the bytes of a document.
 async fn document(answer: Incoming) -> Result<Vec<u8>, HostError> {
     ok(&answer)?;
-    answer.bytes(DOCUMENT_MAX_BYTES).await.ok_or_else(|| failed("the daemon's answer broke off"))
+    answer
+        .bytes(DOCUMENT_MAX_BYTES)
+        .await
+        .ok_or_else(|| failed("the daemon's answer broke off"))
 }
 
 fn shaped<T>(read: Result<T, serde_json::Error>) -> Result<T, HostError> {

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use ars_container::failure::is_unreachable;
 use ars_platform::{
-    BUILD, Container, ObjectContext, RetirementWatch, delete_objects, end_when_retired, now, object_keys,
-    post_to, put_object, random_bytes, run_in_background, send_object, set_alarm, sleep, store_text,
-    stored_text, text_binding,
+    BUILD, Container, ObjectContext, RetirementWatch, delete_objects, end_when_retired, now,
+    object_keys, post_to, put_object, random_bytes, run_in_background, send_object, set_alarm,
+    sleep, store_text, stored_text, text_binding,
 };
 use ars_resident::daemon::{
     Answer, CancelRequest, DiskRequest, Job, StepEnd, StepInput, StepRequest, Transfer,
@@ -62,8 +62,8 @@ pub struct PlatformHost {
 impl PlatformHost {
     pub(crate) fn new(context: ObjectContext, env: Env) -> Self {
         let container = Container::of(&context, PORT);
-        let resource =
-            stored_text(&context.storage(), RESOURCE).and_then(|stored| Resource::parse(stored).ok());
+        let resource = stored_text(&context.storage(), RESOURCE)
+            .and_then(|stored| Resource::parse(stored).ok());
         Self {
             container,
             code_host: CodeHost::of(&env),
@@ -127,12 +127,17 @@ impl PlatformHost {
     }
 
     fn bucket(&self) -> Result<Bucket, HostError> {
-        self.env.bucket(ARCHIVES).map_err(|_| HostError::Failed("the object storage is not bound".to_owned()))
+        self.env
+            .bucket(ARCHIVES)
+            .map_err(|_| HostError::Failed("the object storage is not bound".to_owned()))
     }
 
     fn key(&self, id: &BackupId) -> Result<String, HostError> {
         let unknown = || HostError::Failed("the object does not know its resource".to_owned());
-        Ok(format!("{}{id}", prefix(self.resource.borrow().as_ref().ok_or_else(unknown)?)))
+        Ok(format!(
+            "{}{id}",
+            prefix(self.resource.borrow().as_ref().ok_or_else(unknown)?)
+        ))
     }
 
     async fn listening(&self) -> Result<Started, HostError> {
@@ -143,8 +148,12 @@ impl PlatformHost {
                 Ok(status) => {
                     self.put(RUNTIME, status.runtime.as_str());
                     let image = text_binding(&self.env, IMAGE).unwrap_or_else(|| BUILD.to_owned());
-                    let is_image_current = status.build == image && status.pool_users == POOL_USERS_MAX;
-                    return Ok(Started { runtime: status.runtime, is_image_current });
+                    let is_image_current =
+                        status.build == image && status.pool_users == POOL_USERS_MAX;
+                    return Ok(Started {
+                        runtime: status.runtime,
+                        is_image_current,
+                    });
                 }
                 Err(error) if now() > deadline => return Err(self.lost(error).await),
                 Err(_) => sleep(POLL_MS).await,
@@ -160,8 +169,16 @@ impl PlatformHost {
         progress: &dyn Fn(u64),
     ) -> Result<(), HostError> {
         let (bucket, key, path) = (self.bucket()?, self.key(id)?, transfer_path(id));
-        let sent = send_object(&bucket, &key, daemon.container, (&path, &daemon.bearer), progress).await;
-        let missing = || HostError::Failed("the archive does not exist in the object storage".to_owned());
+        let sent = send_object(
+            &bucket,
+            &key,
+            daemon.container,
+            (&path, &daemon.bearer),
+            progress,
+        )
+        .await;
+        let missing =
+            || HostError::Failed("the archive does not exist in the object storage".to_owned());
         ok(&sent.map_err(HostError::Failed)?.ok_or_else(missing)?)
     }
 
@@ -181,10 +198,19 @@ impl PlatformHost {
         stored.map_err(HostError::Failed)
     }
 
-    async fn perform(&self, request: &StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+    async fn perform(
+        &self,
+        request: &StepRequest,
+        progress: &dyn Fn(u64),
+    ) -> Result<StepEnd, HostError> {
         let daemon = self.daemon()?;
-        if let (StepInput::Download { from: Transfer::Engine, .. }, Some(backup)) =
-            (&request.input, request.step.operation.received())
+        if let (
+            StepInput::Download {
+                from: Transfer::Engine,
+                ..
+            },
+            Some(backup),
+        ) = (&request.input, request.step.operation.received())
         {
             self.offer(&daemon, backup, progress).await?;
         }
@@ -210,7 +236,9 @@ impl Host for PlatformHost {
     }
 
     async fn set_alarm(&self, at: UnixMillis) -> Result<(), HostError> {
-        set_alarm(&self.context.storage(), at).await.map_err(HostError::Failed)
+        set_alarm(&self.context.storage(), at)
+            .await
+            .map_err(HostError::Failed)
     }
 
     async fn runtime(&self) -> Option<RuntimeId> {
@@ -242,7 +270,11 @@ impl Host for PlatformHost {
         Ok(())
     }
 
-    async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+    async fn run(
+        &self,
+        request: StepRequest,
+        progress: &dyn Fn(u64),
+    ) -> Result<StepEnd, HostError> {
         match self.perform(&request, progress).await {
             Ok(end) => Ok(end),
             Err(error) => Err(self.lost(error).await),
@@ -287,28 +319,53 @@ impl Host for PlatformHost {
     }
 
     async fn delete_backups(&self, ids: &[BackupId]) -> Result<(), HostError> {
-        let keys = ids.iter().map(|id| self.key(id)).collect::<Result<Vec<_>, _>>()?;
-        delete_objects(&self.bucket()?, &keys).await.map_err(HostError::Failed)
+        let keys = ids
+            .iter()
+            .map(|id| self.key(id))
+            .collect::<Result<Vec<_>, _>>()?;
+        delete_objects(&self.bucket()?, &keys)
+            .await
+            .map_err(HostError::Failed)
     }
 
     async fn count_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError> {
         let prefix = prefix(resource);
-        let keys = object_keys(&self.bucket()?, &prefix).await.map_err(HostError::Failed)?;
+        let keys = object_keys(&self.bucket()?, &prefix)
+            .await
+            .map_err(HostError::Failed)?;
         Ok(count(&keys, &prefix))
     }
 
     async fn delete_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError> {
         let bucket = self.bucket()?;
-        let keys = object_keys(&bucket, &prefix(resource)).await.map_err(HostError::Failed)?;
-        delete_objects(&bucket, &keys).await.map_err(HostError::Failed)?;
+        let keys = object_keys(&bucket, &prefix(resource))
+            .await
+            .map_err(HostError::Failed)?;
+        delete_objects(&bucket, &keys)
+            .await
+            .map_err(HostError::Failed)?;
         Ok(count(&keys, &prefix(resource)))
     }
 
-    async fn release_slot(&self, resource: &Resource, onboarded_at: UnixMillis) -> Result<(), HostError> {
-        let call = RegistryCall::Remove { resource: resource.clone(), onboarded_at: Some(onboarded_at) };
-        let document = serde_json::to_string(&call).map_err(|error| HostError::Failed(error.to_string()))?;
-        let posted =
-            post_to(&self.env, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, &document, REGISTRY_MAX_BYTES);
+    async fn release_slot(
+        &self,
+        resource: &Resource,
+        onboarded_at: UnixMillis,
+    ) -> Result<(), HostError> {
+        let call = RegistryCall::Remove {
+            resource: resource.clone(),
+            onboarded_at: Some(onboarded_at),
+        };
+        let document =
+            serde_json::to_string(&call).map_err(|error| HostError::Failed(error.to_string()))?;
+        let posted = post_to(
+            &self.env,
+            REGISTRY_BINDING,
+            REGISTRY_NAME,
+            REGISTRY_PATH,
+            &document,
+            REGISTRY_MAX_BYTES,
+        );
         match posted.await.map_err(HostError::Failed)? {
             (200, _) => Ok(()),
             (status, _) => Err(HostError::Failed(format!("the registry answered {status}"))),
@@ -318,10 +375,16 @@ impl Host for PlatformHost {
 
 /// Counts the objects below a prefix. The name of an archive is its id.
 fn count(keys: &[String], prefix: &str) -> ObjectCounts {
-    let is_backup = |key: &&String| key.strip_prefix(prefix).is_some_and(|id| BackupId::parse(id).is_ok());
+    let is_backup = |key: &&String| {
+        key.strip_prefix(prefix)
+            .is_some_and(|id| BackupId::parse(id).is_ok())
+    };
     let backups = keys.iter().filter(is_backup).count();
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    ObjectCounts { backups: number(backups), others: number(keys.len() - backups) }
+    ObjectCounts {
+        backups: number(backups),
+        others: number(keys.len() - backups),
+    }
 }
 
 /// Returns the prefix of a resource's objects.

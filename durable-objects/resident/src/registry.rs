@@ -2,7 +2,9 @@
 
 use std::cell::OnceCell;
 
-use ars_platform::{BUILD, DoSql, ObjectContext, Storage, internal, json, path_of, read_within, refuse};
+use ars_platform::{
+    BUILD, DoSql, ObjectContext, Storage, internal, json, path_of, read_within, refuse,
+};
 use ars_resident::document::read_bytes;
 use ars_resident_engine::{Fault, Registry, RegistryCall};
 use worker::web_sys::{Request, Response};
@@ -22,9 +24,15 @@ pub struct RegistryObject {
 
 impl RegistryObject {
     /// Returns the object. It opens its tables at the first call.
-    #[expect(clippy::needless_pass_by_value, reason = "the class hands its context over")]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the class hands its context over"
+    )]
     pub fn new(context: ObjectContext) -> Self {
-        Self { storage: context.storage(), registry: OnceCell::new() }
+        Self {
+            storage: context.storage(),
+            registry: OnceCell::new(),
+        }
     }
 
     /// Answers a call.
@@ -34,7 +42,9 @@ impl RegistryObject {
         }
         let body = read_within(request.body(), CALL_MAX_BYTES, CALL_MS).await;
         let call: Option<RegistryCall> = body.and_then(|body| read_bytes(&body).ok());
-        let Some(call) = call else { return refuse(400, "the body must be a call of the registry") };
+        let Some(call) = call else {
+            return refuse(400, "the body must be a call of the registry");
+        };
         match self.answer(call) {
             Ok(text) => json(200, &text),
             Err(fault) => internal(&fault),

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use ars_platform::{
-    ClientLeft, DoSql, HEARTBEAT_MS, INTERNAL_BODY, ObjectContext, internal, is_retired, json, path_of,
-    read_within, refuse, run_task, streamed_answer, thrown_text,
+    ClientLeft, DoSql, HEARTBEAT_MS, INTERNAL_BODY, ObjectContext, internal, is_retired, json,
+    path_of, read_within, refuse, run_task, streamed_answer, thrown_text,
 };
 use ars_resident::document::read_bytes;
 use ars_resident_engine::{Engine, Fault, Host as _};
@@ -34,7 +34,11 @@ pub struct ResidentObject {
 impl ResidentObject {
     /// Returns the object. It opens its tables at the first call.
     pub const fn new(context: ObjectContext, env: Env) -> Self {
-        Self { context, env, engine: OnceCell::new() }
+        Self {
+            context,
+            env,
+            engine: OnceCell::new(),
+        }
     }
 
     /// Answers a call, or returns `None` in a retired instance that has not begun it.
@@ -59,8 +63,9 @@ impl ResidentObject {
                 json(reply.status, &reply.body.to_string())
             }
             STREAM_PATH => {
-                let operation =
-                    |left: ClientLeft| async move { engine.answer_while(call, left).await.body.to_string() };
+                let operation = |left: ClientLeft| async move {
+                    engine.answer_while(call, left).await.body.to_string()
+                };
                 streamed_answer(&self.context, HEARTBEAT_MS, operation).unwrap_or_else(|thrown| {
                     console_error!("fault: an answer has no stream: {}", thrown_text(&thrown));
                     json(500, INTERNAL_BODY)

@@ -4,7 +4,9 @@ use crate::money::DECIMALS;
 
 /// The text is not an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an amount must be dollars such as `3` or `0.25`, with at most {DECIMALS} digits behind the point")]
+#[error(
+    "an amount must be dollars such as `3` or `0.25`, with at most {DECIMALS} digits behind the point"
+)]
 pub struct AmountError;
 
 /// The first missing piece.

@@ -28,13 +28,20 @@ pub struct Turn {
 impl Turn {
     /// A turn of one text.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
-        Self { role, parts: vec![Part::text(text)] }
+        Self {
+            role,
+            parts: vec![Part::text(text)],
+        }
     }
 }
 
 /// One part of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Part {
     /// Prose.
     Text {
@@ -94,13 +101,20 @@ pub enum Part {
 impl Part {
     /// Plain prose.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), extra: Map::new() }
+        Self::Text {
+            text: text.into(),
+            extra: Map::new(),
+        }
     }
 }
 
 /// One piece of a tool result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum ToolContent {
     /// Text.
     Text {

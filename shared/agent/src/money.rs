@@ -53,9 +53,17 @@ impl Price {
     pub fn least(&self, input_tokens: u64) -> u64 {
         let output_tokens = LEAST_OUTPUT_TOKENS;
         let usage = if self.cache_read < self.input {
-            Usage { cache_read_tokens: input_tokens, output_tokens, ..Usage::default() }
+            Usage {
+                cache_read_tokens: input_tokens,
+                output_tokens,
+                ..Usage::default()
+            }
         } else {
-            Usage { input_tokens, output_tokens, ..Usage::default() }
+            Usage {
+                input_tokens,
+                output_tokens,
+                ..Usage::default()
+            }
         };
         self.cost(usage)
     }
@@ -94,15 +102,24 @@ pub fn parse_dollars(text: &str) -> Result<u64, AmountError> {
         return Err(AmountError);
     }
     let whole: u64 = whole.parse().map_err(|_| AmountError)?;
-    let fraction: u64 = format!("{fraction:0<DECIMALS$}").parse().map_err(|_| AmountError)?;
-    whole.checked_mul(DOLLAR).and_then(|whole| whole.checked_add(fraction)).ok_or(AmountError)
+    let fraction: u64 = format!("{fraction:0<DECIMALS$}")
+        .parse()
+        .map_err(|_| AmountError)?;
+    whole
+        .checked_mul(DOLLAR)
+        .and_then(|whole| whole.checked_add(fraction))
+        .ok_or(AmountError)
 }
 
 /// Formats micro-dollars as dollars, with cents and further digits where there are any.
 pub fn dollars(microusd: u64) -> String {
     let fraction = format!("{:0>DECIMALS$}", microusd % DOLLAR);
     let (cents, further) = fraction.split_at(2);
-    format!("${}.{cents}{}", microusd / DOLLAR, further.trim_end_matches('0'))
+    format!(
+        "${}.{cents}{}",
+        microusd / DOLLAR,
+        further.trim_end_matches('0')
+    )
 }
 
 #[cfg(test)]
@@ -111,8 +128,12 @@ mod tests {
 
     use super::*;
 
-    const PRICE: Price =
-        Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+    const PRICE: Price = Price {
+        input: 3_000_000,
+        output: 15_000_000,
+        cache_read: 300_000,
+        cache_write: 3_750_000,
+    };
 
     fn usage(input: u64, output: u64, read: u64, write: u64) -> Usage {
         Usage {
@@ -126,7 +147,10 @@ mod tests {
     #[test]
     fn each_kind_of_token_has_its_price() {
         assert_eq!(PRICE.cost(usage(1_000_000, 0, 0, 0)), 3_000_000);
-        assert_eq!(PRICE.cost(usage(1_000, 200, 10_000, 400)), 3_000 + 3_000 + 3_000 + 1_500);
+        assert_eq!(
+            PRICE.cost(usage(1_000, 200, 10_000, 400)),
+            3_000 + 3_000 + 3_000 + 1_500
+        );
         assert_eq!(PRICE.cost(Usage::default()), 0);
     }
 
@@ -134,13 +158,19 @@ mod tests {
     fn cost_is_rounded_up() {
         assert_eq!(PRICE.cost(usage(0, 0, 1, 0)), 1);
         assert_eq!(PRICE.cost(usage(0, 0, 4, 0)), 2);
-        assert_eq!(PRICE.cost(usage(u64::MAX, u64::MAX, u64::MAX, u64::MAX)), u64::MAX);
+        assert_eq!(
+            PRICE.cost(usage(u64::MAX, u64::MAX, u64::MAX, u64::MAX)),
+            u64::MAX
+        );
     }
 
     #[test]
     fn cheapest_call_uses_the_cheaper_input_price() {
         assert_eq!(PRICE.least(1_000_000), 300_000 + 3_840);
-        let uncached = Price { cache_read: 3_000_000, ..PRICE };
+        let uncached = Price {
+            cache_read: 3_000_000,
+            ..PRICE
+        };
         assert_eq!(uncached.least(1_000_000), 3_000_000 + 3_840);
     }
 
@@ -149,7 +179,10 @@ mod tests {
         let model = |name| ModelRef::parse(name).unwrap();
         let mut table = PriceTable::default();
         table.insert(&model("a/b"), PRICE);
-        assert_eq!((table.of(&model("a/b")), table.of(&model("a/c"))), (Some(PRICE), None));
+        assert_eq!(
+            (table.of(&model("a/b")), table.of(&model("a/c"))),
+            (Some(PRICE), None)
+        );
     }
 
     #[test]
@@ -157,7 +190,18 @@ mod tests {
         assert_eq!(parse_dollars("3"), Ok(3_000_000));
         assert_eq!(parse_dollars("0.25"), Ok(250_000));
         assert_eq!(parse_dollars("0.000001"), Ok(1));
-        for wrong in ["", ".5", "1.", "-1", "+1", "1e3", "0.0000001", "1,5", "99999999999999999999", " 1"] {
+        for wrong in [
+            "",
+            ".5",
+            "1.",
+            "-1",
+            "+1",
+            "1e3",
+            "0.0000001",
+            "1,5",
+            "99999999999999999999",
+            " 1",
+        ] {
             assert_eq!(parse_dollars(wrong), Err(AmountError), "{wrong}");
         }
     }

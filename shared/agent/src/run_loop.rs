@@ -90,7 +90,10 @@ impl Loop {
             inbox_consumed_seq: 0,
             remaining_ms: 0,
         };
-        Self { deadline: budget.deadline(now), ..Self::at(saved, begin, conversation, now) }
+        Self {
+            deadline: budget.deadline(now),
+            ..Self::at(saved, begin, conversation, now)
+        }
     }
 
     /// Sets the limits.
@@ -108,7 +111,10 @@ impl Loop {
     pub fn resume(mut saved: Saved, at: Position, turns: Vec<Turn>, now: UnixMillis) -> Self {
         let conversation = Conversation::restore(turns, saved.shape.clone());
         let inbox = Inbox::restore(at.inbox_consumed_seq, std::mem::take(&mut saved.steered));
-        Self { inbox, ..Self::at(saved, at, conversation, now) }
+        Self {
+            inbox,
+            ..Self::at(saved, at, conversation, now)
+        }
     }
 
     fn at(saved: Saved, at: Position, conversation: Conversation, now: UnixMillis) -> Self {
@@ -177,7 +183,11 @@ impl Loop {
 
     /// Returns the loop without its turns.
     pub fn saved(&self) -> Saved {
-        let volatile = self.inbox.waiting().iter().filter(|message| message.seq.is_none());
+        let volatile = self
+            .inbox
+            .waiting()
+            .iter()
+            .filter(|message| message.seq.is_none());
         Saved {
             shape: self.conversation.shape().clone(),
             steered: volatile.cloned().collect(),

@@ -29,11 +29,17 @@ impl Proxy {
     pub fn new(team_domain: &str, audience: &str) -> Option<Self> {
         let is_host = team_domain.contains('.')
             && team_domain.split('.').all(|label| {
-                !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                !label.is_empty()
+                    && label
+                        .bytes()
+                        .all(|b| b.is_ascii_alphanumeric() || b == b'-')
             });
         let is_audience = !audience.is_empty() && !audience.contains(char::is_whitespace);
         let issuer = format!("https://{team_domain}");
-        (is_host && is_audience).then(|| Self { issuer, audience: audience.to_owned() })
+        (is_host && is_audience).then(|| Self {
+            issuer,
+            audience: audience.to_owned(),
+        })
     }
 
     /// Returns the address of the proxy's public keys.
@@ -56,7 +62,13 @@ pub struct PublicKey {
 /// Returns the usable RSA keys of a JSON Web Key Set, or `None` if the text is no such set.
 pub fn public_keys(key_set: &str) -> Option<Vec<PublicKey>> {
     let set: Value = serde_json::from_str(key_set).ok()?;
-    Some(set.get("keys")?.as_array()?.iter().filter_map(public_key).collect())
+    Some(
+        set.get("keys")?
+            .as_array()?
+            .iter()
+            .filter_map(public_key)
+            .collect(),
+    )
 }
 
 fn public_key(key: &Value) -> Option<PublicKey> {
@@ -71,7 +83,11 @@ fn public_key(key: &Value) -> Option<PublicKey> {
         let digits = bytes.iter().position(|byte| *byte != 0)?;
         Some(bytes[digits..].to_vec())
     };
-    Some(PublicKey { id: text("kid")?.to_owned(), modulus: number("n")?, exponent: number("e")? })
+    Some(PublicKey {
+        id: text("kid")?.to_owned(),
+        modulus: number("n")?,
+        exponent: number("e")?,
+    })
 }
 
 /// A well-formed token. Neither its signature nor its claims are checked yet.
@@ -103,9 +119,21 @@ impl<'t> Assertion<'t> {
         if header.get("alg")?.as_str()? != ALGORITHM || header.contains_key("crit") {
             return None;
         }
-        let key_id = header.get("kid")?.as_str().filter(|id| !id.is_empty())?.to_owned();
-        let signature = URL_SAFE_NO_PAD.decode(signature).ok().filter(|bytes| !bytes.is_empty())?;
-        Some(Self { signed: signed.as_bytes(), signature, key_id, claims })
+        let key_id = header
+            .get("kid")?
+            .as_str()
+            .filter(|id| !id.is_empty())?
+            .to_owned();
+        let signature = URL_SAFE_NO_PAD
+            .decode(signature)
+            .ok()
+            .filter(|bytes| !bytes.is_empty())?;
+        Some(Self {
+            signed: signed.as_bytes(),
+            signature,
+            key_id,
+            claims,
+        })
     }
 
     /// Checks the claims and returns the identity they name.
@@ -158,10 +186,15 @@ impl<'t> Assertion<'t> {
                 && !name.chars().any(|c| c.is_control() || c.is_whitespace())
         };
         match self.text("sub")? {
-            "" => self.text("common_name").filter(is_name).map(|name| Identity::Service(name.to_owned())),
+            "" => self
+                .text("common_name")
+                .filter(is_name)
+                .map(|name| Identity::Service(name.to_owned())),
             // Such a subject would be taken for a machine, and `*` for everyone in the grants.
             subject if subject.starts_with(SERVICE) || subject == "*" => None,
-            subject => Some(subject).filter(is_name).map(|subject| Identity::Person(subject.to_owned())),
+            subject => Some(subject)
+                .filter(is_name)
+                .map(|subject| Identity::Person(subject.to_owned())),
         }
     }
 }
@@ -185,9 +218,10 @@ impl Identity {
     pub fn actor(&self) -> Actor {
         match self {
             Self::Person(subject) => Actor::browser(&Platform::Access.id(subject)),
-            Self::Service(name) => {
-                Actor::new(Platform::Access.id(format_args!("{SERVICE}{name}")), Grants::default())
-            }
+            Self::Service(name) => Actor::new(
+                Platform::Access.id(format_args!("{SERVICE}{name}")),
+                Grants::default(),
+            ),
         }
     }
 }

@@ -45,8 +45,14 @@ fn identity(claims: &Value) -> Result<Identity, Denied> {
 fn well_formed_token_is_taken_apart() {
     let text = token(&header(), &claims());
     let assertion = Assertion::parse(&text).unwrap();
-    assert_eq!(assertion.signed, text.rsplit_once('.').unwrap().0.as_bytes());
-    assert_eq!((assertion.signature.as_slice(), assertion.key_id.as_str()), (b"sig".as_slice(), "k1"));
+    assert_eq!(
+        assertion.signed,
+        text.rsplit_once('.').unwrap().0.as_bytes()
+    );
+    assert_eq!(
+        (assertion.signature.as_slice(), assertion.key_id.as_str()),
+        (b"sig".as_slice(), "k1")
+    );
 }
 
 #[test]
@@ -66,7 +72,10 @@ fn malformed_token_is_refused() {
         json!(null),
     ];
     let good = token(&header(), &claims);
-    let mut texts: Vec<_> = headers.iter().map(|header| token(header, &claims)).collect();
+    let mut texts: Vec<_> = headers
+        .iter()
+        .map(|header| token(header, &claims))
+        .collect();
     texts.extend([
         String::new(),
         ".".into(),
@@ -82,7 +91,11 @@ fn malformed_token_is_refused() {
     texts.push(token(&header(), &json!([1])));
     texts.push(token(&header(), &json!("text")));
     for text in texts {
-        assert_eq!(Assertion::parse(&text).err(), Some(Denied::BadCredential), "{text}");
+        assert_eq!(
+            Assertion::parse(&text).err(),
+            Some(Denied::BadCredential),
+            "{text}"
+        );
     }
 }
 
@@ -108,15 +121,47 @@ fn invalid_claims_are_refused() {
     for (claim, values) in [
         (
             "iss",
-            vec![json!(null), json!("https://team.example.com/"), json!("http://team.example.com"), json!(1)],
+            vec![
+                json!(null),
+                json!("https://team.example.com/"),
+                json!("http://team.example.com"),
+                json!(1),
+            ],
         ),
-        ("aud", vec![json!(null), json!("ap"), json!(["x"]), json!([]), json!([["app"]]), json!({"app": 1})]),
-        ("exp", vec![json!(null), json!(NOW_S), json!(NOW_S - 1), json!("9999999999"), json!(true)]),
+        (
+            "aud",
+            vec![
+                json!(null),
+                json!("ap"),
+                json!(["x"]),
+                json!([]),
+                json!([["app"]]),
+                json!({"app": 1}),
+            ],
+        ),
+        (
+            "exp",
+            vec![
+                json!(null),
+                json!(NOW_S),
+                json!(NOW_S - 1),
+                json!("9999999999"),
+                json!(true),
+            ],
+        ),
         ("nbf", vec![json!(NOW_S + 61), json!("0"), json!([])]),
         ("iat", vec![json!(NOW_S + 61), json!("0"), json!({})]),
         (
             "sub",
-            vec![json!(null), json!(""), json!(5), json!("svc:ci"), json!("*"), json!("a b"), json!("a\nb")],
+            vec![
+                json!(null),
+                json!(""),
+                json!(5),
+                json!("svc:ci"),
+                json!("*"),
+                json!("a b"),
+                json!("a\nb"),
+            ],
         ),
     ] {
         for value in values {
@@ -124,7 +169,10 @@ fn invalid_claims_are_refused() {
             assert_eq!(identity(&claims), Err(Denied::BadCredential), "{claims}");
         }
     }
-    assert_eq!(identity(&with("sub", json!("x".repeat(200)))), Err(Denied::BadCredential));
+    assert_eq!(
+        identity(&with("sub", json!("x".repeat(200)))),
+        Err(Denied::BadCredential)
+    );
 }
 
 #[test]
@@ -133,14 +181,20 @@ fn empty_subject_with_common_name_is_a_service() {
     service["common_name"] = json!("ci.access");
     let identity = identity(&service).unwrap();
     assert_eq!(identity, Identity::Service("ci.access".into()));
-    assert_eq!(identity.actor(), Actor::new("access:svc:ci.access", Grants::default()));
+    assert_eq!(
+        identity.actor(),
+        Actor::new("access:svc:ci.access", Grants::default())
+    );
     service["common_name"] = json!("");
     assert_eq!(self::identity(&service), Err(Denied::BadCredential));
 }
 
 #[test]
 fn proxy_needs_a_host_and_an_audience() {
-    assert_eq!(proxy().certificates(), "https://team.example.com/cdn-cgi/access/certs");
+    assert_eq!(
+        proxy().certificates(),
+        "https://team.example.com/cdn-cgi/access/certs"
+    );
     for (team, audience) in [
         ("", "app"),
         ("team", "app"),
@@ -158,7 +212,8 @@ fn proxy_needs_a_host_and_an_audience() {
 
 #[test]
 fn unusable_keys_of_a_set_are_skipped() {
-    let good = json!({"kid": "k1", "kty": "RSA", "alg": "RS256", "use": "sig", "n": "AAEC", "e": "AQAB"});
+    let good =
+        json!({"kid": "k1", "kty": "RSA", "alg": "RS256", "use": "sig", "n": "AAEC", "e": "AQAB"});
     let without = |name: &str, value: Value| {
         let mut key = good.clone();
         key[name] = value;
@@ -175,7 +230,14 @@ fn unusable_keys_of_a_set_are_skipped() {
         good,
     ], "public_certs": []});
     let keys = public_keys(&set.to_string()).unwrap();
-    assert_eq!(keys, [PublicKey { id: "k1".into(), modulus: vec![1, 2], exponent: vec![1, 0, 1] }]);
+    assert_eq!(
+        keys,
+        [PublicKey {
+            id: "k1".into(),
+            modulus: vec![1, 2],
+            exponent: vec![1, 0, 1]
+        }]
+    );
     for text in ["", "[]", "{}", "{\"keys\":{}}", "<html>"] {
         assert_eq!(public_keys(text), None, "{text}");
     }

@@ -67,20 +67,29 @@ impl Ingress {
     /// Returns the ingress of a token's holder.
     pub(crate) fn of_actor(id: &str) -> Option<Self> {
         let (platform, _) = Platform::split(id)?;
-        [Self::Http, Self::Mcp].into_iter().find(|ingress| ingress.platform() == platform)
+        [Self::Http, Self::Mcp]
+            .into_iter()
+            .find(|ingress| ingress.platform() == platform)
     }
 }
 
 impl Actor {
     /// Returns an actor without a principal and a token.
     pub fn new(id: impl Into<String>, grants: Grants) -> Self {
-        Self { id: id.into(), grants, principal: None, token: None }
+        Self {
+            id: id.into(),
+            grants,
+            principal: None,
+            token: None,
+        }
     }
 
     /// Returns the class according to its id, or `None` for an id of no platform.
     pub fn class(&self) -> Option<ActorClass> {
         match Platform::split(&self.id)? {
-            (Platform::Access, name) if name.starts_with(access::SERVICE) => Some(ActorClass::Service),
+            (Platform::Access, name) if name.starts_with(access::SERVICE) => {
+                Some(ActorClass::Service)
+            }
             (platform, _) => platform.rules().actors,
         }
     }
@@ -93,14 +102,21 @@ impl Actor {
     /// Returns the actor with additional grants. Configuration only adds grants, so none can be removed.
     #[must_use]
     pub fn with(&self, extra: &Grants) -> Self {
-        Self { grants: self.grants.union(extra), ..self.clone() }
+        Self {
+            grants: self.grants.union(extra),
+            ..self.clone()
+        }
     }
 }
 
 impl Grants {
     /// Returns all grants on all axes.
     pub fn everything() -> Self {
-        Self { actions: Set::All, channels: Set::All, repos: Set::All }
+        Self {
+            actions: Set::All,
+            channels: Set::All,
+            repos: Set::All,
+        }
     }
 
     /// Returns the union, axis by axis.
@@ -154,7 +170,9 @@ impl Set {
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Only(some), Self::Only(more)) => Self::Only(some.intersection(more).cloned().collect()),
+            (Self::Only(some), Self::Only(more)) => {
+                Self::Only(some.intersection(more).cloned().collect())
+            }
             (Self::All, both) | (both, Self::All) => both.clone(),
         }
     }
@@ -170,9 +188,11 @@ impl Set {
     /// Returns the grants of single agents in `other` that this set's grant of all agents covers.
     fn agents_shared_with(&self, other: &Self) -> Vec<String> {
         match other {
-            Self::Only(items) if self.contains(EVERY_AGENT) => {
-                items.iter().filter(|item| item.starts_with(ONE_AGENT)).cloned().collect()
-            }
+            Self::Only(items) if self.contains(EVERY_AGENT) => items
+                .iter()
+                .filter(|item| item.starts_with(ONE_AGENT))
+                .cloned()
+                .collect(),
             Self::Only(_) | Self::All => Vec::new(),
         }
     }
@@ -183,14 +203,26 @@ mod tests {
     use super::*;
 
     fn actions(names: &[&str]) -> Grants {
-        Grants { actions: Set::of(names), ..Grants::default() }
+        Grants {
+            actions: Set::of(names),
+            ..Grants::default()
+        }
     }
 
     #[test]
     fn extra_grants_only_ever_add() {
-        let actor =
-            Actor::new("http:ann", Grants { channels: Set::of(&["http:ops"]), ..actions(&["dispatch"]) });
-        let extra = Grants { actions: Set::of(&["runs:read"]), channels: Set::All, repos: Set::of(&["o/n"]) };
+        let actor = Actor::new(
+            "http:ann",
+            Grants {
+                channels: Set::of(&["http:ops"]),
+                ..actions(&["dispatch"])
+            },
+        );
+        let extra = Grants {
+            actions: Set::of(&["runs:read"]),
+            channels: Set::All,
+            repos: Set::of(&["o/n"]),
+        };
         let more = actor.with(&extra);
         assert_eq!(more.id, actor.id);
         assert_eq!(more.grants.actions, Set::of(&["dispatch", "runs:read"]));
@@ -202,10 +234,22 @@ mod tests {
 
     #[test]
     fn intersection_is_in_both_sets() {
-        let some = Grants { channels: Set::of(&["C1", "C2"]), repos: Set::All, ..actions(&["a", "b"]) };
-        let other = Grants { channels: Set::of(&["C2"]), repos: Set::of(&["o/n"]), ..actions(&["b", "c"]) };
+        let some = Grants {
+            channels: Set::of(&["C1", "C2"]),
+            repos: Set::All,
+            ..actions(&["a", "b"])
+        };
+        let other = Grants {
+            channels: Set::of(&["C2"]),
+            repos: Set::of(&["o/n"]),
+            ..actions(&["b", "c"])
+        };
         let both = some.intersection(&other);
-        let shared = Grants { channels: Set::of(&["C2"]), repos: Set::of(&["o/n"]), ..actions(&["b"]) };
+        let shared = Grants {
+            channels: Set::of(&["C2"]),
+            repos: Set::of(&["o/n"]),
+            ..actions(&["b"])
+        };
         assert_eq!(both, shared);
         assert_eq!(other.intersection(&some), shared);
         assert_eq!(some.intersection(&Grants::everything()), some);

@@ -17,7 +17,10 @@ impl Actor {
             channels: Set::Only(channel.collect()),
             repos: Set::default(),
         };
-        Self { token: Some(entry.digest.clone()), ..Self::new(platform.id(&entry.subject), grants) }
+        Self {
+            token: Some(entry.digest.clone()),
+            ..Self::new(platform.id(&entry.subject), grants)
+        }
     }
 
     /// Returns the user of the local command line, with all grants.
@@ -28,7 +31,13 @@ impl Actor {
     /// Returns a dashboard session. It may read every command group, and sees public runs and its own.
     pub fn browser(id: &str) -> Self {
         let actions = Set::Only(GROUPS.iter().map(|group| format!("{group}:read")).collect());
-        Self::new(id, Grants { actions, ..Grants::default() })
+        Self::new(
+            id,
+            Grants {
+                actions,
+                ..Grants::default()
+            },
+        )
     }
 
     /// Returns an agent acting for a principal. It has the intersection of both grants.
@@ -61,16 +70,31 @@ mod tests {
 
     #[test]
     fn service_has_only_its_scopes_and_channel() {
-        let actor = Actor::service(Ingress::Mcp, &entry(Some("ops"), &["dispatch", "runs:read"]));
+        let actor = Actor::service(
+            Ingress::Mcp,
+            &entry(Some("ops"), &["dispatch", "runs:read"]),
+        );
         let grants = Grants {
             actions: Set::of(&["dispatch", "runs:read"]),
             channels: Set::of(&["mcp:ops"]),
             repos: Set::default(),
         };
         let token = Some(TokenDigest::default());
-        assert_eq!(actor, Actor { token: token.clone(), ..Actor::new("mcp:ann", grants) });
+        assert_eq!(
+            actor,
+            Actor {
+                token: token.clone(),
+                ..Actor::new("mcp:ann", grants)
+            }
+        );
         let unpinned = Actor::service(Ingress::Http, &entry(None, &[]));
-        assert_eq!(unpinned, Actor { token, ..Actor::new("http:ann", Grants::default()) });
+        assert_eq!(
+            unpinned,
+            Actor {
+                token,
+                ..Actor::new("http:ann", Grants::default())
+            }
+        );
     }
 
     #[test]
@@ -84,15 +108,27 @@ mod tests {
     fn browser_only_reads() {
         let session = Actor::browser("access:ann");
         for group in GROUPS {
-            assert!(session.grants.actions.contains(&format!("{group}:read")), "{group}");
-            assert!(!session.grants.actions.contains(&format!("{group}:write")), "{group}");
+            assert!(
+                session.grants.actions.contains(&format!("{group}:read")),
+                "{group}"
+            );
+            assert!(
+                !session.grants.actions.contains(&format!("{group}:write")),
+                "{group}"
+            );
         }
     }
 
     #[test]
     fn agent_has_the_intersection_and_its_principal() {
-        let own = Grants { actions: Set::of(&["runs:read", "repo:exec"]), ..Grants::everything() };
-        let reader = Grants { actions: Set::of(&["runs:read", "memory:read"]), ..Grants::default() };
+        let own = Grants {
+            actions: Set::of(&["runs:read", "repo:exec"]),
+            ..Grants::everything()
+        };
+        let reader = Grants {
+            actions: Set::of(&["runs:read", "memory:read"]),
+            ..Grants::default()
+        };
         let principal = Actor::new("slack:U1", reader);
         let agent = Actor::agent("coding", &own, &principal);
         assert_eq!(agent.grants.actions, Set::of(&["runs:read"]));

@@ -16,7 +16,9 @@ pub fn bearer<'a, V>(values: impl IntoIterator<Item = &'a V>) -> Option<&'a str>
 where
     V: AsRef<[u8]> + ?Sized + 'a,
 {
-    let value = std::str::from_utf8(values.into_iter().next()?.as_ref()).ok()?.trim_matches(BLANKS);
+    let value = std::str::from_utf8(values.into_iter().next()?.as_ref())
+        .ok()?
+        .trim_matches(BLANKS);
     let (scheme, rest) = value.split_once(BLANKS)?;
     let token = rest.trim_start_matches(BLANKS);
     (scheme.eq_ignore_ascii_case(SCHEME) && !token.is_empty()).then_some(token)
@@ -34,7 +36,12 @@ mod tests {
 
     #[test]
     fn ingress_grammar_accepts_any_case_and_blanks() {
-        for value in ["Bearer abc", "bearer abc", "BEARER \t  abc", "  Bearer abc \t"] {
+        for value in [
+            "Bearer abc",
+            "bearer abc",
+            "BEARER \t  abc",
+            "  Bearer abc \t",
+        ] {
             assert_eq!(bearer([value]), Some("abc"), "{value:?}");
         }
         assert_eq!(bearer(["Bearer a b"]), Some("a b"));
@@ -70,7 +77,15 @@ mod tests {
     fn the_strict_grammar_is_the_literal_prefix() {
         assert_eq!(strict_bearer("Bearer abc"), Some("abc"));
         assert_eq!(strict_bearer("Bearer  abc"), Some(" abc"));
-        for value in ["", "bearer abc", " Bearer abc", "Bearer", "Bearer ", "Bearer\tabc", "Basic abc"] {
+        for value in [
+            "",
+            "bearer abc",
+            " Bearer abc",
+            "Bearer",
+            "Bearer ",
+            "Bearer\tabc",
+            "Basic abc",
+        ] {
             assert_eq!(strict_bearer(value), None, "{value:?}");
         }
     }

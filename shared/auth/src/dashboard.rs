@@ -49,8 +49,16 @@ pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor,
 pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Result<Actor, Denied> {
     let credentials = Hashed(secret);
     let rules = Rules::new(gate::order::DASHBOARD, &credentials);
-    let admitted = gate::admit(&rules, &Head { presented, ..Head::default() });
-    admitted.map(|_| Actor::browser(actor_id)).map_err(|_| Denied::BadCredential)
+    let admitted = gate::admit(
+        &rules,
+        &Head {
+            presented,
+            ..Head::default()
+        },
+    );
+    admitted
+        .map(|_| Actor::browser(actor_id))
+        .map_err(|_| Denied::BadCredential)
 }
 
 /// The one secret. Both sides are hashed, so that the duration reveals no length.
@@ -80,7 +88,9 @@ fn is_loopback(peer: IpAddr) -> bool {
 
 /// Fails closed: any URL but a plain `http(s)://<this machine>` names another machine.
 fn names_this_machine(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return false;
+    };
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return false;
     }
@@ -89,9 +99,13 @@ fn names_this_machine(url: &str) -> bool {
         Some(port) => ("[::1]", port),
         None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
     };
-    let host_is_ours = ["localhost", "127.0.0.1", "[::1]"].iter().any(|name| host.eq_ignore_ascii_case(name));
-    let port_is_plain =
-        port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
+    let host_is_ours = ["localhost", "127.0.0.1", "[::1]"]
+        .iter()
+        .any(|name| host.eq_ignore_ascii_case(name));
+    let port_is_plain = port.is_empty()
+        || port
+            .strip_prefix(':')
+            .is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
     host_is_ours && port_is_plain
 }
 
@@ -115,7 +129,15 @@ mod tests {
 
     #[test]
     fn every_other_address_is_refused() {
-        for peer in ["127.0.0.2", "10.0.0.1", "0.0.0.0", "::", "::2", "::ffff:10.0.0.1", "::127.0.0.1"] {
+        for peer in [
+            "127.0.0.2",
+            "10.0.0.1",
+            "0.0.0.0",
+            "::",
+            "::2",
+            "::ffff:10.0.0.1",
+            "::127.0.0.1",
+        ] {
             assert_eq!(at(peer, None), Err(Denied::NotLoopback), "{peer}");
         }
     }
@@ -123,7 +145,8 @@ mod tests {
     #[test]
     fn only_a_local_base_url_is_served() {
         for url in
-            "| |http://localhost|https://LOCALHOST:8080/x|http://127.0.0.1:3000|http://[::1]:1/?q".split('|')
+            "| |http://localhost|https://LOCALHOST:8080/x|http://127.0.0.1:3000|http://[::1]:1/?q"
+                .split('|')
         {
             assert!(at("127.0.0.1", Some(url)).is_ok(), "{url}");
         }
@@ -154,9 +177,15 @@ mod tests {
     #[test]
     fn the_token_resolves_to_the_configured_actor() {
         let secret = Secret::parse(Some("dash".into())).unwrap();
-        assert_eq!(by_token(Some("dash"), &secret, "access:ops").unwrap().id, "access:ops");
+        assert_eq!(
+            by_token(Some("dash"), &secret, "access:ops").unwrap().id,
+            "access:ops"
+        );
         for presented in [None, Some(""), Some("das"), Some("dashh"), Some("DASH")] {
-            assert_eq!(by_token(presented, &secret, "access:ops"), Err(Denied::BadCredential));
+            assert_eq!(
+                by_token(presented, &secret, "access:ops"),
+                Err(Denied::BadCredential)
+            );
         }
     }
 }

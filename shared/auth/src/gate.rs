@@ -11,7 +11,12 @@ pub mod order {
     use super::Check;
 
     /// `POST /ingress` (docs/reference/ingress.md#order-of-checks).
-    pub const INGRESS: &[Check] = &[Check::Method, Check::Configured, Check::Credential, Check::Scope];
+    pub const INGRESS: &[Check] = &[
+        Check::Method,
+        Check::Configured,
+        Check::Credential,
+        Check::Scope,
+    ];
     /// `POST /mcp`, where each tool has its own permission.
     pub const MCP: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The bot's admin routes.
@@ -21,7 +26,12 @@ pub mod order {
     pub const EDGE: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The state Worker: an unknown path is 404 even for an anonymous caller
     /// (docs/reference/state-worker.md#order-of-checks).
-    pub const STATE: &[Check] = &[Check::Route, Check::Method, Check::Credential, Check::Length];
+    pub const STATE: &[Check] = &[
+        Check::Route,
+        Check::Method,
+        Check::Credential,
+        Check::Length,
+    ];
     /// The run pages in mode `token`.
     pub const DASHBOARD: &[Check] = &[Check::Credential];
 }
@@ -81,13 +91,22 @@ pub struct Rules<'a, C: Credentials + ?Sized> {
 impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
     /// Returns the rules of an existing POST route that every credential opens, without a body limit.
     pub fn new(order: &'a [Check], credentials: &'a C) -> Self {
-        Self { order, credentials, exists: true, permits: &|_| true, max_body_bytes: usize::MAX }
+        Self {
+            order,
+            credentials,
+            exists: true,
+            permits: &|_| true,
+            max_body_bytes: usize::MAX,
+        }
     }
 
     /// Returns the rules of a path without a route.
     #[must_use]
     pub fn without_route(self) -> Self {
-        Self { exists: false, ..self }
+        Self {
+            exists: false,
+            ..self
+        }
     }
 
     /// Returns the rules with a permission that the holder needs.
@@ -99,7 +118,10 @@ impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
     /// Returns the rules with a limit of the body.
     #[must_use]
     pub fn with_limit(self, max_body_bytes: usize) -> Self {
-        Self { max_body_bytes, ..self }
+        Self {
+            max_body_bytes,
+            ..self
+        }
     }
 }
 
@@ -129,11 +151,15 @@ pub fn admit<'a, C: Credentials + ?Sized>(
             Check::Method => ensure(head.method == METHOD, Rejection::Method)?,
             Check::Configured => ensure(rules.credentials.is_configured(), Rejection::Disabled)?,
             Check::Credential => {
-                let found = head.presented.and_then(|presented| rules.credentials.authenticate(presented));
+                let found = head
+                    .presented
+                    .and_then(|presented| rules.credentials.authenticate(presented));
                 holder = Some(found.ok_or(Rejection::Unauthenticated)?);
             }
             Check::Scope => ensure(holder.is_some_and(rules.permits), Rejection::Forbidden)?,
-            Check::Length => length = Some(declared_length(head.content_length, rules.max_body_bytes)?),
+            Check::Length => {
+                length = Some(declared_length(head.content_length, rules.max_body_bytes)?)
+            }
         }
     }
     let holder = holder.ok_or(Rejection::Unauthenticated)?;
@@ -150,7 +176,10 @@ fn declared_length(header: Option<&str>, max_body_bytes: usize) -> Result<usize,
         return Err(Rejection::LengthRequired);
     }
     // A number that overflows exceeds every limit.
-    let length = digits.parse().ok().filter(|length| *length <= max_body_bytes);
+    let length = digits
+        .parse()
+        .ok()
+        .filter(|length| *length <= max_body_bytes);
     length.ok_or(Rejection::TooLarge { max_body_bytes })
 }
 
@@ -163,7 +192,8 @@ impl Credentials for Option<&Secret> {
     }
 
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
-        self.filter(|secret| secret.matches(presented.as_bytes())).map(|_| &())
+        self.filter(|secret| secret.matches(presented.as_bytes()))
+            .map(|_| &())
     }
 }
 
@@ -194,7 +224,10 @@ impl Credentials for RotatingSecret {
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
         let both = [&self.current, &self.previous].into_iter().flatten();
         // Each is compared, so that the time does not show which one matches.
-        both.fold(false, |matched, secret| matched | secret.matches(presented.as_bytes())).then_some(&())
+        both.fold(false, |matched, secret| {
+            matched | secret.matches(presented.as_bytes())
+        })
+        .then_some(&())
     }
 }
 

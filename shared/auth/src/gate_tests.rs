@@ -3,7 +3,8 @@
 use super::*;
 use crate::TokenMap;
 
-const TOKENS: &str = r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
+const TOKENS: &str =
+    r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
 
 /// The worst request of a surface, and one repair per step with the rejection that it had before.
 struct Case {
@@ -21,36 +22,65 @@ fn assert_order(case: &Case) {
     let mut repaired: Vec<Rejection> = Vec::new();
     for expected in case.rejections.iter().copied().map(Some).chain([None]) {
         let is_repaired = |rejection| repaired.contains(&rejection);
-        let credentials = if is_repaired(Rejection::Disabled) || !case.order.contains(&Check::Configured) {
-            &map
-        } else {
-            &empty
-        };
-        let mut rules = Rules::new(case.order, credentials).with_scope(&may_dispatch).with_limit(LIMIT);
+        let credentials =
+            if is_repaired(Rejection::Disabled) || !case.order.contains(&Check::Configured) {
+                &map
+            } else {
+                &empty
+            };
+        let mut rules = Rules::new(case.order, credentials)
+            .with_scope(&may_dispatch)
+            .with_limit(LIMIT);
         if !is_repaired(Rejection::NotFound) {
             rules = rules.without_route();
         }
-        let presented = match (is_repaired(Rejection::Unauthenticated), is_repaired(Rejection::Forbidden)) {
+        let presented = match (
+            is_repaired(Rejection::Unauthenticated),
+            is_repaired(Rejection::Forbidden),
+        ) {
             (false, _) => None,
             (true, false) if case.order.contains(&Check::Scope) => Some("reader"),
             (true, _) => Some("good"),
         };
-        let too_large = Rejection::TooLarge { max_body_bytes: LIMIT };
-        let content_length = match (is_repaired(Rejection::LengthRequired), is_repaired(too_large)) {
+        let too_large = Rejection::TooLarge {
+            max_body_bytes: LIMIT,
+        };
+        let content_length = match (
+            is_repaired(Rejection::LengthRequired),
+            is_repaired(too_large),
+        ) {
             (false, _) => None,
             (true, false) => Some("11"),
             (true, true) => Some("10"),
         };
-        let method = if is_repaired(Rejection::Method) { "POST" } else { "GET" };
-        let outcome = admit(&rules, &Head { method, presented, content_length });
-        assert_eq!(outcome.err(), expected, "{:?} after {repaired:?}", case.order);
+        let method = if is_repaired(Rejection::Method) {
+            "POST"
+        } else {
+            "GET"
+        };
+        let outcome = admit(
+            &rules,
+            &Head {
+                method,
+                presented,
+                content_length,
+            },
+        );
+        assert_eq!(
+            outcome.err(),
+            expected,
+            "{:?} after {repaired:?}",
+            case.order
+        );
         repaired.extend(expected);
     }
 }
 
 #[test]
 fn orders_are_the_specified_ones() {
-    let too_large = Rejection::TooLarge { max_body_bytes: LIMIT };
+    let too_large = Rejection::TooLarge {
+        max_body_bytes: LIMIT,
+    };
     assert_eq!(too_large.code().http_status(), 413);
     for case in [
         Case {
@@ -64,11 +94,19 @@ fn orders_are_the_specified_ones() {
         },
         Case {
             order: order::MCP,
-            rejections: &[Rejection::Method, Rejection::Disabled, Rejection::Unauthenticated],
+            rejections: &[
+                Rejection::Method,
+                Rejection::Disabled,
+                Rejection::Unauthenticated,
+            ],
         },
         Case {
             order: order::EDGE,
-            rejections: &[Rejection::Method, Rejection::Disabled, Rejection::Unauthenticated],
+            rejections: &[
+                Rejection::Method,
+                Rejection::Disabled,
+                Rejection::Unauthenticated,
+            ],
         },
         Case {
             order: order::STATE,
@@ -77,10 +115,15 @@ fn orders_are_the_specified_ones() {
                 Rejection::Method,
                 Rejection::Unauthenticated,
                 Rejection::LengthRequired,
-                Rejection::TooLarge { max_body_bytes: LIMIT },
+                Rejection::TooLarge {
+                    max_body_bytes: LIMIT,
+                },
             ],
         },
-        Case { order: order::DASHBOARD, rejections: &[Rejection::Unauthenticated] },
+        Case {
+            order: order::DASHBOARD,
+            rejections: &[Rejection::Unauthenticated],
+        },
     ] {
         assert_order(&case);
     }
@@ -105,9 +148,20 @@ fn statuses_are_the_specified_ones() {
 #[test]
 fn order_without_credential_admits_no_request() {
     let map = TokenMap::parse(Some(TOKENS)).map;
-    let head = Head { method: "POST", presented: Some("good"), content_length: None };
-    for order in [&[][..], &[Check::Method], &[Check::Method, Check::Configured]] {
-        assert_eq!(admit(&Rules::new(order, &map), &head).err(), Some(Rejection::Unauthenticated));
+    let head = Head {
+        method: "POST",
+        presented: Some("good"),
+        content_length: None,
+    };
+    for order in [
+        &[][..],
+        &[Check::Method],
+        &[Check::Method, Check::Configured],
+    ] {
+        assert_eq!(
+            admit(&Rules::new(order, &map), &head).err(),
+            Some(Rejection::Unauthenticated)
+        );
     }
     let scope_first = Rules::new(&[Check::Scope, Check::Credential], &map);
     assert_eq!(admit(&scope_first, &head).err(), Some(Rejection::Forbidden));
@@ -119,16 +173,32 @@ fn length_is_plain_digits_within_the_limit() {
     let credentials = secret.as_ref();
     let rules = Rules::new(order::STATE, &credentials).with_limit(7);
     let length = |content_length| {
-        let head = Head { method: "POST", presented: Some("s"), content_length };
+        let head = Head {
+            method: "POST",
+            presented: Some("s"),
+            content_length,
+        };
         admit(&rules, &head).map(|admitted| admitted.length)
     };
-    for header in [None, Some(""), Some("  "), Some("0x1"), Some("1e0"), Some("1.0"), Some("+1"), Some("-1")]
-    {
+    for header in [
+        None,
+        Some(""),
+        Some("  "),
+        Some("0x1"),
+        Some("1e0"),
+        Some("1.0"),
+        Some("+1"),
+        Some("-1"),
+    ] {
         assert_eq!(length(header), Err(Rejection::LengthRequired), "{header:?}");
     }
     assert_eq!(length(Some(" 7 ")), Ok(Some(7)));
     for header in ["8", "99999999999999999999999999"] {
-        assert_eq!(length(Some(header)), Err(Rejection::TooLarge { max_body_bytes: 7 }), "{header}");
+        assert_eq!(
+            length(Some(header)),
+            Err(Rejection::TooLarge { max_body_bytes: 7 }),
+            "{header}"
+        );
     }
 }
 
@@ -147,9 +217,18 @@ fn both_secrets_of_a_rotation_are_accepted() {
         ["new", "old", "", "other"].map(|presented| secret.authenticate(presented).is_some())
     };
     assert_eq!(opens(&both), [true, true, false, false]);
-    assert_eq!(opens(&RotatingSecret::parse(text("new"), None)), [true, false, false, false]);
-    assert_eq!(opens(&RotatingSecret::parse(text("new"), text(""))), [true, false, false, false]);
+    assert_eq!(
+        opens(&RotatingSecret::parse(text("new"), None)),
+        [true, false, false, false]
+    );
+    assert_eq!(
+        opens(&RotatingSecret::parse(text("new"), text(""))),
+        [true, false, false, false]
+    );
     // The former secret alone is a deployment without its secret.
     let former = RotatingSecret::parse(None, text("old"));
-    assert_eq!((opens(&former), former.is_configured()), ([false; 4], false));
+    assert_eq!(
+        (opens(&former), former.is_configured()),
+        ([false; 4], false)
+    );
 }

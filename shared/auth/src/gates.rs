@@ -8,7 +8,11 @@ use crate::{
 };
 
 /// Checks an agent. A restricted one requires its grant, or that of all agents.
-pub fn can_run_agent(actor: &Actor, restrictions: &Restrictions, agent: &str) -> Result<(), Denied> {
+pub fn can_run_agent(
+    actor: &Actor,
+    restrictions: &Restrictions,
+    agent: &str,
+) -> Result<(), Denied> {
     if restrictions.agents.contains(agent) {
         return decide(actor, "agent:run", &Resource::Agent(agent));
     }
@@ -18,8 +22,16 @@ pub fn can_run_agent(actor: &Actor, restrictions: &Restrictions, agent: &str) ->
 /// Checks a repository. A restricted one must be on the actor's `repos` axis.
 ///
 /// Slugs are lower case, but a request may use any case that the code host accepts, so the comparison ignores case.
-pub fn can_use_repo(actor: &Actor, restrictions: &Restrictions, repository: &str) -> Result<(), Denied> {
-    if restrictions.repos.iter().any(|closed| closed.eq_ignore_ascii_case(repository)) {
+pub fn can_use_repo(
+    actor: &Actor,
+    restrictions: &Restrictions,
+    repository: &str,
+) -> Result<(), Denied> {
+    if restrictions
+        .repos
+        .iter()
+        .any(|closed| closed.eq_ignore_ascii_case(repository))
+    {
         return decide(actor, "repo:use", &Resource::Repo(repository));
     }
     Ok(())
@@ -37,12 +49,19 @@ mod tests {
     use crate::{Grants, Set};
 
     fn actor(actions: &[&str], repos: &[&str]) -> Actor {
-        let grants = Grants { actions: Set::of(actions), channels: Set::default(), repos: Set::of(repos) };
+        let grants = Grants {
+            actions: Set::of(actions),
+            channels: Set::default(),
+            repos: Set::of(repos),
+        };
         Actor::new("http:ann", grants)
     }
 
     fn closed() -> Restrictions {
-        Restrictions { agents: ["coding".to_owned()].into(), repos: ["acme/site".to_owned()].into() }
+        Restrictions {
+            agents: ["coding".to_owned()].into(),
+            repos: ["acme/site".to_owned()].into(),
+        }
     }
 
     #[test]
@@ -50,31 +69,53 @@ mod tests {
         let nobody = actor(&[], &[]);
         assert_eq!(can_run_agent(&nobody, &closed(), "general"), Ok(()));
         assert_eq!(can_use_repo(&nobody, &closed(), "acme/docs"), Ok(()));
-        assert_eq!(can_run_agent(&nobody, &Restrictions::default(), "coding"), Ok(()));
+        assert_eq!(
+            can_run_agent(&nobody, &Restrictions::default(), "coding"),
+            Ok(())
+        );
     }
 
     #[test]
     fn restricted_agent_requires_a_grant() {
         for grants in [["agent:run:coding"], ["agent:run:*"]] {
-            assert_eq!(can_run_agent(&actor(&grants, &[]), &closed(), "coding"), Ok(()));
+            assert_eq!(
+                can_run_agent(&actor(&grants, &[]), &closed(), "coding"),
+                Ok(())
+            );
         }
-        for grants in
-            [vec![], vec!["dispatch"], vec!["agent:run:review"], vec!["*"], vec!["agent:*"], vec!["coding"]]
-        {
+        for grants in [
+            vec![],
+            vec!["dispatch"],
+            vec!["agent:run:review"],
+            vec!["*"],
+            vec!["agent:*"],
+            vec!["coding"],
+        ] {
             assert_eq!(
                 can_run_agent(&actor(&grants, &[]), &closed(), "coding"),
                 Err(Denied::MissingGrant),
                 "{grants:?}"
             );
         }
-        assert_eq!(can_run_agent(&Actor::cli_local(), &closed(), "coding"), Ok(()));
+        assert_eq!(
+            can_run_agent(&Actor::cli_local(), &closed(), "coding"),
+            Ok(())
+        );
     }
 
     #[test]
     fn issues_are_written_with_a_grant_only() {
-        assert_eq!(can_write_issues(&actor(&["issue:write"], &[]), "acme/docs"), Ok(()));
+        assert_eq!(
+            can_write_issues(&actor(&["issue:write"], &[]), "acme/docs"),
+            Ok(())
+        );
         assert_eq!(can_write_issues(&Actor::cli_local(), "acme/docs"), Ok(()));
-        for grants in [vec![], vec!["dispatch"], vec!["repo:write"], vec!["issue:*"]] {
+        for grants in [
+            vec![],
+            vec!["dispatch"],
+            vec!["repo:write"],
+            vec!["issue:*"],
+        ] {
             let denied = can_write_issues(&actor(&grants, &["acme/docs"]), "acme/docs");
             assert_eq!(denied, Err(Denied::MissingGrant), "{grants:?}");
         }
@@ -82,16 +123,34 @@ mod tests {
 
     #[test]
     fn restricted_repository_requires_the_repos_axis() {
-        assert_eq!(can_use_repo(&actor(&[], &["acme/site"]), &closed(), "acme/site"), Ok(()));
-        assert_eq!(can_use_repo(&Actor::cli_local(), &closed(), "acme/site"), Ok(()));
-        for other in [actor(&["repo:write", "repo:use"], &[]), actor(&["acme/site"], &["acme/docs"])] {
-            assert_eq!(can_use_repo(&other, &closed(), "acme/site"), Err(Denied::MissingGrant));
+        assert_eq!(
+            can_use_repo(&actor(&[], &["acme/site"]), &closed(), "acme/site"),
+            Ok(())
+        );
+        assert_eq!(
+            can_use_repo(&Actor::cli_local(), &closed(), "acme/site"),
+            Ok(())
+        );
+        for other in [
+            actor(&["repo:write", "repo:use"], &[]),
+            actor(&["acme/site"], &["acme/docs"]),
+        ] {
+            assert_eq!(
+                can_use_repo(&other, &closed(), "acme/site"),
+                Err(Denied::MissingGrant)
+            );
         }
     }
 
     #[test]
     fn another_spelling_does_not_open_a_restricted_repository() {
-        assert_eq!(can_use_repo(&actor(&[], &[]), &closed(), "Acme/Site"), Err(Denied::MissingGrant));
-        assert_eq!(can_use_repo(&actor(&[], &["acme/site"]), &closed(), "Acme/Site"), Ok(()));
+        assert_eq!(
+            can_use_repo(&actor(&[], &[]), &closed(), "Acme/Site"),
+            Err(Denied::MissingGrant)
+        );
+        assert_eq!(
+            can_use_repo(&actor(&[], &["acme/site"]), &closed(), "Acme/Site"),
+            Ok(())
+        );
     }
 }

@@ -28,7 +28,10 @@ impl Secret {
 
     /// Returns whether `presented` is this secret, in a time that does not depend on its length either.
     pub fn matches_digest(&self, presented: &[u8]) -> bool {
-        Sha256::digest(self.0.as_bytes()).as_slice().ct_eq(Sha256::digest(presented).as_slice()).into()
+        Sha256::digest(self.0.as_bytes())
+            .as_slice()
+            .ct_eq(Sha256::digest(presented).as_slice())
+            .into()
     }
 }
 

@@ -74,14 +74,20 @@ impl Surface {
 fn ingress_body(rejection: Rejection) -> ingress::ErrorBody {
     let (error, code, detail) = match rejection {
         Rejection::Method => ("POST only".to_owned(), None, None),
-        Rejection::Disabled => {
-            ("disabled".to_owned(), None, Some("set SERVICE_INGRESS_TOKENS to enable this endpoint"))
-        }
+        Rejection::Disabled => (
+            "disabled".to_owned(),
+            None,
+            Some("set SERVICE_INGRESS_TOKENS to enable this endpoint"),
+        ),
         Rejection::Forbidden => (rejection.to_string(), Some(rejection.code()), None),
         // The other bodies have no code: their status is enough, and the contract fixes their bytes.
         other => (other.to_string(), None, None),
     };
-    ingress::ErrorBody { error, code, detail: detail.map(str::to_owned) }
+    ingress::ErrorBody {
+        error,
+        code,
+        detail: detail.map(str::to_owned),
+    }
 }
 
 fn admin_text(rejection: Rejection) -> String {
@@ -104,29 +110,76 @@ mod tests {
         };
         let failed = |text: &str| format!(r#"{{"ok":false,"error":"{text}"}}"#);
         for (surface, rejection, status, body) in [
-            (Surface::Ingress, Rejection::Method, 405, r#"{"error":"POST only"}"#.to_owned()),
-            (Surface::Ingress, Rejection::Disabled, 503, format!(r#"{{"error":"disabled",{detail}}}"#)),
-            (Surface::Ingress, Rejection::Unauthenticated, 401, r#"{"error":"unauthorized"}"#.to_owned()),
+            (
+                Surface::Ingress,
+                Rejection::Method,
+                405,
+                r#"{"error":"POST only"}"#.to_owned(),
+            ),
+            (
+                Surface::Ingress,
+                Rejection::Disabled,
+                503,
+                format!(r#"{{"error":"disabled",{detail}}}"#),
+            ),
+            (
+                Surface::Ingress,
+                Rejection::Unauthenticated,
+                401,
+                r#"{"error":"unauthorized"}"#.to_owned(),
+            ),
             (
                 Surface::Ingress,
                 Rejection::Forbidden,
                 403,
                 r#"{"error":"forbidden","code":"unauthorized"}"#.to_owned(),
             ),
-            (Surface::Mcp, Rejection::Method, 405, rpc(-32600, "method not allowed")),
-            (Surface::Mcp, Rejection::Disabled, 503, rpc(-32001, "disabled")),
-            (Surface::Mcp, Rejection::Unauthenticated, 401, rpc(-32001, "unauthorized")),
+            (
+                Surface::Mcp,
+                Rejection::Method,
+                405,
+                rpc(-32600, "method not allowed"),
+            ),
+            (
+                Surface::Mcp,
+                Rejection::Disabled,
+                503,
+                rpc(-32001, "disabled"),
+            ),
+            (
+                Surface::Mcp,
+                Rejection::Unauthenticated,
+                401,
+                rpc(-32001, "unauthorized"),
+            ),
             (Surface::Admin, Rejection::Method, 405, failed("POST only")),
             (Surface::Admin, Rejection::Disabled, 503, failed("disabled")),
-            (Surface::Admin, Rejection::Unauthenticated, 401, failed("unauthorized")),
-            (Surface::Admin, Rejection::Forbidden, 403, failed("deploy:write is missing")),
+            (
+                Surface::Admin,
+                Rejection::Unauthenticated,
+                401,
+                failed("unauthorized"),
+            ),
+            (
+                Surface::Admin,
+                Rejection::Forbidden,
+                403,
+                failed("deploy:write is missing"),
+            ),
         ] {
             let header = match status {
                 401 => Some(("www-authenticate", CHALLENGE)),
                 405 => Some(("allow", "POST")),
                 _ => None,
             };
-            assert_eq!(surface.rejected(rejection), Rejected { status, body, header });
+            assert_eq!(
+                surface.rejected(rejection),
+                Rejected {
+                    status,
+                    body,
+                    header
+                }
+            );
         }
     }
 

@@ -31,7 +31,13 @@ impl TokenDigest {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(part);
         }
-        Self(hash.finalize().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect())
+        Self(
+            hash.finalize()
+                .iter()
+                .take(DIGEST_BYTES)
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        )
     }
 }
 
@@ -80,7 +86,10 @@ impl TokenEntry {
     /// Fails if any field is malformed: the whole entry is skipped, never widened to a default.
     fn parse(token: &Secret, value: &Value) -> Result<Self, TokenFault> {
         let entry = value.as_object().ok_or(TokenFault::Shape)?;
-        let subject = entry.get("subject").and_then(non_empty).ok_or(TokenFault::Subject)?;
+        let subject = entry
+            .get("subject")
+            .and_then(non_empty)
+            .ok_or(TokenFault::Subject)?;
         if Platform::parse(&subject).is_some_and(|platform| platform.rules().is_key_subject) {
             return Err(TokenFault::Subject);
         }
@@ -94,7 +103,12 @@ impl TokenEntry {
             Some(scopes) => parse_scopes(scopes).ok_or(TokenFault::Scopes)?,
         };
         let digest = TokenDigest::of(&subject, token);
-        Ok(Self { subject, channel, scopes, digest })
+        Ok(Self {
+            subject,
+            channel,
+            scopes,
+            digest,
+        })
     }
 }
 
@@ -105,12 +119,20 @@ impl TokenMap {
     /// if an earlier one was well-formed.
     pub fn parse(text: Option<&str>) -> ParsedTokens {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-            return ParsedTokens { map: Self::default(), fault: None, skipped: Vec::new() };
+            return ParsedTokens {
+                map: Self::default(),
+                fault: None,
+                skipped: Vec::new(),
+            };
         };
         let fault = match serde_json::from_str(text) {
             Ok(Value::Object(entries)) => {
                 let (map, skipped) = Self::of(entries);
-                return ParsedTokens { map, fault: None, skipped };
+                return ParsedTokens {
+                    map,
+                    fault: None,
+                    skipped,
+                };
             }
             Ok(Value::Array(_)) => ShapeFault::NotAnObject("array"),
             Ok(Value::Null) => ShapeFault::NotAnObject("null"),
@@ -119,7 +141,11 @@ impl TokenMap {
             Ok(Value::String(_)) => ShapeFault::NotAnObject("string"),
             Err(_) => ShapeFault::NotJson,
         };
-        ParsedTokens { map: Self::default(), fault: Some(fault), skipped: Vec::new() }
+        ParsedTokens {
+            map: Self::default(),
+            fault: Some(fault),
+            skipped: Vec::new(),
+        }
     }
 
     /// Returns `true` if no token is configured. The endpoints are then disabled, never open.
@@ -141,12 +167,17 @@ impl TokenMap {
 
     /// Returns whether a token pins a channel.
     pub fn pins(&self, channel: &ChannelName) -> bool {
-        self.entries.iter().any(|(_, entry)| entry.channel.as_ref() == Some(channel))
+        self.entries
+            .iter()
+            .any(|(_, entry)| entry.channel.as_ref() == Some(channel))
     }
 
     /// Returns every entry of a subject.
     pub fn entries_of<'m>(&'m self, subject: &'m str) -> impl Iterator<Item = &'m TokenEntry> {
-        self.entries.iter().map(|(_, entry)| entry).filter(move |entry| entry.subject == subject)
+        self.entries
+            .iter()
+            .map(|(_, entry)| entry)
+            .filter(move |entry| entry.subject == subject)
     }
 
     /// Returns the sender of an earlier message to this channel, with the present grants of its token.
@@ -154,12 +185,19 @@ impl TokenMap {
     pub fn sender_now(&self, actor: &str, digest: &TokenDigest, channel: &str) -> Option<Actor> {
         let ingress = Ingress::of_actor(actor)?;
         let is_sender = |entry: &&TokenEntry| {
-            let pinned = entry.channel.as_ref().map(|name| ingress.platform().id(name));
+            let pinned = entry
+                .channel
+                .as_ref()
+                .map(|name| ingress.platform().id(name));
             entry.digest == *digest
                 && entry.has_scope(DISPATCH)
                 && pinned.is_none_or(|pinned| pinned == channel)
         };
-        let entry = self.entries.iter().map(|(_, entry)| entry).find(is_sender)?;
+        let entry = self
+            .entries
+            .iter()
+            .map(|(_, entry)| entry)
+            .find(is_sender)?;
         Some(Actor::service(ingress, entry)).filter(|now| now.id == actor)
     }
 
@@ -173,7 +211,9 @@ impl TokenMap {
         let (mut kept, mut skipped) = (Vec::new(), Vec::new());
         for (index, (token, entry)) in entries.into_iter().enumerate() {
             let token = Secret::parse(Some(token)).ok_or(TokenFault::Token);
-            match token.and_then(|token| TokenEntry::parse(&token, &entry).map(|entry| (token, entry))) {
+            match token
+                .and_then(|token| TokenEntry::parse(&token, &entry).map(|entry| (token, entry)))
+            {
                 Ok(entry) => kept.push(entry),
                 Err(fault) => skipped.push((index + 1, fault)),
             }
@@ -207,7 +247,10 @@ fn parse_scopes(value: &Value) -> Option<Vec<String>> {
 }
 
 fn non_empty(value: &Value) -> Option<String> {
-    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+    value
+        .as_str()
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
 }
 
 #[cfg(test)]

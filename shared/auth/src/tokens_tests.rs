@@ -18,10 +18,19 @@ fn entry(value: &Value) -> Option<TokenEntry> {
 #[test]
 fn a_full_entry_is_read_as_written() {
     let read =
-        entry(&json!({"subject": "ann", "channel": "ops", "scopes": ["dispatch", "runs:read"]})).unwrap();
+        entry(&json!({"subject": "ann", "channel": "ops", "scopes": ["dispatch", "runs:read"]}))
+            .unwrap();
     let scopes = vec!["dispatch".to_owned(), "runs:read".to_owned()];
     let (subject, channel) = ("ann".to_owned(), ChannelName::parse("ops").ok());
-    assert_eq!(read, TokenEntry { subject, channel, scopes, digest: read.digest.clone() });
+    assert_eq!(
+        read,
+        TokenEntry {
+            subject,
+            channel,
+            scopes,
+            digest: read.digest.clone()
+        }
+    );
     assert!(read.has_scope("runs:read"));
     assert!(!read.has_scope("runs:write"));
 }
@@ -32,7 +41,10 @@ fn scopes_are_kept_once_and_absent_ones_are_dispatch() {
         (json!({"subject": "a"}), &["dispatch"][..]),
         (json!({"subject": "a", "note": {"x": 1}}), &["dispatch"]),
         (json!({"subject": "a", "scopes": []}), &[]),
-        (json!({"subject": "a", "scopes": ["b", "a", "b", "c", "a"]}), &["b", "a", "c"]),
+        (
+            json!({"subject": "a", "scopes": ["b", "a", "b", "c", "a"]}),
+            &["b", "a", "c"],
+        ),
     ] {
         assert_eq!(entry(&value).unwrap().scopes, scopes, "{value}");
     }
@@ -73,7 +85,11 @@ fn skipped_entries_are_named_by_place_and_field() {
 #[test]
 fn entries_with_an_invalid_channel_are_skipped() {
     for bad in ["", "a:b", ":", &"x".repeat(101)] {
-        assert_eq!(entry(&json!({"subject": "a", "channel": bad})), None, "{bad}");
+        assert_eq!(
+            entry(&json!({"subject": "a", "channel": bad})),
+            None,
+            "{bad}"
+        );
     }
     let longest = "é".repeat(100);
     let read = entry(&json!({"subject": "a", "channel": longest})).unwrap();
@@ -115,14 +131,20 @@ fn malformed_value_is_rejected_without_echo() {
         assert_eq!(parsed.fault.unwrap().to_string(), reason);
     }
     let deep = "[".repeat(1_000_000);
-    assert_eq!(TokenMap::parse(Some(&deep)).fault, Some(ShapeFault::NotJson));
+    assert_eq!(
+        TokenMap::parse(Some(&deep)).fault,
+        Some(ShapeFault::NotJson)
+    );
 }
 
 #[test]
 fn last_duplicate_wins_even_if_malformed() {
     let last = TokenMap::parse(Some(r#"{"t":{"subject":"a"},"t":{"subject":"b"}}"#)).map;
     assert_eq!(last.authenticate("t").unwrap().subject, "b");
-    let malformed = TokenMap::parse(Some(r#"{"t":{"subject":"a"},"t":{"subject":"a","scopes":1}}"#)).map;
+    let malformed = TokenMap::parse(Some(
+        r#"{"t":{"subject":"a"},"t":{"subject":"a","scopes":1}}"#,
+    ))
+    .map;
     assert_eq!(malformed.authenticate("t"), None);
     let field = TokenMap::parse(Some(r#"{"t":{"subject":"a","scopes":["x"],"scopes":[]}}"#)).map;
     assert_eq!(field.authenticate("t").unwrap().scopes, [""; 0]);
@@ -140,14 +162,23 @@ fn only_the_exact_token_authenticates() {
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let word = prop_oneof![Just(String::new()), Just("dispatch".to_owned()), "[a-z:*]{1,6}"];
+    let word = prop_oneof![
+        Just(String::new()),
+        Just("dispatch".to_owned()),
+        "[a-z:*]{1,6}"
+    ];
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i32>().prop_map(Value::from),
         word.prop_map(Value::from),
     ];
-    let key = prop_oneof![Just("subject"), Just("channel"), Just("scopes"), Just("extra")];
+    let key = prop_oneof![
+        Just("subject"),
+        Just("channel"),
+        Just("scopes"),
+        Just("extra")
+    ];
     leaf.prop_recursive(3, 24, 4, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
@@ -182,17 +213,23 @@ proptest! {
 
 #[test]
 fn entries_of_a_subject_are_complete() {
-    let text =
-        r#"{"a":{"subject":"ann"},"b":{"subject":"bo"},"c":{"subject":"ann","scopes":["deploy:write"]}}"#;
+    let text = r#"{"a":{"subject":"ann"},"b":{"subject":"bo"},"c":{"subject":"ann","scopes":["deploy:write"]}}"#;
     let map = TokenMap::parse(Some(text)).map;
-    let scopes: Vec<_> = map.entries_of("ann").map(|entry| entry.scopes.join(",")).collect();
+    let scopes: Vec<_> = map
+        .entries_of("ann")
+        .map(|entry| entry.scopes.join(","))
+        .collect();
     assert_eq!(scopes, ["dispatch", "deploy:write"]);
     assert_eq!(map.entries_of("Ann").count(), 0);
 }
 
 /// The digest that a message of `t1` has, and what the sender may do with these tokens.
 fn sender_now(tokens: &Value, actor: &str, channel: &str) -> Option<Actor> {
-    let sent = parse(&json!({ "t1": { "subject": "ann" } })).authenticate("t1").unwrap().digest.clone();
+    let sent = parse(&json!({ "t1": { "subject": "ann" } }))
+        .authenticate("t1")
+        .unwrap()
+        .digest
+        .clone();
     parse(tokens).sender_now(actor, &sent, channel)
 }
 
@@ -200,8 +237,16 @@ fn sender_now(tokens: &Value, actor: &str, channel: &str) -> Option<Actor> {
 fn stored_sender_has_its_present_grants() {
     let entry = json!({"subject": "ann", "scopes": ["dispatch", "runs:read"]});
     for (actor, channel) in [("http:ann", "http:ops"), ("mcp:ann", "mcp:ops")] {
-        let now = sender_now(&json!({ "t0": { "subject": "bo" }, "t1": entry }), actor, channel).unwrap();
-        assert_eq!((now.id.as_str(), now.grants.actions.contains("runs:read")), (actor, true));
+        let now = sender_now(
+            &json!({ "t0": { "subject": "bo" }, "t1": entry }),
+            actor,
+            channel,
+        )
+        .unwrap();
+        assert_eq!(
+            (now.id.as_str(), now.grants.actions.contains("runs:read")),
+            (actor, true)
+        );
     }
     let pinned = json!({ "t1": { "subject": "ann", "channel": "ops" } });
     assert!(sender_now(&pinned, "http:ann", "http:ops").is_some());
@@ -216,7 +261,11 @@ fn removed_token_has_no_sender() {
         json!({ "t1": { "subject": "ann", "scopes": [] } }),
         json!({ "t1": { "subject": "ann", "channel": "other" } }),
     ] {
-        assert_eq!(sender_now(&tokens, "http:ann", "http:ops"), None, "{tokens}");
+        assert_eq!(
+            sender_now(&tokens, "http:ann", "http:ops"),
+            None,
+            "{tokens}"
+        );
     }
     let kept = json!({ "t1": { "subject": "ann" } });
     for actor in ["http:bo", "access:ann", "ann", ""] {

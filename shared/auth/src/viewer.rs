@@ -46,8 +46,21 @@ impl Viewer {
     /// # Errors
     ///
     /// It may not.
-    pub fn check_read(&self, channel: &str, visibility: Visibility, user: &str) -> Result<(), Denied> {
-        decide(&self.actor, READ, &Resource::Run { channel, visibility, user })
+    pub fn check_read(
+        &self,
+        channel: &str,
+        visibility: Visibility,
+        user: &str,
+    ) -> Result<(), Denied> {
+        decide(
+            &self.actor,
+            READ,
+            &Resource::Run {
+                channel,
+                visibility,
+                user,
+            },
+        )
     }
 
     /// Checks that the viewer may stop a run.
@@ -57,7 +70,15 @@ impl Viewer {
     ///
     /// It may not.
     pub fn check_stop(&self, channel: &str, visibility: Visibility) -> Result<(), Denied> {
-        decide(&self.actor, WRITE, &Resource::Run { channel, visibility, user: "" })
+        decide(
+            &self.actor,
+            WRITE,
+            &Resource::Run {
+                channel,
+                visibility,
+                user: "",
+            },
+        )
     }
 }
 
@@ -71,7 +92,12 @@ mod tests {
         let viewer = Viewer::new(Actor::browser("access:ann"));
         assert!(viewer.may_read("C1", Visibility::Public, "slack:U1"));
         assert!(viewer.may_read("C1", Visibility::Dm, "access:ann"));
-        for hidden in [Visibility::Private, Visibility::Dm, Visibility::Machine, Visibility::Unknown] {
+        for hidden in [
+            Visibility::Private,
+            Visibility::Dm,
+            Visibility::Machine,
+            Visibility::Unknown,
+        ] {
             assert!(!viewer.may_read("C1", hidden, "slack:U1"), "{hidden}");
         }
         assert!(viewer.check_stop("C1", Visibility::Public).is_err());
@@ -79,12 +105,25 @@ mod tests {
 
     #[test]
     fn stopping_needs_its_own_grant() {
-        let local =
-            Actor::browser("access:loopback").with(&Grants { channels: Set::All, ..Grants::default() });
+        let local = Actor::browser("access:loopback").with(&Grants {
+            channels: Set::All,
+            ..Grants::default()
+        });
         let viewer = Viewer::new(local.clone());
         assert!(viewer.may_read("http:default", Visibility::Machine, "http:ann"));
-        assert!(viewer.check_stop("http:default", Visibility::Machine).is_err());
-        let granted = local.with(&Grants { actions: Set::of(&["runs:write"]), ..Grants::default() });
-        assert!(Viewer::new(granted).check_stop("http:default", Visibility::Machine).is_ok());
+        assert!(
+            viewer
+                .check_stop("http:default", Visibility::Machine)
+                .is_err()
+        );
+        let granted = local.with(&Grants {
+            actions: Set::of(&["runs:write"]),
+            ..Grants::default()
+        });
+        assert!(
+            Viewer::new(granted)
+                .check_stop("http:default", Visibility::Machine)
+                .is_ok()
+        );
     }
 }

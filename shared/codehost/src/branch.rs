@@ -16,7 +16,11 @@ const MAX_WORDS_CHARS: usize = 40;
 /// Never with a valid run id; the type of a ref checks it again.
 pub fn branch_name(run: &RunId, title: &str) -> Result<RefName, InvalidName> {
     let words = words_of(title);
-    let end = if words.is_empty() { words } else { format!("/{words}") };
+    let end = if words.is_empty() {
+        words
+    } else {
+        format!("/{words}")
+    };
     RefName::parse(format!("{PREFIX}{run}{end}"))
 }
 
@@ -28,7 +32,10 @@ pub fn run_of_branch(branch: &str) -> Option<RunId> {
 
 fn words_of(title: &str) -> String {
     let mut words = String::new();
-    for word in title.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+    for word in title
+        .split(|char: char| !char.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
         if words.len() + word.len() >= MAX_WORDS_CHARS {
             break;
         }
@@ -47,14 +54,22 @@ mod tests {
     use super::*;
 
     fn branch(id: &str, title: &str) -> String {
-        branch_name(&RunId::parse(id).unwrap(), title).unwrap().to_string()
+        branch_name(&RunId::parse(id).unwrap(), title)
+            .unwrap()
+            .to_string()
     }
 
     #[test]
     fn branch_names_its_run() {
-        assert_eq!(branch("r-1", "Fix the `login` page!"), "ars/r-1/fix-the-login-page");
+        assert_eq!(
+            branch("r-1", "Fix the `login` page!"),
+            "ars/r-1/fix-the-login-page"
+        );
         assert_eq!(branch("r-1", "…"), "ars/r-1");
-        assert_eq!(branch("r-1", &"word ".repeat(50)), format!("ars/r-1/{}word", "word-".repeat(7)));
+        assert_eq!(
+            branch("r-1", &"word ".repeat(50)),
+            format!("ars/r-1/{}word", "word-".repeat(7))
+        );
         assert_eq!(run_of_branch("ars/r-1/fix").unwrap().as_str(), "r-1");
         for other in ["main", "ars/", "ars//x", "x/ars/r-1", "ars/a.b/c"] {
             assert_eq!(run_of_branch(other), None, "{other}");

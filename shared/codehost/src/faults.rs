@@ -19,6 +19,12 @@ pub(crate) enum Fault {
 
 /// Faults of the first calls.
 pub(crate) fn faults(most: usize) -> impl Strategy<Value = Vec<Fault>> {
-    let all = vec![Fault::None, Fault::LostRequest, Fault::LostAnswer, Fault::CrashBefore, Fault::CrashAfter];
+    let all = vec![
+        Fault::None,
+        Fault::LostRequest,
+        Fault::LostAnswer,
+        Fault::CrashBefore,
+        Fault::CrashAfter,
+    ];
     prop::collection::vec(prop::sample::select(all), 0..most)
 }

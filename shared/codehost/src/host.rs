@@ -17,7 +17,10 @@ pub struct Host {
 impl Default for Host {
     /// Returns the public host.
     fn default() -> Self {
-        Self { scheme: "https", authority: PUBLIC.to_owned() }
+        Self {
+            scheme: "https",
+            authority: PUBLIC.to_owned(),
+        }
     }
 }
 
@@ -31,7 +34,8 @@ impl Host {
         };
         let authority = rest.strip_suffix('/').unwrap_or(rest).to_ascii_lowercase();
         let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':');
-        (!authority.is_empty() && authority.bytes().all(is_host)).then_some(Self { scheme, authority })
+        (!authority.is_empty() && authority.bytes().all(is_host))
+            .then_some(Self { scheme, authority })
     }
 
     /// Returns the base address of the programming interface.
@@ -60,7 +64,9 @@ impl Host {
         let (scheme, rest) = origin.split_once("://")?;
         let (authority, path) = rest.split_once('/')?;
         let is_here = scheme == self.scheme && authority.eq_ignore_ascii_case(&self.authority);
-        is_here.then(|| parse_slug(path.strip_suffix('/').unwrap_or(path))).flatten()
+        is_here
+            .then(|| parse_slug(path.strip_suffix('/').unwrap_or(path)))
+            .flatten()
     }
 
     /// Returns whether a redirect of the host to its storage is followed: not to a weaker scheme.
@@ -76,7 +82,10 @@ impl Host {
     /// Returns the page on which a person opens a pull request for a branch.
     pub fn compare_url(&self, repository: &RepoSlug, base: &RefName, branch: &RefName) -> String {
         let [base, branch] = [base, branch].map(|name| in_path(name.as_str()));
-        format!("{}/compare/{base}...{branch}?expand=1", self.repository_url(repository))
+        format!(
+            "{}/compare/{base}...{branch}?expand=1",
+            self.repository_url(repository)
+        )
     }
 
     /// Returns whether the host part of an address is this host's.
@@ -95,7 +104,9 @@ impl Host {
 /// Escapes a name for the path of an address; its slashes stay.
 fn in_path(name: &str) -> String {
     let escaped = |byte: u8| match byte {
-        byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) => {
+            char::from(byte).to_string()
+        }
         byte => format!("%{byte:02X}"),
     };
     name.bytes().map(escaped).collect()
@@ -120,29 +131,53 @@ mod tests {
         );
         let own = Host::parse("https://Code.Example:8443/").unwrap();
         for (host, api, web) in [
-            (Host::default(), "https://api.github.com", "https://github.com"),
-            (own, "https://code.example:8443/api/v3", "https://code.example:8443"),
+            (
+                Host::default(),
+                "https://api.github.com",
+                "https://github.com",
+            ),
+            (
+                own,
+                "https://code.example:8443/api/v3",
+                "https://code.example:8443",
+            ),
         ] {
             assert_eq!(host.api_base(), api);
-            let graph =
-                if api.ends_with("/v3") { api.replace("/v3", "/graphql") } else { format!("{api}/graphql") };
+            let graph = if api.ends_with("/v3") {
+                api.replace("/v3", "/graphql")
+            } else {
+                format!("{api}/graphql")
+            };
             assert_eq!(host.graphql_url(), graph);
             assert_eq!(host.git_origin(&slug), format!("{web}/acme/app.git"));
             assert!(
                 host.may_lead_to("https://storage.example/log")
                     && !host.may_lead_to("http://storage.example")
             );
-            assert_eq!(host.pull_request_url(&slug, 7), format!("{web}/acme/app/pull/7"));
+            assert_eq!(
+                host.pull_request_url(&slug, 7),
+                format!("{web}/acme/app/pull/7")
+            );
             let compare = host.compare_url(&slug, &base, &branch);
-            assert_eq!(compare, format!("{web}/acme/app/compare/main...ars/r1?expand=1"));
+            assert_eq!(
+                compare,
+                format!("{web}/acme/app/compare/main...ars/r1?expand=1")
+            );
         }
     }
 
     #[test]
     fn origin_belongs_to_its_own_host() {
         let host = Host::parse("https://code.example:8443").unwrap();
-        for origin in ["https://code.example:8443/Acme/app.git", "https://CODE.example:8443/acme/app/"] {
-            assert_eq!(host.repository_of(origin).unwrap().as_str(), "acme/app", "{origin}");
+        for origin in [
+            "https://code.example:8443/Acme/app.git",
+            "https://CODE.example:8443/acme/app/",
+        ] {
+            assert_eq!(
+                host.repository_of(origin).unwrap().as_str(),
+                "acme/app",
+                "{origin}"
+            );
         }
         for other in [
             "http://code.example:8443/acme/app.git",
@@ -174,7 +209,10 @@ mod tests {
 
     #[test]
     fn slug_is_read_as_people_write_it() {
-        assert_eq!(parse_slug("Acme/My.App.git").unwrap().as_str(), "acme/my.app");
+        assert_eq!(
+            parse_slug("Acme/My.App.git").unwrap().as_str(),
+            "acme/my.app"
+        );
         for bad in ["acme", "acme/", "acme/.git", "a/b/c", "acme/../x", "-a/b"] {
             assert_eq!(parse_slug(bad), None, "{bad}");
         }

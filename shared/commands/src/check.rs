@@ -138,7 +138,9 @@ const fn has_values(kind: &Kind) -> bool {
 }
 
 const fn is_default_valid(field: &Field) -> bool {
-    let (Presence::Default(value) | Presence::Documented(value)) = field.presence else { return true };
+    let (Presence::Default(value) | Presence::Documented(value)) = field.presence else {
+        return true;
+    };
     match (field.kind, value) {
         (Kind::Choice(words), Assumed::Word(word)) => {
             let mut at = 0;
@@ -183,59 +185,131 @@ mod tests {
 
     #[test]
     fn ids_are_group_and_verb() {
-        for id in
-            ["runs", "runs.", ".list", "Runs.list", "runs.list.all", "runs.help", "runs_a.list", "", "a b.c"]
-        {
-            assert_eq!(checked(Definition { id, ..SOUND }), Err(Fault::Id(id)), "{id}");
+        for id in [
+            "runs",
+            "runs.",
+            ".list",
+            "Runs.list",
+            "runs.list.all",
+            "runs.help",
+            "runs_a.list",
+            "",
+            "a b.c",
+        ] {
+            assert_eq!(
+                checked(Definition { id, ..SOUND }),
+                Err(Fault::Id(id)),
+                "{id}"
+            );
         }
         assert_eq!(checked(SOUND), Err(Fault::Duplicate("runs.list")));
-        assert_eq!(checked(Definition { id: "runs.helper", ..SOUND }), Ok(()));
+        assert_eq!(
+            checked(Definition {
+                id: "runs.helper",
+                ..SOUND
+            }),
+            Ok(())
+        );
     }
 
     #[test]
     fn action_matches_group_and_effect() {
-        for action in ["run:read", "runs", "runs:", "friction:read", "runs:write", "runsread"] {
-            let definition = Definition { id: "runs.get", action, ..SOUND };
-            assert_eq!(checked(definition), Err(Fault::Action("runs.get")), "{action}");
+        for action in [
+            "run:read",
+            "runs",
+            "runs:",
+            "friction:read",
+            "runs:write",
+            "runsread",
+        ] {
+            let definition = Definition {
+                id: "runs.get",
+                action,
+                ..SOUND
+            };
+            assert_eq!(
+                checked(definition),
+                Err(Fault::Action("runs.get")),
+                "{action}"
+            );
         }
-        assert_eq!(checked(Definition::write("repo.test", "repo:exec", "Tests")), Ok(()));
+        assert_eq!(
+            checked(Definition::write("repo.test", "repo:exec", "Tests")),
+            Ok(())
+        );
         assert!(checked(Definition::write("repo.test", "repo:read", "Tests")).is_err());
     }
 
     #[test]
     fn arguments_are_ordered() {
-        let (one, two) = (Field::required("one", TEXT, ""), Field::optional("two", TEXT, ""));
+        let (one, two) = (
+            Field::required("one", TEXT, ""),
+            Field::optional("two", TEXT, ""),
+        );
         let rest = Field::optional("rest", Kind::Rest { max: 9 }, "");
         assert_eq!(with_args(&[one, two, rest]), Ok(()));
         assert_eq!(with_args(&[two, one]), Err(Fault::Order("runs.stop")));
         assert_eq!(with_args(&[rest, two]), Err(Fault::Rest("runs.stop")));
         assert_eq!(with_options(&[rest]), Err(Fault::Rest("runs.stop")));
-        assert_eq!(with_args(&[Field::optional("b", Kind::Boolean, "")]), Err(Fault::Argument("runs.stop")));
+        assert_eq!(
+            with_args(&[Field::optional("b", Kind::Boolean, "")]),
+            Err(Fault::Argument("runs.stop"))
+        );
     }
 
     #[test]
     fn names_are_camel_case_and_unique() {
-        for name in ["", "after-seq", "AfterSeq", "after_seq", "after.seq", "1a", "json", "help", "server"] {
+        for name in [
+            "",
+            "after-seq",
+            "AfterSeq",
+            "after_seq",
+            "after.seq",
+            "1a",
+            "json",
+            "help",
+            "server",
+        ] {
             let field = Field::optional(name, TEXT, "");
-            assert_eq!(with_options(&[field]), Err(Fault::FieldName("runs.stop")), "{name}");
+            assert_eq!(
+                with_options(&[field]),
+                Err(Fault::FieldName("runs.stop")),
+                "{name}"
+            );
         }
-        let (field, other) = (Field::optional("afterSeq", TEXT, ""), Field::optional("limit", TEXT, ""));
+        let (field, other) = (
+            Field::optional("afterSeq", TEXT, ""),
+            Field::optional("limit", TEXT, ""),
+        );
         assert_eq!(with_options(&[field, other]), Ok(()));
-        assert_eq!(with_options(&[field, other, field]), Err(Fault::RepeatedField("runs.stop")));
+        assert_eq!(
+            with_options(&[field, other, field]),
+            Err(Fault::RepeatedField("runs.stop"))
+        );
     }
 
     #[test]
     fn kinds_have_values_and_defaults_are_among_them() {
-        const NESTED: Kind = Kind::Map { key: &names::AGENT, value: &TEXT };
+        const NESTED: Kind = Kind::Map {
+            key: &names::AGENT,
+            value: &TEXT,
+        };
         let optional = |kind| Field::optional("x", kind, "");
         for kind in [
             Kind::Text { min: 2, max: 1 },
             Kind::within(2, 1),
             Kind::within(0, MAX_SAFE + 1),
             Kind::Choice(&[]),
-            Kind::Map { key: &names::AGENT, value: &NESTED },
+            Kind::Map {
+                key: &names::AGENT,
+                value: &NESTED,
+            },
         ] {
-            assert_eq!(with_options(&[optional(kind)]), Err(Fault::Bounds("runs.stop")), "{kind:?}");
+            assert_eq!(
+                with_options(&[optional(kind)]),
+                Err(Fault::Bounds("runs.stop")),
+                "{kind:?}"
+            );
         }
         let choice = Kind::Choice(&["soft", "hard"]);
         for field in [
@@ -244,10 +318,16 @@ mod tests {
             optional(Kind::within(1, 5)).or_integer(6),
             optional(Kind::Boolean).or("true"),
         ] {
-            assert_eq!(with_options(&[field]), Err(Fault::Default("runs.stop")), "{field:?}");
+            assert_eq!(
+                with_options(&[field]),
+                Err(Fault::Default("runs.stop")),
+                "{field:?}"
+            );
         }
-        let sound =
-            [optional(choice).assumed("hard"), Field::optional("y", Kind::within(1, 5), "").or_integer(5)];
+        let sound = [
+            optional(choice).assumed("hard"),
+            Field::optional("y", Kind::within(1, 5), "").or_integer(5),
+        ];
         assert_eq!(with_options(&sound), Ok(()));
     }
 }

@@ -29,15 +29,21 @@ pub(crate) fn coerce(field: &str, kind: &Kind, value: Value) -> Result<Value, In
             let is_choice = value.as_str().is_some_and(|word| words.contains(&word));
             if is_choice { Ok(value) } else { Err(invalid()) }
         }
-        Kind::Name(name) => value.as_str().and_then(name.parse).map(Value::String).ok_or_else(invalid),
+        Kind::Name(name) => value
+            .as_str()
+            .and_then(name.parse)
+            .map(Value::String)
+            .ok_or_else(invalid),
         Kind::Map { key, value: kind } => {
-            let Value::Object(members) = value else { return Err(invalid()) };
+            let Value::Object(members) = value else {
+                return Err(invalid());
+            };
             let members = members.into_iter().map(|(name, value)| {
                 let name = (key.parse)(&name)
                     .ok_or_else(|| InvalidInput::value(format!("a key of {field}"), key.rule))?;
                 // A parsed key can still be long.
-                let shown =
-                    spelling::shown(&name).map_or_else(|| field.to_owned(), |key| format!("{field}.{key}"));
+                let shown = spelling::shown(&name)
+                    .map_or_else(|| field.to_owned(), |key| format!("{field}.{key}"));
                 Ok((name, coerce(&shown, kind, value)?))
             });
             members.collect::<Result<_, _>>().map(Value::Object)
@@ -48,7 +54,9 @@ pub(crate) fn coerce(field: &str, kind: &Kind, value: Value) -> Result<Value, In
 /// Returns the rule of a kind, phrased to follow "must".
 pub(crate) fn rule(kind: &Kind) -> String {
     match kind {
-        Kind::Text { min: 0, max } | Kind::Rest { max } => format!("be text of at most {max} characters"),
+        Kind::Text { min: 0, max } | Kind::Rest { max } => {
+            format!("be text of at most {max} characters")
+        }
         Kind::Text { min, max } => format!("be text of {min} to {max} characters"),
         Kind::Integer { min, max: MAX_SAFE } => format!("be an integer of at least {min}"),
         Kind::Integer { min, max } => format!("be an integer from {min} to {max}"),
@@ -69,8 +77,9 @@ fn text(value: Value, min: usize, max: usize) -> Option<Value> {
 fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => {
-            let whole =
-                number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= MAX_SAFE as f64);
+            let whole = number
+                .as_f64()
+                .filter(|float| float.fract() == 0.0 && float.abs() <= MAX_SAFE as f64);
             number.as_i64().or_else(|| whole.map(|float| float as i64))
         }
         Value::String(text) => {
@@ -88,7 +97,10 @@ fn duration(value: &Value) -> Option<Number> {
         Value::String(text) if is_decimal(text) => serde_json::from_str(text).ok()?,
         _ => return None,
     };
-    number.as_f64().filter(|float| float.is_finite() && *float >= 0.0).map(|_| number)
+    number
+        .as_f64()
+        .filter(|float| float.is_finite() && *float >= 0.0)
+        .map(|_| number)
 }
 
 /// Returns whether the text is a JSON number without an exponent.
@@ -103,7 +115,10 @@ mod tests {
     use super::*;
     use crate::names;
 
-    const AGENTS: Kind = Kind::Map { key: &names::AGENT, value: &Kind::Name(&names::MODEL) };
+    const AGENTS: Kind = Kind::Map {
+        key: &names::AGENT,
+        value: &Kind::Name(&names::MODEL),
+    };
 
     #[test]
     fn values_are_normalized() {
@@ -115,8 +130,16 @@ mod tests {
             (Kind::Duration, json!(0), json!(0)),
             (Kind::Boolean, json!("true"), json!(true)),
             (Kind::Boolean, json!(false), json!(false)),
-            (Kind::Choice(&["soft", "hard"]), json!("soft"), json!("soft")),
-            (Kind::Name(&names::REPOSITORY), json!("Acme/App.git"), json!("acme/app")),
+            (
+                Kind::Choice(&["soft", "hard"]),
+                json!("soft"),
+                json!("soft"),
+            ),
+            (
+                Kind::Name(&names::REPOSITORY),
+                json!("Acme/App.git"),
+                json!("acme/app"),
+            ),
             (Kind::Text { min: 0, max: 2 }, json!("é!"), json!("é!")),
             (AGENTS, json!({"coding": "a/b"}), json!({"coding": "a/b"})),
         ] {
@@ -149,8 +172,13 @@ mod tests {
             (AGENTS, json!({"Canary!": "a/b"})),
             (AGENTS, json!({"coding": "canary"})),
         ] {
-            let error = coerce("field", &kind, value.clone()).unwrap_err().to_string();
-            assert!(error.contains("field") && !error.to_lowercase().contains("canary"), "{value}: {error}");
+            let error = coerce("field", &kind, value.clone())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("field") && !error.to_lowercase().contains("canary"),
+                "{value}: {error}"
+            );
         }
     }
 }

@@ -118,12 +118,18 @@ impl Definition {
 
     /// Returns a command that writes, without arguments and options, on every surface.
     pub const fn write(id: &'static str, action: &'static str, about: &'static str) -> Self {
-        Self { effect: Effect::Write, ..Self::read(id, action, about) }
+        Self {
+            effect: Effect::Write,
+            ..Self::read(id, action, about)
+        }
     }
 
     /// Returns a command that removes or interrupts, without arguments and options, on every surface.
     pub const fn destructive(id: &'static str, action: &'static str, about: &'static str) -> Self {
-        Self { effect: Effect::Destructive, ..Self::read(id, action, about) }
+        Self {
+            effect: Effect::Destructive,
+            ..Self::read(id, action, about)
+        }
     }
 
     /// Returns the definition with these arguments.
@@ -153,7 +159,10 @@ impl Definition {
     /// Returns the definition with a capability that it needs.
     #[must_use]
     pub const fn needing(self, capability: Capability) -> Self {
-        Self { capability: Some(capability), ..self }
+        Self {
+            capability: Some(capability),
+            ..self
+        }
     }
 
     /// Returns the definition with another resource.
@@ -165,13 +174,19 @@ impl Definition {
     /// Returns the definition of a command that leaves a run record when a message invokes it.
     #[must_use]
     pub const fn leaving_run(self) -> Self {
-        Self { leaves_run: true, ..self }
+        Self {
+            leaves_run: true,
+            ..self
+        }
     }
 
     /// Returns the definition of a command with a second reply to a message.
     #[must_use]
     pub const fn settling(self, settle: Settle) -> Self {
-        Self { settle: Some(settle), ..self }
+        Self {
+            settle: Some(settle),
+            ..self
+        }
     }
 
     /// Returns the part of the id before the dot.

@@ -12,7 +12,9 @@ pub enum Fault {
     #[error("{0}: defined twice")]
     Duplicate(&'static str),
     /// The action belongs to another group, or does not match the effect.
-    #[error("{0}: the action must be `<group>:read` for a read, and of its group and no read otherwise")]
+    #[error(
+        "{0}: the action must be `<group>:read` for a read, and of its group and no read otherwise"
+    )]
     Action(&'static str),
     /// A required argument follows an optional one.
     #[error("{0}: a required argument follows an optional one")]
@@ -80,7 +82,10 @@ pub enum InvalidInput {
 impl InvalidInput {
     /// Returns the error for a value.
     pub fn value(field: impl Into<String>, rule: impl Into<String>) -> Self {
-        Self::Value { field: field.into(), rule: rule.into() }
+        Self::Value {
+            field: field.into(),
+            rule: rule.into(),
+        }
     }
 
     /// Returns the error code.

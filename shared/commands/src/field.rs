@@ -82,30 +82,49 @@ pub(crate) const MAX_SAFE: i64 = 9_007_199_254_740_991;
 impl Field {
     /// Returns a required field.
     pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, presence: Presence::Required }
+        Self {
+            name,
+            kind,
+            about,
+            presence: Presence::Required,
+        }
     }
 
     /// Returns an optional field.
     pub const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, presence: Presence::Optional }
+        Self {
+            name,
+            kind,
+            about,
+            presence: Presence::Optional,
+        }
     }
 
     /// Returns the field with a default word.
     #[must_use]
     pub const fn or(self, word: &'static str) -> Self {
-        Self { presence: Presence::Default(Assumed::Word(word)), ..self }
+        Self {
+            presence: Presence::Default(Assumed::Word(word)),
+            ..self
+        }
     }
 
     /// Returns the field with a default integer.
     #[must_use]
     pub const fn or_integer(self, value: i64) -> Self {
-        Self { presence: Presence::Default(Assumed::Integer(value)), ..self }
+        Self {
+            presence: Presence::Default(Assumed::Integer(value)),
+            ..self
+        }
     }
 
     /// Returns the field with a word that the handler assumes.
     #[must_use]
     pub const fn assumed(self, word: &'static str) -> Self {
-        Self { presence: Presence::Documented(Assumed::Word(word)), ..self }
+        Self {
+            presence: Presence::Documented(Assumed::Word(word)),
+            ..self
+        }
     }
 
     /// Returns whether the value must be given.

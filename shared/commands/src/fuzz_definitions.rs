@@ -21,7 +21,10 @@ pub const SET: Definition = Definition::write("config.set", "config:write", "Set
         Field::optional("ratio", Kind::Duration, "ratio"),
         Field::optional(
             "models",
-            Kind::Map { key: &names::AGENT, value: &Kind::Name(&names::MODEL) },
+            Kind::Map {
+                key: &names::AGENT,
+                value: &Kind::Name(&names::MODEL),
+            },
             "models",
         ),
     ]);

@@ -66,8 +66,12 @@ fn fragment() -> impl Strategy<Value = String> {
 
 fn message() -> impl Strategy<Value = String> {
     let blank = prop::sample::select(&[" ", "", "\t\n", "\u{2003}"][..]);
-    prop::collection::vec((fragment(), blank), 0..10)
-        .prop_map(|parts| parts.into_iter().flat_map(|(part, blank)| [part, blank.to_owned()]).collect())
+    prop::collection::vec((fragment(), blank), 0..10).prop_map(|parts| {
+        parts
+            .into_iter()
+            .flat_map(|(part, blank)| [part, blank.to_owned()])
+            .collect()
+    })
 }
 
 fn pairs() -> impl Strategy<Value = Vec<(String, String)>> {
@@ -90,22 +94,34 @@ fn pairs() -> impl Strategy<Value = Vec<(String, String)>> {
         ".",
         "Since-Ms",
     ];
-    let name = prop_oneof![9 => prop::sample::select(NAMES).prop_map(str::to_owned), 1 => "\\PC{0,8}"];
+    let name =
+        prop_oneof![9 => prop::sample::select(NAMES).prop_map(str::to_owned), 1 => "\\PC{0,8}"];
     prop::collection::vec((name, fragment()), 0..5)
 }
 
 /// Valid input is in its normal form: as a JSON object it is valid, and stays the same.
 fn is_normal(definition: &Definition, raw: &RawInput) -> Result<(), TestCaseError> {
-    let Ok(input) = definition.validate(raw) else { return Ok(()) };
+    let Ok(input) = definition.validate(raw) else {
+        return Ok(());
+    };
     let again = definition.validate(&RawInput::Object(input.values.clone()));
-    prop_assert_eq!(again.map(|input| input.values), Ok(input.values), "{:?}", raw);
+    prop_assert_eq!(
+        again.map(|input| input.values),
+        Ok(input.values),
+        "{:?}",
+        raw
+    );
     Ok(())
 }
 
 /// Returns the configuration of a property. Its default reads `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let config = ProptestConfig::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { CASES };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
+        config.cases
+    } else {
+        CASES
+    };
     ProptestConfig { cases, ..config }
 }
 

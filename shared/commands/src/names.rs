@@ -78,7 +78,10 @@ pub const MODEL: Name = Name {
     max: MODEL_MAX,
     parse: |text| {
         let is_short = text.chars().count() <= MODEL_MAX;
-        ModelRef::parse(text).ok().filter(|_| is_short).map(|model| model.to_string())
+        ModelRef::parse(text)
+            .ok()
+            .filter(|_| is_short)
+            .map(|model| model.to_string())
     },
 };
 
@@ -90,7 +93,9 @@ pub const AGENT: Name = Name {
     max: AGENT_MAX,
     parse: |text| {
         let is_name = (1..=AGENT_MAX).contains(&text.len())
-            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b));
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b));
         is_name.then(|| text.to_owned())
     },
 };
@@ -136,7 +141,11 @@ mod tests {
     fn names_follow_their_rules() {
         for (name, good, bad) in [
             (&RUN, vec!["r-1", "A_b"], vec!["", "a b", "a/b"]),
-            (&REPOSITORY, vec!["acme/app", "Acme/App.git"], vec!["acme", "acme/", "../x", "a/b/c"]),
+            (
+                &REPOSITORY,
+                vec!["acme/app", "Acme/App.git"],
+                vec!["acme", "acme/", "../x", "a/b/c"],
+            ),
             (&BRANCH, vec!["main", "a/b"], vec!["", "-x", "a..b", "a b"]),
             (&MODEL, vec!["a/b", "a/b/c"], vec!["a", "/", ""]),
             (&AGENT, vec!["coding", "a-b_1"], vec!["", "Coding", "a b"]),
@@ -148,7 +157,13 @@ mod tests {
             (
                 &MEMORY,
                 vec!["mem:org:acme:0", "mem:user:slack:U1:12"],
-                vec!["", "mem:x", "mem:org:a b:1", "mem:org:acme:x", "mem:org:acme:"],
+                vec![
+                    "",
+                    "mem:x",
+                    "mem:org:a b:1",
+                    "mem:org:acme:x",
+                    "mem:org:acme:",
+                ],
             ),
         ] {
             for text in good {
@@ -162,6 +177,9 @@ mod tests {
 
     #[test]
     fn repository_is_normalized() {
-        assert_eq!((REPOSITORY.parse)("Acme/App.git").as_deref(), Some("acme/app"));
+        assert_eq!(
+            (REPOSITORY.parse)("Acme/App.git").as_deref(),
+            Some("acme/app")
+        );
     }
 }

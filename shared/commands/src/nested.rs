@@ -12,11 +12,15 @@ pub(crate) fn either_spelling(
 ) -> Result<Named, InvalidInput> {
     let mut named = Map::new();
     for (name, value) in pairs {
-        let found =
-            split(definition, name, |field, name| field.name == name || spelling::kebab(field.name) == name);
+        let found = split(definition, name, |field, name| {
+            field.name == name || spelling::kebab(field.name) == name
+        });
         let (field, key) = found.ok_or_else(|| InvalidInput::Unknown(spelling::shown(name)))?;
         if key.is_none() && matches!(field.kind, Kind::Map { .. }) {
-            return Err(InvalidInput::value(field.name, "be given as `<name>.<key>`"));
+            return Err(InvalidInput::value(
+                field.name,
+                "be given as `<name>.<key>`",
+            ));
         }
         put(&mut named, field, key, Value::String(value.clone()))?;
     }
@@ -34,12 +38,16 @@ pub(crate) fn camel_only(
         let (field, key) = found.ok_or_else(|| InvalidInput::Unknown(spelling::shown(name)))?;
         match (field.kind, key, value) {
             (Kind::Map { .. }, None, Value::Object(members)) => {
-                named.entry(field.name).or_insert_with(|| Value::Object(Map::new()));
+                named
+                    .entry(field.name)
+                    .or_insert_with(|| Value::Object(Map::new()));
                 for (key, value) in members {
                     put(&mut named, field, Some(key), value.clone())?;
                 }
             }
-            (Kind::Map { .. }, None, _) => return Err(InvalidInput::value(field.name, "be an object")),
+            (Kind::Map { .. }, None, _) => {
+                return Err(InvalidInput::value(field.name, "be an object"));
+            }
             (_, key, value) => put(&mut named, field, key, value.clone())?,
         }
     }
@@ -56,8 +64,9 @@ fn split<'n>(
         return Some((field, None));
     }
     let (base, key) = name.split_once('.')?;
-    let field =
-        definition.fields().find(|field| matches!(field.kind, Kind::Map { .. }) && is(field, base))?;
+    let field = definition
+        .fields()
+        .find(|field| matches!(field.kind, Kind::Map { .. }) && is(field, base))?;
     Some((field, Some(key)))
 }
 
@@ -77,8 +86,12 @@ pub(crate) fn put(
             Entry::Occupied(_) => Err(InvalidInput::Repeated(field.name.into())),
         };
     };
-    let members = named.entry(field.name).or_insert_with(|| Value::Object(Map::new()));
-    let Value::Object(members) = members else { return Err(InvalidInput::Repeated(field.name.into())) };
+    let members = named
+        .entry(field.name)
+        .or_insert_with(|| Value::Object(Map::new()));
+    let Value::Object(members) = members else {
+        return Err(InvalidInput::Repeated(field.name.into()));
+    };
     match members.entry(key) {
         Entry::Vacant(entry) => {
             entry.insert(value);

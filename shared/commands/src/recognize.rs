@@ -1,8 +1,8 @@
 //! The commands of messages: a message that does not begin with a command is for a model.
 
 use crate::{
-    Definition, InvalidInput, Kind, RawInput, Registry, Surface, spelling::is_one_edit, tail::asks_for_help,
-    tokens::tokens,
+    Definition, InvalidInput, Kind, RawInput, Registry, Surface, spelling::is_one_edit,
+    tail::asks_for_help, tokens::tokens,
 };
 
 /// The word that asks for help.
@@ -43,14 +43,26 @@ impl Registry {
         }
         let (group, rest) = word(text)?;
         let (verb, tail) = word(rest)?;
-        let command = |definition| Recognized::Command { definition, tail: tail.to_owned() };
-        let mut off = self.off_on(Surface::Chat).filter(|definition| definition.group() == group);
+        let command = |definition| Recognized::Command {
+            definition,
+            tail: tail.to_owned(),
+        };
+        let mut off = self
+            .off_on(Surface::Chat)
+            .filter(|definition| definition.group() == group);
         if verb == HELP && tail.is_empty() {
-            let known = self.groups(Surface::Chat).into_iter().find(|known| *known == group);
-            return known.map(Recognized::Group).or_else(|| off.next().map(command));
+            let known = self
+                .groups(Surface::Chat)
+                .into_iter()
+                .find(|known| *known == group);
+            return known
+                .map(Recognized::Group)
+                .or_else(|| off.next().map(command));
         }
         let Some(definition) = self.of(group, verb, Surface::Chat) else {
-            let off = off.find(|definition| definition.verb() == verb).map(command);
+            let off = off
+                .find(|definition| definition.verb() == verb)
+                .map(command);
             let is_short = text.chars().count() <= MISTYPED_MAX;
             let mistyped = || self.nearest(group, verb, tail).filter(|_| is_short);
             return off.or_else(|| mistyped().map(Recognized::Mistyped));
@@ -69,15 +81,21 @@ impl Registry {
                 let validated = definition.validate(&RawInput::Text(tail.to_owned()));
                 matches!(validated, Ok(_) | Err(InvalidInput::Missing(_)))
             };
-            let is_option =
-                tail.strip_prefix(OPTION).is_some_and(|name| name.starts_with(char::is_alphabetic));
+            let is_option = tail
+                .strip_prefix(OPTION)
+                .is_some_and(|name| name.starts_with(char::is_alphabetic));
             // Any words fit a field that takes the rest of a message.
-            let takes_all = definition.args.iter().any(|field| matches!(field.kind, Kind::Rest { .. }));
+            let takes_all = definition
+                .args
+                .iter()
+                .any(|field| matches!(field.kind, Kind::Rest { .. }));
             is_option || tail.is_empty() || (!takes_all && is_input())
         };
         self.on(Surface::Chat)
             .chain(self.off_on(Surface::Chat))
-            .filter(|definition| definition.group() == group && is_one_edit(verb, definition.verb()))
+            .filter(|definition| {
+                definition.group() == group && is_one_edit(verb, definition.verb())
+            })
             .find(|definition| fits(definition))
     }
 }
@@ -98,8 +116,10 @@ mod tests {
     use crate::{Capability, Field, Surfaces};
 
     const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists");
-    const GET: Definition = Definition::read("runs.get", "runs:read", "Gets").on(Surfaces::NOT_CHAT);
-    const DRAW: Definition = Definition::read("draw.now", "draw:read", "Draws").on(Surfaces::NOT_CHAT);
+    const GET: Definition =
+        Definition::read("runs.get", "runs:read", "Gets").on(Surfaces::NOT_CHAT);
+    const DRAW: Definition =
+        Definition::read("draw.now", "draw:read", "Draws").on(Surfaces::NOT_CHAT);
 
     const QUERY: Field = Field::optional("query", Kind::Rest { max: 9 }, "");
     const RECALL: Definition = Definition::read("memory.list", "memory:read", "Lists")
@@ -107,17 +127,25 @@ mod tests {
         .with_args(&[QUERY]);
 
     fn recognized(text: &str) -> Option<Recognized> {
-        Registry::new(&[&LIST, &GET, &DRAW, &RECALL], &[]).unwrap().recognize(text)
+        Registry::new(&[&LIST, &GET, &DRAW, &RECALL], &[])
+            .unwrap()
+            .recognize(text)
     }
 
     fn command(tail: &str) -> Option<Recognized> {
-        Some(Recognized::Command { definition: &LIST, tail: tail.into() })
+        Some(Recognized::Command {
+            definition: &LIST,
+            tail: tail.into(),
+        })
     }
 
     #[test]
     fn message_that_begins_with_a_command_is_one() {
         assert_eq!(recognized("runs list"), command(""));
-        assert_eq!(recognized("  runs\n list  --status all "), command("--status all"));
+        assert_eq!(
+            recognized("  runs\n list  --status all "),
+            command("--status all")
+        );
         assert_eq!(recognized("runs list, please"), None);
         assert_eq!(recognized("runs list please"), command("please"));
         assert_eq!(recognized("runs list \"open"), command("\"open"));
@@ -129,9 +157,17 @@ mod tests {
 
     #[test]
     fn command_without_its_capability_is_recognized() {
-        let off = |tail: &str| Some(Recognized::Command { definition: &RECALL, tail: tail.into() });
-        for (text, tail) in [("memory list me", "me"), ("memory list --help", "--help"), ("memory help", "")]
-        {
+        let off = |tail: &str| {
+            Some(Recognized::Command {
+                definition: &RECALL,
+                tail: tail.into(),
+            })
+        };
+        for (text, tail) in [
+            ("memory list me", "me"),
+            ("memory list --help", "--help"),
+            ("memory help", ""),
+        ] {
             assert_eq!(recognized(text), off(tail), "{text}");
         }
     }
@@ -169,9 +205,22 @@ mod tests {
 
     #[test]
     fn one_typing_error_in_the_verb_is_no_prose() {
-        for text in ["runs lsit", "runs lis", "runs lists", "runs lost", " runs\nlisst --status=all "] {
-            assert_eq!(recognized(text), Some(Recognized::Mistyped(&LIST)), "{text}");
+        for text in [
+            "runs lsit",
+            "runs lis",
+            "runs lists",
+            "runs lost",
+            " runs\nlisst --status=all ",
+        ] {
+            assert_eq!(
+                recognized(text),
+                Some(Recognized::Mistyped(&LIST)),
+                "{text}"
+            );
         }
-        assert_eq!(recognized("memory lists"), Some(Recognized::Mistyped(&RECALL)));
+        assert_eq!(
+            recognized("memory lists"),
+            Some(Recognized::Mistyped(&RECALL))
+        );
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::{Capability, Definition, Effect, Field, Kind, Surface, schema::rule_of, spelling::kebab};
+use crate::{
+    Capability, Definition, Effect, Field, Kind, Surface, schema::rule_of, spelling::kebab,
+};
 
 /// Returns the sections of these commands, one heading for each group.
 pub fn reference(definitions: &[&'static Definition]) -> String {
@@ -22,7 +24,9 @@ pub fn reference(definitions: &[&'static Definition]) -> String {
 }
 
 fn facts(definition: &Definition, text: &mut String) {
-    let surfaces = Surface::ALL.into_iter().filter(|surface| definition.surfaces.contain(*surface));
+    let surfaces = Surface::ALL
+        .into_iter()
+        .filter(|surface| definition.surfaces.contain(*surface));
     let surfaces: Vec<&str> = surfaces.map(Surface::as_str).collect();
     let methods = match definition.effect {
         Effect::Read => "GET, POST",
@@ -64,7 +68,10 @@ fn fields(definition: &Definition, text: &mut String) {
     }
     text.push_str("\n| Field | Value | Default | Meaning |\n|---|---|---|---|\n");
     for field in definition.fields() {
-        let is_argument = definition.args.iter().any(|argument| argument.name == field.name);
+        let is_argument = definition
+            .args
+            .iter()
+            .any(|argument| argument.name == field.name);
         let _ = writeln!(
             text,
             "| {} | must {} | {} | {} |",

@@ -15,10 +15,15 @@ impl Registry {
     /// # Errors
     ///
     /// The table is invalid.
-    pub fn new(definitions: &[&'static Definition], available: &[Capability]) -> Result<Self, Fault> {
+    pub fn new(
+        definitions: &[&'static Definition],
+        available: &[Capability],
+    ) -> Result<Self, Fault> {
         check(definitions)?;
         let is_on = |definition: &&'static Definition| {
-            definition.capability.is_none_or(|capability| available.contains(&capability))
+            definition
+                .capability
+                .is_none_or(|capability| available.contains(&capability))
         };
         let (commands, off) = definitions.iter().copied().partition(is_on);
         Ok(Self { commands, off })
@@ -26,7 +31,10 @@ impl Registry {
 
     /// Returns the commands of a surface.
     pub fn on(&self, surface: Surface) -> impl Iterator<Item = &'static Definition> {
-        self.commands.iter().copied().filter(move |definition| definition.surfaces.contain(surface))
+        self.commands
+            .iter()
+            .copied()
+            .filter(move |definition| definition.surfaces.contain(surface))
     }
 
     /// Returns the command with this id if the surface has it.
@@ -54,11 +62,20 @@ impl Registry {
 
     /// Returns the commands of a surface whose capability is off.
     pub(crate) fn off_on(&self, surface: Surface) -> impl Iterator<Item = &'static Definition> {
-        self.off.iter().copied().filter(move |definition| definition.surfaces.contain(surface))
+        self.off
+            .iter()
+            .copied()
+            .filter(move |definition| definition.surfaces.contain(surface))
     }
 
-    pub(crate) fn of(&self, group: &str, verb: &str, surface: Surface) -> Option<&'static Definition> {
-        self.on(surface).find(|definition| definition.group() == group && definition.verb() == verb)
+    pub(crate) fn of(
+        &self,
+        group: &str,
+        verb: &str,
+        surface: Surface,
+    ) -> Option<&'static Definition> {
+        self.on(surface)
+            .find(|definition| definition.group() == group && definition.verb() == verb)
     }
 }
 
@@ -68,7 +85,8 @@ mod tests {
     use crate::Surfaces;
 
     const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists");
-    const GET: Definition = Definition::read("runs.get", "runs:read", "Gets").on(Surfaces::NOT_CHAT);
+    const GET: Definition =
+        Definition::read("runs.get", "runs:read", "Gets").on(Surfaces::NOT_CHAT);
     const RECALL: Definition =
         Definition::read("memory.list", "memory:read", "Lists").needing(Capability::Memory);
 
@@ -79,7 +97,10 @@ mod tests {
             assert_eq!(registry.get("memory.list", surface), None);
             assert_eq!(registry.get_off("memory.list", surface), Some(&RECALL));
         }
-        assert_eq!((registry.groups(Surface::Chat), registry.tool("memory_list")), (vec!["runs"], None));
+        assert_eq!(
+            (registry.groups(Surface::Chat), registry.tool("memory_list")),
+            (vec!["runs"], None)
+        );
         let registry = Registry::new(&[&LIST, &GET, &RECALL], &[Capability::Memory]).unwrap();
         assert_eq!(registry.groups(Surface::Mcp), ["runs", "memory"]);
         assert_eq!(registry.tool("memory_list"), Some(&RECALL));
@@ -98,6 +119,9 @@ mod tests {
 
     #[test]
     fn invalid_table_is_rejected() {
-        assert_eq!(Registry::new(&[&LIST, &LIST], &[]).unwrap_err(), Fault::Duplicate("runs.list"));
+        assert_eq!(
+            Registry::new(&[&LIST, &LIST], &[]).unwrap_err(),
+            Fault::Duplicate("runs.list")
+        );
     }
 }

@@ -8,10 +8,15 @@ use crate::{Definition, Field, FieldRule, Kind, coerce::rule};
 impl Definition {
     /// Returns the schema of the input: arguments and options in one object.
     pub fn input_schema(&self) -> Value {
-        let properties: Map<String, Value> =
-            self.fields().map(|field| (field.name.to_owned(), of_field(field))).collect();
-        let required: Vec<_> =
-            self.fields().filter(|field| field.is_required()).map(|field| field.name).collect();
+        let properties: Map<String, Value> = self
+            .fields()
+            .map(|field| (field.name.to_owned(), of_field(field)))
+            .collect();
+        let required: Vec<_> = self
+            .fields()
+            .filter(|field| field.is_required())
+            .map(|field| field.name)
+            .collect();
         let mut schema = json!({ "type": "object", "properties": properties });
         if !required.is_empty() {
             schema["required"] = json!(required);
@@ -36,7 +41,9 @@ impl Definition {
     fn of_rule(&self, rule: &FieldRule) -> Value {
         let require = |name: &str| json!({ "required": [name] });
         match rule {
-            FieldRule::Requires(field, other) => json!({ "if": require(field), "then": require(other) }),
+            FieldRule::Requires(field, other) => {
+                json!({ "if": require(field), "then": require(other) })
+            }
             FieldRule::AnyOf(fields) => json!({
                 "anyOf": fields.iter().map(|name| match self.field(name).map(|field| field.kind) {
                     // An empty map has no value.
@@ -47,7 +54,10 @@ impl Definition {
                 }).collect::<Vec<_>>(),
             }),
             FieldRule::OfCaller { field, when: None } => require(field),
-            FieldRule::OfCaller { field, when: Some((other, word)) } => json!({
+            FieldRule::OfCaller {
+                field,
+                when: Some((other, word)),
+            } => json!({
                 "if": { "required": [other], "properties": { *other: { "const": word } } },
                 "then": require(field),
             }),
@@ -58,7 +68,10 @@ impl Definition {
 /// Returns the schema of an output type.
 pub fn of_output<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<T>().to_value()
+    settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
 }
 
 /// Returns the schema of an argument or option.
@@ -79,7 +92,9 @@ fn of_kind(kind: &Kind) -> Value {
         Kind::Duration => json!({ "type": "number", "minimum": 0 }),
         Kind::Boolean => json!({ "type": "boolean" }),
         Kind::Choice(words) => json!({ "type": "string", "enum": words }),
-        Kind::Name(name) => json!({ "type": "string", "pattern": name.pattern, "maxLength": name.max }),
+        Kind::Name(name) => {
+            json!({ "type": "string", "pattern": name.pattern, "maxLength": name.max })
+        }
         Kind::Map { key, value } => json!({
             "type": "object",
             "propertyNames": { "pattern": key.pattern, "maxLength": key.max },
@@ -106,7 +121,10 @@ mod tests {
             Field::optional("afterSeq", Kind::at_least(0), "after"),
             Field::optional(
                 "models",
-                Kind::Map { key: &names::AGENT, value: &Kind::Name(&names::MODEL) },
+                Kind::Map {
+                    key: &names::AGENT,
+                    value: &Kind::Name(&names::MODEL),
+                },
                 "by agent",
             ),
         ]);
@@ -136,7 +154,10 @@ mod tests {
     #[test]
     fn input_without_required_fields_has_no_list_of_them() {
         let schema = Definition::read("help.show", "help:read", "Help").input_schema();
-        assert_eq!(schema, json!({ "type": "object", "properties": {}, "additionalProperties": false }));
+        assert_eq!(
+            schema,
+            json!({ "type": "object", "properties": {}, "additionalProperties": false })
+        );
     }
 
     #[test]
@@ -144,8 +165,14 @@ mod tests {
         let rules = &[
             FieldRule::Requires("afterSeq", "limit"),
             FieldRule::AnyOf(&["limit", "models"]),
-            FieldRule::OfCaller { field: "id", when: Some(("mode", "soft")) },
-            FieldRule::OfCaller { field: "id", when: None },
+            FieldRule::OfCaller {
+                field: "id",
+                when: Some(("mode", "soft")),
+            },
+            FieldRule::OfCaller {
+                field: "id",
+                when: None,
+            },
         ];
         let expected = json!([
             { "if": { "required": ["afterSeq"] }, "then": { "required": ["limit"] } },
@@ -159,7 +186,10 @@ mod tests {
             },
             { "required": ["id"] },
         ]);
-        assert_eq!(STOP.with_rules(rules).strict_input_schema()["allOf"], expected);
+        assert_eq!(
+            STOP.with_rules(rules).strict_input_schema()["allOf"],
+            expected
+        );
         assert_eq!(STOP.strict_input_schema(), STOP.input_schema());
     }
 }

@@ -24,7 +24,9 @@ pub(crate) fn kebab(name: &str) -> Cow<'_, str> {
 pub(crate) fn shown(name: &str) -> Option<String> {
     let is_plain = !name.is_empty()
         && name.len() <= SHOWN_MAX
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
     is_plain.then(|| name.to_owned())
 }
 
@@ -35,7 +37,8 @@ pub(crate) fn is_one_edit(left: &str, right: &str) -> bool {
     let right: Vec<char> = right.chars().collect();
     let same = left.iter().zip(&right).take_while(|(a, b)| a == b).count();
     let (left, right) = (&left[same..], &right[same..]);
-    let is_swapped = |a: &[char], b: &[char]| a.len() > 1 && b.len() > 1 && a[0] == b[1] && a[1] == b[0];
+    let is_swapped =
+        |a: &[char], b: &[char]| a.len() > 1 && b.len() > 1 && a[0] == b[1] && a[1] == b[0];
     match (left, right) {
         ([], []) => false,
         ([_, left @ ..], right) if left == right => true,
@@ -71,9 +74,12 @@ mod tests {
 
     #[test]
     fn capitals_become_hyphens() {
-        for (camel, expected) in
-            [("limit", "limit"), ("afterSeq", "after-seq"), ("sinceMs", "since-ms"), ("aBC", "a-b-c")]
-        {
+        for (camel, expected) in [
+            ("limit", "limit"),
+            ("afterSeq", "after-seq"),
+            ("sinceMs", "since-ms"),
+            ("aBC", "a-b-c"),
+        ] {
             assert_eq!(kebab(camel), expected);
         }
     }
@@ -81,7 +87,13 @@ mod tests {
     #[test]
     fn odd_names_are_not_shown() {
         assert_eq!(shown("after-seq").as_deref(), Some("after-seq"));
-        for odd in ["", "a b", "ghp_0123456789", "é", "sk-ant-01234567890123456789012345678901"] {
+        for odd in [
+            "",
+            "a b",
+            "ghp_0123456789",
+            "é",
+            "sk-ant-01234567890123456789012345678901",
+        ] {
             assert_eq!(shown(odd), None, "{odd}");
         }
     }

@@ -44,11 +44,24 @@ impl Surface {
 
 impl Surfaces {
     /// All surfaces.
-    pub const ALL: Self = Self { chat: true, cli: true, api: true, mcp: true };
+    pub const ALL: Self = Self {
+        chat: true,
+        cli: true,
+        api: true,
+        mcp: true,
+    };
     /// All surfaces except chat.
-    pub const NOT_CHAT: Self = Self { chat: false, ..Self::ALL };
+    pub const NOT_CHAT: Self = Self {
+        chat: false,
+        ..Self::ALL
+    };
     /// The command line only.
-    pub const CLI: Self = Self { chat: false, cli: true, api: false, mcp: false };
+    pub const CLI: Self = Self {
+        chat: false,
+        cli: true,
+        api: false,
+        mcp: false,
+    };
 
     /// Returns whether `surface` is one of them.
     pub const fn contain(self, surface: Surface) -> bool {

@@ -12,7 +12,10 @@ const PREFIX: &str = "--";
 const NO: &str = "no-";
 
 /// Reads the words.
-pub(crate) fn read_tokens(definition: &Definition, tokens: Vec<String>) -> Result<Named, InvalidInput> {
+pub(crate) fn read_tokens(
+    definition: &Definition,
+    tokens: Vec<String>,
+) -> Result<Named, InvalidInput> {
     let mut named = Map::new();
     let mut positional = Vec::new();
     let mut are_options_over = false;
@@ -27,7 +30,9 @@ pub(crate) fn read_tokens(definition: &Definition, tokens: Vec<String>) -> Resul
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (word.as_str(), None),
             };
-            let bare = name.strip_prefix(PREFIX).filter(|bare| !bare.starts_with('-'));
+            let bare = name
+                .strip_prefix(PREFIX)
+                .filter(|bare| !bare.starts_with('-'));
             let bare = bare.ok_or_else(|| InvalidInput::Unknown(spelling::shown(name)))?;
             let option = find(definition, bare, value.is_some())?;
             let value = match (value, option.switch) {
@@ -47,12 +52,17 @@ pub(crate) fn read_tokens(definition: &Definition, tokens: Vec<String>) -> Resul
 
 /// Returns whether one of the words asks for help.
 pub(crate) fn asks_for_help(tokens: &[String]) -> bool {
-    tokens.iter().take_while(|word| *word != END_OF_OPTIONS).any(|word| word == "--help" || word == "-h")
+    tokens
+        .iter()
+        .take_while(|word| *word != END_OF_OPTIONS)
+        .any(|word| word == "--help" || word == "-h")
 }
 
 /// Returns whether a word is an option. A lone hyphen and a negative number are arguments.
 fn is_option(word: &str) -> bool {
-    let Some(rest) = word.strip_prefix('-') else { return false };
+    let Some(rest) = word.strip_prefix('-') else {
+        return false;
+    };
     !rest.is_empty() && !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')
 }
 
@@ -70,9 +80,18 @@ fn find(definition: &Definition, name: &str, has_value: bool) -> Result<Found, I
         let Some(given) = spelling::shown(name).map(|name| format!("{PREFIX}{name}")) else {
             return InvalidInput::Unknown(None);
         };
-        let names = definition.options.iter().map(|field| spelling::kebab(field.name));
-        match names.into_iter().find(|own| spelling::is_one_edit(name, own)) {
-            Some(meant) => InvalidInput::MistypedOption { given, meant: format!("{PREFIX}{meant}") },
+        let names = definition
+            .options
+            .iter()
+            .map(|field| spelling::kebab(field.name));
+        match names
+            .into_iter()
+            .find(|own| spelling::is_one_edit(name, own))
+        {
+            Some(meant) => InvalidInput::MistypedOption {
+                given,
+                meant: format!("{PREFIX}{meant}"),
+            },
             None => InvalidInput::Unknown(Some(given)),
         }
     };
@@ -84,15 +103,35 @@ fn find(definition: &Definition, name: &str, has_value: bool) -> Result<Found, I
         let own = spelling::kebab(field.name);
         match field.kind {
             Kind::Map { .. } if own == base && key.is_some() => {
-                return Ok(Found { field, key, switch: None });
+                return Ok(Found {
+                    field,
+                    key,
+                    switch: None,
+                });
             }
             Kind::Map { .. } => {}
-            Kind::Boolean if own == name => return Ok(Found { field, key: None, switch: Some(true) }),
+            Kind::Boolean if own == name => {
+                return Ok(Found {
+                    field,
+                    key: None,
+                    switch: Some(true),
+                });
+            }
             Kind::Boolean if !has_value && name.strip_prefix(NO) == Some(&own) => {
-                return Ok(Found { field, key: None, switch: Some(false) });
+                return Ok(Found {
+                    field,
+                    key: None,
+                    switch: Some(false),
+                });
             }
             Kind::Boolean => {}
-            _ if own == name => return Ok(Found { field, key: None, switch: None }),
+            _ if own == name => {
+                return Ok(Found {
+                    field,
+                    key: None,
+                    switch: None,
+                });
+            }
             _ => {}
         }
     }
@@ -100,7 +139,11 @@ fn find(definition: &Definition, name: &str, has_value: bool) -> Result<Found, I
 }
 
 /// Gives the words without a name to the arguments.
-fn place(definition: &Definition, positional: Vec<String>, named: &mut Named) -> Result<(), InvalidInput> {
+fn place(
+    definition: &Definition,
+    positional: Vec<String>,
+    named: &mut Named,
+) -> Result<(), InvalidInput> {
     let mut words = positional.into_iter();
     for field in definition.args {
         if field.kind.is_rest() {

@@ -37,7 +37,9 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<String>, InvalidInput> {
 
 /// Returns whether a word is `--name=`, so that its value begins after it.
 fn is_option_name(word: &str) -> bool {
-    let name = word.strip_prefix("--").and_then(|rest| rest.strip_suffix('='));
+    let name = word
+        .strip_prefix("--")
+        .and_then(|rest| rest.strip_suffix('='));
     name.is_some_and(|name| !name.contains('='))
 }
 
@@ -75,7 +77,11 @@ mod tests {
             ("\"a 'b' c\"", vec!["a 'b' c"]),
             ("\"a\"b", vec!["ab"]),
         ] {
-            assert_eq!(tokens(text), Ok(expected.into_iter().map(str::to_owned).collect()), "{text}");
+            assert_eq!(
+                tokens(text),
+                Ok(expected.into_iter().map(str::to_owned).collect()),
+                "{text}"
+            );
         }
     }
 

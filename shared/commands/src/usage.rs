@@ -20,8 +20,9 @@ impl Field {
 
     /// Returns meaning, rule and default in one line. Of a map it is the rule of one entry's value.
     pub fn help(&self) -> String {
-        let default =
-            self.default().map_or_else(String::new, |value| format!(" [default: {}]", shown(value)));
+        let default = self
+            .default()
+            .map_or_else(String::new, |value| format!(" [default: {}]", shown(value)));
         let rule = match self.kind {
             Kind::Map { value, .. } => rule(value),
             kind => rule(&kind),
@@ -34,8 +35,16 @@ impl Definition {
     /// Returns the command in one line, as text surfaces accept it.
     pub fn form(&self) -> String {
         let mut words = vec![self.group().to_owned(), self.verb().to_owned()];
-        words.extend(self.args.iter().map(|field| optional(field, format!("<{}>", kebab(field.name)))));
-        words.extend(self.options.iter().map(|field| optional(field, option(field))));
+        words.extend(
+            self.args
+                .iter()
+                .map(|field| optional(field, format!("<{}>", kebab(field.name)))),
+        );
+        words.extend(
+            self.options
+                .iter()
+                .map(|field| optional(field, option(field))),
+        );
         words.join(" ")
     }
 
@@ -43,18 +52,30 @@ impl Definition {
     pub fn usage(&self) -> String {
         let mut text = format!("{}\n\nUsage: {}\n", self.about, self.form());
         let rows = |heading: &str, fields: &[Field], name: fn(&Field) -> String| {
-            let rows = fields.iter().map(|field| format!("  {:<24} {}\n", name(field), field.help()));
+            let rows = fields
+                .iter()
+                .map(|field| format!("  {:<24} {}\n", name(field), field.help()));
             let rows: String = rows.collect();
-            if rows.is_empty() { rows } else { format!("\n{heading}:\n{rows}") }
+            if rows.is_empty() {
+                rows
+            } else {
+                format!("\n{heading}:\n{rows}")
+            }
         };
-        text.push_str(&rows("Arguments", self.args, |field| kebab(field.name).into_owned()));
+        text.push_str(&rows("Arguments", self.args, |field| {
+            kebab(field.name).into_owned()
+        }));
         text.push_str(&rows("Options", self.options, option));
         text
     }
 }
 
 fn optional(field: &Field, text: String) -> String {
-    if field.is_required() { text } else { format!("[{text}]") }
+    if field.is_required() {
+        text
+    } else {
+        format!("[{text}]")
+    }
 }
 
 fn option(field: &Field) -> String {
@@ -62,7 +83,11 @@ fn option(field: &Field) -> String {
     match field.kind {
         Kind::Boolean => format!("--{name}"),
         Kind::Map { key, value } => {
-            format!("--{name}.<{}> {}", key.placeholder.to_ascii_lowercase(), placeholder(value))
+            format!(
+                "--{name}.<{}> {}",
+                key.placeholder.to_ascii_lowercase(),
+                placeholder(value)
+            )
         }
         kind => format!("--{name} {}", placeholder(&kind)),
     }
@@ -99,7 +124,10 @@ mod tests {
             Field::optional("dryRun", Kind::Boolean, "plan only"),
             Field::optional(
                 "models",
-                Kind::Map { key: &names::AGENT, value: &Kind::Name(&names::MODEL) },
+                Kind::Map {
+                    key: &names::AGENT,
+                    value: &Kind::Name(&names::MODEL),
+                },
                 "by agent",
             ),
             Field::optional("limit", Kind::within(1, 200), "most runs").or_integer(50),
@@ -116,10 +144,19 @@ mod tests {
     #[test]
     fn usage_names_rules_and_defaults() {
         let usage = LIST.usage();
-        assert!(usage.starts_with("Lists runs.\n\nUsage: runs list <id>"), "{usage}");
-        assert!(usage.contains("most runs; must be an integer from 1 to 200 [default: 50]\n"), "{usage}");
+        assert!(
+            usage.starts_with("Lists runs.\n\nUsage: runs list <id>"),
+            "{usage}"
+        );
+        assert!(
+            usage.contains("most runs; must be an integer from 1 to 200 [default: 50]\n"),
+            "{usage}"
+        );
         assert!(usage.contains("\nArguments:\n  id "), "{usage}");
-        let models = format!("  --models.<agent> PROVIDER/MODEL by agent; must {}\n", names::MODEL.rule);
+        let models = format!(
+            "  --models.<agent> PROVIDER/MODEL by agent; must {}\n",
+            names::MODEL.rule
+        );
         assert!(usage.contains(&models), "{usage}");
     }
 }

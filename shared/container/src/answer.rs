@@ -19,9 +19,17 @@ impl Answer {
     /// Returns an answer with a serialized body.
     pub fn of<T: Serialize>(status: u16, body: &T) -> Self {
         match serde_json::to_string(body) {
-            Ok(body) => Self { status, body, header: None },
+            Ok(body) => Self {
+                status,
+                body,
+                header: None,
+            },
             // Plain data with string keys has a JSON form.
-            Err(_) => Self { status: 500, body: r#"{"error":"internal"}"#.to_owned(), header: None },
+            Err(_) => Self {
+                status: 500,
+                body: r#"{"error":"internal"}"#.to_owned(),
+                header: None,
+            },
         }
     }
 
@@ -32,13 +40,22 @@ impl Answer {
 
     /// Returns the answer with a header.
     pub fn with(self, name: &'static str, value: impl Into<String>) -> Self {
-        Self { header: Some((name, value.into())), ..self }
+        Self {
+            header: Some((name, value.into())),
+            ..self
+        }
     }
 }
 
 impl From<Rejected> for Answer {
     fn from(rejected: Rejected) -> Self {
-        let header = rejected.header.map(|(name, value)| (name, value.to_owned()));
-        Self { status: rejected.status, body: rejected.body, header }
+        let header = rejected
+            .header
+            .map(|(name, value)| (name, value.to_owned()));
+        Self {
+            status: rejected.status,
+            body: rejected.body,
+            header,
+        }
     }
 }

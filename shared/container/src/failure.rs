@@ -3,8 +3,12 @@
 //! Not here: the answers derived from them (`ars-proxy`) and the container's next step (`lifecycle`).
 
 /// Messages of a request that never reached the container: its port is closed or nothing runs.
-const NOT_SENT: [&str; 4] =
-    ["connection refused", "container port not found", "is not listening", "not running"];
+const NOT_SENT: [&str; 4] = [
+    "connection refused",
+    "container port not found",
+    "is not listening",
+    "not running",
+];
 
 /// Returns whether the message of a failed request means that no process listens on the port.
 ///
@@ -15,16 +19,25 @@ pub fn is_unreachable(message: &str) -> bool {
 }
 
 /// Texts before the exit code in the errors of the runtime and the platform.
-const EXIT_PREFIXES: [&str; 2] =
-    ["container exited with unexpected exit code:", "runtime signalled the container to exit:"];
+const EXIT_PREFIXES: [&str; 2] = [
+    "container exited with unexpected exit code:",
+    "runtime signalled the container to exit:",
+];
 
 /// Returns the exit code that the error of a monitor names.
 ///
 /// Without one the container may still run: only its monitor is known to have ended.
 pub fn exit_code(message: &str) -> Option<i32> {
     let message = message.to_ascii_lowercase();
-    let code = EXIT_PREFIXES.iter().find_map(|prefix| message.split_once(prefix))?.1.trim_start();
-    code.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    let code = EXIT_PREFIXES
+        .iter()
+        .find_map(|prefix| message.split_once(prefix))?
+        .1
+        .trim_start();
+    code.split(|c: char| !c.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]

@@ -61,7 +61,9 @@ mod tests {
     fn places_are_bounded_and_freed() {
         let held = HeldRequests::default();
         let fill = |caller, limit| {
-            let mut places: Vec<_> = (0..limit).map(|_| held.hold(caller).expect("a place")).collect();
+            let mut places: Vec<_> = (0..limit)
+                .map(|_| held.hold(caller).expect("a place"))
+                .collect();
             assert!(held.hold(caller).is_none());
             places.pop();
             places.push(held.hold(caller).expect("the freed place"));

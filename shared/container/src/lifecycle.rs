@@ -162,8 +162,14 @@ impl Lifecycle {
     ///
     /// Text of another shape counts as none: a container that runs then has an unknown version and is replaced.
     pub fn of(stored: Option<&str>, version: &str, limits: Limits) -> Self {
-        let stored: Self = stored.and_then(|stored| serde_json::from_str(stored).ok()).unwrap_or_default();
-        Self { version: version.to_owned(), limits, ..stored }
+        let stored: Self = stored
+            .and_then(|stored| serde_json::from_str(stored).ok())
+            .unwrap_or_default();
+        Self {
+            version: version.to_owned(),
+            limits,
+            ..stored
+        }
     }
 
     /// Returns the text to store.
@@ -178,10 +184,14 @@ impl Lifecycle {
             // A draining container still answers: health, pages, streams.
             Phase::Up { .. } | Phase::Ending { .. } => Verdict::Pass,
             Phase::Starting { .. } => Verdict::Hold,
-            Phase::Down | Phase::Dying { .. } => Verdict::Refuse { retry_after: RETRY_AFTER_S },
+            Phase::Down | Phase::Dying { .. } => Verdict::Refuse {
+                retry_after: RETRY_AFTER_S,
+            },
             Phase::Waiting { until } => {
                 let seconds = u32::try_from((until - now + 999) / 1000).unwrap_or_default();
-                Verdict::Refuse { retry_after: seconds.max(1) }
+                Verdict::Refuse {
+                    retry_after: seconds.max(1),
+                }
             }
         }
     }
@@ -223,7 +233,10 @@ impl Lifecycle {
         vec![
             Action::Start { start },
             Action::Monitor { start },
-            Action::Probe { start, after: PROBE_DELAY_MS.0 },
+            Action::Probe {
+                start,
+                after: PROBE_DELAY_MS.0,
+            },
         ]
     }
 
@@ -239,7 +252,9 @@ impl Lifecycle {
                 actions.extend(self.destroy(true, now));
             }
             // The signal may not have arrived. A second one has no effect.
-            Phase::Ending { until } => actions.extend([Action::Signal, Action::SetAlarm { at: until }]),
+            Phase::Ending { until } => {
+                actions.extend([Action::Signal, Action::SetAlarm { at: until }])
+            }
             // It has no requests, and may not handle a signal yet.
             Phase::Starting { .. } if !is_ours => actions.extend(self.destroy(true, now)),
             _ if !is_ours => actions.extend(self.end(now)),
@@ -267,7 +282,9 @@ impl Lifecycle {
     }
 
     fn looked(&mut self, healthy: bool, now: i64) -> Vec<Action> {
-        let Phase::Starting { since } = self.phase else { return Vec::new() };
+        let Phase::Starting { since } = self.phase else {
+            return Vec::new();
+        };
         let start = self.start;
         match now - since {
             _ if healthy => {
@@ -276,7 +293,10 @@ impl Lifecycle {
             }
             waited if waited >= self.limits.start_ms => self.destroy(false, now),
             waited => {
-                vec![Action::Probe { start, after: (waited / 4).clamp(PROBE_DELAY_MS.0, PROBE_DELAY_MS.1) }]
+                vec![Action::Probe {
+                    start,
+                    after: (waited / 4).clamp(PROBE_DELAY_MS.0, PROBE_DELAY_MS.1),
+                }]
             }
         }
     }
@@ -309,7 +329,9 @@ impl Lifecycle {
         self.crashes = self.crashes.saturating_add(1);
         self.phase = match self.crashes {
             1 => Phase::Down,
-            crashes => Phase::Waiting { until: now + backoff(crashes) },
+            crashes => Phase::Waiting {
+                until: now + backoff(crashes),
+            },
         };
         Vec::new()
     }
@@ -341,7 +363,12 @@ impl Lifecycle {
 
     fn destroy(&mut self, again: bool, now: i64) -> Vec<Action> {
         self.phase = Phase::Dying { again };
-        vec![Action::Destroy, Action::SetAlarm { at: now + DESTROY_TIMEOUT_MS }]
+        vec![
+            Action::Destroy,
+            Action::SetAlarm {
+                at: now + DESTROY_TIMEOUT_MS,
+            },
+        ]
     }
 }
 

@@ -3,7 +3,12 @@
 use super::*;
 
 const T0: i64 = 1_000_000;
-const LIMITS: Limits = Limits { start_ms: 120_000, drain_ms: 900_000, grace_ms: 15_000, stable_ms: 300_000 };
+const LIMITS: Limits = Limits {
+    start_ms: 120_000,
+    drain_ms: 900_000,
+    grace_ms: 15_000,
+    stable_ms: 300_000,
+};
 
 fn new() -> Lifecycle {
     Lifecycle::of(None, "v1", LIMITS)
@@ -16,21 +21,40 @@ fn woken(lifecycle: &Lifecycle, version: &str) -> Lifecycle {
 
 fn up(lifecycle: &mut Lifecycle, now: i64) {
     lifecycle.step(Input::Wanted, now);
-    lifecycle.step(Input::Probed { start: lifecycle.start, healthy: true }, now);
+    lifecycle.step(
+        Input::Probed {
+            start: lifecycle.start,
+            healthy: true,
+        },
+        now,
+    );
     assert_eq!(lifecycle.verdict(now), Verdict::Pass);
 }
 
 /// The actions that destroy a container.
 fn destroyed(now: i64) -> [Action; 2] {
-    [Action::Destroy, Action::SetAlarm { at: now + DESTROY_TIMEOUT_MS }]
+    [
+        Action::Destroy,
+        Action::SetAlarm {
+            at: now + DESTROY_TIMEOUT_MS,
+        },
+    ]
 }
 
 fn starts(actions: &[Action]) -> bool {
-    actions.iter().any(|action| matches!(action, Action::Start { .. }))
+    actions
+        .iter()
+        .any(|action| matches!(action, Action::Start { .. }))
 }
 
 fn ended(lifecycle: &mut Lifecycle, code: Option<i32>, now: i64) -> Vec<Action> {
-    lifecycle.step(Input::Ended { start: lifecycle.start, code }, now)
+    lifecycle.step(
+        Input::Ended {
+            start: lifecycle.start,
+            code,
+        },
+        now,
+    )
 }
 
 #[test]
@@ -40,13 +64,45 @@ fn first_request_starts_the_container_and_waits() {
     let actions = lifecycle.step(Input::Wanted, T0);
     assert_eq!(
         actions,
-        [Action::Start { start: 1 }, Action::Monitor { start: 1 }, Action::Probe { start: 1, after: 25 }]
+        [
+            Action::Start { start: 1 },
+            Action::Monitor { start: 1 },
+            Action::Probe {
+                start: 1,
+                after: 25
+            }
+        ]
     );
     assert_eq!(lifecycle.verdict(T0), Verdict::Hold);
-    assert_eq!(lifecycle.step(Input::Wanted, T0), [], "a second request starts no second one");
-    let again = lifecycle.step(Input::Probed { start: 1, healthy: false }, T0 + 400);
-    assert_eq!(again, [Action::Probe { start: 1, after: 100 }]);
-    assert_eq!(lifecycle.step(Input::Probed { start: 1, healthy: true }, T0 + 500), []);
+    assert_eq!(
+        lifecycle.step(Input::Wanted, T0),
+        [],
+        "a second request starts no second one"
+    );
+    let again = lifecycle.step(
+        Input::Probed {
+            start: 1,
+            healthy: false,
+        },
+        T0 + 400,
+    );
+    assert_eq!(
+        again,
+        [Action::Probe {
+            start: 1,
+            after: 100
+        }]
+    );
+    assert_eq!(
+        lifecycle.step(
+            Input::Probed {
+                start: 1,
+                healthy: true
+            },
+            T0 + 500
+        ),
+        []
+    );
     assert_eq!(lifecycle.verdict(T0 + 500), Verdict::Pass);
 }
 
@@ -55,13 +111,38 @@ fn probe_delay_grows_until_the_start_timeout() {
     let mut lifecycle = new();
     lifecycle.step(Input::Wanted, T0);
     let look = |lifecycle: &mut Lifecycle, waited| {
-        lifecycle.step(Input::Probed { start: 1, healthy: false }, T0 + waited)
+        lifecycle.step(
+            Input::Probed {
+                start: 1,
+                healthy: false,
+            },
+            T0 + waited,
+        )
     };
-    assert_eq!(look(&mut lifecycle, 60_000), [Action::Probe { start: 1, after: 2_000 }]);
-    assert_eq!(look(&mut lifecycle, LIMITS.start_ms - 1), [Action::Probe { start: 1, after: 2_000 }]);
-    assert_eq!(look(&mut lifecycle, LIMITS.start_ms), destroyed(T0 + LIMITS.start_ms));
+    assert_eq!(
+        look(&mut lifecycle, 60_000),
+        [Action::Probe {
+            start: 1,
+            after: 2_000
+        }]
+    );
+    assert_eq!(
+        look(&mut lifecycle, LIMITS.start_ms - 1),
+        [Action::Probe {
+            start: 1,
+            after: 2_000
+        }]
+    );
+    assert_eq!(
+        look(&mut lifecycle, LIMITS.start_ms),
+        destroyed(T0 + LIMITS.start_ms)
+    );
     assert!(matches!(lifecycle.verdict(T0), Verdict::Refuse { .. }));
-    assert_eq!(lifecycle.step(Input::Wanted, T0 + LIMITS.start_ms), [], "not before its end was seen");
+    assert_eq!(
+        lifecycle.step(Input::Wanted, T0 + LIMITS.start_ms),
+        [],
+        "not before its end was seen"
+    );
     assert_eq!(ended(&mut lifecycle, None, T0 + LIMITS.start_ms), []);
     assert!(starts(&lifecycle.step(Input::Wanted, T0 + LIMITS.start_ms)));
 }
@@ -73,7 +154,11 @@ fn repeated_crashes_increase_the_backoff() {
     let mut waits = Vec::new();
     for _ in 0..10 {
         up(&mut lifecycle, now);
-        assert_eq!(ended(&mut lifecycle, Some(137), now), [], "nobody waits for it: nothing is started");
+        assert_eq!(
+            ended(&mut lifecycle, Some(137), now),
+            [],
+            "nobody waits for it: nothing is started"
+        );
         let wait = match lifecycle.verdict(now) {
             Verdict::Refuse { retry_after } if lifecycle.phase != Phase::Down => retry_after,
             _ => 0,
@@ -101,7 +186,9 @@ fn stable_uptime_resets_the_crash_count() {
     up(&mut lifecycle, T0);
     ended(&mut lifecycle, None, T0 + LIMITS.stable_ms);
     assert_eq!(lifecycle.crashes, 1);
-    assert!(starts(&lifecycle.step(Input::Wanted, T0 + LIMITS.stable_ms)));
+    assert!(starts(
+        &lifecycle.step(Input::Wanted, T0 + LIMITS.stable_ms)
+    ));
 }
 
 #[test]
@@ -111,7 +198,11 @@ fn restart_drains_before_the_next_start() {
     let until = T0 + LIMITS.drain_ms + LIMITS.grace_ms;
     let actions = lifecycle.step(Input::Restart { force: false }, T0);
     assert_eq!(actions, [Action::Signal, Action::SetAlarm { at: until }]);
-    assert_eq!(lifecycle.verdict(T0), Verdict::Pass, "it answers while it drains");
+    assert_eq!(
+        lifecycle.verdict(T0),
+        Verdict::Pass,
+        "it answers while it drains"
+    );
     assert_eq!(lifecycle.step(Input::Wanted, T0), []);
     assert!(starts(&ended(&mut lifecycle, Some(0), T0 + 5)));
     assert_eq!(lifecycle.verdict(T0 + 5), Verdict::Hold);
@@ -123,7 +214,10 @@ fn overdue_drain_is_destroyed() {
     up(&mut lifecycle, T0);
     lifecycle.step(Input::Restart { force: false }, T0);
     let until = T0 + LIMITS.drain_ms + LIMITS.grace_ms;
-    assert_eq!(lifecycle.step(Input::AlarmFired, until - 1), [Action::SetAlarm { at: until }]);
+    assert_eq!(
+        lifecycle.step(Input::AlarmFired, until - 1),
+        [Action::SetAlarm { at: until }]
+    );
     assert_eq!(lifecycle.step(Input::AlarmFired, until), destroyed(until));
     assert_eq!(lifecycle.step(Input::Wanted, until), []);
     assert!(starts(&ended(&mut lifecycle, Some(137), until)));
@@ -141,7 +235,10 @@ fn unreported_destruction_is_retried() {
     assert_eq!(lifecycle.step(Input::AlarmFired, later), destroyed(later));
     let mut woken = woken(&lifecycle, "v1");
     let actions = woken.step(Input::Woke { running: true }, later + 1);
-    assert!(actions.ends_with(&destroyed(later + 1)) && !starts(&actions), "{actions:?}");
+    assert!(
+        actions.ends_with(&destroyed(later + 1)) && !starts(&actions),
+        "{actions:?}"
+    );
     assert!(starts(&ended(&mut woken, None, later + 2)));
 }
 
@@ -151,7 +248,10 @@ fn only_force_ends_a_drain() {
     up(&mut lifecycle, T0);
     lifecycle.step(Input::Restart { force: true }, T0);
     assert_eq!(lifecycle.step(Input::Restart { force: false }, T0), []);
-    assert_eq!(lifecycle.step(Input::Restart { force: true }, T0), destroyed(T0));
+    assert_eq!(
+        lifecycle.step(Input::Restart { force: true }, T0),
+        destroyed(T0)
+    );
 }
 
 #[test]
@@ -162,8 +262,26 @@ fn a_report_of_an_earlier_container_changes_nothing() {
     ended(&mut lifecycle, Some(1), T0);
     lifecycle.step(Input::Wanted, T0);
     let before = lifecycle.clone();
-    assert_eq!(lifecycle.step(Input::Ended { start: first, code: Some(1) }, T0), []);
-    assert_eq!(lifecycle.step(Input::Probed { start: first, healthy: true }, T0), []);
+    assert_eq!(
+        lifecycle.step(
+            Input::Ended {
+                start: first,
+                code: Some(1)
+            },
+            T0
+        ),
+        []
+    );
+    assert_eq!(
+        lifecycle.step(
+            Input::Probed {
+                start: first,
+                healthy: true
+            },
+            T0
+        ),
+        []
+    );
     assert_eq!(lifecycle, before);
 }
 
@@ -174,7 +292,10 @@ fn lost_monitor_is_replaced() {
     let (before, lost) = (lifecycle.clone(), lifecycle.start);
     let actions = lifecycle.step(Input::MonitorLost { start: lost }, T0 + 1);
     assert_eq!(actions, [Action::Monitor { start: lost + 1 }]);
-    assert_eq!((lifecycle.verdict(T0 + 1), lifecycle.crashes), (Verdict::Pass, before.crashes));
+    assert_eq!(
+        (lifecycle.verdict(T0 + 1), lifecycle.crashes),
+        (Verdict::Pass, before.crashes)
+    );
     let after = lifecycle.clone();
     assert_eq!(
         lifecycle.step(Input::MonitorLost { start: lost }, T0 + 2),
@@ -190,9 +311,27 @@ fn container_that_runs_already_is_adopted() {
     lifecycle.step(Input::Wanted, T0);
     let start = lifecycle.start;
     let actions = lifecycle.step(Input::MonitorLost { start }, T0);
-    assert_eq!(actions, [Action::Monitor { start: start + 1 }, Action::Probe { start: start + 1, after: 0 }]);
-    assert_eq!((lifecycle.verdict(T0), lifecycle.crashes), (Verdict::Hold, 0));
-    lifecycle.step(Input::Probed { start: start + 1, healthy: true }, T0 + 1);
+    assert_eq!(
+        actions,
+        [
+            Action::Monitor { start: start + 1 },
+            Action::Probe {
+                start: start + 1,
+                after: 0
+            }
+        ]
+    );
+    assert_eq!(
+        (lifecycle.verdict(T0), lifecycle.crashes),
+        (Verdict::Hold, 0)
+    );
+    lifecycle.step(
+        Input::Probed {
+            start: start + 1,
+            healthy: true,
+        },
+        T0 + 1,
+    );
     assert_eq!(lifecycle.verdict(T0 + 1), Verdict::Pass);
 }
 
@@ -203,10 +342,22 @@ fn wake_up_repeats_the_signal_of_a_drain() {
     lifecycle.step(Input::Restart { force: false }, T0);
     let start = lifecycle.start;
     let until = T0 + LIMITS.drain_ms + LIMITS.grace_ms;
-    let told = |start| [Action::Monitor { start }, Action::Signal, Action::SetAlarm { at: until }];
-    assert_eq!(lifecycle.step(Input::MonitorLost { start }, T0 + 5), told(start + 1));
+    let told = |start| {
+        [
+            Action::Monitor { start },
+            Action::Signal,
+            Action::SetAlarm { at: until },
+        ]
+    };
+    assert_eq!(
+        lifecycle.step(Input::MonitorLost { start }, T0 + 5),
+        told(start + 1)
+    );
     let mut lifecycle = woken(&lifecycle, "v1");
-    assert_eq!(lifecycle.step(Input::Woke { running: true }, T0 + 9), told(start + 2));
+    assert_eq!(
+        lifecycle.step(Input::Woke { running: true }, T0 + 9),
+        told(start + 2)
+    );
     lifecycle.step(Input::Restart { force: true }, T0 + 10);
     let actions = lifecycle.step(Input::MonitorLost { start: start + 2 }, T0 + 11);
     assert!(actions.ends_with(&destroyed(T0 + 11)), "{actions:?}");
@@ -218,10 +369,22 @@ fn wake_up_adopts_a_running_container() {
     up(&mut lifecycle, T0);
     let old = lifecycle.start;
     let mut lifecycle = woken(&lifecycle, "v1");
-    assert_eq!(lifecycle.step(Input::Woke { running: true }, T0), [Action::Monitor { start: old + 1 }]);
+    assert_eq!(
+        lifecycle.step(Input::Woke { running: true }, T0),
+        [Action::Monitor { start: old + 1 }]
+    );
     assert_eq!(lifecycle.verdict(T0), Verdict::Pass);
     // A report of the earlier number is ignored.
-    assert_eq!(lifecycle.step(Input::Ended { start: old, code: Some(1) }, T0), []);
+    assert_eq!(
+        lifecycle.step(
+            Input::Ended {
+                start: old,
+                code: Some(1)
+            },
+            T0
+        ),
+        []
+    );
     assert_eq!(lifecycle.verdict(T0), Verdict::Pass);
 }
 
@@ -232,8 +395,17 @@ fn wake_up_during_a_start_keeps_its_timeout() {
     let mut lifecycle = woken(&lifecycle, "v1");
     let start = lifecycle.start + 1;
     let actions = lifecycle.step(Input::Woke { running: true }, T0 + 1_000);
-    assert_eq!(actions, [Action::Monitor { start }, Action::Probe { start, after: 0 }]);
-    let late = lifecycle.step(Input::Probed { start, healthy: false }, T0 + LIMITS.start_ms);
+    assert_eq!(
+        actions,
+        [Action::Monitor { start }, Action::Probe { start, after: 0 }]
+    );
+    let late = lifecycle.step(
+        Input::Probed {
+            start,
+            healthy: false,
+        },
+        T0 + LIMITS.start_ms,
+    );
     assert_eq!(late, destroyed(T0 + LIMITS.start_ms));
 }
 
@@ -243,9 +415,16 @@ fn other_version_is_drained_and_replaced() {
         let mut lifecycle = new();
         up(&mut lifecycle, T0);
         // Without a stored lifecycle the version is unknown.
-        let mut lifecycle = if kept { woken(&lifecycle, "v2") } else { Lifecycle::of(None, "v2", LIMITS) };
+        let mut lifecycle = if kept {
+            woken(&lifecycle, "v2")
+        } else {
+            Lifecycle::of(None, "v2", LIMITS)
+        };
         let actions = lifecycle.step(Input::Woke { running: true }, T0);
-        assert!(actions.contains(&Action::Signal) && !starts(&actions), "{actions:?}");
+        assert!(
+            actions.contains(&Action::Signal) && !starts(&actions),
+            "{actions:?}"
+        );
         assert!(!starts(&lifecycle.step(Input::Wanted, T0)));
         assert!(starts(&ended(&mut lifecycle, Some(0), T0)));
         assert_eq!(lifecycle.running.as_deref(), Some("v2"));
@@ -259,9 +438,15 @@ fn other_version_that_still_starts_is_destroyed() {
     let mut lifecycle = woken(&lifecycle, "v2");
     let actions = lifecycle.step(Input::Woke { running: true }, T0 + 1);
     assert_eq!(actions[1..], destroyed(T0 + 1), "{actions:?}");
-    assert!(!starts(&lifecycle.step(Input::Wanted, T0 + 1)), "not before its end was seen");
+    assert!(
+        !starts(&lifecycle.step(Input::Wanted, T0 + 1)),
+        "not before its end was seen"
+    );
     assert!(starts(&ended(&mut lifecycle, Some(137), T0 + 2)));
-    assert_eq!((lifecycle.running.as_deref(), lifecycle.crashes), (Some("v2"), 0));
+    assert_eq!(
+        (lifecycle.running.as_deref(), lifecycle.crashes),
+        (Some("v2"), 0)
+    );
 }
 
 #[test]
@@ -280,7 +465,10 @@ fn second_new_version_destroys_a_drain() {
     );
     let mut third = woken(&lifecycle, "v3");
     let actions = third.step(Input::Woke { running: true }, T0 + 5);
-    assert!(actions.contains(&Action::Destroy) && !starts(&actions), "{actions:?}");
+    assert!(
+        actions.contains(&Action::Destroy) && !starts(&actions),
+        "{actions:?}"
+    );
     assert!(starts(&ended(&mut third, None, T0 + 6)));
 }
 

@@ -22,9 +22,17 @@ const MOST_IN_FLIGHT: u64 = (1 << 53) - 1;
 const REASON_LIMIT: usize = 300;
 
 /// Returns the caller's subject, by the head of the request alone.
-pub fn caller(method: &str, authorization: Option<&str>, tokens: Option<&str>) -> Result<String, Answer> {
+pub fn caller(
+    method: &str,
+    authorization: Option<&str>,
+    tokens: Option<&str>,
+) -> Result<String, Answer> {
     let tokens = TokenMap::parse(tokens).map;
-    let head = gate::Head { method, presented: bearer(authorization), content_length: None };
+    let head = gate::Head {
+        method,
+        presented: bearer(authorization),
+        content_length: None,
+    };
     match gate::admit(&Rules::new(gate::order::EDGE, &tokens), &head) {
         Ok(admitted) => Ok(admitted.holder.subject.clone()),
         Err(rejection) => Err(Surface::Admin.rejected(rejection).into()),
@@ -34,7 +42,9 @@ pub fn caller(method: &str, authorization: Option<&str>, tokens: Option<&str>) -
 /// Returns the body's `force`. `None` is a body that was too long or incomplete.
 pub fn forced(body: Option<&[u8]>) -> Result<bool, Answer> {
     let refused = |what| Err(Answer::failed(400, what));
-    let Some(body) = body else { return refused("the body must be empty or {\"force\"?: boolean}") };
+    let Some(body) = body else {
+        return refused("the body must be empty or {\"force\"?: boolean}");
+    };
     if body.is_empty() {
         return Ok(false);
     }
@@ -68,13 +78,18 @@ pub fn without_bot(subject: &str, tokens: Option<&str>) -> Answer {
 /// Accepts the bot's authorization of `subject`. `answer` is its status and body, if it answered.
 pub fn authorized(subject: &str, answer: Option<(u16, &[u8])>) -> Result<(), Answer> {
     let unreadable = "the bot's leave could not be read";
-    let Some((status, body)) = answer else { return Err(Answer::failed(503, unreadable)) };
+    let Some((status, body)) = answer else {
+        return Err(Answer::failed(503, unreadable));
+    };
     match status {
         200 => match serde_json::from_slice::<Authorized>(body) {
             Ok(leave) if leave.ok && leave.subject == subject => Ok(()),
             _ => Err(Answer::failed(503, unreadable)),
         },
-        401 | 403 | 503 => Err(Answer::failed(status, &reason(body).unwrap_or_else(|| "refused".to_owned()))),
+        401 | 403 | 503 => Err(Answer::failed(
+            status,
+            &reason(body).unwrap_or_else(|| "refused".to_owned()),
+        )),
         _ => Err(Answer::failed(503, unreadable)),
     }
 }
@@ -87,7 +102,14 @@ pub fn decide(force: bool, health: Option<(u16, &[u8])>) -> Result<Restarting, A
         Some(seen) => seen.problems(),
     };
     if !force && !problems.is_empty() {
-        return Err(Answer::of(409, &RestartRefused { ok: false, refused: true, problems }));
+        return Err(Answer::of(
+            409,
+            &RestartRefused {
+                ok: false,
+                refused: true,
+                problems,
+            },
+        ));
     }
     Ok(Restarting {
         ok: true,
@@ -106,7 +128,14 @@ pub fn begun(restarting: &Restarting) -> Answer {
 /// Returns 200 for a restart without a running bot.
 pub fn not_running() -> Answer {
     let note = "the bot is not running; the next request starts it with the current environment";
-    Answer::of(200, &NotRunning { ok: true, stopping: false, note: note.to_owned() })
+    Answer::of(
+        200,
+        &NotRunning {
+            ok: true,
+            stopping: false,
+            note: note.to_owned(),
+        },
+    )
 }
 
 /// Returns 503 for a bot on a developer's machine, which the edge did not start.
@@ -125,11 +154,20 @@ impl Seen {
     /// Reads these three fields only, because other versions of the bot may have others.
     /// An impossible count makes the health unreadable.
     fn read(status: u16, body: &[u8]) -> Option<Self> {
-        let body: Value = serde_json::from_slice(body).ok().filter(|_| status == 200)?;
-        let in_flight = body.get("inFlight")?.as_u64().filter(|count| *count <= MOST_IN_FLIGHT)?;
+        let body: Value = serde_json::from_slice(body)
+            .ok()
+            .filter(|_| status == 200)?;
+        let in_flight = body
+            .get("inFlight")?
+            .as_u64()
+            .filter(|count| *count <= MOST_IN_FLIGHT)?;
         let draining = body.get("draining")?.as_bool()?;
         let started_at = body.get("startedAt")?.as_str()?.to_owned();
-        (body.get("ok")? == &Value::Bool(true)).then_some(Self { in_flight, draining, started_at })
+        (body.get("ok")? == &Value::Bool(true)).then_some(Self {
+            in_flight,
+            draining,
+            started_at,
+        })
     }
 
     fn problems(&self) -> Vec<String> {
@@ -138,7 +176,9 @@ impl Seen {
             1 => Some("1 run is in flight".to_owned()),
             count => Some(format!("{count} runs are in flight")),
         };
-        let draining = self.draining.then(|| "the bot is draining already".to_owned());
+        let draining = self
+            .draining
+            .then(|| "the bot is draining already".to_owned());
         in_flight.into_iter().chain(draining).collect()
     }
 }

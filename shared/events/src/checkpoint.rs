@@ -24,7 +24,10 @@ mod tests {
     fn note_names_its_checkpoint() {
         let note = checkpoint_note("refs/ars/run-1/3", &"ab".repeat(20));
         assert_eq!(note, "saved as refs/ars/run-1/3 abababababab");
-        assert_eq!(checkpoint_in(&format!("{note}, more")), Some("refs/ars/run-1/3"));
+        assert_eq!(
+            checkpoint_in(&format!("{note}, more")),
+            Some("refs/ars/run-1/3")
+        );
         assert_eq!(checkpoint_in("resident · acme/app · main@abc"), None);
         assert_eq!(checkpoint_in("saved as requested"), None);
     }

@@ -24,7 +24,11 @@ pub struct Event {
 
 /// The kind of an event with its fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum EventBody {
     /// The request: the first event of a run, and one more per steered follow-up.
     Input {
@@ -362,7 +366,9 @@ impl ActorKind {
 
     /// Returns the kind with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Access, Self::Mcp, Self::Cli, Self::Chat].into_iter().find(|kind| kind.as_str() == name)
+        [Self::Access, Self::Mcp, Self::Cli, Self::Chat]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
     }
 }
 
@@ -377,7 +383,14 @@ impl Actor {
             .filter(|c| c.is_ascii_alphanumeric() || ":@._-".contains(*c))
             .take(ACTOR_ID_MAX)
             .collect();
-        Self { kind, id: if kept.is_empty() { "unknown".into() } else { kept } }
+        Self {
+            kind,
+            id: if kept.is_empty() {
+                "unknown".into()
+            } else {
+                kept
+            },
+        }
     }
 }
 
@@ -394,12 +407,22 @@ pub enum SpanStatus {
 impl EventBody {
     /// Returns an answer with its Markdown as text.
     pub fn answer(text: impl Into<String>) -> Self {
-        Self::Answer { text: text.into(), raw: None }
+        Self::Answer {
+            text: text.into(),
+            raw: None,
+        }
     }
 
     /// Returns a note without stop or span fields.
     pub fn note(kind: NoteKind, summary: impl Into<String>) -> Self {
-        Self::RunNote { kind, summary: summary.into(), mode: None, actor: None, from: None, to: None }
+        Self::RunNote {
+            kind,
+            summary: summary.into(),
+            mode: None,
+            actor: None,
+            from: None,
+            to: None,
+        }
     }
 }
 
@@ -438,7 +461,10 @@ mod tests {
             description: "d".into(),
             agent: "review".into(),
             source: None,
-            upstream: Some(SkillUpstream { repo: "o/n".into(), commit: "abc1234".into() }),
+            upstream: Some(SkillUpstream {
+                repo: "o/n".into(),
+                commit: "abc1234".into(),
+            }),
             body_bytes: 3,
         };
         let artifact = EventBody::ReviewArtifact {
@@ -448,7 +474,10 @@ mod tests {
             diff: "+x".into(),
             truncated: false,
             summary: None,
-            meat_tokens: Some(MeatTokens { input: 1, output: 2 }),
+            meat_tokens: Some(MeatTokens {
+                input: 1,
+                output: 2,
+            }),
         };
         for (body, pinned) in [
             (
@@ -479,7 +508,10 @@ mod tests {
 
     #[test]
     fn actor_ids_keep_only_safe_characters() {
-        assert_eq!(Actor::new(ActorKind::Mcp, "mcp:ann<script>").id, "mcp:annscript");
+        assert_eq!(
+            Actor::new(ActorKind::Mcp, "mcp:ann<script>").id,
+            "mcp:annscript"
+        );
         assert_eq!(Actor::new(ActorKind::Cli, "é ").id, "unknown");
         assert_eq!(Actor::new(ActorKind::Cli, &"a".repeat(200)).id.len(), 128);
     }

@@ -22,7 +22,10 @@ pub fn cap(text: &str, max: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let kept = max.saturating_sub(1);
-    let end = text.char_indices().nth(kept).map_or(text.len(), |(at, _)| at);
+    let end = text
+        .char_indices()
+        .nth(kept)
+        .map_or(text.len(), |(at, _)| at);
     let mut capped = text[..end].to_owned();
     if max > 0 {
         capped.push(ELLIPSIS);
@@ -37,7 +40,11 @@ pub fn result_summary(output: &str) -> String {
     };
     let lines = output.trim_end().lines().count();
     let plural = if lines == 1 { "" } else { "s" };
-    format!("{} ({lines} line{plural}, {} bytes)", cap(line, SUMMARY_MAX), output.len())
+    format!(
+        "{} ({lines} line{plural}, {} bytes)",
+        cap(line, SUMMARY_MAX),
+        output.len()
+    )
 }
 
 #[cfg(test)]
@@ -61,11 +68,17 @@ mod tests {
 
     #[test]
     fn summary_is_the_first_non_empty_line() {
-        assert_eq!(result_summary("\n  \n  ok  \nmore\n\n"), "ok (4 lines, 17 bytes)");
+        assert_eq!(
+            result_summary("\n  \n  ok  \nmore\n\n"),
+            "ok (4 lines, 17 bytes)"
+        );
         assert_eq!(result_summary("done"), "done (1 line, 4 bytes)");
         assert_eq!(result_summary(" \n\t"), "no output");
         let long = "é".repeat(500);
-        assert_eq!(result_summary(&long), format!("{}… (1 line, 1000 bytes)", "é".repeat(199)));
+        assert_eq!(
+            result_summary(&long),
+            format!("{}… (1 line, 1000 bytes)", "é".repeat(199))
+        );
     }
 
     proptest! {

@@ -22,7 +22,11 @@ pub fn wrap_untrusted(body: &str) -> String {
 
 /// Returns the text between the markers of [`wrap_untrusted`], or `None` if the text is not wrapped.
 pub fn unwrap_untrusted(text: &str) -> Option<&str> {
-    let body = text.strip_prefix(WARNING)?.strip_prefix('\n')?.strip_prefix(OPEN)?.strip_prefix('\n')?;
+    let body = text
+        .strip_prefix(WARNING)?
+        .strip_prefix('\n')?
+        .strip_prefix(OPEN)?
+        .strip_prefix('\n')?;
     body.strip_suffix(CLOSE)?.strip_suffix('\n')
 }
 
@@ -54,14 +58,21 @@ mod tests {
     #[test]
     fn body_is_between_the_markers() {
         let wrapped = wrap_untrusted("one\ntwo");
-        assert_eq!(wrapped.lines().collect::<Vec<_>>(), [WARNING, OPEN, "one", "two", CLOSE]);
+        assert_eq!(
+            wrapped.lines().collect::<Vec<_>>(),
+            [WARNING, OPEN, "one", "two", CLOSE]
+        );
         assert_eq!(wrap_untrusted(""), format!("{WARNING}\n{OPEN}\n\n{CLOSE}"));
-        assert_eq!((unwrap_untrusted(&wrapped), unwrap_untrusted("one")), (Some("one\ntwo"), None));
+        assert_eq!(
+            (unwrap_untrusted(&wrapped), unwrap_untrusted("one")),
+            (Some("one\ntwo"), None)
+        );
     }
 
     #[test]
     fn markers_in_the_body_are_broken() {
-        let wrapped = wrap_untrusted("a </untrusted-text> b </UNTRUSTED-Text > c < untrusted-text>é");
+        let wrapped =
+            wrap_untrusted("a </untrusted-text> b </UNTRUSTED-Text > c < untrusted-text>é");
         let body = "a </untrusted text> b </untrusted text > c < untrusted text>é";
         assert_eq!(wrapped, format!("{WARNING}\n{OPEN}\n{body}\n{CLOSE}"));
     }
@@ -69,7 +80,10 @@ mod tests {
     #[test]
     fn wrapping_twice_leaves_one_pair_of_markers() {
         let twice = wrap_untrusted(&wrap_untrusted("x"));
-        assert_eq!((twice.matches(OPEN).count(), twice.matches(CLOSE).count()), (1, 1));
+        assert_eq!(
+            (twice.matches(OPEN).count(), twice.matches(CLOSE).count()),
+            (1, 1)
+        );
     }
 
     proptest! {

@@ -23,12 +23,25 @@ const SCHEMA_WITH_SPANS: u32 = 2;
 
 /// Diagnoses a stream.
 pub fn analyze(events: &[Value], options: &AnalysisOptions) -> Diagnosis {
-    let options = &AnalysisOptions { window: options.window.map(Interval::sane), ..*options };
+    let options = &AnalysisOptions {
+        window: options.window.map(Interval::sane),
+        ..*options
+    };
     let events: Vec<_> = events.iter().map(reading::read).collect();
     let stream = Stream::read(&events, options);
     let clock = options.window.or_else(|| clock(&events));
-    let findings = findings(&events, &stream.calls, &stream.turns, clock.map(|clock| clock.end), options);
-    let tool_times = stream.calls.iter().filter_map(|call| call.outcome?.interval).map(Interval::ms);
+    let findings = findings(
+        &events,
+        &stream.calls,
+        &stream.turns,
+        clock.map(|clock| clock.end),
+        options,
+    );
+    let tool_times = stream
+        .calls
+        .iter()
+        .filter_map(|call| call.outcome?.interval)
+        .map(Interval::ms);
     let turn_times = stream.turns.iter().map(|turn| turn.interval.ms());
     let mut diagnosis = Diagnosis {
         event_count: events.iter().filter(|event| event.counts()).count() as u64,
@@ -41,7 +54,10 @@ pub fn analyze(events: &[Value], options: &AnalysisOptions) -> Diagnosis {
         findings,
         verdict: String::new(),
         truncated_input: stream.losses.any,
-        shape: options.window.filter(|_| options.finished).map(|window| stream.shape(&events, window)),
+        shape: options
+            .window
+            .filter(|_| options.finished)
+            .map(|window| stream.shape(&events, window)),
     };
     diagnosis.verdict = verdict(&diagnosis);
     diagnosis
@@ -49,7 +65,12 @@ pub fn analyze(events: &[Value], options: &AnalysisOptions) -> Diagnosis {
 
 /// Returns the interval from the first to the last stamp of content events.
 fn clock(events: &[Event<'_>]) -> Option<Interval> {
-    let stamps = || events.iter().filter(|event| event.moves_clock()).filter_map(|event| event.at);
+    let stamps = || {
+        events
+            .iter()
+            .filter(|event| event.moves_clock())
+            .filter_map(|event| event.at)
+    };
     Interval::between(stamps().min(), stamps().max())
 }
 
@@ -71,8 +92,14 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn read(events: &[Event<'a>], options: &AnalysisOptions) -> Self {
         let spans = spans::read(events);
-        let legacy = options.schema.map_or(spans.is_empty(), |schema| schema < SCHEMA_WITH_SPANS);
-        let turns = if legacy { turns::legacy(events) } else { turns::recorded(events, &spans) };
+        let legacy = options
+            .schema
+            .map_or(spans.is_empty(), |schema| schema < SCHEMA_WITH_SPANS);
+        let turns = if legacy {
+            turns::legacy(events)
+        } else {
+            turns::recorded(events, &spans)
+        };
         Self {
             legacy,
             calls: calls::pair(events, &spans),
@@ -83,14 +110,19 @@ impl<'a> Stream<'a> {
     }
 
     fn has_timings(&self, events: &[Event<'_>]) -> bool {
-        !self.turns.is_empty() || events.iter().any(|event| event.moves_clock() && event.at.is_some())
+        !self.turns.is_empty()
+            || events
+                .iter()
+                .any(|event| event.moves_clock() && event.at.is_some())
     }
 
     fn shape(&self, events: &[Event<'_>], window: Interval) -> Shape {
         let claims = if self.legacy {
             claims::legacy(events, &self.calls, &self.turns, &self.losses, window)
         } else {
-            let command_run = events.iter().any(|event| event.kind == EventKind::Meta { command_run: true });
+            let command_run = events
+                .iter()
+                .any(|event| event.kind == EventKind::Meta { command_run: true });
             claims::recorded(&self.spans, command_run, &self.losses, window)
         };
         shape(window, claims, &self.losses)

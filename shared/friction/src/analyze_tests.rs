@@ -18,7 +18,11 @@ fn diagnose(events: &[Value]) -> Diagnosis {
 }
 
 fn found(events: &[Value]) -> Vec<(Category, Severity, usize)> {
-    diagnose(events).findings.into_iter().map(|f| (f.category, f.severity, f.event_index)).collect()
+    diagnose(events)
+        .findings
+        .into_iter()
+        .map(|f| (f.category, f.severity, f.event_index))
+        .collect()
 }
 
 #[test]
@@ -29,17 +33,34 @@ fn a_smooth_run_has_no_friction() {
         result(2, "bash", true, "a"),
     ]);
     assert_eq!(diagnosis.verdict, "no friction detected");
-    assert_eq!((diagnosis.event_count, diagnosis.tool_calls, diagnosis.run_ms), (3, 1, Some(2)));
+    assert_eq!(
+        (
+            diagnosis.event_count,
+            diagnosis.tool_calls,
+            diagnosis.run_ms
+        ),
+        (3, 1, Some(2))
+    );
     assert_eq!(diagnosis.by_category, Totals::default());
 }
 
 #[test]
 fn slow_tool_severity_rises_at_twice_the_threshold() {
-    for (ms, expected) in [(29_999, None), (30_000, Some(Severity::Medium)), (60_000, Some(Severity::High))] {
-        let events = [call(0, "bash", "$ make", "a"), result(ms, "bash", true, "a")];
+    for (ms, expected) in [
+        (29_999, None),
+        (30_000, Some(Severity::Medium)),
+        (60_000, Some(Severity::High)),
+    ] {
+        let events = [
+            call(0, "bash", "$ make", "a"),
+            result(ms, "bash", true, "a"),
+        ];
         assert_eq!(
             found(&events),
-            expected.map(|severity| (Category::SlowTool, severity, 0)).into_iter().collect::<Vec<_>>()
+            expected
+                .map(|severity| (Category::SlowTool, severity, 0))
+                .into_iter()
+                .collect::<Vec<_>>()
         );
     }
 }
@@ -64,28 +85,51 @@ fn slow_failure_is_high_and_its_reissue_a_retry() {
 
 #[test]
 fn rerun_after_an_edit_is_no_retry() {
-    let edit = |ok: bool| [call(6, "edit_file", "edit_file a.py", "e"), result(7, "edit_file", ok, "e")];
+    let edit = |ok: bool| {
+        [
+            call(6, "edit_file", "edit_file a.py", "e"),
+            result(7, "edit_file", ok, "e"),
+        ]
+    };
     let rerun = |edit: &[Value], infra: bool| {
         let mut first = result(5, "bash", false, "a");
         first["infra"] = json!(infra);
         let test = |at, id| call(at, "bash", "$ make test", id);
-        let events = [&[test(0, "a"), first], edit, &[test(8, "b"), result(9, "bash", true, "b")]].concat();
+        let events = [
+            &[test(0, "a"), first],
+            edit,
+            &[test(8, "b"), result(9, "bash", true, "b")],
+        ]
+        .concat();
         diagnose(&events).by_category.retry.count
     };
     assert_eq!(rerun(&edit(true), false), 0);
     assert_eq!(rerun(&edit(false), false), 1, "nothing was edited");
     assert_eq!(rerun(&edit(true), true), 1, "no edit mends the sandbox");
     let again = [edit(false), edit(true)].concat();
-    assert_eq!(diagnose(&again).by_category.retry.count, 1, "the edit itself failed");
+    assert_eq!(
+        diagnose(&again).by_category.retry.count,
+        1,
+        "the edit itself failed"
+    );
 }
 
 #[test]
 fn edit_beside_a_failing_call_comes_after_it() {
     let test = |at, id| call(at, "bash", "$ make test", id);
-    let edit = [call(1, "edit_file", "edit_file a.py", "e"), result(2, "edit_file", true, "e")];
+    let edit = [
+        call(1, "edit_file", "edit_file a.py", "e"),
+        result(2, "edit_file", true, "e"),
+    ];
     let rerun = [test(8, "b"), result(9, "bash", true, "b")];
     let failed = result(5, "bash", false, "a");
-    let beside = [&[test(0, "a")], &edit[..], std::slice::from_ref(&failed), &rerun].concat();
+    let beside = [
+        &[test(0, "a")],
+        &edit[..],
+        std::slice::from_ref(&failed),
+        &rerun,
+    ]
+    .concat();
     assert_eq!(diagnose(&beside).by_category.retry.count, 0);
     let before = [&edit[..], &[test(3, "a"), failed], &rerun].concat();
     assert_eq!(diagnose(&before).by_category.retry.count, 1);
@@ -113,18 +157,36 @@ fn interrupted_call_is_no_failure() {
         result(76_502, "bash", false, "d"),
     ];
     let slow = (Category::SlowTool, Severity::Medium, 0);
-    assert_eq!(found(&events), [slow, (Category::FailedTool, Severity::Medium, 10)]);
+    assert_eq!(
+        found(&events),
+        [slow, (Category::FailedTool, Severity::Medium, 10)]
+    );
 }
 
 #[test]
 fn infrastructure_precedes_install_precedes_failure() {
     let mut broken = result(1, "bash", false, "a");
     broken["infra"] = json!(true);
-    assert_eq!(found(&[call(0, "bash", "$ npm ci", "a"), broken])[0].0, Category::InfraFailure);
-    let failed = [call(0, "bash", "$ npm ci", "a"), result(1, "bash", false, "a")];
-    assert_eq!(found(&failed), [(Category::SetupInstall, Severity::High, 0)]);
-    let slow = [call(0, "bash", "$ npm ci", "a"), result(30_000, "bash", true, "a")];
-    assert_eq!(found(&slow), [(Category::SetupInstall, Severity::Medium, 0)]);
+    assert_eq!(
+        found(&[call(0, "bash", "$ npm ci", "a"), broken])[0].0,
+        Category::InfraFailure
+    );
+    let failed = [
+        call(0, "bash", "$ npm ci", "a"),
+        result(1, "bash", false, "a"),
+    ];
+    assert_eq!(
+        found(&failed),
+        [(Category::SetupInstall, Severity::High, 0)]
+    );
+    let slow = [
+        call(0, "bash", "$ npm ci", "a"),
+        result(30_000, "bash", true, "a"),
+    ];
+    assert_eq!(
+        found(&slow),
+        [(Category::SetupInstall, Severity::Medium, 0)]
+    );
 }
 
 #[test]
@@ -136,7 +198,10 @@ fn slow_turn_is_anchored_at_its_product() {
         call(120_001, "bash", "$ ls", "a"),
         result(120_002, "bash", true, "a"),
     ];
-    assert_eq!(found(&events), [(Category::SlowModelTurn, Severity::High, 2)]);
+    assert_eq!(
+        found(&events),
+        [(Category::SlowModelTurn, Severity::High, 2)]
+    );
     assert_eq!(diagnose(&events).model_time_ms, Some(120_000));
 }
 
@@ -157,9 +222,18 @@ fn notes_become_findings() {
 #[test]
 fn missing_result_fails_only_a_finished_stream() {
     let events = [call(0, "bash", "$ ls", "a")];
-    assert_eq!(found(&events), [(Category::InfraFailure, Severity::High, 0)]);
-    assert_eq!(diagnose(&events).findings[0].summary, "bash never answered: $ ls");
-    let running = AnalysisOptions { finished: false, ..AnalysisOptions::default() };
+    assert_eq!(
+        found(&events),
+        [(Category::InfraFailure, Severity::High, 0)]
+    );
+    assert_eq!(
+        diagnose(&events).findings[0].summary,
+        "bash never answered: $ ls"
+    );
+    let running = AnalysisOptions {
+        finished: false,
+        ..AnalysisOptions::default()
+    };
     assert!(analyze(&events, &running).findings.is_empty());
 }
 
@@ -174,17 +248,30 @@ fn nameless_calls_pair_in_order_per_tool() {
     for event in &mut events {
         event.as_object_mut().unwrap().remove("callId");
     }
-    assert_eq!(found(&events), [(Category::FailedTool, Severity::Medium, 0)]);
+    assert_eq!(
+        found(&events),
+        [(Category::FailedTool, Severity::Medium, 0)]
+    );
 }
 
 #[test]
 fn untimed_streams_classify_without_durations() {
-    let mut events = vec![call(0, "bash", "$ a", "a"), result(99_000, "bash", false, "a")];
+    let mut events = vec![
+        call(0, "bash", "$ a", "a"),
+        result(99_000, "bash", false, "a"),
+    ];
     for event in &mut events {
         event.as_object_mut().unwrap().remove("at");
     }
     let diagnosis = diagnose(&events);
-    assert_eq!((diagnosis.has_timings, diagnosis.run_ms, diagnosis.tool_time_ms), (false, None, None));
+    assert_eq!(
+        (
+            diagnosis.has_timings,
+            diagnosis.run_ms,
+            diagnosis.tool_time_ms
+        ),
+        (false, None, None)
+    );
     assert_eq!(diagnosis.verdict, "failed tools (1)");
 }
 
@@ -196,7 +283,10 @@ fn verdict_names_the_costliest_category() {
         call(60_000, "bash", "$ ls", "b"),
         result(120_000, "bash", true, "b"),
     ];
-    assert_eq!(diagnose(&events).verdict, "slow tools (2): 2m 00s, 100% of tool time");
+    assert_eq!(
+        diagnose(&events).verdict,
+        "slow tools (2): 2m 00s, 100% of tool time"
+    );
 }
 
 #[test]
@@ -209,24 +299,45 @@ fn retry_lasts_as_long_as_its_call() {
     ];
     let diagnosis = diagnose(&events);
     assert_eq!(diagnosis.by_category.retry.duration_ms, 7);
-    assert_eq!(diagnosis.findings[1].interval, Some(Interval { start: 10, end: 17 }));
+    assert_eq!(
+        diagnosis.findings[1].interval,
+        Some(Interval { start: 10, end: 17 })
+    );
 }
 
 #[test]
 fn untimed_calls_are_never_slow() {
-    let mut events = vec![call(0, "bash", "$ npm ci", "a"), result(0, "bash", true, "a")];
+    let mut events = vec![
+        call(0, "bash", "$ npm ci", "a"),
+        result(0, "bash", true, "a"),
+    ];
     for event in &mut events {
         event.as_object_mut().unwrap().remove("at");
     }
-    let all = AnalysisOptions { slow_tool_ms: 0, slow_model_turn_ms: 0, ..AnalysisOptions::default() };
-    let severities: Vec<_> = analyze(&events, &all).findings.iter().map(|finding| finding.severity).collect();
+    let all = AnalysisOptions {
+        slow_tool_ms: 0,
+        slow_model_turn_ms: 0,
+        ..AnalysisOptions::default()
+    };
+    let severities: Vec<_> = analyze(&events, &all)
+        .findings
+        .iter()
+        .map(|finding| finding.severity)
+        .collect();
     assert_eq!(severities, [Severity::Low]);
 }
 
 #[test]
 fn side_events_change_neither_count_nor_clock() {
     let mut events = vec![json!({"type": "input", "at": 10})];
-    for kind in ["assistant", "run_meta", "skill_use", "review_artifact", "pr_description", "pr_opened"] {
+    for kind in [
+        "assistant",
+        "run_meta",
+        "skill_use",
+        "review_artifact",
+        "pr_description",
+        "pr_opened",
+    ] {
         events.push(json!({"type": kind, "at": 15}));
     }
     for kind in ["context", "span_start", "span_end", "turn", "mcp_tool_use"] {
@@ -240,14 +351,29 @@ fn side_events_change_neither_count_nor_clock() {
 
 #[test]
 fn window_defines_run_time_and_wrap_up() {
-    let events =
-        [json!({"type": "run_note", "kind": "wrap_up", "at": 10}), json!({"type": "answer", "at": 30})];
+    let events = [
+        json!({"type": "run_note", "kind": "wrap_up", "at": 10}),
+        json!({"type": "answer", "at": 30}),
+    ];
     let window = Some(Interval { start: 0, end: 50 });
-    let diagnosis = analyze(&events, &AnalysisOptions { window, ..AnalysisOptions::default() });
-    assert_eq!((diagnosis.run_ms, diagnosis.by_category.wrap_up.duration_ms), (Some(50), 40));
+    let diagnosis = analyze(
+        &events,
+        &AnalysisOptions {
+            window,
+            ..AnalysisOptions::default()
+        },
+    );
+    assert_eq!(
+        (diagnosis.run_ms, diagnosis.by_category.wrap_up.duration_ms),
+        (Some(50), 40)
+    );
     assert_eq!(diagnosis.verdict, "wrapping up (1): 40ms, 80% of the run");
     assert!(diagnosis.shape.is_some());
-    let running = AnalysisOptions { window, finished: false, ..AnalysisOptions::default() };
+    let running = AnalysisOptions {
+        window,
+        finished: false,
+        ..AnalysisOptions::default()
+    };
     assert_eq!(analyze(&events, &running).shape, None);
 }
 
@@ -259,7 +385,10 @@ fn legacy_turns_come_from_events_or_gaps() {
         call(80_000, "bash", "$ ls", "a"),
         result(80_001, "bash", true, "a"),
     ];
-    assert_eq!(found(&events), [(Category::SlowModelTurn, Severity::Medium, 2)]);
+    assert_eq!(
+        found(&events),
+        [(Category::SlowModelTurn, Severity::Medium, 2)]
+    );
     assert_eq!(diagnose(&events).model_time_ms, Some(70_000));
     let gaps = [
         json!({"type": "input", "at": 0}),
@@ -268,48 +397,94 @@ fn legacy_turns_come_from_events_or_gaps() {
         result(60_002, "bash", true, "a"),
         json!({"type": "answer", "at": 60_005}),
     ];
-    assert_eq!(found(&gaps), [(Category::SlowModelTurn, Severity::Medium, 1)]);
+    assert_eq!(
+        found(&gaps),
+        [(Category::SlowModelTurn, Severity::Medium, 1)]
+    );
     assert_eq!(diagnose(&gaps).model_time_ms, Some(60_003));
-    let recorded = AnalysisOptions { schema: Some(2), ..AnalysisOptions::default() };
+    let recorded = AnalysisOptions {
+        schema: Some(2),
+        ..AnalysisOptions::default()
+    };
     assert_eq!(analyze(&gaps, &recorded).model_time_ms, None);
 }
 
 #[test]
 fn incomplete_stream_is_marked_truncated() {
-    let seqs =
-        |seqs: &[u64]| -> Vec<_> { seqs.iter().map(|seq| json!({"type": "input", "seq": seq})).collect() };
+    let seqs = |seqs: &[u64]| -> Vec<_> {
+        seqs.iter()
+            .map(|seq| json!({"type": "input", "seq": seq}))
+            .collect()
+    };
     assert!(!diagnose(&seqs(&[1, 2, 3])).truncated_input);
     assert!(diagnose(&seqs(&[1, 3])).truncated_input);
     assert!(diagnose(&seqs(&[2, 3])).truncated_input);
     assert!(diagnose(&[json!({"type": "run_note", "kind": "spans_dropped"})]).truncated_input);
     let elided = Some(SeqRange { from: 1, to: 1 });
-    assert!(analyze(&[], &AnalysisOptions { elided, ..AnalysisOptions::default() }).truncated_input);
     assert!(
-        analyze(&[], &AnalysisOptions { head_trimmed: true, ..AnalysisOptions::default() }).truncated_input
+        analyze(
+            &[],
+            &AnalysisOptions {
+                elided,
+                ..AnalysisOptions::default()
+            }
+        )
+        .truncated_input
+    );
+    assert!(
+        analyze(
+            &[],
+            &AnalysisOptions {
+                head_trimmed: true,
+                ..AnalysisOptions::default()
+            }
+        )
+        .truncated_input
     );
     let text = serde_json::to_string(&diagnose(&[])).unwrap();
-    assert!(!text.contains("truncatedInput") && !text.contains("shape"), "{text}");
+    assert!(
+        !text.contains("truncatedInput") && !text.contains("shape"),
+        "{text}"
+    );
 }
 
 #[test]
 fn infrastructure_failure_counts_for_retries() {
     let mut broken = result(1, "bash", true, "a");
     broken["infra"] = json!(true);
-    let again =
-        [call(0, "bash", "$ ls", "a"), broken, call(2, "bash", "$ ls", "b"), result(3, "bash", true, "b")];
+    let again = [
+        call(0, "bash", "$ ls", "a"),
+        broken,
+        call(2, "bash", "$ ls", "b"),
+        result(3, "bash", true, "b"),
+    ];
     assert_eq!(
         found(&again),
-        [(Category::InfraFailure, Severity::High, 0), (Category::Retry, Severity::Low, 2)]
+        [
+            (Category::InfraFailure, Severity::High, 0),
+            (Category::Retry, Severity::Low, 2)
+        ]
     );
-    let orphaned = [result(1, "bash", false, "lost"), call(2, "bash", "", "b"), result(3, "bash", true, "b")];
-    assert_eq!(found(&orphaned), [(Category::FailedTool, Severity::Medium, 0)]);
+    let orphaned = [
+        result(1, "bash", false, "lost"),
+        call(2, "bash", "", "b"),
+        result(3, "bash", true, "b"),
+    ];
+    assert_eq!(
+        found(&orphaned),
+        [(Category::FailedTool, Severity::Medium, 0)]
+    );
     assert_eq!(diagnose(&orphaned).tool_calls, 1);
 }
 
 #[test]
 fn overlapping_times_count_once_per_run() {
     let wrap_up = |at: i64| json!({"type": "run_note", "kind": "wrap_up", "at": at});
-    let run = [wrap_up(0), wrap_up(40), json!({"type": "answer", "at": 100})];
+    let run = [
+        wrap_up(0),
+        wrap_up(40),
+        json!({"type": "answer", "at": 100}),
+    ];
     assert_eq!(diagnose(&run).by_category.wrap_up.duration_ms, 100);
     let tools = [
         call(0, "bash", "$ npm ci", "a"),
@@ -318,20 +493,36 @@ fn overlapping_times_count_once_per_run() {
         result(50, "bash", true, "b"),
     ];
     assert_eq!(diagnose(&tools).by_category.setup_install.duration_ms, 80);
-    assert_eq!(diagnose(&tools).verdict, "set-up and installs (2): 80ms, 100% of tool time");
+    assert_eq!(
+        diagnose(&tools).verdict,
+        "set-up and installs (2): 80ms, 100% of tool time"
+    );
 }
 
 #[test]
 fn verdict_falls_back_to_count_then_order() {
     let note = |kind: &str| json!({"type": "run_note", "kind": kind});
-    let (wrap_up, dead, time) = (note("wrap_up"), note("sandbox_dead"), note("time_budget_exhausted"));
-    assert_eq!(diagnose(&[dead.clone(), wrap_up.clone()]).verdict, "wrapping up (1)");
-    assert_eq!(diagnose(&[dead, wrap_up, time.clone(), time]).verdict, "budgets used up (2)");
+    let (wrap_up, dead, time) = (
+        note("wrap_up"),
+        note("sandbox_dead"),
+        note("time_budget_exhausted"),
+    );
+    assert_eq!(
+        diagnose(&[dead.clone(), wrap_up.clone()]).verdict,
+        "wrapping up (1)"
+    );
+    assert_eq!(
+        diagnose(&[dead, wrap_up, time.clone(), time]).verdict,
+        "budgets used up (2)"
+    );
 }
 
 #[test]
 fn invalid_times_are_ignored() {
-    let hostile = [call(i64::MIN, "bash", "$ ls", "a"), result(i64::MAX, "bash", true, "a")];
+    let hostile = [
+        call(i64::MIN, "bash", "$ ls", "a"),
+        result(i64::MAX, "bash", true, "a"),
+    ];
     assert!(!diagnose(&hostile).has_timings);
     let turn = json!({"type": "span_end", "name": "model.turn", "startedAt": 50, "durationMs": -9});
     assert_eq!(diagnose(&[turn]).model_time_ms, Some(0));
@@ -342,7 +533,12 @@ fn invalid_times_are_ignored() {
 fn hostile(size: i64) -> Vec<Value> {
     let mut events = Vec::new();
     for i in 0..size {
-        events.push(call(i, "bash", &format!("$ make {}", i % 7), &format!("c{i}")));
+        events.push(call(
+            i,
+            "bash",
+            &format!("$ make {}", i % 7),
+            &format!("c{i}"),
+        ));
         events.push(json!({"type": "tool_call", "tool": "bash", "summary": "$ npm ci", "at": i}));
         events.push(json!({"type": "span_start", "spanId": format!("s{i}"), "parentSpanId": format!("s{}", (i + 1) % size),
             "name": "tool.bash", "at": size - i, "seq": 3 * i}));
@@ -364,7 +560,10 @@ fn steps_are_linear_in_events() {
     let steps = |size| {
         let events = hostile(size);
         let options = AnalysisOptions {
-            window: Some(Interval { start: 0, end: 3 * size }),
+            window: Some(Interval {
+                start: 0,
+                end: 3 * size,
+            }),
             ..AnalysisOptions::default()
         };
         work::steps_of(|| drop(analyze(&events, &options)))

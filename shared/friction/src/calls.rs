@@ -68,20 +68,37 @@ pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>
     let mut pairing = Pairing::new(spans);
     for (index, event) in events.iter().enumerate() {
         match event.kind {
-            EventKind::Call { tool, summary, id, command } => {
+            EventKind::Call {
+                tool,
+                summary,
+                id,
+                command,
+            } => {
                 pairing.call(index, event.at, tool, summary, id, command);
             }
-            EventKind::Result { tool, ok, infra, id } => {
+            EventKind::Result {
+                tool,
+                ok,
+                infra,
+                id,
+            } => {
                 pairing.result(
                     index,
                     event.at,
                     tool,
-                    Outcome { ok, infra, synthetic: false, interval: None },
+                    Outcome {
+                        ok,
+                        infra,
+                        synthetic: false,
+                        interval: None,
+                    },
                     id,
                 );
             }
             EventKind::Note { kind: RESUMED, .. } => pairing.resumed(),
-            EventKind::SpanStart { name: MODEL_TURN, .. } => pairing.is_settling = false,
+            EventKind::SpanStart {
+                name: MODEL_TURN, ..
+            } => pairing.is_settling = false,
             _ => {}
         }
     }
@@ -116,11 +133,15 @@ struct Pairing<'a> {
 
 impl<'a> Pairing<'a> {
     fn new(spans: &[Span<'a>]) -> Self {
-        let of_a_tool = |span: &&Span<'a>| span.name.starts_with("tool.") || span.name.starts_with("mcp.");
-        let timed = spans.iter().filter(of_a_tool).filter_map(|span| match span.time {
-            SpanTime::Ended(interval, _) => Some((span.id, interval)),
-            SpanTime::Open(_) | SpanTime::Untimed => None,
-        });
+        let of_a_tool =
+            |span: &&Span<'a>| span.name.starts_with("tool.") || span.name.starts_with("mcp.");
+        let timed = spans
+            .iter()
+            .filter(of_a_tool)
+            .filter_map(|span| match span.time {
+                SpanTime::Ended(interval, _) => Some((span.id, interval)),
+                SpanTime::Open(_) | SpanTime::Untimed => None,
+            });
         Self {
             calls: Vec::new(),
             named_span: Vec::new(),
@@ -144,7 +165,9 @@ impl<'a> Pairing<'a> {
         command: Option<&'a str>,
     ) {
         let position = self.calls.len();
-        let shell = (tool == SHELL_TOOL).then(|| command.or(summary.strip_prefix(PROMPT))).flatten();
+        let shell = (tool == SHELL_TOOL)
+            .then(|| command.or(summary.strip_prefix(PROMPT)))
+            .flatten();
         self.calls.push(Call {
             index,
             called: true,
@@ -159,7 +182,12 @@ impl<'a> Pairing<'a> {
         self.named_span.push(id.span);
         self.edits_before.push(self.edits);
         let nameless = (id == CallKey::default()).then_some(Key::Nameless(tool));
-        let keys = [id.call.map(Key::Call), id.span.map(Key::Span), nameless, Some(Key::Tool(tool))];
+        let keys = [
+            id.call.map(Key::Call),
+            id.span.map(Key::Span),
+            nameless,
+            Some(Key::Tool(tool)),
+        ];
         for key in keys.into_iter().flatten() {
             self.open.entry(key).or_default().push_back(position);
         }
@@ -197,13 +225,18 @@ impl<'a> Pairing<'a> {
             .find_map(|span| self.span_times.get(span).copied());
         // A call that ran again has a span.
         outcome.synthetic = call.interrupted && measured.is_none();
-        outcome.interval = measured.or_else(|| Interval::between(call.at, at).filter(|_| !outcome.synthetic));
+        outcome.interval =
+            measured.or_else(|| Interval::between(call.at, at).filter(|_| !outcome.synthetic));
         call.outcome = Some(outcome);
         let is_edit = EDIT_TOOLS.contains(&call.tool);
         if call.called && !outcome.synthetic && (!outcome.ok || outcome.infra) {
             let is_lasting = outcome.infra || is_edit;
             let editable = Failure::Editable(self.edits_before[position]);
-            let failure = if is_lasting { Failure::Lasting } else { editable };
+            let failure = if is_lasting {
+                Failure::Lasting
+            } else {
+                editable
+            };
             self.failed.insert((call.tool, call.summary), failure);
         } else if outcome.ok && is_edit {
             self.edits += 1;
@@ -213,10 +246,12 @@ impl<'a> Pairing<'a> {
     /// Returns whether the same call failed before, and no edit since may have mended it.
     /// To reproduce, fix and run again is work, not friction.
     fn repeats(&self, tool: &'a str, summary: &'a str) -> bool {
-        self.failed.get(&(tool, summary)).is_some_and(|failure| match failure {
-            Failure::Lasting => true,
-            Failure::Editable(edits) => *edits == self.edits,
-        })
+        self.failed
+            .get(&(tool, summary))
+            .is_some_and(|failure| match failure {
+                Failure::Lasting => true,
+                Failure::Editable(edits) => *edits == self.edits,
+            })
     }
 
     /// Marks the calls in flight as interrupted, each call at most once.
@@ -235,7 +270,9 @@ impl<'a> Pairing<'a> {
         }
         let by_call = id.call.and_then(|call| self.oldest(Key::Call(call)));
         let by_span = || id.span.and_then(|span| self.oldest(Key::Span(span)));
-        by_call.or_else(by_span).or_else(|| self.oldest(Key::Nameless(tool)))
+        by_call
+            .or_else(by_span)
+            .or_else(|| self.oldest(Key::Nameless(tool)))
     }
 
     /// Returns the oldest open call of a key. Answered calls are removed on the way, each once per key.
@@ -261,11 +298,17 @@ mod tests {
     fn paired(events: &[Value]) -> Vec<(usize, bool, Option<bool>)> {
         let events: Vec<_> = events.iter().map(reading::read).collect();
         let calls = pair(&events, &spans::read(&events));
-        calls.into_iter().map(|call| (call.index, call.called, call.outcome.map(|end| end.ok))).collect()
+        calls
+            .into_iter()
+            .map(|call| (call.index, call.called, call.outcome.map(|end| end.ok)))
+            .collect()
     }
 
     fn call(id: &Value) -> Value {
-        with(json!({"type": "tool_call", "tool": "bash", "summary": "$ ls"}), id)
+        with(
+            json!({"type": "tool_call", "tool": "bash", "summary": "$ ls"}),
+            id,
+        )
     }
 
     fn result(ok: bool, id: &Value) -> Value {
@@ -283,14 +326,20 @@ mod tests {
     fn ids_pair_in_any_order() {
         let (a, b) = (json!({"callId": "a"}), json!({"callId": "b"}));
         let events = [call(&a), call(&b), result(false, &b), result(true, &a)];
-        assert_eq!(paired(&events), [(0, true, Some(true)), (1, true, Some(false))]);
+        assert_eq!(
+            paired(&events),
+            [(0, true, Some(true)), (1, true, Some(false))]
+        );
     }
 
     #[test]
     fn spans_pair_without_call_ids() {
         let (a, b) = (json!({"spanId": "s1"}), json!({"spanId": "s2"}));
         let events = [call(&a), call(&b), result(false, &b), result(true, &a)];
-        assert_eq!(paired(&events), [(0, true, Some(true)), (1, true, Some(false))]);
+        assert_eq!(
+            paired(&events),
+            [(0, true, Some(true)), (1, true, Some(false))]
+        );
     }
 
     #[test]
@@ -302,14 +351,20 @@ mod tests {
             result(true, &json!({"callId": "a"})),
             result(false, none),
         ];
-        assert_eq!(paired(&events), [(0, true, Some(true)), (1, true, Some(false))]);
+        assert_eq!(
+            paired(&events),
+            [(0, true, Some(true)), (1, true, Some(false))]
+        );
         let events = [call(&json!({"callId": "a"})), result(false, none)];
         assert_eq!(paired(&events), [(0, true, Some(false))]);
     }
 
     #[test]
     fn result_of_a_lost_call_stays_unpaired() {
-        let events = [call(&json!({"callId": "a"})), result(false, &json!({"callId": "lost"}))];
+        let events = [
+            call(&json!({"callId": "a"})),
+            result(false, &json!({"callId": "lost"})),
+        ];
         assert_eq!(paired(&events), [(0, true, None), (1, false, Some(false))]);
     }
 
@@ -322,6 +377,9 @@ mod tests {
         ];
         let events: Vec<_> = events.iter().map(reading::read).collect();
         let calls = pair(&events, &spans::read(&events));
-        assert_eq!(calls[0].outcome.unwrap().interval, Some(Interval { start: 5, end: 15 }));
+        assert_eq!(
+            calls[0].outcome.unwrap().interval,
+            Some(Interval { start: 5, end: 15 })
+        );
     }
 }

@@ -41,7 +41,11 @@ fn bucket(name: &str, command_run: bool) -> Option<Bucket> {
         | "run.reading_diff_join" => Some(Bucket::FinishingUp),
         _ if name.starts_with("tool.") || name.starts_with("mcp.") => Some(Bucket::Tools),
         _ if name.starts_with("dispatch.") => Some(Bucket::GettingReady),
-        _ if is_command() => Some(if command_run { Bucket::Tools } else { Bucket::GettingReady }),
+        _ if is_command() => Some(if command_run {
+            Bucket::Tools
+        } else {
+            Bucket::GettingReady
+        }),
         _ => None,
     }
 }
@@ -63,7 +67,14 @@ pub(crate) fn recorded(
                 SpanTime::Open(start) => cut(start, losses, window),
                 SpanTime::Untimed => return None,
             };
-            Some((span.id, Claim { interval, depth: span.depth, bucket }))
+            Some((
+                span.id,
+                Claim {
+                    interval,
+                    depth: span.depth,
+                    bucket,
+                },
+            ))
         })
         .collect();
     claims.sort_by_key(|(id, claim)| (claim.interval.start, *id));
@@ -85,22 +96,35 @@ pub(crate) fn legacy(
     let of_use = |event: &Event<'_>| match event.kind {
         EventKind::McpUse { ms } => {
             let (end, ms) = (event.at?, ms?.max(0));
-            Some(Interval { start: end.saturating_sub(ms).max(-MAX_TIME), end })
+            Some(Interval {
+                start: end.saturating_sub(ms).max(-MAX_TIME),
+                end,
+            })
         }
         _ => None,
     };
     let thinking = turns.iter().map(|turn| (turn.interval, Bucket::Thinking));
-    let tools = calls.iter().filter_map(of_call).chain(events.iter().filter_map(of_use));
+    let tools = calls
+        .iter()
+        .filter_map(of_call)
+        .chain(events.iter().filter_map(of_use));
     let mut claims: Vec<_> = thinking
         .chain(tools.map(|interval| (interval, Bucket::Tools)))
-        .map(|(interval, bucket)| Claim { interval, depth: 0, bucket })
+        .map(|(interval, bucket)| Claim {
+            interval,
+            depth: 0,
+            bucket,
+        })
         .collect();
     claims.sort_by_key(|claim| claim.interval.start);
     claims
 }
 
 fn cut(start: i64, losses: &Losses, window: Interval) -> Interval {
-    Interval { start, end: losses.next_after(start).unwrap_or(window.end).max(start) }
+    Interval {
+        start,
+        end: losses.next_after(start).unwrap_or(window.end).max(start),
+    }
 }
 
 #[cfg(test)]

@@ -49,8 +49,10 @@ impl<'a> Clusters<'a> {
     /// Adds a finding. Runs must come oldest first, with the findings of one run together.
     pub(crate) fn add(&mut self, run: &Analyzed<'a>, found: Found<'_>) {
         let clusters = &mut self.clusters;
-        let position =
-            *self.by_key.entry((found.kind, found.signature)).or_insert_with_key(|(kind, signature)| {
+        let position = *self
+            .by_key
+            .entry((found.kind, found.signature))
+            .or_insert_with_key(|(kind, signature)| {
                 clusters.push(Cluster {
                     kind: *kind,
                     signature: signature.clone(),
@@ -64,7 +66,9 @@ impl<'a> Clusters<'a> {
             });
         let cluster = &mut clusters[position];
         cluster.occurrences += 1;
-        cluster.duration_ms = cluster.duration_ms.saturating_add(found.duration_ms.unwrap_or(0));
+        cluster.duration_ms = cluster
+            .duration_ms
+            .saturating_add(found.duration_ms.unwrap_or(0));
         cluster.severity = cluster.severity.max(found.severity);
         let example = || Example {
             run_id: run.run_id.to_owned(),
@@ -89,10 +93,15 @@ impl<'a> Clusters<'a> {
 
     /// Returns the clusters that enough runs share, costliest first.
     pub(crate) fn ranked(self, min_runs: usize) -> Vec<Pattern> {
-        let mut recurring: Vec<_> =
-            self.clusters.into_iter().filter(|cluster| cluster.runs.len() >= min_runs).map(pattern).collect();
+        let mut recurring: Vec<_> = self
+            .clusters
+            .into_iter()
+            .filter(|cluster| cluster.runs.len() >= min_runs)
+            .map(pattern)
+            .collect();
         recurring.sort_by(|a, b| {
-            let cost = |pattern: &Pattern| (pattern.duration_ms, pattern.severity, pattern.occurrences);
+            let cost =
+                |pattern: &Pattern| (pattern.duration_ms, pattern.severity, pattern.occurrences);
             cost(b).cmp(&cost(a)).then_with(|| a.key.cmp(&b.key))
         });
         recurring.truncate(MAX_PATTERNS);
@@ -101,7 +110,15 @@ impl<'a> Clusters<'a> {
 }
 
 fn pattern(cluster: Cluster<'_>) -> Pattern {
-    let Cluster { kind, signature, runs, occurrences, duration_ms, severity, examples } = cluster;
+    let Cluster {
+        kind,
+        signature,
+        runs,
+        occurrences,
+        duration_ms,
+        severity,
+        examples,
+    } = cluster;
     let newest = runs.len().saturating_sub(MAX_RUN_IDS);
     Pattern {
         key: format!("{}:{signature}", kind.as_str()),

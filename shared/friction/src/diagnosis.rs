@@ -41,7 +41,10 @@ impl Category {
 
     /// Returns whether its time is a share of tool time instead of run time.
     pub const fn is_tool_type(self) -> bool {
-        matches!(self, Self::SlowTool | Self::FailedTool | Self::Retry | Self::SetupInstall)
+        matches!(
+            self,
+            Self::SlowTool | Self::FailedTool | Self::Retry | Self::SetupInstall
+        )
     }
 
     /// Returns its name on the wire.

@@ -2,8 +2,8 @@
 
 /// Words that may precede the program. Shell keywords among them open a segment of their own.
 const WRAPPERS: &[&str] = &[
-    "sudo", "corepack", "env", "time", "exec", "command", "nohup", "npx", "if", "then", "else", "elif", "do",
-    "while", "until", "!", "{",
+    "sudo", "corepack", "env", "time", "exec", "command", "nohup", "npx", "if", "then", "else",
+    "elif", "do", "while", "until", "!", "{",
 ];
 
 /// Options of wrappers and installers that consume the next word.
@@ -86,7 +86,9 @@ const BARE_INSTALLERS: &[&str] = &["yarn", "bundle"];
 /// Returns the first install or clone command of a shell command, without its options.
 pub(crate) fn installer(command: &str) -> Option<&'static str> {
     let joined = blank_quotes(command).replace("\\\n", " ");
-    joined.split(['&', '|', ';', '\n', '(', ')', '`']).find_map(of_segment)
+    joined
+        .split(['&', '|', ';', '\n', '(', ')', '`'])
+        .find_map(of_segment)
 }
 
 fn of_segment(segment: &str) -> Option<&'static str> {
@@ -101,12 +103,18 @@ fn of_segment(segment: &str) -> Option<&'static str> {
         program = words.next()?;
     }
     if words.peek().is_none() {
-        return BARE_INSTALLERS.iter().find(|bare| **bare == program).copied();
+        return BARE_INSTALLERS
+            .iter()
+            .find(|bare| **bare == program)
+            .copied();
     }
     let rest: Vec<_> = words.take(LONGEST_INSTALLER - 1).collect();
     INSTALLERS.iter().copied().find(|installer| {
         let mut wanted = installer.split(' ');
-        wanted.next() == Some(program) && wanted.zip(0..).all(|(word, at)| rest.get(at) == Some(&word))
+        wanted.next() == Some(program)
+            && wanted
+                .zip(0..)
+                .all(|(word, at)| rest.get(at) == Some(&word))
     })
 }
 
@@ -166,7 +174,10 @@ mod tests {
             ("sudo -u ann -E pip install x", "pip install"),
             ("CI=1 pnpm i", "pnpm i"),
             ("python3 -m pip install -r requirements.txt", "pip install"),
-            ("/usr/bin/python3.12 -m pip --quiet install x", "pip install"),
+            (
+                "/usr/bin/python3.12 -m pip --quiet install x",
+                "pip install",
+            ),
             ("git -C /srv clone https://example.test/x y", "git clone"),
             ("true; /usr/bin/pip3 install x", "pip3 install"),
             ("yarn", "yarn"),
@@ -204,6 +215,10 @@ mod tests {
 
     #[test]
     fn longest_installer_matches_the_table() {
-        assert!(INSTALLERS.iter().all(|installer| installer.split(' ').count() <= LONGEST_INSTALLER));
+        assert!(
+            INSTALLERS
+                .iter()
+                .all(|installer| installer.split(' ').count() <= LONGEST_INSTALLER)
+        );
     }
 }

@@ -27,7 +27,9 @@ pub(crate) struct Losses {
 impl Losses {
     /// Returns the start of the first loss at or after a time.
     pub(crate) fn next_after(&self, time: i64) -> Option<i64> {
-        self.starts.get(self.starts.partition_point(|start| *start < time)).copied()
+        self.starts
+            .get(self.starts.partition_point(|start| *start < time))
+            .copied()
     }
 }
 
@@ -40,10 +42,21 @@ pub(crate) fn read(events: &[Event<'_>], options: &AnalysisOptions) -> Losses {
     if let Some(gap) = reading.gap.take() {
         reading.close(gap, options.window.map(|window| window.end));
     }
-    let Reading { lost, elided, any, .. } = reading;
-    let mut starts: Vec<_> = lost.iter().chain(&elided).map(|interval| interval.start).collect();
+    let Reading {
+        lost, elided, any, ..
+    } = reading;
+    let mut starts: Vec<_> = lost
+        .iter()
+        .chain(&elided)
+        .map(|interval| interval.start)
+        .collect();
     starts.sort_unstable();
-    Losses { lost: merge(lost), elided: merge(elided), any, starts }
+    Losses {
+        lost: merge(lost),
+        elided: merge(elided),
+        any,
+        starts,
+    }
 }
 
 /// A gap without a known end time.
@@ -71,7 +84,10 @@ impl Reading {
             lost: Vec::new(),
             elided: Vec::new(),
             any: options.elided.is_some() || options.head_trimmed,
-            gap: options.head_trimmed.then_some(Gap { elided: false, since: start }),
+            gap: options.head_trimmed.then_some(Gap {
+                elided: false,
+                since: start,
+            }),
             last_at: start,
             next_seq: FIRST_SEQ,
         }
@@ -82,11 +98,21 @@ impl Reading {
         if let Some(seq) = event.seq.filter(|seq| *seq >= self.next_seq) {
             self.reach(seq);
         }
-        if let EventKind::Note { kind: SPANS_DROPPED, range } = event.kind {
+        if let EventKind::Note {
+            kind: SPANS_DROPPED,
+            range,
+        } = event.kind
+        {
             self.any = true;
             // Without a range, the loss is somewhere since the last event.
             let since = range.map_or(self.last_at, |range| Some(range.start));
-            self.close(Gap { elided: false, since }, range.map_or(event.at, |range| Some(range.end)));
+            self.close(
+                Gap {
+                    elided: false,
+                    since,
+                },
+                range.map_or(event.at, |range| Some(range.end)),
+            );
         }
         if event.at.is_some() && event.kind != EventKind::Unknown {
             if let Some(gap) = self.gap.take() {
@@ -99,8 +125,9 @@ impl Reading {
     fn reach(&mut self, seq: u64) {
         if seq > self.next_seq {
             self.any = true;
-            let elided =
-                self.replayed_without.is_some_and(|range| range.from <= self.next_seq && seq - 1 <= range.to);
+            let elided = self
+                .replayed_without
+                .is_some_and(|range| range.from <= self.next_seq && seq - 1 <= range.to);
             // For the head, seqs take precedence over the caller's option. Elsewhere two gaps without a stamp between
             // them merge, and the result is lost if either is.
             let open = self.gap.filter(|_| self.next_seq > FIRST_SEQ);
@@ -113,8 +140,13 @@ impl Reading {
     }
 
     fn close(&mut self, gap: Gap, until: Option<i64>) {
-        let Some((start, until)) = gap.since.zip(until) else { return };
-        let interval = Interval { start, end: until.max(start) };
+        let Some((start, until)) = gap.since.zip(until) else {
+            return;
+        };
+        let interval = Interval {
+            start,
+            end: until.max(start),
+        };
         if gap.elided {
             self.elided.push(interval);
         } else {

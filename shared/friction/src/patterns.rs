@@ -53,7 +53,10 @@ pub struct ReportOptions {
 
 impl Default for ReportOptions {
     fn default() -> Self {
-        Self { min_runs: MIN_RUNS, long_run_ms: LONG_RUN_MS }
+        Self {
+            min_runs: MIN_RUNS,
+            long_run_ms: LONG_RUN_MS,
+        }
     }
 }
 
@@ -143,7 +146,13 @@ pub fn report(runs: &[Analyzed<'_>], options: &ReportOptions) -> Report {
     let mut clusters = Clusters::default();
     for run in &runs {
         let mut explained = 0i64;
-        for finding in run.diagnosis.get("findings").and_then(Value::as_array).into_iter().flatten() {
+        for finding in run
+            .diagnosis
+            .get("findings")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             work::step();
             let Some(found) = read(finding) else { continue };
             explained = explained.saturating_add(found.duration_ms.unwrap_or(0));
@@ -153,7 +162,10 @@ pub fn report(runs: &[Analyzed<'_>], options: &ReportOptions) -> Report {
             clusters.add(run, long);
         }
     }
-    let truncated = runs.iter().filter(|run| run.diagnosis["truncatedInput"] == true).count() as u64;
+    let truncated = runs
+        .iter()
+        .filter(|run| run.diagnosis["truncatedInput"] == true)
+        .count() as u64;
     Report {
         runs_analyzed: runs.len() as u64,
         patterns: clusters.ranked(options.min_runs),
@@ -166,14 +178,20 @@ fn in_order<'r, 'a>(runs: &'r [Analyzed<'a>]) -> Vec<&'r Analyzed<'a>> {
     let mut ordered: Vec<_> = runs.iter().collect();
     ordered.sort_by_key(|run| (run.finished_at, run.run_id));
     let mut known = HashSet::new();
-    let mut ordered: Vec<_> = ordered.into_iter().rev().filter(|run| known.insert(run.run_id)).collect();
+    let mut ordered: Vec<_> = ordered
+        .into_iter()
+        .rev()
+        .filter(|run| known.insert(run.run_id))
+        .collect();
     ordered.reverse();
     ordered
 }
 
 fn read(finding: &Value) -> Option<Found<'_>> {
     let text = |field: &str| finding.get(field).and_then(Value::as_str);
-    let category = Category::ALL.into_iter().find(|category| text("category") == Some(category.as_str()))?;
+    let category = Category::ALL
+        .into_iter()
+        .find(|category| text("category") == Some(category.as_str()))?;
     let summary = text("summary")?;
     let severity = match text("severity") {
         Some("high") => Severity::High,
@@ -195,7 +213,11 @@ fn long_run<'a>(run: &Analyzed<'a>, explained: i64, options: &ReportOptions) -> 
     (explained < run_ms / EXPLAINED_PART).then(|| Found {
         kind: Kind::LongRun,
         signature: run.agent.unwrap_or("unknown agent").to_owned(),
-        severity: if high { Severity::High } else { Severity::Medium },
+        severity: if high {
+            Severity::High
+        } else {
+            Severity::Medium
+        },
         summary: format!("the run took {}", duration(run_ms)).into(),
         duration_ms: Some(run_ms),
     })

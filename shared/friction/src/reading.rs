@@ -21,19 +21,41 @@ pub(crate) enum EventKind<'a> {
     /// A message of the requester.
     Input,
     /// A tool call starts.
-    Call { tool: &'a str, summary: &'a str, id: CallKey<'a>, command: Option<&'a str> },
+    Call {
+        tool: &'a str,
+        summary: &'a str,
+        id: CallKey<'a>,
+        command: Option<&'a str>,
+    },
     /// A tool call ended.
-    Result { tool: &'a str, ok: bool, infra: bool, id: CallKey<'a> },
+    Result {
+        tool: &'a str,
+        ok: bool,
+        infra: bool,
+        id: CallKey<'a>,
+    },
     /// A note; the range is that of dropped spans.
-    Note { kind: &'a str, range: Option<Interval> },
+    Note {
+        kind: &'a str,
+        range: Option<Interval>,
+    },
     /// Model text beside tool calls.
     Assistant,
     /// The final answer.
     Answer,
     /// A span starts.
-    SpanStart { id: &'a str, parent: Option<&'a str>, name: &'a str },
+    SpanStart {
+        id: &'a str,
+        parent: Option<&'a str>,
+        name: &'a str,
+    },
     /// A span ended.
-    SpanEnd { id: &'a str, parent: Option<&'a str>, name: &'a str, interval: Option<Interval> },
+    SpanEnd {
+        id: &'a str,
+        parent: Option<&'a str>,
+        name: &'a str,
+        interval: Option<Interval>,
+    },
     /// A model turn of an early stream.
     Turn { interval: Option<Interval> },
     /// A call of an external server in an early stream, with its duration.
@@ -92,13 +114,20 @@ impl Event<'_> {
 
     /// Returns whether a model turn produced it.
     pub(crate) const fn is_product(&self) -> bool {
-        matches!(self.kind, EventKind::Assistant | EventKind::Call { .. } | EventKind::Answer)
+        matches!(
+            self.kind,
+            EventKind::Assistant | EventKind::Call { .. } | EventKind::Answer
+        )
     }
 }
 
 /// Parses one event.
 pub(crate) fn read(event: &Value) -> Event<'_> {
-    Event { kind: kind(event), at: number(event, "at"), seq: event.get("seq").and_then(Value::as_u64) }
+    Event {
+        kind: kind(event),
+        at: number(event, "at"),
+        seq: event.get("seq").and_then(Value::as_u64),
+    }
 }
 
 fn kind(event: &Value) -> EventKind<'_> {
@@ -135,22 +164,36 @@ fn kind(event: &Value) -> EventKind<'_> {
             name: said("name"),
             interval: timed(event),
         },
-        "turn" => EventKind::Turn { interval: timed(event) },
-        "mcp_tool_use" => EventKind::McpUse { ms: number(event, "durationMs") },
+        "turn" => EventKind::Turn {
+            interval: timed(event),
+        },
+        "mcp_tool_use" => EventKind::McpUse {
+            ms: number(event, "durationMs"),
+        },
         "context" => EventKind::Context,
-        "run_meta" => EventKind::Meta { command_run: said("agent") == "command" },
-        "skill_use" | "review_artifact" | "pr_description" | "pr_opened" | "replay_note" => EventKind::Fact,
+        "run_meta" => EventKind::Meta {
+            command_run: said("agent") == "command",
+        },
+        "skill_use" | "review_artifact" | "pr_description" | "pr_opened" | "replay_note" => {
+            EventKind::Fact
+        }
         _ => EventKind::Unknown,
     }
 }
 
 fn call_key(event: &Value) -> CallKey<'_> {
     let name = |field| text(event, field).filter(|name| !name.is_empty());
-    CallKey { call: name("callId"), span: name("spanId") }
+    CallKey {
+        call: name("callId"),
+        span: name("spanId"),
+    }
 }
 
 fn timed(event: &Value) -> Option<Interval> {
-    Some(Interval::lasting(number(event, "startedAt")?, number(event, "durationMs")?))
+    Some(Interval::lasting(
+        number(event, "startedAt")?,
+        number(event, "durationMs")?,
+    ))
 }
 
 fn text<'a>(event: &'a Value, field: &str) -> Option<&'a str> {
@@ -160,6 +203,8 @@ fn text<'a>(event: &'a Value, field: &str) -> Option<&'a str> {
 /// Returns a time or duration in whole milliseconds, or `None` if it is invalid.
 pub(crate) fn number(object: &Value, field: &str) -> Option<i64> {
     let value = object.get(field)?;
-    let number = value.as_i64().or_else(|| value.as_f64().map(|number| number as i64))?;
+    let number = value
+        .as_i64()
+        .or_else(|| value.as_f64().map(|number| number as i64))?;
     (-MAX_TIME..=MAX_TIME).contains(&number).then_some(number)
 }

@@ -21,7 +21,10 @@ pub(crate) fn shape(window: Interval, mut claims: Vec<Claim>, losses: &Losses) -
     let mut active = Active::new(&claims);
     let mut lost = Cover::new(&losses.lost);
     let mut elided = Cover::new(&losses.elided);
-    let mut shape = Shape { window_ms: window.ms(), ..Shape::default() };
+    let mut shape = Shape {
+        window_ms: window.ms(),
+        ..Shape::default()
+    };
     for elementary in elementary_intervals(window, &claims, losses) {
         work::step();
         let term = match active.at(elementary.start) {
@@ -45,13 +48,22 @@ fn elementary_intervals(
     losses: &Losses,
 ) -> impl Iterator<Item = Interval> {
     let claimed = claims.iter().map(|claim| claim.interval);
-    let missing = losses.lost.iter().chain(&losses.elided).map(|interval| interval.within(window));
-    let mut cuts: Vec<_> =
-        claimed.chain(missing).chain([window]).flat_map(|interval| [interval.start, interval.end]).collect();
+    let missing = losses
+        .lost
+        .iter()
+        .chain(&losses.elided)
+        .map(|interval| interval.within(window));
+    let mut cuts: Vec<_> = claimed
+        .chain(missing)
+        .chain([window])
+        .flat_map(|interval| [interval.start, interval.end])
+        .collect();
     cuts.sort_unstable();
     cuts.dedup();
     let ends: Vec<_> = cuts.iter().skip(1).copied().collect();
-    cuts.into_iter().zip(ends).map(|(start, end)| Interval { start, end })
+    cuts.into_iter()
+        .zip(ends)
+        .map(|(start, end)| Interval { start, end })
 }
 
 /// Claims under the sweep, the winning one on top. Each is pushed and popped once.
@@ -63,12 +75,20 @@ struct Active<'a> {
 
 impl<'a> Active<'a> {
     const fn new(claims: &'a [Claim]) -> Self {
-        Self { claims, next: 0, heap: BinaryHeap::new() }
+        Self {
+            claims,
+            next: 0,
+            heap: BinaryHeap::new(),
+        }
     }
 
     /// Returns the bucket of the elementary interval that starts here.
     fn at(&mut self, time: i64) -> Option<Bucket> {
-        while let Some(claim) = self.claims.get(self.next).filter(|claim| claim.interval.start <= time) {
+        while let Some(claim) = self
+            .claims
+            .get(self.next)
+            .filter(|claim| claim.interval.start <= time)
+        {
             work::step();
             self.heap.push((claim.depth, Reverse(self.next)));
             self.next += 1;

@@ -12,18 +12,30 @@ const MIN_HASH: usize = 7;
 
 /// Returns the signature of a finding.
 pub(crate) fn signature(category: Category, tool: Option<&str>, summary: &str) -> String {
-    let Some(tool) = tool else { return fold(summary) };
+    let Some(tool) = tool else {
+        return fold(summary);
+    };
     // The analyzer writes `<tool> <event>: <call>`; summaries of other writers are used whole.
-    let said = summary.strip_prefix(tool).and_then(|rest| rest.strip_prefix(' ')).unwrap_or(summary);
+    let said = summary
+        .strip_prefix(tool)
+        .and_then(|rest| rest.strip_prefix(' '))
+        .unwrap_or(summary);
     let (what, call) = said.split_once(": ").unwrap_or((said, said));
-    let call = call.strip_prefix(tool).unwrap_or(call).trim_start_matches("$ ");
+    let call = call
+        .strip_prefix(tool)
+        .unwrap_or(call)
+        .trim_start_matches("$ ");
     let about = match category {
         // The command does not matter for a dead sandbox.
         Category::InfraFailure => fold(what),
         Category::SetupInstall => installer(call).map_or_else(|| fold(call), str::to_owned),
         _ => fold(call),
     };
-    let signature = if about.is_empty() { tool.to_owned() } else { format!("{tool}: {about}") };
+    let signature = if about.is_empty() {
+        tool.to_owned()
+    } else {
+        format!("{tool}: {about}")
+    };
     signature.chars().take(MAX_CHARS).collect()
 }
 
@@ -65,7 +77,9 @@ fn fold_word(word: &str, folded: &mut String) {
 /// Returns whether the word is a hexadecimal number, possibly with dashes as in a UUID.
 fn is_hash(word: &str) -> bool {
     word.len() >= MIN_HASH
-        && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && word.bytes().any(|byte| byte.is_ascii_digit())
         && word.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
@@ -101,9 +115,15 @@ mod tests {
             ("cat src/a.rs /etc/x", "cat {path} {path}"),
             ("git show 1a2b3c4d", "git show {hash}"),
             ("run 0192f0c1-7b1e-7aaa-8000-00000000000f.", "run {hash}"),
-            ("grep \"a b\" --dir=x/y --n=12", "grep {text} --dir={path} --n=#"),
+            (
+                "grep \"a b\" --dir=x/y --n=12",
+                "grep {text} --dir={path} --n=#",
+            ),
             ("it didn't answer 'the call'", "it didn't answer {text}"),
-            ("test_12 v1.2.30 deadbeef facade", "test_# v#.#.# deadbeef facade"),
+            (
+                "test_12 v1.2.30 deadbeef facade",
+                "test_# v#.#.# deadbeef facade",
+            ),
             ("an open 'quote never ends", "an open {text}"),
         ] {
             assert_eq!(fold(text), expected);
@@ -120,13 +140,48 @@ mod tests {
                 "bash failed after a long time: $ make t-1",
                 "bash: make t-#",
             ),
-            (Category::FailedTool, Some("bash"), "bash failed: $ make t-2", "bash: make t-#"),
-            (Category::SlowTool, Some("read"), "read was slow: read src/a", "read: {path}"),
-            (Category::SetupInstall, Some("bash"), "bash installed: $ cd a && npm ci --x", "bash: npm ci"),
-            (Category::InfraFailure, Some("bash"), "bash never answered: $ make", "bash: never answered"),
-            (Category::FailedTool, Some("bash"), "bash failed", "bash: failed"),
-            (Category::FailedTool, Some("bash"), "of another age", "bash: of another age"),
-            (Category::WrapUp, None, "the run was asked to wrap up", "the run was asked to wrap up"),
+            (
+                Category::FailedTool,
+                Some("bash"),
+                "bash failed: $ make t-2",
+                "bash: make t-#",
+            ),
+            (
+                Category::SlowTool,
+                Some("read"),
+                "read was slow: read src/a",
+                "read: {path}",
+            ),
+            (
+                Category::SetupInstall,
+                Some("bash"),
+                "bash installed: $ cd a && npm ci --x",
+                "bash: npm ci",
+            ),
+            (
+                Category::InfraFailure,
+                Some("bash"),
+                "bash never answered: $ make",
+                "bash: never answered",
+            ),
+            (
+                Category::FailedTool,
+                Some("bash"),
+                "bash failed",
+                "bash: failed",
+            ),
+            (
+                Category::FailedTool,
+                Some("bash"),
+                "of another age",
+                "bash: of another age",
+            ),
+            (
+                Category::WrapUp,
+                None,
+                "the run was asked to wrap up",
+                "the run was asked to wrap up",
+            ),
         ] {
             assert_eq!(signature(category, tool, summary), expected);
         }

@@ -41,7 +41,12 @@ pub(crate) fn read<'a>(events: &[Event<'a>]) -> Vec<Span<'a>> {
     for (index, event) in events.iter().enumerate() {
         let (id, parent, name, ended) = match event.kind {
             EventKind::SpanStart { id, parent, name } => (id, parent, name, None),
-            EventKind::SpanEnd { id, parent, name, interval } => (id, parent, name, Some(interval)),
+            EventKind::SpanEnd {
+                id,
+                parent,
+                name,
+                interval,
+            } => (id, parent, name, Some(interval)),
             _ => continue,
         };
         // Records without an id are not joined.
@@ -53,7 +58,12 @@ pub(crate) fn read<'a>(events: &[Event<'a>]) -> Vec<Span<'a>> {
                     None => event.at.map_or(SpanTime::Untimed, SpanTime::Open),
                     Some(_) => SpanTime::Untimed,
                 };
-                spans.push(Span { id, name, depth: 0, time });
+                spans.push(Span {
+                    id,
+                    name,
+                    depth: 0,
+                    time,
+                });
                 parents.push(parent.filter(|parent| !parent.is_empty()));
                 spans.len() - 1
             }
@@ -62,8 +72,10 @@ pub(crate) fn read<'a>(events: &[Event<'a>]) -> Vec<Span<'a>> {
             end(&mut spans[position], interval, event.at, index);
         }
     }
-    let parents: Vec<_> =
-        parents.into_iter().map(|parent| parent.and_then(|id| by_id.get(id).copied())).collect();
+    let parents: Vec<_> = parents
+        .into_iter()
+        .map(|parent| parent.and_then(|id| by_id.get(id).copied()))
+        .collect();
     for (span, depth) in spans.iter_mut().zip(depths(&parents)) {
         span.depth = depth;
     }
@@ -78,7 +90,9 @@ fn end(span: &mut Span<'_>, interval: Option<Interval>, at: Option<i64>, index: 
         SpanTime::Untimed => None,
     };
     let interval = interval.or_else(|| Interval::between(from, at));
-    span.time = interval.map_or(SpanTime::Untimed, |interval| SpanTime::Ended(interval, index));
+    span.time = interval.map_or(SpanTime::Untimed, |interval| {
+        SpanTime::Ended(interval, index)
+    });
 }
 
 /// Returns the depth of each node of a forest given by parents. Each node is visited once.
@@ -119,7 +133,10 @@ mod tests {
 
     fn spans_of(events: &[Value]) -> Vec<(String, u32, SpanTime)> {
         let events: Vec<_> = events.iter().map(reading::read).collect();
-        read(&events).into_iter().map(|span| (span.id.to_owned(), span.depth, span.time)).collect()
+        read(&events)
+            .into_iter()
+            .map(|span| (span.id.to_owned(), span.depth, span.time))
+            .collect()
     }
 
     #[test]
@@ -145,6 +162,9 @@ mod tests {
 
     #[test]
     fn circular_parents_are_cut() {
-        assert_eq!(depths(&[Some(1), Some(2), Some(0), Some(0), Some(4)]), [2, 1, 0, 3, 0]);
+        assert_eq!(
+            depths(&[Some(1), Some(2), Some(0), Some(0), Some(4)]),
+            [2, 1, 0, 3, 0]
+        );
     }
 }

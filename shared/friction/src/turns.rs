@@ -23,11 +23,19 @@ pub(crate) struct Turn {
 /// Returns the turns recorded as spans.
 pub(crate) fn recorded(events: &[Event<'_>], spans: &[Span<'_>]) -> Vec<Turn> {
     let products = next_products(events);
-    let ended = spans.iter().filter(|span| span.name == MODEL_TURN).filter_map(|span| match span.time {
-        SpanTime::Ended(interval, index) => Some((interval, index)),
-        SpanTime::Open(_) | SpanTime::Untimed => None,
-    });
-    ended.map(|(interval, index)| Turn { interval, index: products[index] }).collect()
+    let ended = spans
+        .iter()
+        .filter(|span| span.name == MODEL_TURN)
+        .filter_map(|span| match span.time {
+            SpanTime::Ended(interval, index) => Some((interval, index)),
+            SpanTime::Open(_) | SpanTime::Untimed => None,
+        });
+    ended
+        .map(|(interval, index)| Turn {
+            interval,
+            index: products[index],
+        })
+        .collect()
 }
 
 /// Returns the turns of a legacy stream.
@@ -44,7 +52,15 @@ pub(crate) fn legacy(events: &[Event<'_>]) -> Vec<Turn> {
     if recorded.is_empty() {
         return by_gaps(events);
     }
-    recorded.into_iter().filter_map(|(interval, index)| Some(Turn { interval: interval?, index })).collect()
+    recorded
+        .into_iter()
+        .filter_map(|(interval, index)| {
+            Some(Turn {
+                interval: interval?,
+                index,
+            })
+        })
+        .collect()
 }
 
 fn by_gaps(events: &[Event<'_>]) -> Vec<Turn> {

@@ -1,7 +1,8 @@
 //! Properties of the analyzer that hold for every stream, however malformed.
 
 use ars_friction::{
-    AnalysisOptions, Analyzed, Category, Diagnosis, Interval, ReportOptions, SeqRange, Shape, analyze, report,
+    AnalysisOptions, Analyzed, Category, Diagnosis, Interval, ReportOptions, SeqRange, Shape,
+    analyze, report,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -55,9 +56,19 @@ fn event() -> impl Strategy<Value = Value> {
             "x",
         ]),
     );
-    let call = (name(&["1", "2", "3", ""]), name(&["bash", "read"]), name(&["$ npm ci", "$ make", "read a"]));
-    let note =
-        name(&["wrap_up", "time_budget_exhausted", "sandbox_dead", "fleet_busy", "spans_dropped", "x"]);
+    let call = (
+        name(&["1", "2", "3", ""]),
+        name(&["bash", "read"]),
+        name(&["$ npm ci", "$ make", "read a"]),
+    );
+    let note = name(&[
+        "wrap_up",
+        "time_budget_exhausted",
+        "sandbox_dead",
+        "fleet_busy",
+        "spans_dropped",
+        "x",
+    ]);
     let flags = (any::<bool>(), prop::bool::weighted(0.2));
     let times = (time(), time(), time());
     let seq = prop_oneof![4 => (0u64..60).prop_map(|seq| json!(seq)), 1 => Just(Value::Null), 1 => Just(json!(u64::MAX))];
@@ -77,7 +88,8 @@ fn stream() -> impl Strategy<Value = Vec<Value>> {
 }
 
 fn options() -> impl Strategy<Value = AnalysisOptions> {
-    let end = || prop_oneof![6 => 0i64..200, 1 => Just(i64::MIN), 1 => Just(i64::MAX), 1 => any::<i64>()];
+    let end =
+        || prop_oneof![6 => 0i64..200, 1 => Just(i64::MIN), 1 => Just(i64::MAX), 1 => any::<i64>()];
     let window = prop::option::weighted(0.8, (end(), end()));
     let slow = prop_oneof![Just(50i64), Just(30_000), Just(0), any::<i64>()];
     let schema = prop_oneof![Just(None), Just(Some(0)), Just(Some(2))];

@@ -64,24 +64,41 @@ impl<'a> Candidate<'a> {
     pub(crate) fn read_all(body: &'a Map<String, Json>) -> Result<Vec<Self>, Refusal> {
         let entries = body.get("records").and_then(Json::as_array);
         let Some(entries) = entries.filter(|entries| entries.len() <= MAX_CANDIDATES) else {
-            return Err(Refusal::field("records", "must be an array of at most 50 candidates"));
+            return Err(Refusal::field(
+                "records",
+                "must be an array of at most 50 candidates",
+            ));
         };
-        entries.iter().enumerate().map(|(index, entry)| Self::read(entry, index)).collect()
+        entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| Self::read(entry, index))
+            .collect()
     }
 
     fn read(entry: &'a Json, index: usize) -> Result<Self, Refusal> {
         let Json::Object(fields) = entry else {
-            return Err(Refusal::field(format!("records[{index}]"), "must be an object"));
+            return Err(Refusal::field(
+                format!("records[{index}]"),
+                "must be an object",
+            ));
         };
         let fields = Fields { fields, index };
-        let kind = fields
-            .required("kind", MAX_NAME_CHARS, "must be fact or summary", |kind| KINDS.contains(&kind))?;
-        let normalized = fields.get("text").and_then(Json::as_str).map(normalize).unwrap_or_default();
+        let kind = fields.required("kind", MAX_NAME_CHARS, "must be fact or summary", |kind| {
+            KINDS.contains(&kind)
+        })?;
+        let normalized = fields
+            .get("text")
+            .and_then(Json::as_str)
+            .map(normalize)
+            .unwrap_or_default();
         let rule = "must be a string of at most 4000 characters, not blank";
         let text = fields.required("text", MAX_TEXT_CHARS, rule, |_| !normalized.is_empty())?;
         let rule = "must be a string of 1 to 200 characters";
         let source_thread_key =
-            fields.required("sourceThreadKey", MAX_NAME_CHARS, rule, |key| !key.is_empty())?;
+            fields.required("sourceThreadKey", MAX_NAME_CHARS, rule, |key| {
+                !key.is_empty()
+            })?;
         let record = Record {
             kind,
             text,
@@ -97,7 +114,8 @@ impl<'a> Candidate<'a> {
 
     /// Returns the searchable text: the tokens of its text, then of its keywords, separated by spaces.
     pub(crate) fn tokens(&self) -> String {
-        let texts = std::iter::once(self.record.text).chain(self.record.keywords.iter().map(AsRef::as_ref));
+        let texts =
+            std::iter::once(self.record.text).chain(self.record.keywords.iter().map(AsRef::as_ref));
         let mut joined = String::new();
         for token in texts.flat_map(tokens) {
             if !joined.is_empty() {
@@ -131,8 +149,12 @@ impl<'a> Fields<'a> {
         rule: &str,
         is_valid: impl Fn(&str) -> bool,
     ) -> Result<&'a str, Refusal> {
-        let text = self.get(name).filter(|value| is_short(value, max_chars)).and_then(Json::as_str);
-        text.filter(|text| is_valid(text)).ok_or_else(|| self.refuse(name, rule))
+        let text = self
+            .get(name)
+            .filter(|value| is_short(value, max_chars))
+            .and_then(Json::as_str);
+        text.filter(|text| is_valid(text))
+            .ok_or_else(|| self.refuse(name, rule))
     }
 
     /// Returns an optional name, which may be empty.
@@ -141,11 +163,13 @@ impl<'a> Fields<'a> {
             return Ok(None);
         }
         let rule = "must be a string of at most 200 characters when present";
-        self.required(name, MAX_NAME_CHARS, rule, |_| true).map(Some)
+        self.required(name, MAX_NAME_CHARS, rule, |_| true)
+            .map(Some)
     }
 
     fn confidence(&self) -> Result<Option<&'a Json>, Refusal> {
-        let is_valid = |value: &Json| number(value).is_some_and(|number| (0.0..=1.0).contains(&number));
+        let is_valid =
+            |value: &Json| number(value).is_some_and(|number| (0.0..=1.0).contains(&number));
         match self.get("confidence") {
             Some(value) if !is_valid(value) => {
                 Err(self.refuse("confidence", "must be a number from 0 to 1 when present"))
@@ -160,9 +184,13 @@ impl<'a> Fields<'a> {
         };
         match self.get("taint") {
             None => Ok(&[]),
-            Some(Json::Array(given)) if given.len() <= MAX_TAINTS && given.iter().all(is_name) => Ok(given),
-            Some(_) => Err(self
-                .refuse("taint", "must be an array of at most 8 strings of 1 to 32 characters when present")),
+            Some(Json::Array(given)) if given.len() <= MAX_TAINTS && given.iter().all(is_name) => {
+                Ok(given)
+            }
+            Some(_) => Err(self.refuse(
+                "taint",
+                "must be an array of at most 8 strings of 1 to 32 characters when present",
+            )),
         }
     }
 
@@ -176,12 +204,17 @@ impl<'a> Fields<'a> {
             Some(_) => return Err(refuse()),
         };
         let read = |value: &'a Json| {
-            let keyword =
-                value.as_str().filter(|text| !text.is_empty() && is_short(value, MAX_KEYWORD_CHARS));
+            let keyword = value
+                .as_str()
+                .filter(|text| !text.is_empty() && is_short(value, MAX_KEYWORD_CHARS));
             keyword.map(Keyword::Borrowed).ok_or_else(refuse)
         };
         let keywords: Vec<_> = given.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(if keywords.is_empty() { tokens(text).collect() } else { keywords })
+        Ok(if keywords.is_empty() {
+            tokens(text).collect()
+        } else {
+            keywords
+        })
     }
 }
 
@@ -195,12 +228,12 @@ mod tests {
     fn read(candidate: &Json) -> Result<Json, String> {
         let body = json!({ "records": [candidate] });
         let read = Candidate::read_all(body.as_object().unwrap());
-        read.map(|read| serde_json::to_value(&read[0].record).unwrap()).map_err(|refusal| refusal.to_string())
+        read.map(|read| serde_json::to_value(&read[0].record).unwrap())
+            .map_err(|refusal| refusal.to_string())
     }
 
     fn with(field: &str, value: Json) -> Json {
-        let mut candidate =
-            json!({ "kind": "fact", "text": "Deploys run on Fridays", "sourceThreadKey": "t:C1:1" });
+        let mut candidate = json!({ "kind": "fact", "text": "Deploys run on Fridays", "sourceThreadKey": "t:C1:1" });
         candidate[field] = value;
         candidate
     }
@@ -220,14 +253,28 @@ mod tests {
     #[test]
     fn keywords_default_to_text_tokens() {
         let expected = json!(["deploys", "run", "on", "fridays"]);
-        assert_eq!(read(&with("kind", json!("fact"))).unwrap()["keywords"], expected);
-        assert_eq!(read(&with("keywords", json!([]))).unwrap()["keywords"], expected);
-        assert_eq!(read(&with("text", json!("A b, a!"))).unwrap()["keywords"], json!(["a", "b", "a"]));
+        assert_eq!(
+            read(&with("kind", json!("fact"))).unwrap()["keywords"],
+            expected
+        );
+        assert_eq!(
+            read(&with("keywords", json!([]))).unwrap()["keywords"],
+            expected
+        );
+        assert_eq!(
+            read(&with("text", json!("A b, a!"))).unwrap()["keywords"],
+            json!(["a", "b", "a"])
+        );
     }
 
     #[test]
     fn empty_supersedes_is_none() {
-        assert_eq!(read(&with("supersedes", json!(""))).unwrap().get("supersedes"), None);
+        assert_eq!(
+            read(&with("supersedes", json!("")))
+                .unwrap()
+                .get("supersedes"),
+            None
+        );
     }
 
     #[test]
@@ -252,7 +299,12 @@ mod tests {
         for records in [json!(vec![&good; 51]), json!(null), json!({}), json!("x")] {
             assert!(read(records).unwrap_err().starts_with("records must "));
         }
-        assert!(Candidate::read_all(&Map::new()).unwrap_err().to_string().starts_with("records must "));
+        assert!(
+            Candidate::read_all(&Map::new())
+                .unwrap_err()
+                .to_string()
+                .starts_with("records must ")
+        );
         let refusal = read(json!([good, good, with("kind", json!("rumour"))])).unwrap_err();
         assert!(refusal.starts_with("records[2].kind "), "{refusal}");
     }

@@ -2,7 +2,10 @@
 
 /// Trims the text, lower-cases it, and collapses white space. Punctuation counts.
 pub fn normalize(text: &str) -> String {
-    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+    text.to_lowercase()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]

@@ -51,7 +51,11 @@ impl Query {
         for (appeared, token) in all {
             match distinct.last_mut() {
                 Some(last) if last.text == *token => last.times += 1,
-                _ => distinct.push(Token { text: token.into_owned(), appeared, times: 1 }),
+                _ => distinct.push(Token {
+                    text: token.into_owned(),
+                    appeared,
+                    times: 1,
+                }),
             }
         }
         Self { distinct, total }
@@ -70,7 +74,10 @@ impl Query {
             chosen.sort_by_key(|token| Reverse(token.text.len()));
             chosen.truncate(MAX_CHOSEN);
         }
-        chosen.into_iter().map(|token| token.text.as_str()).collect()
+        chosen
+            .into_iter()
+            .map(|token| token.text.as_str())
+            .collect()
     }
 
     /// Returns the score of a record with these texts (its own and its keywords); `None` without a match.
@@ -93,7 +100,10 @@ impl Query {
     ) -> Option<f64> {
         match self.hits(tokens) {
             0 => None,
-            hits => Some(score(hits as f64 / self.total as f64, now.saturating_sub(used_at))),
+            hits => Some(score(
+                hits as f64 / self.total as f64,
+                now.saturating_sub(used_at),
+            )),
         }
     }
 
@@ -102,7 +112,9 @@ impl Query {
         let mut seen = vec![false; self.distinct.len()];
         let mut hits = 0;
         for token in tokens {
-            if let Ok(place) = self.distinct.binary_search_by(|known| order(&known.text, token.as_ref()))
+            if let Ok(place) = self
+                .distinct
+                .binary_search_by(|known| order(&known.text, token.as_ref()))
                 && let (Some(known), Some(seen)) = (self.distinct.get(place), seen.get_mut(place))
                 && !std::mem::replace(seen, true)
             {
@@ -135,14 +147,18 @@ mod tests {
             (1.0, -WEEK, 1.0),
             (1.0, i64::MAX, 0.7),
         ] {
-            assert!((score(keyword_match, age) - expected).abs() < 1e-12, "{keyword_match} {age}");
+            assert!(
+                (score(keyword_match, age) - expected).abs() < 1e-12,
+                "{keyword_match} {age}"
+            );
         }
     }
 
     #[test]
     fn repeated_query_tokens_count() {
-        let hits =
-            |query: &str, texts: &[&str]| Query::new(query).hits(texts.iter().copied().flat_map(tokens));
+        let hits = |query: &str, texts: &[&str]| {
+            Query::new(query).hits(texts.iter().copied().flat_map(tokens))
+        };
         assert_eq!(hits("deploy the worker", &["Deploy by hand", "the"]), 2);
         assert_eq!(hits("ci ci ci lint", &["CI, ci and ci"]), 3);
         assert_eq!(hits("deploy", &["deploys", "redeploy"]), 0);

@@ -13,15 +13,20 @@ pub fn prefix(scope_key: &str) -> String {
 /// Returns the scope key and the number. Only the canonical text of an id is accepted.
 pub fn parse(id: &str) -> Option<(&str, i64)> {
     let (scope_key, digits) = id.strip_prefix(PREFIX)?.rsplit_once(':')?;
-    let is_plain =
-        digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
-    let n = digits.parse().ok().filter(|_| is_plain && !scope_key.is_empty())?;
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits == "0" || !digits.starts_with('0'));
+    let n = digits
+        .parse()
+        .ok()
+        .filter(|_| is_plain && !scope_key.is_empty())?;
     Some((scope_key, n))
 }
 
 /// Returns the number of an id of this scope.
 pub(crate) fn number_in(scope_key: &str, id: &str) -> Option<i64> {
-    parse(id).filter(|(scope, _)| *scope == scope_key).map(|(_, n)| n)
+    parse(id)
+        .filter(|(scope, _)| *scope == scope_key)
+        .map(|(_, n)| n)
 }
 
 #[cfg(test)]
@@ -38,7 +43,10 @@ mod tests {
         ] {
             assert_eq!(parse(id), Some((scope, n)));
             assert_eq!(id, format!("{}{n}", prefix(scope)));
-            assert_eq!((number_in(scope, id), number_in("other", id)), (Some(n), None));
+            assert_eq!(
+                (number_in(scope, id), number_in("other", id)),
+                (Some(n), None)
+            );
         }
     }
 

@@ -61,13 +61,20 @@ pub struct Scopes<'a> {
 impl<'a> Scopes<'a> {
     /// Returns the key of a scope, or an error if its value is missing or invalid.
     pub fn key(&self, scope: Scope) -> Result<StoreKey, ScopeError> {
-        let input = self.input(scope).filter(|input| !input.is_empty()).ok_or(ScopeError::Missing(scope))?;
-        StoreKey::parse(format!("{}:{input}", scope.as_str())).map_err(|_| ScopeError::Invalid(scope))
+        let input = self
+            .input(scope)
+            .filter(|input| !input.is_empty())
+            .ok_or(ScopeError::Missing(scope))?;
+        StoreKey::parse(format!("{}:{input}", scope.as_str()))
+            .map_err(|_| ScopeError::Invalid(scope))
     }
 
     /// Returns the keys of all scopes that have a valid value, in order.
     pub fn keys(&self) -> Vec<StoreKey> {
-        Scope::ALL.into_iter().filter_map(|scope| self.key(scope).ok()).collect()
+        Scope::ALL
+            .into_iter()
+            .filter_map(|scope| self.key(scope).ok())
+            .collect()
     }
 
     fn input(&self, scope: Scope) -> Option<&'a str> {
@@ -95,16 +102,26 @@ mod tests {
     fn keys_are_ordered_by_scope() {
         let keys = ALL.keys();
         let keys: Vec<_> = keys.iter().map(StoreKey::as_str).collect();
-        assert_eq!(keys, ["org:acme", "repo:acme/app", "channel:C1", "user:http:ana"]);
+        assert_eq!(
+            keys,
+            ["org:acme", "repo:acme/app", "channel:C1", "user:http:ana"]
+        );
         let words: Vec<_> = keys.iter().map(|key| Scope::of(key)).collect();
         assert_eq!(words, Scope::ALL.map(Some));
     }
 
     #[test]
     fn scope_without_value_has_no_key() {
-        let some = Scopes { repository: None, channel: Some(""), ..ALL };
+        let some = Scopes {
+            repository: None,
+            channel: Some(""),
+            ..ALL
+        };
         assert_eq!(some.key(Scope::Repo), Err(ScopeError::Missing(Scope::Repo)));
-        assert_eq!(some.key(Scope::Channel), Err(ScopeError::Missing(Scope::Channel)));
+        assert_eq!(
+            some.key(Scope::Channel),
+            Err(ScopeError::Missing(Scope::Channel))
+        );
         assert_eq!(some.keys().len(), 2);
         assert!(Scopes::default().keys().is_empty());
     }
@@ -112,7 +129,12 @@ mod tests {
     #[test]
     fn invalid_value_is_rejected_without_echo() {
         for user in ["se cret", "secret\u{0}", &"secret".repeat(40)] {
-            let refused = Scopes { user: Some(user), ..ALL }.key(Scope::User).unwrap_err();
+            let refused = Scopes {
+                user: Some(user),
+                ..ALL
+            }
+            .key(Scope::User)
+            .unwrap_err();
             assert_eq!(refused, ScopeError::Invalid(Scope::User));
             assert!(!refused.to_string().contains("cret"));
         }

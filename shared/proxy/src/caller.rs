@@ -20,7 +20,11 @@ pub fn refusal(
 ) -> Option<Answer> {
     let surface = Surface::of_path(path)?;
     let tokens = TokenMap::parse(tokens).map;
-    let head = Head { method, presented: bearer(authorization), content_length: None };
+    let head = Head {
+        method,
+        presented: bearer(authorization),
+        content_length: None,
+    };
     gate::admit(&Rules::new(order::EDGE, &tokens), &head)
         .err()
         .map(|rejection| surface.rejected(rejection).into())
@@ -39,7 +43,13 @@ mod tests {
 
     #[test]
     fn first_failing_check_answers() {
-        for path in ["/ingress", "/mcp", "/admin/crash", "/admin/restart", "/admin/restart/authorize"] {
+        for path in [
+            "/ingress",
+            "/mcp",
+            "/admin/crash",
+            "/admin/restart",
+            "/admin/restart/authorize",
+        ] {
             for (method, authorization, tokens, status) in [
                 ("GET", None, None, 405),
                 ("HEAD", Some("Bearer good"), Some(TOKENS), 405),
@@ -52,19 +62,34 @@ mod tests {
             ] {
                 let answer = refusal(path, method, authorization, tokens).expect("a refusal");
                 assert_eq!(answer.status, status, "{path} {method} {authorization:?}");
-                assert_eq!(answer.header.is_some(), [401, 405].contains(&status), "{answer:?}");
+                assert_eq!(
+                    answer.header.is_some(),
+                    [401, 405].contains(&status),
+                    "{answer:?}"
+                );
             }
             assert!(has_bearer(path));
             // The scope is the bot's to check.
             for bearer in ["Bearer good", "bearer  weak"] {
-                assert_eq!(refusal(path, "POST", Some(bearer), Some(TOKENS)), None, "{path}");
+                assert_eq!(
+                    refusal(path, "POST", Some(bearer), Some(TOKENS)),
+                    None,
+                    "{path}"
+                );
             }
         }
     }
 
     #[test]
     fn other_paths_pass() {
-        for path in ["/", "/runs", "/healthz", "/api/runs.list", "/ingress/", "/admin/other"] {
+        for path in [
+            "/",
+            "/runs",
+            "/healthz",
+            "/api/runs.list",
+            "/ingress/",
+            "/admin/other",
+        ] {
             assert_eq!(refusal(path, "GET", None, None), None, "{path}");
             assert!(!has_bearer(path), "{path}");
         }

@@ -60,16 +60,26 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Returns whether the bot receives the variable of this name.
 fn is_forwarded(name: &str) -> bool {
     let is_own = |rest: &str| {
-        !rest.is_empty() && rest.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+        !rest.is_empty()
+            && rest
+                .bytes()
+                .all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
     };
     names().any(|known| known == name) || name.strip_prefix(OWN_SECRETS).is_some_and(is_own)
 }
 
 /// Returns the environment of a container: the forwarded texts that are not blank, and the edge's own.
 pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, String)> {
-    let set = texts.into_iter().filter(|(name, value)| is_forwarded(name) && !value.trim().is_empty());
-    let own = [("PORT", PORT.to_string()), (PEER_HEADER.0, PEER_HEADER.1.to_owned())];
-    set.map(|(name, value)| (name, value.to_owned())).chain(own).collect()
+    let set = texts
+        .into_iter()
+        .filter(|(name, value)| is_forwarded(name) && !value.trim().is_empty());
+    let own = [
+        ("PORT", PORT.to_string()),
+        (PEER_HEADER.0, PEER_HEADER.1.to_owned()),
+    ];
+    set.map(|(name, value)| (name, value.to_owned()))
+        .chain(own)
+        .collect()
 }
 
 /// Returns the version of a container that starts now: its build, and a digest of its tokens.
@@ -79,7 +89,9 @@ pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t s
 ///
 /// The digest is short enough to reveal a change and no token: the version is stored, and a secret is not.
 pub fn version(build: &str, tokens: Option<&str>) -> String {
-    let Some(tokens) = tokens.filter(|tokens| !tokens.trim().is_empty()) else { return build.to_owned() };
+    let Some(tokens) = tokens.filter(|tokens| !tokens.trim().is_empty()) else {
+        return build.to_owned();
+    };
     let digest = Sha256::digest(tokens.as_bytes());
     format!("{build}+{}", hex::encode(&digest[..DIGEST_BYTES]))
 }
@@ -104,16 +116,38 @@ mod tests {
             ("PORT", "8080"),
             PEER_HEADER,
         ];
-        assert_eq!(environment, expected.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(
+            environment,
+            expected.map(|(name, value)| (name, value.to_owned()))
+        );
     }
 
     #[test]
     fn own_secrets_are_forwarded_by_their_prefix() {
-        let own = [("ARS_SECRET_LOCAL_KEY", "k"), ("ARS_SECRET_2", "l"), ("ARS_SECRET_", "m")];
-        let others =
-            [("ARS_SECRET_local", "n"), ("XARS_SECRET_LOCAL", "o"), ("ARS_DATA_DIR", "p"), ("PATH", "q")];
-        let forwarded: Vec<_> = of(own.into_iter().chain(others)).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(forwarded, ["ARS_SECRET_LOCAL_KEY", "ARS_SECRET_2", "PORT", "PEER_HEADER"]);
+        let own = [
+            ("ARS_SECRET_LOCAL_KEY", "k"),
+            ("ARS_SECRET_2", "l"),
+            ("ARS_SECRET_", "m"),
+        ];
+        let others = [
+            ("ARS_SECRET_local", "n"),
+            ("XARS_SECRET_LOCAL", "o"),
+            ("ARS_DATA_DIR", "p"),
+            ("PATH", "q"),
+        ];
+        let forwarded: Vec<_> = of(own.into_iter().chain(others))
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(
+            forwarded,
+            [
+                "ARS_SECRET_LOCAL_KEY",
+                "ARS_SECRET_2",
+                "PORT",
+                "PEER_HEADER"
+            ]
+        );
     }
 
     #[test]
@@ -121,13 +155,23 @@ mod tests {
         let map = r#"{"a-token":{"subject":"ann"}}"#;
         let version_of = |tokens| version("c0ffee", tokens);
         assert_eq!(version_of(Some(map)), version_of(Some(map)));
-        let versions =
-            [version_of(Some(map)), version_of(Some("{}")), version_of(None), version("bad", None)];
+        let versions = [
+            version_of(Some(map)),
+            version_of(Some("{}")),
+            version_of(None),
+            version("bad", None),
+        ];
         for (at, version) in versions.iter().enumerate() {
             assert!(!versions[..at].contains(version), "{versions:?}");
-            assert!(version.len() <= "c0ffee+".len() + 2 * DIGEST_BYTES, "{versions:?}");
+            assert!(
+                version.len() <= "c0ffee+".len() + 2 * DIGEST_BYTES,
+                "{versions:?}"
+            );
         }
-        assert_eq!([version_of(Some(" ")), version_of(Some(""))], ["c0ffee", "c0ffee"]);
+        assert_eq!(
+            [version_of(Some(" ")), version_of(Some(""))],
+            ["c0ffee", "c0ffee"]
+        );
     }
 
     #[test]

@@ -10,7 +10,8 @@ pub fn unavailable(retry_after: u32) -> Answer {
         code: Some(ErrorCode::Unavailable),
         detail: Some("the bot is not running or is starting; try again".to_owned()),
     };
-    Answer::of(ErrorCode::Unavailable.http_status(), &body).with("retry-after", retry_after.to_string())
+    Answer::of(ErrorCode::Unavailable.http_status(), &body)
+        .with("retry-after", retry_after.to_string())
 }
 
 /// Returns the answer to a request after its connection failed.
@@ -36,8 +37,15 @@ mod tests {
     #[test]
     fn unavailable_bot_answers_503_with_retry_after() {
         let answer = unavailable(7);
-        assert_eq!((answer.status, answer.header), (503, Some(("retry-after", "7".to_owned()))));
-        assert!(answer.body.contains("\"code\":\"unavailable\""), "{}", answer.body);
+        assert_eq!(
+            (answer.status, answer.header),
+            (503, Some(("retry-after", "7".to_owned())))
+        );
+        assert!(
+            answer.body.contains("\"code\":\"unavailable\""),
+            "{}",
+            answer.body
+        );
     }
 
     #[test]
@@ -47,9 +55,16 @@ mod tests {
             "Container port not found. Make sure you exposed the port in your container definition.",
             "The container is not listening in the TCP address 10.0.0.1:8080",
         ] {
-            assert_eq!(connection_lost(message), unavailable(RETRY_AFTER_S), "{message}");
+            assert_eq!(
+                connection_lost(message),
+                unavailable(RETRY_AFTER_S),
+                "{message}"
+            );
         }
-        for message in ["Network connection lost.", "Durable Object reset because its code was updated."] {
+        for message in [
+            "Network connection lost.",
+            "Durable Object reset because its code was updated.",
+        ] {
             let lost = connection_lost(message);
             assert_eq!((lost.status, lost.header), (502, None), "{message}");
         }

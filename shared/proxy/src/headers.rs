@@ -42,7 +42,10 @@ const NEVER_LISTED: [&str; 3] = ["host", "content-length", PEER_HEADER.1];
 pub const TRACE_BYTES: usize = 24;
 
 /// Returns the request headers that do not pass; `connection` is the value of `Connection`.
-pub fn stripped<'n>(names: impl IntoIterator<Item = &'n str>, connection: Option<&str>) -> Vec<&'n str> {
+pub fn stripped<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    connection: Option<&str>,
+) -> Vec<&'n str> {
     let listed = listed(connection);
     let is_stripped = |name: &str| {
         let name = canonical(name);
@@ -57,7 +60,10 @@ pub fn stripped_of_answer<'n>(
     connection: Option<&str>,
 ) -> Vec<&'n str> {
     let listed = listed(connection);
-    names.into_iter().filter(|name| is_of_connection(&canonical(name), &listed)).collect()
+    names
+        .into_iter()
+        .filter(|name| is_of_connection(&canonical(name), &listed))
+        .collect()
 }
 
 /// Returns the `traceparent` of a new trace (W3C Trace Context, version 00, sampled).
@@ -65,24 +71,35 @@ pub fn traceparent(mut random: [u8; TRACE_BYTES]) -> String {
     // An id of zeroes only is invalid.
     random[15] |= 1;
     random[23] |= 1;
-    format!("00-{}-{}-01", hex::encode(&random[..16]), hex::encode(&random[16..]))
+    format!(
+        "00-{}-{}-01",
+        hex::encode(&random[..16]),
+        hex::encode(&random[16..])
+    )
 }
 
 fn is_kept_from_the_bot(canonical: &str) -> bool {
     canonical == SUBJECT_HEADER
         || canonical == EDGE_SECRET_HEADER
         || TRACE.contains(&canonical)
-        || TRACE_PREFIXES.iter().any(|prefix| canonical.starts_with(prefix))
+        || TRACE_PREFIXES
+            .iter()
+            .any(|prefix| canonical.starts_with(prefix))
 }
 
 fn is_of_connection(canonical: &str, listed: &[String]) -> bool {
-    let is_listed = || listed.iter().any(|name| name == canonical) && !NEVER_LISTED.contains(&canonical);
+    let is_listed =
+        || listed.iter().any(|name| name == canonical) && !NEVER_LISTED.contains(&canonical);
     HOP_BY_HOP.contains(&canonical) || is_listed()
 }
 
 /// Returns the names that a `Connection` header lists.
 fn listed(connection: Option<&str>) -> Vec<String> {
-    connection.unwrap_or_default().split(',').map(canonical).collect()
+    connection
+        .unwrap_or_default()
+        .split(',')
+        .map(canonical)
+        .collect()
 }
 
 fn canonical(name: &str) -> String {
@@ -123,8 +140,18 @@ mod tests {
         for name in HOP_BY_HOP {
             assert_eq!(stripped([name], None), [name]);
         }
-        let names = ["x-mine", "x-yours", "authorization", "host", "content-length", "cf-connecting-ip"];
-        let listed = stripped(names, Some("close, X-Mine ,host,Content-Length,CF-Connecting-IP"));
+        let names = [
+            "x-mine",
+            "x-yours",
+            "authorization",
+            "host",
+            "content-length",
+            "cf-connecting-ip",
+        ];
+        let listed = stripped(
+            names,
+            Some("close, X-Mine ,host,Content-Length,CF-Connecting-IP"),
+        );
         assert_eq!(listed, ["x-mine"]);
     }
 
@@ -133,9 +160,18 @@ mod tests {
         for name in HOP_BY_HOP {
             assert_eq!(stripped_of_answer([name], None), [name]);
         }
-        let names =
-            ["X_Mine", "set-cookie", "content-length", "www-authenticate", "traceparent", "retry-after"];
-        assert_eq!(stripped_of_answer(names, Some("x-mine, Content-Length")), ["X_Mine"]);
+        let names = [
+            "X_Mine",
+            "set-cookie",
+            "content-length",
+            "www-authenticate",
+            "traceparent",
+            "retry-after",
+        ];
+        assert_eq!(
+            stripped_of_answer(names, Some("x-mine, Content-Length")),
+            ["X_Mine"]
+        );
         assert_eq!(stripped_of_answer(names, None), Vec::<&str>::new());
     }
 
@@ -167,6 +203,9 @@ mod tests {
             traceparent(random),
             "00-01abababababababababababababab".to_owned() + "ab-abababababababab-01"
         );
-        assert_eq!(traceparent([0; TRACE_BYTES]), "00-00000000000000000000000000000001-0000000000000001-01");
+        assert_eq!(
+            traceparent([0; TRACE_BYTES]),
+            "00-00000000000000000000000000000001-0000000000000001-01"
+        );
     }
 }

@@ -13,14 +13,18 @@ use ars_wire::{ErrorCode, ingress::ErrorBody};
 /// Returns the refusal of a request to an address that does not name this machine.
 /// The runtime builds the address from the `Host` header.
 pub fn refusal(url: &str) -> Option<Answer> {
-    by_loopback(Ipv4Addr::LOCALHOST.into(), Some(url)).err().map(|_| forbidden())
+    by_loopback(Ipv4Addr::LOCALHOST.into(), Some(url))
+        .err()
+        .map(|_| forbidden())
 }
 
 fn forbidden() -> Answer {
     let body = ErrorBody {
         error: "forbidden".to_owned(),
         code: Some(ErrorCode::Unauthorized),
-        detail: Some("an edge before a developer's bot is asked as localhost, 127.0.0.1 or [::1]".to_owned()),
+        detail: Some(
+            "an edge before a developer's bot is asked as localhost, 127.0.0.1 or [::1]".to_owned(),
+        ),
     };
     Answer::of(ErrorCode::Unauthorized.http_status(), &body)
 }

@@ -8,7 +8,10 @@ const SETTINGS: &str = include_str!("../../../wrangler.toml");
 
 #[test]
 fn listed_secrets_are_the_forwarded_ones() {
-    let named: Vec<_> = SETTINGS.lines().filter_map(|line| line.strip_prefix("# secret: ")).collect();
+    let named: Vec<_> = SETTINGS
+        .lines()
+        .filter_map(|line| line.strip_prefix("# secret: "))
+        .collect();
     assert_eq!(named, SECRETS);
     // Setting the tokens replaces the running bot, so every other secret is set before.
     assert_eq!(named.last(), Some(&"SERVICE_INGRESS_TOKENS"));
@@ -28,7 +31,11 @@ fn one_container_is_ticked_every_minute() {
     let production = &settings["env"]["production"];
     let containers = production["containers"].as_array().unwrap();
     assert_eq!(containers.len(), 1);
-    assert_eq!(containers[0]["max_instances"].as_integer(), Some(1), "there is one bot");
+    assert_eq!(
+        containers[0]["max_instances"].as_integer(),
+        Some(1),
+        "there is one bot"
+    );
     // The default is the smallest size, which has room for an idle bot only.
     assert_eq!(containers[0]["instance_type"].as_str(), Some("basic"));
     let crons = production["triggers"]["crons"].as_array().unwrap();

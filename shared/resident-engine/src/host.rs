@@ -58,7 +58,10 @@ pub struct ObjectCounts {
 /// The effects of one resident. Its futures belong to one thread, so none of them is `Send`.
 ///
 /// Every call may fail, and its answer may be lost: calls are idempotent or fenced by an attempt.
-#[expect(async_fn_in_trait, reason = "the engine runs on one thread, also in a Durable Object")]
+#[expect(
+    async_fn_in_trait,
+    reason = "the engine runs on one thread, also in a Durable Object"
+)]
 pub trait Host: 'static {
     /// Returns the time.
     fn now(&self) -> UnixMillis;
@@ -85,7 +88,8 @@ pub trait Host: 'static {
     ///
     /// The host fulfils [`ars_resident::daemon::Transfer::Engine`] of archives: it may replace it by an address, or
     /// move the bytes itself. `progress` receives the bytes of a transfer so far.
-    async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError>;
+    async fn run(&self, request: StepRequest, progress: &dyn Fn(u64))
+    -> Result<StepEnd, HostError>;
 
     /// Ends the steps of a job, and fences out late ones.
     async fn cancel(&self, job: Job) -> Result<(), HostError>;
@@ -118,5 +122,9 @@ pub trait Host: 'static {
     async fn delete_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError>;
 
     /// Removes the registry row, unless it was written at another time than `onboarded_at`.
-    async fn release_slot(&self, resource: &Resource, onboarded_at: UnixMillis) -> Result<(), HostError>;
+    async fn release_slot(
+        &self,
+        resource: &Resource,
+        onboarded_at: UnixMillis,
+    ) -> Result<(), HostError>;
 }

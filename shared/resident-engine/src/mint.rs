@@ -26,9 +26,11 @@ mod tests {
     #[test]
     fn only_pushes_may_write() {
         let repository = RepoSlug::parse("acme/app").unwrap();
-        for (usage, contents) in
-            [(TokenUse::Fetch, "read"), (TokenUse::Tree, "read"), (TokenUse::Push, "write")]
-        {
+        for (usage, contents) in [
+            (TokenUse::Fetch, "read"),
+            (TokenUse::Tree, "read"),
+            (TokenUse::Push, "write"),
+        ] {
             let permissions = json!({ "metadata": "read", "contents": contents });
             let expected = json!({ "repositories": ["app"], "permissions": permissions });
             assert_eq!(mint_body(&repository, usage), expected, "{usage:?}");

@@ -27,7 +27,11 @@ const REMOVE: &str = "DELETE FROM residents WHERE resource = ?1 \
 
 /// A call of the registry. It crosses objects as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "call", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "call",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 pub enum RegistryCall {
     /// Inserts a record under the cap.
     Insert {
@@ -78,19 +82,28 @@ impl<'de> Deserialize<'de> for RegistryCall {
 impl RegistryCall {
     fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
         Ok(match tag {
-            "insert" => Self::Insert { record: fields.take("record")? },
+            "insert" => Self::Insert {
+                record: fields.take("record")?,
+            },
             "swap" => Self::Swap {
                 evicted: fields.take("evicted")?,
                 onboarded_at: fields.take("onboardedAt")?,
                 record: fields.take("record")?,
             },
-            "get" => Self::Get { resource: fields.take("resource")? },
+            "get" => Self::Get {
+                resource: fields.take("resource")?,
+            },
             "list" => Self::List,
-            "update" => Self::Update { record: fields.take("record")? },
-            "remove" => {
-                Self::Remove { resource: fields.take("resource")?, onboarded_at: fields.take("onboardedAt")? }
-            }
-            "override" => Self::Override { overrides: fields.take("overrides")? },
+            "update" => Self::Update {
+                record: fields.take("record")?,
+            },
+            "remove" => Self::Remove {
+                resource: fields.take("resource")?,
+                onboarded_at: fields.take("onboardedAt")?,
+            },
+            "override" => Self::Override {
+                overrides: fields.take("overrides")?,
+            },
             _ => return unknown_tag(tag),
         })
     }
@@ -140,16 +153,22 @@ impl<'de> Deserialize<'de> for RegistryReply {
 impl RegistryReply {
     fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
         Ok(match tag {
-            "done" => Self::Done { removed: fields.take("removed")? },
-            "record" => {
-                Self::Record { record: fields.take("record")?, stale_after_s: fields.take("staleAfterS")? }
-            }
+            "done" => Self::Done {
+                removed: fields.take("removed")?,
+            },
+            "record" => Self::Record {
+                record: fields.take("record")?,
+                stale_after_s: fields.take("staleAfterS")?,
+            },
             "records" => Self::Records {
                 records: fields.take("records")?,
                 cap: fields.take("cap")?,
                 overrides: fields.take("overrides")?,
             },
-            "refused" => Self::Refused { status: fields.take("status")?, body: fields.take("body")? },
+            "refused" => Self::Refused {
+                status: fields.take("status")?,
+                body: fields.take("body")?,
+            },
             _ => return unknown_tag(tag),
         })
     }
@@ -168,7 +187,10 @@ impl<S: Sql> Registry<S> {
     /// The schema could not be applied.
     pub fn open(sql: S, build: &str) -> Result<Self, Fault> {
         migrate(&sql, REGISTRY_MIGRATIONS)?;
-        Ok(Self { sql, build: build.to_owned() })
+        Ok(Self {
+            sql,
+            build: build.to_owned(),
+        })
     }
 
     /// Answers a call.
@@ -178,9 +200,11 @@ impl<S: Sql> Registry<S> {
     pub fn answer(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
         let result = match call {
             RegistryCall::Insert { record } => self.insert(&record),
-            RegistryCall::Swap { evicted, onboarded_at, record } => {
-                self.swap(&evicted, onboarded_at, &record)
-            }
+            RegistryCall::Swap {
+                evicted,
+                onboarded_at,
+                record,
+            } => self.swap(&evicted, onboarded_at, &record),
             RegistryCall::Get { resource } => {
                 let stale_after_s = self.overrides()?.and_then(|set| set.floor_s);
                 return Ok(RegistryReply::Record {
@@ -191,19 +215,31 @@ impl<S: Sql> Registry<S> {
             RegistryCall::List => {
                 let overrides = self.overrides()?;
                 let (records, cap) = (self.list()?, self.cap(overrides.as_ref()));
-                return Ok(RegistryReply::Records { records, cap, overrides });
+                return Ok(RegistryReply::Records {
+                    records,
+                    cap,
+                    overrides,
+                });
             }
             RegistryCall::Update { record } => self.update(&record),
-            RegistryCall::Remove { resource, onboarded_at } => {
-                return Ok(RegistryReply::Done { removed: self.remove(&resource, onboarded_at)? });
+            RegistryCall::Remove {
+                resource,
+                onboarded_at,
+            } => {
+                return Ok(RegistryReply::Done {
+                    removed: self.remove(&resource, onboarded_at)?,
+                });
             }
-            RegistryCall::Override { overrides } => self.set_overrides(&overrides).map_err(Error::from),
+            RegistryCall::Override { overrides } => {
+                self.set_overrides(&overrides).map_err(Error::from)
+            }
         };
         match result {
             Ok(()) => Ok(RegistryReply::Done { removed: false }),
-            Err(Error::Refused(refusal)) => {
-                Ok(RegistryReply::Refused { status: refusal.status(), body: value_of(&*refusal)? })
-            }
+            Err(Error::Refused(refusal)) => Ok(RegistryReply::Refused {
+                status: refusal.status(),
+                body: value_of(&*refusal)?,
+            }),
             Err(Error::Fault(fault)) => Err(fault),
         }
     }
@@ -217,7 +253,12 @@ impl<S: Sql> Registry<S> {
         })
     }
 
-    fn swap(&self, evicted: &Resource, onboarded_at: UnixMillis, record: &Record) -> Result<(), Error> {
+    fn swap(
+        &self,
+        evicted: &Resource,
+        onboarded_at: UnixMillis,
+        record: &Record,
+    ) -> Result<(), Error> {
         self.sql.transaction(|| {
             if !self.remove(evicted, Some(onboarded_at))? {
                 let detail = "the coldest resident changed meanwhile; repeat the request";
@@ -239,7 +280,9 @@ impl<S: Sql> Registry<S> {
 
     fn put(&self, record: &Record) -> Result<(), Error> {
         let json = serde_json::to_string(record).map_err(Fault::from)?;
-        Ok(self.sql.execute(PUT, &[record.resource.as_str().into(), json.into()])?)
+        Ok(self
+            .sql
+            .execute(PUT, &[record.resource.as_str().into(), json.into()])?)
     }
 
     fn get(&self, resource: &Resource) -> Result<Option<Record>, Fault> {
@@ -258,13 +301,17 @@ impl<S: Sql> Registry<S> {
     }
 
     fn cap(&self, overrides: Option<&TestOverrides>) -> u32 {
-        overrides.map_or(ars_resident::registry::RESIDENTS_MAX, |set| set.cap_for(&self.build))
+        overrides.map_or(ars_resident::registry::RESIDENTS_MAX, |set| {
+            set.cap_for(&self.build)
+        })
     }
 
     fn overrides(&self) -> Result<Option<TestOverrides>, Fault> {
         let rows = self.sql.query("SELECT overrides FROM overrides", &[])?;
-        let stored: Option<TestOverrides> =
-            rows.first().map(|row| Ok::<_, Fault>(read(row.text(0)?)?)).transpose()?;
+        let stored: Option<TestOverrides> = rows
+            .first()
+            .map(|row| Ok::<_, Fault>(read(row.text(0)?)?))
+            .transpose()?;
         Ok(stored.filter(|overrides| overrides.build == self.build))
     }
 

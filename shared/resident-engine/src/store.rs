@@ -20,7 +20,10 @@ use crate::Fault;
 
 /// Migrations of a resident, `migrations/resident/`.
 pub const RESIDENT_MIGRATIONS: &[Migration] = &[
-    Migration { name: "0001_resident", sql: include_str!("../../../migrations/resident/0001_resident.sql") },
+    Migration {
+        name: "0001_resident",
+        sql: include_str!("../../../migrations/resident/0001_resident.sql"),
+    },
     Migration {
         name: "0002_deps_archives",
         sql: include_str!("../../../migrations/resident/0002_deps_archives.sql"),
@@ -42,7 +45,13 @@ const BIND: &str = "INSERT INTO threads (thread_key, binding, last_attach_at, cr
     last_attach_at = excluded.last_attach_at, credential = excluded.credential";
 const RECENT: &str = "SELECT ms FROM attaches ORDER BY n DESC";
 /// Tables that a removed resident empties.
-const TABLES: [&str; 5] = ["threads", "attaches", "checkpoints", "backups", "deps_archives"];
+const TABLES: [&str; 5] = [
+    "threads",
+    "attaches",
+    "checkpoints",
+    "backups",
+    "deps_archives",
+];
 
 /// The token in a tree, without the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +75,10 @@ impl<S: Sql> Store<S> {
     }
 
     /// Runs a change atomically. It must not call another change.
-    pub(crate) fn atomically<T>(&self, change: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(crate) fn atomically<T>(
+        &self,
+        change: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         self.sql.transaction(change)
     }
 
@@ -90,7 +102,9 @@ impl<S: Sql> Store<S> {
 
     /// Writes the record, also of a resident without a state yet.
     pub(crate) fn save_record(&self, record: &Record) -> Result<(), Fault> {
-        Ok(self.sql.execute(SAVE_RECORD, &[json(record)?, json(&Resident::default())?])?)
+        Ok(self
+            .sql
+            .execute(SAVE_RECORD, &[json(record)?, json(&Resident::default())?])?)
     }
 
     pub(crate) fn pool(&self) -> Result<Pool, Fault> {
@@ -103,8 +117,10 @@ impl<S: Sql> Store<S> {
 
     /// Returns the number of a new operation.
     pub(crate) fn next_operation(&self) -> Result<u64, Fault> {
-        let rows =
-            self.sql.query("UPDATE resident SET operations = operations + 1 RETURNING operations", &[])?;
+        let rows = self.sql.query(
+            "UPDATE resident SET operations = operations + 1 RETURNING operations",
+            &[],
+        )?;
         let number = rows.first().map_or(Ok(0), |row| row.integer(0))?;
         Ok(u64::try_from(number).unwrap_or_default())
     }
@@ -121,7 +137,10 @@ impl<S: Sql> Store<S> {
     /// Returns the container in which the cycle began.
     pub(crate) fn cycle_runtime(&self) -> Result<Option<String>, Fault> {
         let rows = self.sql.query("SELECT cycle_runtime FROM resident", &[])?;
-        Ok(rows.into_iter().next().and_then(|row| row.into_text(0).ok()))
+        Ok(rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_text(0).ok()))
     }
 
     pub(crate) fn save_cycle_runtime(&self, runtime: &str) -> Result<(), Fault> {
@@ -138,14 +157,18 @@ impl<S: Sql> Store<S> {
 
     /// Returns all bindings, newest attach first.
     pub(crate) fn bindings(&self) -> Result<Vec<Binding>, Fault> {
-        let rows =
-            self.sql.query("SELECT binding FROM threads ORDER BY last_attach_at DESC, thread_key", &[])?;
+        let rows = self.sql.query(
+            "SELECT binding FROM threads ORDER BY last_attach_at DESC, thread_key",
+            &[],
+        )?;
         rows.iter().map(|row| parse(row, 0)).collect()
     }
 
     pub(crate) fn binding(&self, thread: &StrictThreadKey) -> Result<Option<Binding>, Fault> {
-        let rows =
-            self.sql.query("SELECT binding FROM threads WHERE thread_key = ?1", &[thread.as_str().into()])?;
+        let rows = self.sql.query(
+            "SELECT binding FROM threads WHERE thread_key = ?1",
+            &[thread.as_str().into()],
+        )?;
         rows.first().map(|row| parse(row, 0)).transpose()
     }
 
@@ -154,21 +177,37 @@ impl<S: Sql> Store<S> {
         binding: &Binding,
         credential: Option<StoredCredential>,
     ) -> Result<(), Fault> {
-        let credential = credential.as_ref().map(json).transpose()?.unwrap_or(Value::Null);
+        let credential = credential
+            .as_ref()
+            .map(json)
+            .transpose()?
+            .unwrap_or(Value::Null);
         let key = Value::from(binding.thread_key.as_str());
         let last = Value::from(binding.last_attach_at);
-        Ok(self.sql.execute(BIND, &[key, json(binding)?, last, credential])?)
+        Ok(self
+            .sql
+            .execute(BIND, &[key, json(binding)?, last, credential])?)
     }
 
     pub(crate) fn remove_binding(&self, thread: &StrictThreadKey) -> Result<(), Fault> {
-        Ok(self.sql.execute("DELETE FROM threads WHERE thread_key = ?1", &[thread.as_str().into()])?)
+        Ok(self.sql.execute(
+            "DELETE FROM threads WHERE thread_key = ?1",
+            &[thread.as_str().into()],
+        )?)
     }
 
-    pub(crate) fn credential(&self, thread: &StrictThreadKey) -> Result<Option<StoredCredential>, Fault> {
-        let rows = self
-            .sql
-            .query("SELECT credential FROM threads WHERE thread_key = ?1", &[thread.as_str().into()])?;
-        rows.first().filter(|row| !row.is_null(0)).map(|row| parse(row, 0)).transpose()
+    pub(crate) fn credential(
+        &self,
+        thread: &StrictThreadKey,
+    ) -> Result<Option<StoredCredential>, Fault> {
+        let rows = self.sql.query(
+            "SELECT credential FROM threads WHERE thread_key = ?1",
+            &[thread.as_str().into()],
+        )?;
+        rows.first()
+            .filter(|row| !row.is_null(0))
+            .map(|row| parse(row, 0))
+            .transpose()
     }
 
     pub(crate) fn save_credential(
@@ -177,12 +216,17 @@ impl<S: Sql> Store<S> {
         credential: StoredCredential,
     ) -> Result<(), Fault> {
         let update = "UPDATE threads SET credential = ?2 WHERE thread_key = ?1";
-        Ok(self.sql.execute(update, &[thread.as_str().into(), json(&credential)?])?)
+        Ok(self
+            .sql
+            .execute(update, &[thread.as_str().into(), json(&credential)?])?)
     }
 
     /// Records the duration of an attach and drops the oldest ones.
     pub(crate) fn add_attach(&self, at: UnixMillis, ms: i64) -> Result<(), Fault> {
-        self.sql.execute("INSERT INTO attaches (at, ms) VALUES (?1, ?2)", &[at.into(), ms.into()])?;
+        self.sql.execute(
+            "INSERT INTO attaches (at, ms) VALUES (?1, ?2)",
+            &[at.into(), ms.into()],
+        )?;
         let trim = "DELETE FROM attaches WHERE n <= (SELECT max(n) FROM attaches) - ?1";
         Ok(self.sql.execute(trim, &[ATTACHES_MAX.into()])?)
     }
@@ -190,7 +234,10 @@ impl<S: Sql> Store<S> {
     /// Returns the durations of the last attaches, newest first.
     pub(crate) fn attaches(&self) -> Result<Vec<i64>, Fault> {
         let rows = self.sql.query(RECENT, &[])?;
-        Ok(rows.iter().map(|row| row.integer(0)).collect::<Result<_, SqlError>>()?)
+        Ok(rows
+            .iter()
+            .map(|row| row.integer(0))
+            .collect::<Result<_, SqlError>>()?)
     }
 
     /// Remembers a checkpoint. An answer that was lost is repeated, which changes nothing.
@@ -212,10 +259,17 @@ impl<S: Sql> Store<S> {
     }
 
     /// Returns the ref of a thread's last checkpoint.
-    pub(crate) fn last_checkpoint(&self, thread: &StrictThreadKey) -> Result<Option<String>, Fault> {
+    pub(crate) fn last_checkpoint(
+        &self,
+        thread: &StrictThreadKey,
+    ) -> Result<Option<String>, Fault> {
         let select = "SELECT ref FROM checkpoints WHERE thread_key = ?1 ORDER BY n DESC LIMIT 1";
         let rows = self.sql.query(select, &[thread.as_str().into()])?;
-        Ok(rows.into_iter().next().map(|row| row.into_text(0)).transpose()?)
+        Ok(rows
+            .into_iter()
+            .next()
+            .map(|row| row.into_text(0))
+            .transpose()?)
     }
 
     /// Returns the checkpoints that a run made for a thread, newest first.
@@ -227,15 +281,26 @@ impl<S: Sql> Store<S> {
         let select = "SELECT ref, sha FROM checkpoints WHERE thread_key = ?1 AND substr(ref, 1, length(?2)) = ?2 \
                       ORDER BY n DESC LIMIT ?3";
         let namespace = format!("{NAMESPACE}/{run}/");
-        let values = [thread.as_str().into(), namespace.as_str().into(), Value::from(TRIED_MAX)];
+        let values = [
+            thread.as_str().into(),
+            namespace.as_str().into(),
+            Value::from(TRIED_MAX),
+        ];
         let rows = self.sql.query(select, &values)?;
-        let parse = |row: Row| Some((row.text(0).ok()?.to_owned(), Sha::parse(row.text(1).ok()?).ok()?));
+        let parse = |row: Row| {
+            Some((
+                row.text(0).ok()?.to_owned(),
+                Sha::parse(row.text(1).ok()?).ok()?,
+            ))
+        };
         Ok(rows.into_iter().filter_map(parse).collect())
     }
 
     /// Returns the time of the last checkpoint of any thread.
     pub(crate) fn last_checkpoint_at(&self) -> Result<Option<UnixMillis>, Fault> {
-        let rows = self.sql.query("SELECT at FROM checkpoints ORDER BY at DESC LIMIT 1", &[])?;
+        let rows = self
+            .sql
+            .query("SELECT at FROM checkpoints ORDER BY at DESC LIMIT 1", &[])?;
         Ok(rows.first().map(|row| row.integer(0)).transpose()?)
     }
 
@@ -243,7 +308,9 @@ impl<S: Sql> Store<S> {
     pub(crate) fn checkpoint_count(&self) -> Result<u32, Fault> {
         let rows = self.sql.query("SELECT count(*) FROM checkpoints", &[])?;
         let count = rows.first().map(|row| row.integer(0)).transpose()?;
-        Ok(count.and_then(|count| u32::try_from(count).ok()).unwrap_or_default())
+        Ok(count
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or_default())
     }
 
     /// Remembers an archive before its upload.
@@ -254,24 +321,34 @@ impl<S: Sql> Store<S> {
     /// Returns the archives that exist, or that an upload may have left.
     pub(crate) fn backups(&self) -> Result<Vec<BackupId>, Fault> {
         let rows = self.sql.query("SELECT id FROM backups", &[])?;
-        Ok(rows.iter().filter_map(|row| BackupId::parse(row.text(0).ok()?).ok()).collect())
+        Ok(rows
+            .iter()
+            .filter_map(|row| BackupId::parse(row.text(0).ok()?).ok())
+            .collect())
     }
 
     /// Remembers the digest of an archive.
     pub(crate) fn add_backup(&self, id: &BackupId, sha256: &str) -> Result<(), Fault> {
         let insert = "INSERT OR REPLACE INTO backups (id, sha256) VALUES (?1, ?2)";
-        Ok(self.sql.execute(insert, &[id.as_str().into(), sha256.into()])?)
+        Ok(self
+            .sql
+            .execute(insert, &[id.as_str().into(), sha256.into()])?)
     }
 
     pub(crate) fn backup_digest(&self, id: &BackupId) -> Result<Option<String>, Fault> {
         let select = "SELECT sha256 FROM backups WHERE id = ?1 AND sha256 <> ''";
         let rows = self.sql.query(select, &[id.as_str().into()])?;
-        Ok(rows.into_iter().next().map(|row| row.into_text(0)).transpose()?)
+        Ok(rows
+            .into_iter()
+            .next()
+            .map(|row| row.into_text(0))
+            .transpose()?)
     }
 
     pub(crate) fn forget_backups(&self, ids: &[BackupId]) -> Result<(), Fault> {
         for id in ids {
-            self.sql.execute("DELETE FROM backups WHERE id = ?1", &[id.as_str().into()])?;
+            self.sql
+                .execute("DELETE FROM backups WHERE id = ?1", &[id.as_str().into()])?;
         }
         Ok(())
     }
@@ -282,7 +359,10 @@ impl<S: Sql> Store<S> {
             for table in TABLES {
                 self.sql.execute(&format!("DELETE FROM {table}"), &[])?;
             }
-            self.sql.execute("UPDATE resident SET pool = '{}', sweep_at = NULL, disk = NULL", &[])?;
+            self.sql.execute(
+                "UPDATE resident SET pool = '{}', sweep_at = NULL, disk = NULL",
+                &[],
+            )?;
             Ok(())
         })
     }
@@ -291,25 +371,46 @@ impl<S: Sql> Store<S> {
     pub(crate) fn orphans(&self) -> Result<Vec<(PoolUser, Holder)>, Fault> {
         let pool = self.pool()?;
         let bindings = self.bindings()?;
-        let is_bound =
-            |key: &StrictThreadKey| bindings.iter().any(|row| row.thread_key == *key && row.user.is_some());
-        let threads = pool.threads().filter(|key| !is_bound(key)).map(Holder::Thread);
+        let is_bound = |key: &StrictThreadKey| {
+            bindings
+                .iter()
+                .any(|row| row.thread_key == *key && row.user.is_some())
+        };
+        let threads = pool
+            .threads()
+            .filter(|key| !is_bound(key))
+            .map(Holder::Thread);
         let holders = pool.ops().map(Holder::Op).chain(threads);
-        Ok(holders.filter_map(|holder| Some((pool.user_of(&holder)?, holder))).collect())
+        Ok(holders
+            .filter_map(|holder| Some((pool.user_of(&holder)?, holder)))
+            .collect())
     }
 
     fn column<T: DeserializeOwned>(&self, name: &'static str) -> Result<Option<T>, Fault> {
-        let rows = self.sql.query(&format!("SELECT {name} FROM resident"), &[])?;
-        rows.first().filter(|row| !row.is_null(0)).map(|row| parse(row, 0)).transpose()
+        let rows = self
+            .sql
+            .query(&format!("SELECT {name} FROM resident"), &[])?;
+        rows.first()
+            .filter(|row| !row.is_null(0))
+            .map(|row| parse(row, 0))
+            .transpose()
     }
 
     fn integer(&self, name: &'static str) -> Result<Option<i64>, Fault> {
-        let rows = self.sql.query(&format!("SELECT {name} FROM resident"), &[])?;
-        Ok(rows.first().filter(|row| !row.is_null(0)).map(|row| row.integer(0)).transpose()?)
+        let rows = self
+            .sql
+            .query(&format!("SELECT {name} FROM resident"), &[])?;
+        Ok(rows
+            .first()
+            .filter(|row| !row.is_null(0))
+            .map(|row| row.integer(0))
+            .transpose()?)
     }
 
     fn set(&self, name: &'static str, value: Value) -> Result<(), Fault> {
-        Ok(self.sql.execute(&format!("UPDATE resident SET {name} = ?1"), &[value])?)
+        Ok(self
+            .sql
+            .execute(&format!("UPDATE resident SET {name} = ?1"), &[value])?)
     }
 }
 

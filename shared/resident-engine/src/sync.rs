@@ -80,7 +80,11 @@ impl Signal {
 }
 
 /// Returns the result of a future, or `None` after the timeout.
-pub(crate) async fn within<T>(host: &impl Host, timeout_ms: i64, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn within<T>(
+    host: &impl Host,
+    timeout_ms: i64,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     match select(pin!(work), pin!(host.sleep(timeout_ms))).await {
         Either::Left((result, _)) => Some(result),
         Either::Right(((), _)) => None,
@@ -99,7 +103,11 @@ mod tests {
         let lock = Lock::default();
         let first = block_on(lock.lock());
         let mut waiters: Vec<_> = (0..3).map(|_| Box::pin(lock.lock())).collect();
-        assert!(waiters.iter_mut().all(|waiter| waiter.now_or_never().is_none()));
+        assert!(
+            waiters
+                .iter_mut()
+                .all(|waiter| waiter.now_or_never().is_none())
+        );
         // The second waiter gives up.
         drop(waiters.remove(1));
         drop(first);

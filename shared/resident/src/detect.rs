@@ -74,12 +74,18 @@ impl Detection {
 
     /// Returns the table for a record.
     pub fn table(&self) -> BTreeMap<CommandName, TableCommand> {
-        let rows =
-            [("install", self.install.as_deref()), ("build", Some(&self.build)), ("test", Some(&self.test))];
+        let rows = [
+            ("install", self.install.as_deref()),
+            ("build", Some(&self.build)),
+            ("test", Some(&self.test)),
+        ];
         // Every name and command is one of the fixed ones below.
         rows.into_iter()
             .filter_map(|(name, command)| {
-                Some((CommandName::parse(name).ok()?, TableCommand::parse(command?).ok()?))
+                Some((
+                    CommandName::parse(name).ok()?,
+                    TableCommand::parse(command?).ok()?,
+                ))
             })
             .collect()
     }
@@ -118,14 +124,21 @@ pub fn manifest<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<&'static
 pub fn assumed() -> Detection {
     Detection {
         toolchain: None,
-        ..Detection::new(Toolchain::Npm, Some("npm install"), "npm run build --if-present", "npm test")
+        ..Detection::new(
+            Toolchain::Npm,
+            Some("npm install"),
+            "npm run build --if-present",
+            "npm test",
+        )
     }
 }
 
 /// Detects the command table from the root files. Only the contents of manifests are read.
 pub fn detect(files: &BTreeMap<String, String>) -> Detection {
     let root = Root(files);
-    let mut found = MANIFESTS.iter().filter_map(|(name, detect)| Some((*name, *detect, files.get(*name)?)));
+    let mut found = MANIFESTS
+        .iter()
+        .filter_map(|(name, detect)| Some((*name, *detect, files.get(*name)?)));
     let Some((name, detect, content)) = found.next() else {
         return Detection {
             toolchain: None,
@@ -137,20 +150,29 @@ pub fn detect(files: &BTreeMap<String, String>) -> Detection {
     };
     let mut detection = detect(&root, content);
     for (other, ..) in found {
-        detection.notes.push(format!("{other} is ignored because of {name}"));
+        detection
+            .notes
+            .push(format!("{other} is ignored because of {name}"));
     }
     if detection.build == NO_OP {
-        detection.notes.push("no build command was found; `true` stands for it".to_owned());
+        detection
+            .notes
+            .push("no build command was found; `true` stands for it".to_owned());
     }
     if detection.test == NO_TEST {
-        detection.notes.push("no test command was found; repo test fails until one is named".to_owned());
+        detection
+            .notes
+            .push("no test command was found; repo test fails until one is named".to_owned());
     }
     detection
 }
 
 fn node(root: &Root<'_>, content: &str) -> Detection {
     let manifest: serde_json::Value = serde_json::from_str(content).unwrap_or_default();
-    let declared = manifest.get("packageManager").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let declared = manifest
+        .get("packageManager")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
     let (name, version) = declared.split_once('@').unwrap_or((declared, ""));
     let toolchain = match name {
         "npm" => Toolchain::Npm,
@@ -163,43 +185,85 @@ fn node(root: &Root<'_>, content: &str) -> Detection {
         _ => Toolchain::Npm,
     };
     let is_locked = root.has("package-lock.json") || root.has("npm-shrinkwrap.json");
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    let is_modern = major.is_some_and(|major| major >= YARN_MODERN_MAJOR) || root.has(".yarnrc.yml");
+    let major = version
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    let is_modern =
+        major.is_some_and(|major| major >= YARN_MODERN_MAJOR) || root.has(".yarnrc.yml");
     let (install, test, build) = match toolchain {
-        Toolchain::Pnpm => ("pnpm install --frozen-lockfile", "pnpm test", "pnpm run build"),
+        Toolchain::Pnpm => (
+            "pnpm install --frozen-lockfile",
+            "pnpm test",
+            "pnpm run build",
+        ),
         Toolchain::Yarn if is_modern => ("yarn install --immutable", "yarn test", "yarn run build"),
-        Toolchain::Yarn => ("yarn install --frozen-lockfile", "yarn test", "yarn run build"),
-        Toolchain::Bun => ("bun install --frozen-lockfile", "bun run test", "bun run build"),
+        Toolchain::Yarn => (
+            "yarn install --frozen-lockfile",
+            "yarn test",
+            "yarn run build",
+        ),
+        Toolchain::Bun => (
+            "bun install --frozen-lockfile",
+            "bun run test",
+            "bun run build",
+        ),
         _ if is_locked => ("npm ci", "npm test", "npm run build"),
         _ => ("npm install", "npm test", "npm run build"),
     };
-    let script = |name: &str| manifest.get("scripts").and_then(|scripts| scripts.get(name)?.as_str());
+    let script = |name: &str| {
+        manifest
+            .get("scripts")
+            .and_then(|scripts| scripts.get(name)?.as_str())
+    };
     let has_test = script("test").is_some_and(|text| !text.contains(NPM_PLACEHOLDER));
     let test = if has_test { test } else { NO_TEST };
-    let build = if script("build").is_some() { build } else { NO_OP };
+    let build = if script("build").is_some() {
+        build
+    } else {
+        NO_OP
+    };
     let mut detection = Detection::new(toolchain, Some(install), build, test);
     if !manifest.is_object() {
-        detection.notes.push("package.json is no JSON object; the defaults of npm are used".to_owned());
+        detection
+            .notes
+            .push("package.json is no JSON object; the defaults of npm are used".to_owned());
     }
     detection
 }
 
 fn cargo(root: &Root<'_>, content: &str) -> Detection {
     let manifest: toml::Table = content.parse().unwrap_or_default();
-    let fetch = if root.has("Cargo.lock") { "cargo fetch --locked" } else { "cargo fetch" };
+    let fetch = if root.has("Cargo.lock") {
+        "cargo fetch --locked"
+    } else {
+        "cargo fetch"
+    };
     match manifest.contains_key("workspace") {
-        true => {
-            Detection::new(Toolchain::Cargo, Some(fetch), "cargo build --workspace", "cargo test --workspace")
-        }
+        true => Detection::new(
+            Toolchain::Cargo,
+            Some(fetch),
+            "cargo build --workspace",
+            "cargo test --workspace",
+        ),
         false => Detection::new(Toolchain::Cargo, Some(fetch), "cargo build", "cargo test"),
     }
 }
 
 fn python(root: &Root<'_>, content: &str) -> Detection {
     let manifest: toml::Table = content.parse().unwrap_or_default();
-    let has_tool = |name: &str| manifest.get("tool").and_then(|tool| tool.get(name)).is_some();
+    let has_tool = |name: &str| {
+        manifest
+            .get("tool")
+            .and_then(|tool| tool.get(name))
+            .is_some()
+    };
     if root.has("uv.lock") || has_tool("uv") {
-        let sync = if root.has("uv.lock") { "uv sync --frozen" } else { "uv sync" };
+        let sync = if root.has("uv.lock") {
+            "uv sync --frozen"
+        } else {
+            "uv sync"
+        };
         return Detection::new(Toolchain::Uv, Some(sync), NO_OP, "uv run pytest");
     }
     if root.has("poetry.lock") || has_tool("poetry") {
@@ -207,17 +271,29 @@ fn python(root: &Root<'_>, content: &str) -> Detection {
         return Detection::new(Toolchain::Poetry, Some(install), NO_OP, "poetry run pytest");
     }
     let install = "python3 -m venv .venv && .venv/bin/python -m pip install --editable . pytest";
-    Detection::new(Toolchain::Pip, Some(install), NO_OP, ".venv/bin/python -m pytest")
+    Detection::new(
+        Toolchain::Pip,
+        Some(install),
+        NO_OP,
+        ".venv/bin/python -m pytest",
+    )
 }
 
 fn go(_: &Root<'_>, _: &str) -> Detection {
-    Detection::new(Toolchain::Go, Some("go mod download"), "go build ./...", "go test ./...")
+    Detection::new(
+        Toolchain::Go,
+        Some("go mod download"),
+        "go build ./...",
+        "go test ./...",
+    )
 }
 
 fn make(_: &Root<'_>, content: &str) -> Detection {
     let has_target = |name: &str| {
         content.lines().any(|line| {
-            let rule = line.split_once(':').filter(|(_, rest)| !rest.starts_with('='));
+            let rule = line
+                .split_once(':')
+                .filter(|(_, rest)| !rest.starts_with('='));
             rule.is_some_and(|(targets, _)| targets.split_whitespace().any(|target| target == name))
         })
     };
@@ -241,7 +317,12 @@ mod tests {
     use super::*;
 
     fn of(files: &[(&str, &str)]) -> Detection {
-        detect(&files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect())
+        detect(
+            &files
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect(),
+        )
     }
 
     fn row(files: &[(&str, &str)]) -> (Option<String>, String, String) {
@@ -266,16 +347,28 @@ mod tests {
             row(&[("package.json", declared), ("yarn.lock", "")]),
             expect("pnpm install --frozen-lockfile", "true", "pnpm test")
         );
-        assert_eq!(row(&[("package.json", yarn)]).0.as_deref(), Some("yarn install --immutable"));
-        assert_eq!(of(&[("package.json", scripts), ("bun.lockb", "")]).toolchain, Some(Toolchain::Bun));
+        assert_eq!(
+            row(&[("package.json", yarn)]).0.as_deref(),
+            Some("yarn install --immutable")
+        );
+        assert_eq!(
+            of(&[("package.json", scripts), ("bun.lockb", "")]).toolchain,
+            Some(Toolchain::Bun)
+        );
         let placeholder = r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#;
-        assert_eq!(row(&[("package.json", placeholder)]), expect("npm install", "true", NO_TEST));
+        assert_eq!(
+            row(&[("package.json", placeholder)]),
+            expect("npm install", "true", NO_TEST)
+        );
         assert_eq!(row(&[("Makefile", "all: x")]).2, NO_TEST);
     }
 
     #[test]
     fn one_manifest_selects_the_toolchain() {
-        assert_eq!(manifest(["README.md", "Makefile", "Cargo.toml"]), Some("Cargo.toml"));
+        assert_eq!(
+            manifest(["README.md", "Makefile", "Cargo.toml"]),
+            Some("Cargo.toml")
+        );
         assert_eq!(manifest(["readme"]), None);
         assert_eq!((assumed().toolchain, assumed().table().len()), (None, 3));
     }
@@ -283,27 +376,55 @@ mod tests {
     #[test]
     fn other_toolchains_have_their_commands() {
         assert_eq!(
-            row(&[("Cargo.toml", "[workspace]\nmembers = []"), ("Cargo.lock", "")]),
-            expect("cargo fetch --locked", "cargo build --workspace", "cargo test --workspace")
+            row(&[
+                ("Cargo.toml", "[workspace]\nmembers = []"),
+                ("Cargo.lock", "")
+            ]),
+            expect(
+                "cargo fetch --locked",
+                "cargo build --workspace",
+                "cargo test --workspace"
+            )
         );
-        assert_eq!(row(&[("pyproject.toml", "[tool.uv]\n")]), expect("uv sync", "true", "uv run pytest"));
-        assert_eq!(of(&[("pyproject.toml", ""), ("poetry.lock", "")]).toolchain, Some(Toolchain::Poetry));
-        assert_eq!(of(&[("pyproject.toml", "[project]")]).toolchain, Some(Toolchain::Pip));
+        assert_eq!(
+            row(&[("pyproject.toml", "[tool.uv]\n")]),
+            expect("uv sync", "true", "uv run pytest")
+        );
+        assert_eq!(
+            of(&[("pyproject.toml", ""), ("poetry.lock", "")]).toolchain,
+            Some(Toolchain::Poetry)
+        );
+        assert_eq!(
+            of(&[("pyproject.toml", "[project]")]).toolchain,
+            Some(Toolchain::Pip)
+        );
         assert_eq!(
             row(&[("go.mod", "module x")]),
             expect("go mod download", "go build ./...", "go test ./...")
         );
         let makefile = "CC := cc\nbuild test-all: a.o\n\tcc a.o\n.PHONY: test\ntest: build\n";
-        assert_eq!(row(&[("Makefile", makefile)]), (None, "make build".to_owned(), "make test".to_owned()));
+        assert_eq!(
+            row(&[("Makefile", makefile)]),
+            (None, "make build".to_owned(), "make test".to_owned())
+        );
     }
 
     #[test]
     fn unknown_repository_has_commands_and_a_note() {
         let found = of(&[("README.md", "")]);
-        assert_eq!((found.toolchain, found.build.as_str(), found.table().len()), (None, "true", 2));
+        assert_eq!(
+            (found.toolchain, found.build.as_str(), found.table().len()),
+            (None, "true", 2)
+        );
         assert!(found.test == NO_TEST && found.notes[0].contains("--test"));
         let both = of(&[("package.json", "{}"), ("Makefile", "")]);
-        assert!(both.notes.iter().any(|note| note.contains("Makefile is ignored")), "{:?}", both.notes);
+        assert!(
+            both.notes
+                .iter()
+                .any(|note| note.contains("Makefile is ignored")),
+            "{:?}",
+            both.notes
+        );
     }
 
     proptest! {

@@ -63,8 +63,18 @@ impl Parts {
     /// Returns the space of the resident itself.
     /// The disk may have other contents, on a shared machine above all.
     fn own_kib(&self) -> u64 {
-        let Self { mirror, deps, checkout, threads, homes, other: _ } = self;
-        let all = [mirror, deps, checkout].into_iter().chain(threads.values()).chain(homes.values());
+        let Self {
+            mirror,
+            deps,
+            checkout,
+            threads,
+            homes,
+            other: _,
+        } = self;
+        let all = [mirror, deps, checkout]
+            .into_iter()
+            .chain(threads.values())
+            .chain(homes.values());
         all.copied().flatten().fold(0, u64::saturating_add)
     }
 }
@@ -73,19 +83,35 @@ impl Sample {
     /// Makes a sample. Everything that is in no part counts as other.
     pub fn new(at: UnixMillis, total_kib: u64, free_kib: u64, parts: Parts) -> Self {
         let used_kib = total_kib.saturating_sub(free_kib);
-        let parts = Parts { other: Some(used_kib.saturating_sub(parts.own_kib())), ..parts };
-        Self { at, total_kib, used_kib, free_kib, parts }
+        let parts = Parts {
+            other: Some(used_kib.saturating_sub(parts.own_kib())),
+            ..parts
+        };
+        Self {
+            at,
+            total_kib,
+            used_kib,
+            free_kib,
+            parts,
+        }
     }
 
     /// Returns the space that must stay free: room to stage a snapshot, and a floor.
     /// The floor is a share of the disk, or of a smaller budget.
     pub fn reserve_kib(&self, budget_mb: Option<u64>) -> u64 {
-        let Parts { mirror, deps, checkout, .. } = &self.parts;
+        let Parts {
+            mirror,
+            deps,
+            checkout,
+            ..
+        } = &self.parts;
         let staged = [mirror, deps, checkout]
             .into_iter()
             .flatten()
             .fold(0, |sum: u64, part| sum.saturating_add(*part));
-        let total_kib = budget_mb.map_or(self.total_kib, |mb| self.total_kib.min(mb.saturating_mul(1024)));
+        let total_kib = budget_mb.map_or(self.total_kib, |mb| {
+            self.total_kib.min(mb.saturating_mul(1024))
+        });
         let floor = RESERVE_MIN_KIB.max(percent(total_kib, RESERVE_PERCENT));
         percent(staged, STAGING_PERCENT).saturating_add(floor)
     }
@@ -111,9 +137,12 @@ pub fn projection_kib(sample: &Sample, arrival: Arrival) -> Option<u64> {
     match arrival {
         Arrival::Reuse => Some(0),
         Arrival::Linked => sample.parts.checkout,
-        Arrival::Diverged => {
-            Some(sample.parts.checkout?.saturating_add(percent(sample.parts.deps?, DIVERGED_PERCENT)))
-        }
+        Arrival::Diverged => Some(
+            sample
+                .parts
+                .checkout?
+                .saturating_add(percent(sample.parts.deps?, DIVERGED_PERCENT)),
+        ),
     }
 }
 
@@ -122,14 +151,17 @@ pub fn projection_kib(sample: &Sample, arrival: Arrival) -> Option<u64> {
 pub fn headroom(sample: &Sample, budget_mb: Option<u64>) -> Option<u64> {
     let tree_kib = projection_kib(sample, Arrival::Linked)?.max(TREE_MIN_KIB);
     let on_disk = sample.free_kib.saturating_sub(sample.reserve_kib(None));
-    let in_budget =
-        budget_mb.map_or(u64::MAX, |mb| left_kib(sample, mb).saturating_sub(sample.reserve_kib(Some(mb))));
+    let in_budget = budget_mb.map_or(u64::MAX, |mb| {
+        left_kib(sample, mb).saturating_sub(sample.reserve_kib(Some(mb)))
+    });
     Some(on_disk.min(in_budget) / tree_kib)
 }
 
 /// Returns what the resident itself has not used of its budget.
 fn left_kib(sample: &Sample, budget_mb: u64) -> u64 {
-    budget_mb.saturating_mul(1024).saturating_sub(sample.parts.own_kib())
+    budget_mb
+        .saturating_mul(1024)
+        .saturating_sub(sample.parts.own_kib())
 }
 
 /// The space on which an attach is decided.
@@ -164,18 +196,23 @@ pub enum DiskDecision {
 pub fn admit(room: &Room<'_>, arrival: Arrival) -> DiskDecision {
     let projection = projection_kib(room.sample, arrival);
     let admitted_kib = projection.unwrap_or(0);
-    let Some(free) = room.free_kib else { return DiskDecision::Admit { admitted_kib } };
+    let Some(free) = room.free_kib else {
+        return DiskDecision::Admit { admitted_kib };
+    };
     let missing = |free: u64, budget_mb| {
         // A tree that is there already needs no room.
         let needed = match arrival {
             Arrival::Reuse => 0,
-            Arrival::Linked | Arrival::Diverged => {
-                room.sample.reserve_kib(budget_mb).saturating_add(admitted_kib)
-            }
+            Arrival::Linked | Arrival::Diverged => room
+                .sample
+                .reserve_kib(budget_mb)
+                .saturating_add(admitted_kib),
         };
         needed.saturating_sub(free.saturating_sub(room.admitted_kib))
     };
-    let in_budget = room.budget_mb.map_or(0, |mb| missing(left_kib(room.sample, mb), Some(mb)));
+    let in_budget = room
+        .budget_mb
+        .map_or(0, |mb| missing(left_kib(room.sample, mb), Some(mb)));
     match missing(free, None).max(in_budget) {
         0 => DiskDecision::Admit { admitted_kib },
         missing_kib => DiskDecision::Short { missing_kib },
@@ -247,13 +284,21 @@ pub fn evictable<'a>(
         }
     }
     let evicted = sorted_by_key(evicted, |candidate| candidate.last_attach_at);
-    (evicted.into_iter().map(|candidate| &candidate.thread).collect(), kept)
+    (
+        evicted
+            .into_iter()
+            .map(|candidate| &candidate.thread)
+            .collect(),
+        kept,
+    )
 }
 
 /// Rejects an attach without room. The text has sizes and counts, never another thread's key.
 pub fn disk_pressure(missing_kib: u64, kept: &BTreeMap<KeepReason, usize>) -> Refusal {
-    let kept: Vec<String> =
-        kept.iter().map(|(reason, count)| format!("{count} {}", reason.as_str())).collect();
+    let kept: Vec<String> = kept
+        .iter()
+        .map(|(reason, count)| format!("{count} {}", reason.as_str()))
+        .collect();
     let trees = if kept.is_empty() {
         "no tree to evict".to_owned()
     } else {
@@ -272,7 +317,12 @@ mod tests {
     const GIB: u64 = 1_048_576;
 
     fn sample(deps: Option<u64>) -> Sample {
-        let parts = Parts { mirror: Some(GIB), deps, checkout: Some(GIB), ..Parts::default() };
+        let parts = Parts {
+            mirror: Some(GIB),
+            deps,
+            checkout: Some(GIB),
+            ..Parts::default()
+        };
         Sample::new(0, 40 * GIB, 20 * GIB, parts)
     }
 
@@ -283,7 +333,10 @@ mod tests {
     #[test]
     fn reserve_has_staging_and_a_floor() {
         assert_eq!(sample(Some(3 * GIB)).reserve_kib(None), 3 * GIB + 2 * GIB);
-        let small = Sample { total_kib: 4 * GIB, ..sample(None) };
+        let small = Sample {
+            total_kib: 4 * GIB,
+            ..sample(None)
+        };
         assert_eq!(small.reserve_kib(None), percent(2 * GIB, 60) + GIB);
     }
 
@@ -291,17 +344,58 @@ mod tests {
     fn headroom_counts_trees_beside_the_reserve() {
         let sample = sample(Some(GIB));
         let free = sample.reserve_kib(None) + 3 * GIB - 1;
-        assert_eq!(headroom(&Sample { free_kib: free, ..sample.clone() }, None), Some(2));
-        assert_eq!(headroom(&sample, Some(3 * 1024)), Some(0), "the budget is used up");
-        assert!(headroom(&sample, Some(10 * 1024)) > Some(0), "the rest of the disk is not the resident's");
-        let large = Sample { total_kib: 2_048 * GIB, free_kib: 1_024 * GIB, ..sample.clone() };
-        assert!(headroom(&large, Some(10 * 1024)) > Some(0), "a share of the budget stays free in it");
-        let small = Parts { checkout: Some(0), ..sample.parts.clone() };
-        let small = Sample { parts: small, ..sample.clone() };
+        assert_eq!(
+            headroom(
+                &Sample {
+                    free_kib: free,
+                    ..sample.clone()
+                },
+                None
+            ),
+            Some(2)
+        );
+        assert_eq!(
+            headroom(&sample, Some(3 * 1024)),
+            Some(0),
+            "the budget is used up"
+        );
+        assert!(
+            headroom(&sample, Some(10 * 1024)) > Some(0),
+            "the rest of the disk is not the resident's"
+        );
+        let large = Sample {
+            total_kib: 2_048 * GIB,
+            free_kib: 1_024 * GIB,
+            ..sample.clone()
+        };
+        assert!(
+            headroom(&large, Some(10 * 1024)) > Some(0),
+            "a share of the budget stays free in it"
+        );
+        let small = Parts {
+            checkout: Some(0),
+            ..sample.parts.clone()
+        };
+        let small = Sample {
+            parts: small,
+            ..sample.clone()
+        };
         let free_kib = small.reserve_kib(None) + 3 * TREE_MIN_KIB;
         assert_eq!(headroom(&Sample { free_kib, ..small }, None), Some(3));
-        let unread = Parts { checkout: None, ..sample.parts.clone() };
-        assert_eq!(headroom(&Sample { parts: unread, ..sample }, None), None);
+        let unread = Parts {
+            checkout: None,
+            ..sample.parts.clone()
+        };
+        assert_eq!(
+            headroom(
+                &Sample {
+                    parts: unread,
+                    ..sample
+                },
+                None
+            ),
+            None
+        );
     }
 
     #[test]
@@ -312,25 +406,42 @@ mod tests {
             (&serde_json::Value::Null, &(40 * GIB).into())
         );
         assert_eq!(projection_kib(&sample(None), Arrival::Diverged), None);
-        assert_eq!(projection_kib(&sample(Some(4 * GIB)), Arrival::Diverged), Some(2 * GIB));
+        assert_eq!(
+            projection_kib(&sample(Some(4 * GIB)), Arrival::Diverged),
+            Some(2 * GIB)
+        );
     }
 
     #[test]
     fn attach_needs_room_beside_the_reserve() {
         let sample = sample(Some(GIB));
-        let room =
-            |free_kib, admitted_kib, budget_mb| Room { sample: &sample, free_kib, admitted_kib, budget_mb };
+        let room = |free_kib, admitted_kib, budget_mb| Room {
+            sample: &sample,
+            free_kib,
+            admitted_kib,
+            budget_mb,
+        };
         let needed = sample.reserve_kib(None) + GIB;
-        let admits = |room: Room<'_>, arrival| matches!(admit(&room, arrival), DiskDecision::Admit { .. });
+        let admits =
+            |room: Room<'_>, arrival| matches!(admit(&room, arrival), DiskDecision::Admit { .. });
         assert!(admits(room(Some(needed), 0, None), Arrival::Linked));
         assert!(!admits(room(Some(needed - 1), 0, None), Arrival::Linked));
         assert!(
             !admits(room(Some(needed), 1, None), Arrival::Linked),
             "an admitted tree has its room already"
         );
-        assert!(!admits(room(Some(needed), 0, Some(3 * 1024)), Arrival::Linked), "the budget is used up");
-        assert!(admits(room(Some(needed), 0, Some(10 * 1024)), Arrival::Linked));
-        assert!(admits(room(None, 0, None), Arrival::Linked), "unknown space is no rejection");
+        assert!(
+            !admits(room(Some(needed), 0, Some(3 * 1024)), Arrival::Linked),
+            "the budget is used up"
+        );
+        assert!(admits(
+            room(Some(needed), 0, Some(10 * 1024)),
+            Arrival::Linked
+        ));
+        assert!(
+            admits(room(None, 0, None), Arrival::Linked),
+            "unknown space is no rejection"
+        );
         assert!(admits(room(Some(0), 0, None), Arrival::Reuse));
     }
 
@@ -346,9 +457,18 @@ mod tests {
         };
         let all = [
             candidate(1, 0),
-            Candidate { in_flight: 1, ..candidate(2, 0) },
-            Candidate { is_clean: false, ..candidate(3, 0) },
-            Candidate { is_default_ref: true, ..candidate(4, 0) },
+            Candidate {
+                in_flight: 1,
+                ..candidate(2, 0)
+            },
+            Candidate {
+                is_clean: false,
+                ..candidate(3, 0)
+            },
+            Candidate {
+                is_default_ref: true,
+                ..candidate(4, 0)
+            },
             candidate(5, 1),
             candidate(6, 0),
             candidate(7, -5),

@@ -69,7 +69,9 @@ pub fn tagged<'de, T, D: Deserializer<'de>>(
     read: fn(&str, Fields) -> Result<T, Error>,
 ) -> Result<T, D::Error> {
     let mut fields = Fields(Map::deserialize(deserializer)?);
-    let Value::String(name) = fields.value(tag) else { return Err(D::Error::missing_field(tag)) };
+    let Value::String(name) = fields.value(tag) else {
+        return Err(D::Error::missing_field(tag));
+    };
     read(&name, fields).map_err(D::Error::custom)
 }
 
@@ -112,7 +114,9 @@ mod tests {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             tagged(deserializer, "is", |tag, mut fields| match tag {
                 "none" => Ok(Self::None),
-                "some" => Ok(Self::Some { inner: fields.take("inner")? }),
+                "some" => Ok(Self::Some {
+                    inner: fields.take("inner")?,
+                }),
                 "all" => Ok(Self::All(fields.rest()?)),
                 _ => unknown_tag(tag),
             })
@@ -127,7 +131,11 @@ mod tests {
     }
 
     fn inner() -> Inner {
-        Inner { count: u64::MAX, share: 0.1, name: None }
+        Inner {
+            count: u64::MAX,
+            share: 0.1,
+            name: None,
+        }
     }
 
     #[test]
@@ -135,8 +143,14 @@ mod tests {
         let inner_text = r#""count":18446744073709551615,"share":0.1,"name":null"#;
         for (value, text) in [
             (Tagged::None, r#"{"is":"none"}"#.to_owned()),
-            (Tagged::Some { inner: inner() }, format!(r#"{{"is":"some","inner":{{{inner_text}}}}}"#)),
-            (Tagged::All(inner()), format!(r#"{{"is":"all",{inner_text}}}"#)),
+            (
+                Tagged::Some { inner: inner() },
+                format!(r#"{{"is":"some","inner":{{{inner_text}}}}}"#),
+            ),
+            (
+                Tagged::All(inner()),
+                format!(r#"{{"is":"all",{inner_text}}}"#),
+            ),
         ] {
             assert_eq!(serde_json::to_string(&value).unwrap(), text);
             assert_eq!(value_of(&value).unwrap().to_string(), text);
@@ -151,13 +165,18 @@ mod tests {
         assert!(read_bytes::<Value>(b"\"\xff\"").is_err());
         let without_count = json!({ "share": 1.0 });
         for (document, cause) in [
-            (json!({ "is": "some", "inner": without_count }), "missing field `count`"),
+            (
+                json!({ "is": "some", "inner": without_count }),
+                "missing field `count`",
+            ),
             (json!({ "is": "some" }), "invalid type: null"),
             (json!({ "is": "many" }), "unknown tag `many`"),
             (json!({ "inner": 1 }), "missing field `is`"),
             (json!([]), "expected a map"),
         ] {
-            let error = read::<Tagged>(&document.to_string()).unwrap_err().to_string();
+            let error = read::<Tagged>(&document.to_string())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(cause), "{error}");
         }
     }

@@ -86,7 +86,13 @@ pub fn home(user: PoolUser) -> String {
 }
 
 fn slug(text: &str) -> String {
-    let keep = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let keep = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
     text.chars().take(SLUG_MAX_CHARS).map(keep).collect()
 }
 
@@ -98,7 +104,8 @@ mod tests {
 
     #[test]
     fn keys_with_equal_slugs_have_distinct_folders() {
-        let [colon, dash] = ["a:b:c", "a:b-c"].map(|key| thread_dir(&StrictThreadKey::parse(key).unwrap()));
+        let [colon, dash] =
+            ["a:b:c", "a:b-c"].map(|key| thread_dir(&StrictThreadKey::parse(key).unwrap()));
         assert_ne!(colon, dash);
         assert!(colon.starts_with("/workspace/threads/a-b-c-"));
     }

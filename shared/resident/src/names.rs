@@ -229,10 +229,20 @@ impl StrictThreadKey {
         {
             return strict;
         }
-        let platform: String =
-            text.chars().take_while(char::is_ascii_lowercase).take(THREAD_PLATFORM_MAX_CHARS).collect();
-        let platform = if platform.is_empty() { "thread" } else { &platform };
-        Self(format!("{platform}:{DIGEST_MARK}{}", hex(&Sha256::digest(text))))
+        let platform: String = text
+            .chars()
+            .take_while(char::is_ascii_lowercase)
+            .take(THREAD_PLATFORM_MAX_CHARS)
+            .collect();
+        let platform = if platform.is_empty() {
+            "thread"
+        } else {
+            &platform
+        };
+        Self(format!(
+            "{platform}:{DIGEST_MARK}{}",
+            hex(&Sha256::digest(text))
+        ))
     }
 }
 
@@ -271,7 +281,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 fn is_lower_hex(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    text.bytes()
+        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 #[cfg(test)]
@@ -305,7 +316,9 @@ mod tests {
         for good in ["http:default:mine", "load:run-1:0", "slack:C1:1.2"] {
             assert!(StrictThreadKey::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "http", "http:", "Http:a", ":a", "http:a b", "http:a/b", "http:é", "http:a\n"] {
+        for bad in [
+            "", "http", "http:", "Http:a", ":a", "http:a b", "http:a/b", "http:é", "http:a\n",
+        ] {
             assert!(StrictThreadKey::parse(bad).is_err(), "{bad}");
         }
     }
@@ -336,11 +349,29 @@ mod tests {
 
     #[test]
     fn paths_outside_the_tree_are_rejected() {
-        for bad in ["", "../x", "a/../b", "a b", "$HOME", "a\0", "é", &"x".repeat(513)] {
+        for bad in [
+            "",
+            "../x",
+            "a/../b",
+            "a b",
+            "$HOME",
+            "a\0",
+            "é",
+            &"x".repeat(513),
+        ] {
             assert!(TreePath::parse(bad).is_err(), "{bad:?}");
         }
-        assert_eq!(TreePath::parse("/w/tree2/x").unwrap().within("/w/tree"), None);
-        assert_eq!(TreePath::parse("/w/tree/x").unwrap().within("/w/tree").as_deref(), Some("/w/tree/x"));
+        assert_eq!(
+            TreePath::parse("/w/tree2/x").unwrap().within("/w/tree"),
+            None
+        );
+        assert_eq!(
+            TreePath::parse("/w/tree/x")
+                .unwrap()
+                .within("/w/tree")
+                .as_deref(),
+            Some("/w/tree/x")
+        );
     }
 
     #[test]
@@ -360,7 +391,14 @@ mod tests {
     #[test]
     fn production_namespaces_are_recognised() {
         assert!(!KeyNamespace::parse("load:").unwrap().is_production());
-        for real in ["http:default", "github:acme", "schedule:", "slack:", "mcp:", "cli:"] {
+        for real in [
+            "http:default",
+            "github:acme",
+            "schedule:",
+            "slack:",
+            "mcp:",
+            "cli:",
+        ] {
             assert!(KeyNamespace::parse(real).unwrap().is_production(), "{real}");
         }
         for bad in ["", "load", "l", "Load:"] {

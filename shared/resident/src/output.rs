@@ -49,14 +49,32 @@ pub fn streams(captured: &Captured, max_timeout_ms: Option<i64>) -> Streams {
     let (mut stderr, cut_err) = head(&captured.stderr);
     let truncated = cut_out || cut_err;
     if truncated {
-        note(&mut stderr, &format!("output was cut to {STREAM_HEAD_MAX_CHARS} characters per stream"));
+        note(
+            &mut stderr,
+            &format!("output was cut to {STREAM_HEAD_MAX_CHARS} characters per stream"),
+        );
     }
     let Some(timeout) = captured.timeout_ms else {
-        return Streams { stdout, stderr, exit_code: captured.exit_code, truncated };
+        return Streams {
+            stdout,
+            stderr,
+            exit_code: captured.exit_code,
+            truncated,
+        };
     };
-    let knob = max_timeout_ms.map_or_else(String::new, |max| format!("; raise timeoutMs, at most {max}"));
-    note(&mut stderr, &format!("the command was ended after {timeout} ms{knob}"));
-    Streams { stdout, stderr, exit_code: TIMEOUT_EXIT, truncated }
+    let knob = max_timeout_ms.map_or_else(String::new, |max| {
+        format!("; raise timeoutMs, at most {max}")
+    });
+    note(
+        &mut stderr,
+        &format!("the command was ended after {timeout} ms{knob}"),
+    );
+    Streams {
+        stdout,
+        stderr,
+        exit_code: TIMEOUT_EXIT,
+        truncated,
+    }
 }
 
 fn note(stream: &mut String, text: &str) {
@@ -79,7 +97,12 @@ mod tests {
     use super::*;
 
     fn captured(stdout: &str) -> Captured {
-        Captured { stdout: stdout.into(), stderr: b"warning".to_vec(), exit_code: 1, timeout_ms: None }
+        Captured {
+            stdout: stdout.into(),
+            stderr: b"warning".to_vec(),
+            exit_code: 1,
+            timeout_ms: None,
+        }
     }
 
     #[test]
@@ -93,8 +116,23 @@ mod tests {
 
     #[test]
     fn timeout_keeps_the_captured_head() {
-        let ended = streams(&Captured { timeout_ms: Some(1_000), ..captured("so far") }, Some(1_200_000));
-        assert_eq!((ended.exit_code, ended.stdout.as_str()), (TIMEOUT_EXIT, "so far"));
-        assert!(ended.stderr.contains("1000 ms; raise timeoutMs, at most 1200000"), "{}", ended.stderr);
+        let ended = streams(
+            &Captured {
+                timeout_ms: Some(1_000),
+                ..captured("so far")
+            },
+            Some(1_200_000),
+        );
+        assert_eq!(
+            (ended.exit_code, ended.stdout.as_str()),
+            (TIMEOUT_EXIT, "so far")
+        );
+        assert!(
+            ended
+                .stderr
+                .contains("1000 ms; raise timeoutMs, at most 1200000"),
+            "{}",
+            ended.stderr
+        );
     }
 }

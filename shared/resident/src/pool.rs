@@ -97,18 +97,30 @@ impl Pool {
     }
 
     /// Returns the holder's user, or allocates the preferred one, else the lowest free one.
-    pub fn allocate(&mut self, holder: &Holder, preferred: Option<PoolUser>) -> Result<Allocation, Refusal> {
+    pub fn allocate(
+        &mut self,
+        holder: &Holder,
+        preferred: Option<PoolUser>,
+    ) -> Result<Allocation, Refusal> {
         if let Some(user) = self.user_of(holder) {
-            return Ok(Allocation { user, is_fresh: false });
+            return Ok(Allocation {
+                user,
+                is_fresh: false,
+            });
         }
         let preferred = preferred.filter(|user| self.is_free(*user));
         let lowest_free = || PoolUser::all().find(|user| self.is_free(*user));
         let Some(user) = preferred.or_else(lowest_free) else {
-            let detail = format!("all {POOL_USERS_MAX} users are in use; wait until a run or operation ends");
+            let detail = format!(
+                "all {POOL_USERS_MAX} users are in use; wait until a run or operation ends"
+            );
             return Err(Refusal::new(Token::UserPoolExhausted, &detail));
         };
         self.holders.insert(user, holder.clone());
-        Ok(Allocation { user, is_fresh: true })
+        Ok(Allocation {
+            user,
+            is_fresh: true,
+        })
     }
 
     /// Returns the holder's user to the pool.
@@ -118,7 +130,10 @@ impl Pool {
 
     /// Returns the user of a holder.
     pub fn user_of(&self, holder: &Holder) -> Option<PoolUser> {
-        self.holders.iter().find(|(_, other)| *other == holder).map(|(user, _)| *user)
+        self.holders
+            .iter()
+            .find(|(_, other)| *other == holder)
+            .map(|(user, _)| *user)
     }
 
     /// Returns the threads that hold a user.

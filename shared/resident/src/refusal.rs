@@ -156,7 +156,9 @@ impl Token {
     pub fn of_error(error: &str) -> Option<Self> {
         let starts = |token: &Self| {
             let rest = error.strip_prefix(token.parts().0);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" at "))
+            rest.is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" at ")
+            })
         };
         Self::ALL.into_iter().find(starts)
     }
@@ -204,16 +206,28 @@ impl Refusal {
             (_, detail) => format!("{word}: {detail}"),
         };
         let reason = match token {
-            Token::MirrorBusy | Token::DiskPressure | Token::RuntimeReplaced => Some(word.to_owned()),
+            Token::MirrorBusy | Token::DiskPressure | Token::RuntimeReplaced => {
+                Some(word.to_owned())
+            }
             _ => None,
         };
         let error = clean(&error, ERROR_MAX_CHARS);
-        Self { token, error, needs: token.needs(), default_ref: None, state: None, reason }
+        Self {
+            token,
+            error,
+            needs: token.needs(),
+            default_ref: None,
+            state: None,
+            reason,
+        }
     }
 
     /// Rejects a call on a resident that does not serve.
     pub fn not_serviceable(state: StateWord, reason: &str) -> Self {
-        let mut refusal = Self::new(Token::NotServiceable, &format!("the resident is {}", state.as_str()));
+        let mut refusal = Self::new(
+            Token::NotServiceable,
+            &format!("the resident is {}", state.as_str()),
+        );
         refusal.state = Some(state);
         refusal.reason = Some(clean(reason, ERROR_MAX_CHARS));
         refusal
@@ -222,7 +236,10 @@ impl Refusal {
     /// Rejects an attach without a ref.
     pub fn needs_ref(default_ref: StrictRefName) -> Self {
         let detail = format!("name a ref; the default branch is {default_ref}");
-        Self { default_ref: Some(default_ref), ..Self::new(Token::NeedsRef, &detail) }
+        Self {
+            default_ref: Some(default_ref),
+            ..Self::new(Token::NeedsRef, &detail)
+        }
     }
 
     /// Parses the body of an answer. Returns `None` for a body that is no rejection of the register.
@@ -235,7 +252,9 @@ impl Refusal {
             error: clean(error, ERROR_MAX_CHARS),
             needs: token.needs(),
             default_ref: text("defaultRef").and_then(|name| StrictRefName::parse(name).ok()),
-            state: body.get("state").and_then(|state| StateWord::deserialize(state).ok()),
+            state: body
+                .get("state")
+                .and_then(|state| StateWord::deserialize(state).ok()),
             reason: text("reason").map(|reason| clean(reason, ERROR_MAX_CHARS)),
         })
     }
@@ -289,7 +308,11 @@ mod tests {
         let words: BTreeSet<_> = Token::ALL.iter().map(|token| token.parts().0).collect();
         assert_eq!(words.len(), Token::ALL.len());
         for token in Token::ALL {
-            assert!(Refusal::new(token, "why").error().starts_with(token.parts().0));
+            assert!(
+                Refusal::new(token, "why")
+                    .error()
+                    .starts_with(token.parts().0)
+            );
             assert!((400..=503).contains(&token.parts().1));
         }
     }
@@ -299,31 +322,44 @@ mod tests {
         let json = |refusal: Refusal| serde_json::to_value(refusal).unwrap();
         let main = StrictRefName::parse("main").unwrap();
         let body = json(Refusal::needs_ref(main));
-        assert_eq!((&body["needs"], &body["defaultRef"]), (&"ref".into(), &"main".into()));
+        assert_eq!(
+            (&body["needs"], &body["defaultRef"]),
+            (&"ref".into(), &"main".into())
+        );
         assert_eq!(
             json(Refusal::new(Token::Unauthorized, "x")),
             serde_json::json!({"error": "unauthorized"})
         );
-        let body = json(Refusal::new(Token::DiskPressure, "too little room").in_state(StateWord::Warm));
+        let body =
+            json(Refusal::new(Token::DiskPressure, "too little room").in_state(StateWord::Warm));
         assert_eq!(body["reason"], "disk-pressure");
         assert_eq!(body["state"], "warm");
-        let body = json(Refusal::new(Token::AttachFailed, "at worktree-clone: exit 1"));
+        let body = json(Refusal::new(
+            Token::AttachFailed,
+            "at worktree-clone: exit 1",
+        ));
         assert_eq!(body["error"], "attach-failed at worktree-clone: exit 1");
     }
 
     #[test]
     fn rejections_survive_the_wire() {
         let main = StrictRefName::parse("main").unwrap();
-        let rejections = Token::ALL.into_iter().map(|token| Refusal::new(token, "why")).chain([
-            Refusal::needs_ref(main),
-            Refusal::not_serviceable(StateWord::Degraded, "disk-full: no room"),
-            Refusal::new(Token::AttachFailed, "at worktree-clone: exit 1"),
-        ]);
+        let rejections = Token::ALL
+            .into_iter()
+            .map(|token| Refusal::new(token, "why"))
+            .chain([
+                Refusal::needs_ref(main),
+                Refusal::not_serviceable(StateWord::Degraded, "disk-full: no room"),
+                Refusal::new(Token::AttachFailed, "at worktree-clone: exit 1"),
+            ]);
         for refusal in rejections {
             let body = serde_json::to_value(&refusal).unwrap();
             assert_eq!(Refusal::of_body(&body), Some(refusal));
         }
-        for body in [serde_json::json!({"error": ""}), serde_json::json!({"error": "evictedly"})] {
+        for body in [
+            serde_json::json!({"error": ""}),
+            serde_json::json!({"error": "evictedly"}),
+        ] {
             assert_eq!(Refusal::of_body(&body), None);
         }
     }

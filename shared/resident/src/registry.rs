@@ -66,7 +66,10 @@ impl Record {
 
     /// Returns a command of the table.
     pub fn command(&self, name: &str) -> Option<&TableCommand> {
-        self.commands.iter().find(|(key, _)| key.as_str() == name).map(|(_, command)| command)
+        self.commands
+            .iter()
+            .find(|(key, _)| key.as_str() == name)
+            .map(|(_, command)| command)
     }
 
     /// Returns whether a command may run without a run of an agent.
@@ -81,7 +84,10 @@ impl Record {
 /// Decides about an insertion. The registry inserts in the same write.
 pub fn check_insert(resource: &Resource, rows: &[Resource], cap: u32) -> Result<(), Refusal> {
     if rows.contains(resource) {
-        return Err(Refusal::new(Token::AlreadyOnboarded, &format!("{resource} has a resident already")));
+        return Err(Refusal::new(
+            Token::AlreadyOnboarded,
+            &format!("{resource} has a resident already"),
+        ));
     }
     let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     if count >= cap {
@@ -116,7 +122,10 @@ pub struct Rejected {
 }
 
 /// Selects the coldest resident to evict, or returns why each one stays.
-pub fn select_coldest(candidates: &[Candidate], now: UnixMillis) -> Result<&Candidate, Vec<Rejected>> {
+pub fn select_coldest(
+    candidates: &[Candidate],
+    now: UnixMillis,
+) -> Result<&Candidate, Vec<Rejected>> {
     let mut rejected = Vec::new();
     let mut coldest: Option<&Candidate> = None;
     for candidate in candidates {
@@ -132,9 +141,14 @@ pub fn select_coldest(candidates: &[Candidate], now: UnixMillis) -> Result<&Cand
         };
         match why {
             Some(why) => {
-                rejected.push(Rejected { resource: candidate.resource.clone(), why: why.to_owned() });
+                rejected.push(Rejected {
+                    resource: candidate.resource.clone(),
+                    why: why.to_owned(),
+                });
             }
-            None if coldest.is_none_or(|other| candidate.last_activity_at < other.last_activity_at) => {
+            None if coldest
+                .is_none_or(|other| candidate.last_activity_at < other.last_activity_at) =>
+            {
                 coldest = Some(candidate);
             }
             None => {}
@@ -145,7 +159,9 @@ pub fn select_coldest(candidates: &[Candidate], now: UnixMillis) -> Result<&Cand
 
 /// Returns the operations in flight of all residents, or `None` as soon as one is unknown.
 pub fn sum_in_flight(counts: impl IntoIterator<Item = Option<u32>>) -> Option<u32> {
-    counts.into_iter().try_fold(0_u32, |sum, count| Some(sum.saturating_add(count?)))
+    counts
+        .into_iter()
+        .try_fold(0_u32, |sum, count| Some(sum.saturating_add(count?)))
 }
 
 /// Overrides of limits for tests. They expire with the build that set them.
@@ -168,14 +184,23 @@ impl TestOverrides {
             return Err(Refusal::new(Token::Invalid, &detail));
         }
         if floor_s.is_some_and(|floor| floor > STALE_FLOOR_MAX_S) {
-            return Err(Refusal::new(Token::Invalid, &format!("floorS must be 0 to {STALE_FLOOR_MAX_S}")));
+            return Err(Refusal::new(
+                Token::Invalid,
+                &format!("floorS must be 0 to {STALE_FLOOR_MAX_S}"),
+            ));
         }
-        Ok(Self { cap, floor_s, build: build.to_owned() })
+        Ok(Self {
+            cap,
+            floor_s,
+            build: build.to_owned(),
+        })
     }
 
     /// Returns the cap in force for a build.
     pub fn cap_for(&self, build: &str) -> u32 {
-        self.cap.filter(|_| self.build == build).unwrap_or(RESIDENTS_MAX)
+        self.cap
+            .filter(|_| self.build == build)
+            .unwrap_or(RESIDENTS_MAX)
     }
 }
 
@@ -204,25 +229,48 @@ mod tests {
         let full = check_insert(&resource(6), &rows, RESIDENTS_MAX).unwrap_err();
         assert_eq!(full.status(), 429);
         assert!(full.error().contains("6/6") && full.error().contains("evictColdest"));
-        assert_eq!(check_insert(&resource(0), &rows, RESIDENTS_MAX).unwrap_err().status(), 409);
+        assert_eq!(
+            check_insert(&resource(0), &rows, RESIDENTS_MAX)
+                .unwrap_err()
+                .status(),
+            409
+        );
     }
 
     #[test]
     fn coldest_resident_without_work_is_evicted() {
         let now = EVICTION_IDLE_MIN_MS;
         let rows = [
-            Candidate { in_flight: None, ..candidate(0, -9) },
-            Candidate { in_flight: Some(1), ..candidate(1, -9) },
-            Candidate { state: StateWord::Restoring, ..candidate(2, -9) },
-            Candidate { trees: TreesState::Unknown, ..candidate(3, -9) },
+            Candidate {
+                in_flight: None,
+                ..candidate(0, -9)
+            },
+            Candidate {
+                in_flight: Some(1),
+                ..candidate(1, -9)
+            },
+            Candidate {
+                state: StateWord::Restoring,
+                ..candidate(2, -9)
+            },
+            Candidate {
+                trees: TreesState::Unknown,
+                ..candidate(3, -9)
+            },
             candidate(4, 1),
             candidate(5, 0),
             candidate(6, -1),
         ];
         assert_eq!(select_coldest(&rows, now).unwrap().resource, resource(6));
-        let why: Vec<String> =
-            select_coldest(&rows[..5], now).unwrap_err().into_iter().map(|row| row.why).collect();
-        assert_eq!(why, ["unknown", "busy", "mid-flight", "unsaved work", "recent"]);
+        let why: Vec<String> = select_coldest(&rows[..5], now)
+            .unwrap_err()
+            .into_iter()
+            .map(|row| row.why)
+            .collect();
+        assert_eq!(
+            why,
+            ["unknown", "busy", "mid-flight", "unsaved work", "recent"]
+        );
     }
 
     #[test]
@@ -240,6 +288,9 @@ mod tests {
         );
         assert!(TestOverrides::new(None, Some(3_601), "a").is_err());
         let overrides = TestOverrides::new(Some(1), None, "a").unwrap();
-        assert_eq!((overrides.cap_for("a"), overrides.cap_for("b")), (1, RESIDENTS_MAX));
+        assert_eq!(
+            (overrides.cap_for("a"), overrides.cap_for("b")),
+            (1, RESIDENTS_MAX)
+        );
     }
 }

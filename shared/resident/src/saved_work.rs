@@ -37,7 +37,11 @@ pub fn secret_in(content: &[u8]) -> Option<Secret> {
         return None;
     }
     let is_text = matches!(text, Cow::Borrowed(_));
-    Some(if is_text { Secret::Text(clean.into_owned()) } else { Secret::Binary })
+    Some(if is_text {
+        Secret::Text(clean.into_owned())
+    } else {
+        Secret::Binary
+    })
 }
 
 /// Reads the next object of the output of `git cat-file --batch`.
@@ -48,7 +52,12 @@ pub fn secret_in(content: &[u8]) -> Option<Secret> {
 pub fn next_object(output: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut head = String::new();
     output.read_line(&mut head)?;
-    let Some(size) = head.trim_end().rsplit(' ').next().and_then(|size| size.parse::<usize>().ok()) else {
+    let Some(size) = head
+        .trim_end()
+        .rsplit(' ')
+        .next()
+        .and_then(|size| size.parse::<usize>().ok())
+    else {
         return Ok(None);
     };
     let mut content = Vec::new();
@@ -68,8 +77,11 @@ pub fn next_object(output: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
 
 /// Returns entries of the list of withheld files for those that were not searched.
 pub fn unsearched(names: &[String]) -> Vec<String> {
-    let mut entries: Vec<String> =
-        names.iter().take(UNSEARCHED_MAX).map(|name| format!("{name} (not searched)")).collect();
+    let mut entries: Vec<String> = names
+        .iter()
+        .take(UNSEARCHED_MAX)
+        .map(|name| format!("{name} (not searched)"))
+        .collect();
     let further = names.len().saturating_sub(UNSEARCHED_MAX);
     if further > 0 {
         entries.push(format!("{further} further files (not searched)"));
@@ -83,28 +95,44 @@ mod tests {
 
     #[test]
     fn objects_follow_each_other() {
-        let mut output =
-            io::Cursor::new(b"abc blob 3\nx\ny\nabc missing\nabc blob 0\n\nabc blob 9\ncut".to_vec());
+        let mut output = io::Cursor::new(
+            b"abc blob 3\nx\ny\nabc missing\nabc blob 0\n\nabc blob 9\ncut".to_vec(),
+        );
         assert_eq!(next_object(&mut output).unwrap(), Some(b"x\ny".to_vec()));
         assert_eq!(next_object(&mut output).unwrap(), None);
         assert_eq!(next_object(&mut output).unwrap(), Some(Vec::new()));
-        assert_eq!(next_object(&mut output).unwrap(), None, "a part of a file is not searched");
+        assert_eq!(
+            next_object(&mut output).unwrap(),
+            None,
+            "a part of a file is not searched"
+        );
     }
 
     #[test]
     fn secret_is_removed_from_text_only() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
         assert_eq!(secret_in(b"plain\n"), None);
-        let Some(Secret::Text(clean)) = secret_in(format!("x\n{token}\n").as_bytes()) else { panic!() };
-        assert!(clean.starts_with("x\n") && !clean.contains(&token), "{clean}");
-        assert_eq!(secret_in(&[&[0xff], token.as_bytes()].concat()), Some(Secret::Binary));
+        let Some(Secret::Text(clean)) = secret_in(format!("x\n{token}\n").as_bytes()) else {
+            panic!()
+        };
+        assert!(
+            clean.starts_with("x\n") && !clean.contains(&token),
+            "{clean}"
+        );
+        assert_eq!(
+            secret_in(&[&[0xff], token.as_bytes()].concat()),
+            Some(Secret::Binary)
+        );
     }
 
     #[test]
     fn long_list_of_unsearched_files_is_cut() {
         let names: Vec<String> = (0..1_002).map(|number| number.to_string()).collect();
         let entries = unsearched(&names);
-        assert_eq!((entries.len(), entries[0].as_str()), (1_001, "0 (not searched)"));
+        assert_eq!(
+            (entries.len(), entries[0].as_str()),
+            (1_001, "0 (not searched)")
+        );
         assert_eq!(entries.last().unwrap(), "2 further files (not searched)");
     }
 }

@@ -22,10 +22,17 @@ impl Stamp {
     /// Returns the difference to a restored tree as text, or `None` if the tree may be served.
     pub fn mismatch(&self, sha: &Sha, key: &LockfileKey) -> Option<String> {
         if self.sha != *sha {
-            return Some(format!("the mirror is at {sha}, the snapshot at {}", self.sha));
+            return Some(format!(
+                "the mirror is at {sha}, the snapshot at {}",
+                self.sha
+            ));
         }
-        (self.lockfile_hash != *key)
-            .then(|| format!("the lockfile key is {key}, that of the snapshot {}", self.lockfile_hash))
+        (self.lockfile_hash != *key).then(|| {
+            format!(
+                "the lockfile key is {key}, that of the snapshot {}",
+                self.lockfile_hash
+            )
+        })
     }
 }
 
@@ -47,6 +54,9 @@ pub struct Snapshot {
 impl Snapshot {
     /// Returns the ids of both archives.
     pub fn backups(&self) -> [BackupId; 2] {
-        [self.mirror_backup_id.clone(), self.checkout_backup_id.clone()]
+        [
+            self.mirror_backup_id.clone(),
+            self.checkout_backup_id.clone(),
+        ]
     }
 }

@@ -4,7 +4,10 @@
 
 /// Sorts rows by a key, and keeps the order of equal ones.
 /// Fast only for rows that are nearly sorted, or few.
-pub(crate) fn sorted_by_key<T, K: Ord>(rows: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
+pub(crate) fn sorted_by_key<T, K: Ord>(
+    rows: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Vec<T> {
     let mut sorted: Vec<T> = Vec::new();
     for row in rows {
         let at = sorted.partition_point(|other| key(other) <= key(&row));

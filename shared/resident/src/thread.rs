@@ -145,13 +145,22 @@ pub enum TreeDecision {
 }
 
 /// Decides about the tree of an attach. `tree` is `None` if there is none on the disk.
-pub fn decide_tree(bound: Option<&Binding>, tree: Option<TreeCheck>, readonly: bool) -> TreeDecision {
-    let Some(tree) = tree else { return TreeDecision::Create };
-    let has_mode = bound.is_some_and(|binding| binding.is_evicted() || binding.readonly == readonly);
+pub fn decide_tree(
+    bound: Option<&Binding>,
+    tree: Option<TreeCheck>,
+    readonly: bool,
+) -> TreeDecision {
+    let Some(tree) = tree else {
+        return TreeDecision::Create;
+    };
+    let has_mode =
+        bound.is_some_and(|binding| binding.is_evicted() || binding.readonly == readonly);
     if has_mode && tree.is_readable && !tree.has_tracked_changes && tree.has_tip {
         return TreeDecision::Reuse;
     }
-    TreeDecision::Replace { needs_checkpoint: tree.has_unsaved() }
+    TreeDecision::Replace {
+        needs_checkpoint: tree.has_unsaved(),
+    }
 }
 
 /// State of a thread at a detach.
@@ -184,7 +193,9 @@ pub enum DetachDecision {
 
 /// Decides about a detach.
 pub fn decide_detach(binding: &Binding, state: DetachState, force: bool) -> DetachDecision {
-    let keep = |reason: &str| DetachDecision::Keep { reason: reason.to_owned() };
+    let keep = |reason: &str| DetachDecision::Keep {
+        reason: reason.to_owned(),
+    };
     if binding.is_evicted() {
         return keep("already-evicted");
     }
@@ -194,13 +205,17 @@ pub fn decide_detach(binding: &Binding, state: DetachState, force: bool) -> Deta
         (false, 0) => match state.tree {
             Some(tree) if !tree.is_readable => keep("dirty: the tree could not be checked"),
             Some(_) if has_unsaved => keep("dirty: the tree has uncommitted or unpushed work"),
-            _ => DetachDecision::Evict { needs_checkpoint: false },
+            _ => DetachDecision::Evict {
+                needs_checkpoint: false,
+            },
         },
         (true, 1..) if state.was_killed => {
             keep("busy after kill: operations of the thread are still in flight")
         }
         // A binding names pool users only, so no other user's processes can be meant.
-        (true, 0) if state.was_killed => DetachDecision::Evict { needs_checkpoint: has_unsaved },
+        (true, 0) if state.was_killed => DetachDecision::Evict {
+            needs_checkpoint: has_unsaved,
+        },
         (true, _) => match binding.user {
             Some(user) => DetachDecision::Kill(user),
             None => keep("refusing to kill: the thread has no pool user"),
@@ -280,12 +295,19 @@ pub fn decide_credential(file: CredentialFile, now: UnixMillis) -> CredentialDec
     match file {
         CredentialFile::Missing => CredentialDecision::Write,
         CredentialFile::Empty => CredentialDecision::MintAnew,
-        CredentialFile::Present { written_at, expires_at } => {
+        CredentialFile::Present {
+            written_at,
+            expires_at,
+        } => {
             let is_valid = match expires_at {
                 Some(at) => at - now > TOKEN_VALIDITY_MIN_MS,
                 None => now - written_at <= TOKEN_AGE_MAX_MS,
             };
-            if is_valid { CredentialDecision::Keep } else { CredentialDecision::Write }
+            if is_valid {
+                CredentialDecision::Keep
+            } else {
+                CredentialDecision::Write
+            }
         }
     }
 }
@@ -340,7 +362,12 @@ mod tests {
     #[test]
     fn bound_ref_wins() {
         let [main, other] = ["main", "other"].map(|name| StrictRefName::parse(name).unwrap());
-        assert_eq!(resolve_ref(Some(&binding()), Some(&other), &main).unwrap().as_str(), "feature");
+        assert_eq!(
+            resolve_ref(Some(&binding()), Some(&other), &main)
+                .unwrap()
+                .as_str(),
+            "feature"
+        );
         assert_eq!(resolve_ref(None, Some(&other), &main).unwrap(), other);
         assert_eq!(resolve_ref(None, None, &main).unwrap_err().status(), 409);
         let sha = binding().sha;
@@ -354,52 +381,132 @@ mod tests {
 
     #[test]
     fn tree_is_reused_only_in_the_same_mode() {
-        assert_eq!(decide_tree(Some(&binding()), Some(CLEAN), false), TreeDecision::Reuse);
-        let untracked = TreeCheck { has_untracked: true, ..CLEAN };
-        assert_eq!(decide_tree(Some(&binding()), Some(untracked), false), TreeDecision::Reuse);
+        assert_eq!(
+            decide_tree(Some(&binding()), Some(CLEAN), false),
+            TreeDecision::Reuse
+        );
+        let untracked = TreeCheck {
+            has_untracked: true,
+            ..CLEAN
+        };
+        assert_eq!(
+            decide_tree(Some(&binding()), Some(untracked), false),
+            TreeDecision::Reuse
+        );
         assert_eq!(
             decide_tree(Some(&binding()), Some(untracked), true),
-            TreeDecision::Replace { needs_checkpoint: true }
+            TreeDecision::Replace {
+                needs_checkpoint: true
+            }
         );
-        let evicted = Binding { evicted_at: Some(1), readonly: true, ..binding() };
-        assert_eq!(decide_tree(Some(&evicted), Some(CLEAN), false), TreeDecision::Reuse);
+        let evicted = Binding {
+            evicted_at: Some(1),
+            readonly: true,
+            ..binding()
+        };
+        assert_eq!(
+            decide_tree(Some(&evicted), Some(CLEAN), false),
+            TreeDecision::Reuse
+        );
         assert_eq!(decide_tree(None, None, false), TreeDecision::Create);
     }
 
     #[test]
     fn detach_keeps_busy_and_dirty_trees() {
-        let state = DetachState { in_flight: 0, tree: Some(CLEAN), was_killed: false };
+        let state = DetachState {
+            in_flight: 0,
+            tree: Some(CLEAN),
+            was_killed: false,
+        };
         let reason = |state, force| match decide_detach(&binding(), state, force) {
             DetachDecision::Keep { reason } => reason,
             other => format!("{other:?}"),
         };
-        assert!(reason(DetachState { in_flight: 1, ..state }, false).starts_with("busy: "));
-        let unread = TreeCheck { is_readable: false, ..CLEAN };
-        for tree in
-            [unread, TreeCheck { has_untracked: true, ..CLEAN }, TreeCheck { has_unpushed: true, ..CLEAN }]
-        {
-            assert!(reason(DetachState { tree: Some(tree), ..state }, false).starts_with("dirty: "));
+        assert!(
+            reason(
+                DetachState {
+                    in_flight: 1,
+                    ..state
+                },
+                false
+            )
+            .starts_with("busy: ")
+        );
+        let unread = TreeCheck {
+            is_readable: false,
+            ..CLEAN
+        };
+        for tree in [
+            unread,
+            TreeCheck {
+                has_untracked: true,
+                ..CLEAN
+            },
+            TreeCheck {
+                has_unpushed: true,
+                ..CLEAN
+            },
+        ] {
+            assert!(
+                reason(
+                    DetachState {
+                        tree: Some(tree),
+                        ..state
+                    },
+                    false
+                )
+                .starts_with("dirty: ")
+            );
         }
-        let missing = DetachState { tree: None, ..state };
+        let missing = DetachState {
+            tree: None,
+            ..state
+        };
         assert_eq!(
             decide_detach(&binding(), missing, false),
-            DetachDecision::Evict { needs_checkpoint: false }
+            DetachDecision::Evict {
+                needs_checkpoint: false
+            }
         );
     }
 
     #[test]
     fn forced_detach_kills_before_it_evicts() {
-        let dirty = TreeCheck { has_tracked_changes: true, ..CLEAN };
-        let state = DetachState { in_flight: 2, tree: Some(dirty), was_killed: false };
+        let dirty = TreeCheck {
+            has_tracked_changes: true,
+            ..CLEAN
+        };
+        let state = DetachState {
+            in_flight: 2,
+            tree: Some(dirty),
+            was_killed: false,
+        };
         let user = PoolUser::parse("worker2").unwrap();
-        assert_eq!(decide_detach(&binding(), state, true), DetachDecision::Kill(user));
-        let killed = DetachState { was_killed: true, ..state };
+        assert_eq!(
+            decide_detach(&binding(), state, true),
+            DetachDecision::Kill(user)
+        );
+        let killed = DetachState {
+            was_killed: true,
+            ..state
+        };
         assert!(
             matches!(decide_detach(&binding(), killed, true), DetachDecision::Keep { reason } if reason.starts_with("busy after kill"))
         );
-        let ended = DetachState { in_flight: 0, ..killed };
-        assert_eq!(decide_detach(&binding(), ended, true), DetachDecision::Evict { needs_checkpoint: true });
-        let without = Binding { user: None, ..binding() };
+        let ended = DetachState {
+            in_flight: 0,
+            ..killed
+        };
+        assert_eq!(
+            decide_detach(&binding(), ended, true),
+            DetachDecision::Evict {
+                needs_checkpoint: true
+            }
+        );
+        let without = Binding {
+            user: None,
+            ..binding()
+        };
         assert!(
             matches!(decide_detach(&without, state, true), DetachDecision::Keep { reason } if reason.starts_with("refusing to kill"))
         );
@@ -407,26 +514,83 @@ mod tests {
 
     #[test]
     fn sweep_keeps_recent_busy_and_dirty_trees() {
-        let state = SweepState { in_flight: 0, is_awake: true, tree: Some(CLEAN), is_finished: false };
+        let state = SweepState {
+            in_flight: 0,
+            is_awake: true,
+            tree: Some(CLEAN),
+            is_finished: false,
+        };
         let at = |state, now| sweep(&binding(), state, TREE_RETENTION_DAYS, now);
         assert_eq!(at(state, SWEEP_IDLE_MIN_MS), Some("clean-idle"));
         assert_eq!(at(state, SWEEP_IDLE_MIN_MS - 1), None);
-        assert_eq!(at(SweepState { is_finished: true, ..state }, EVICTION_IDLE_MIN_MS), Some("finished"));
-        assert_eq!(at(SweepState { in_flight: 1, ..state }, 9 * DAY_MS), None);
-        let dirty = SweepState { tree: Some(TreeCheck { has_untracked: true, ..CLEAN }), ..state };
+        assert_eq!(
+            at(
+                SweepState {
+                    is_finished: true,
+                    ..state
+                },
+                EVICTION_IDLE_MIN_MS
+            ),
+            Some("finished")
+        );
+        assert_eq!(
+            at(
+                SweepState {
+                    in_flight: 1,
+                    ..state
+                },
+                9 * DAY_MS
+            ),
+            None
+        );
+        let dirty = SweepState {
+            tree: Some(TreeCheck {
+                has_untracked: true,
+                ..CLEAN
+            }),
+            ..state
+        };
         assert_eq!(at(dirty, 6 * DAY_MS), None);
         assert_eq!(at(dirty, 7 * DAY_MS), Some("ttl"));
-        assert_eq!(at(SweepState { is_awake: false, tree: None, ..state }, SWEEP_IDLE_MIN_MS), Some("gone"));
+        assert_eq!(
+            at(
+                SweepState {
+                    is_awake: false,
+                    tree: None,
+                    ..state
+                },
+                SWEEP_IDLE_MIN_MS
+            ),
+            Some("gone")
+        );
     }
 
     #[test]
     fn credential_follows_the_expiry_of_its_token() {
-        let present = |expires_at| CredentialFile::Present { written_at: 0, expires_at };
-        assert_eq!(decide_credential(present(Some(TOKEN_VALIDITY_MIN_MS + 1)), 0), CredentialDecision::Keep);
-        assert_eq!(decide_credential(present(Some(TOKEN_VALIDITY_MIN_MS)), 0), CredentialDecision::Write);
-        assert_eq!(decide_credential(present(None), TOKEN_AGE_MAX_MS), CredentialDecision::Keep);
-        assert_eq!(decide_credential(present(None), TOKEN_AGE_MAX_MS + 1), CredentialDecision::Write);
-        assert_eq!(decide_credential(CredentialFile::Empty, 0), CredentialDecision::MintAnew);
+        let present = |expires_at| CredentialFile::Present {
+            written_at: 0,
+            expires_at,
+        };
+        assert_eq!(
+            decide_credential(present(Some(TOKEN_VALIDITY_MIN_MS + 1)), 0),
+            CredentialDecision::Keep
+        );
+        assert_eq!(
+            decide_credential(present(Some(TOKEN_VALIDITY_MIN_MS)), 0),
+            CredentialDecision::Write
+        );
+        assert_eq!(
+            decide_credential(present(None), TOKEN_AGE_MAX_MS),
+            CredentialDecision::Keep
+        );
+        assert_eq!(
+            decide_credential(present(None), TOKEN_AGE_MAX_MS + 1),
+            CredentialDecision::Write
+        );
+        assert_eq!(
+            decide_credential(CredentialFile::Empty, 0),
+            CredentialDecision::MintAnew
+        );
     }
 
     proptest! {

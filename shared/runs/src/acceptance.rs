@@ -19,8 +19,10 @@ type Rule = (fn(&Value) -> bool, &'static str);
 const TEXT: Rule = (Value::is_string, "must be a string");
 const NUMBER: Rule = (|value| number(value).is_some(), "must be a finite number");
 const FLAG: Rule = (Value::is_boolean, "must be a boolean");
-const COUNT: Rule =
-    (|value| whole(value).is_some_and(|count| count >= 0), "must be an integer of at least 0");
+const COUNT: Rule = (
+    |value| whole(value).is_some_and(|count| count >= 0),
+    "must be an integer of at least 0",
+);
 const ID: Rule = (
     |value| value.as_str().is_some_and(|id| RunId::parse(id).is_ok()),
     "must be 1 to 64 letters, digits, `_` or `-`",
@@ -66,7 +68,10 @@ const OPTIONAL: [(&str, Rule); 13] = [
 ];
 
 /// Validates a record. The refusal names the first invalid field.
-pub(crate) fn check(record: &Map<String, Value>, events: Option<&[EventText<'_>]>) -> Result<(), Refusal> {
+pub(crate) fn check(
+    record: &Map<String, Value>,
+    events: Option<&[EventText<'_>]>,
+) -> Result<(), Refusal> {
     for (name, (holds, rule)) in REQUIRED {
         if !record.get(name).is_some_and(holds) {
             return Err(Refusal::field(format!("record.{name}"), rule));
@@ -78,15 +83,19 @@ pub(crate) fn check(record: &Map<String, Value>, events: Option<&[EventText<'_>]
         }
     }
     check_events(events)?;
-    diagnosis::check(record.get("diagnosis").unwrap_or(&Value::Null), "record.diagnosis")
+    diagnosis::check(
+        record.get("diagnosis").unwrap_or(&Value::Null),
+        "record.diagnosis",
+    )
 }
 
 fn check_events(events: Option<&[EventText<'_>]>) -> Result<(), Refusal> {
     let events = events.ok_or_else(|| Refusal::field("record.events", "must be an array"))?;
     match events.iter().position(|event| !event.is_typed) {
-        Some(index) => {
-            Err(Refusal::field(format!("record.events[{index}]"), "must be an object with a string type"))
-        }
+        Some(index) => Err(Refusal::field(
+            format!("record.events[{index}]"),
+            "must be an object with a string type",
+        )),
         None => Ok(()),
     }
 }

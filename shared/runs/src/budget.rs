@@ -38,9 +38,16 @@ pub fn fit(record: RunRecord) -> RunRecord {
     // Upper bound of the record's size without events: the event count can only lose digits.
     fitted.truncated = true;
     let room = MAX_RECORD_BYTES.saturating_sub(size(&fitted));
-    let sizes = events.iter().map(|event| size(event) + 1).collect::<Vec<_>>();
+    let sizes = events
+        .iter()
+        .map(|event| size(event) + 1)
+        .collect::<Vec<_>>();
     let kept = ends_that_fit(&sizes, without_spans(&events, &sizes, room), room);
-    fitted.events = events.into_iter().zip(kept).filter_map(|(event, kept)| kept.then_some(event)).collect();
+    fitted.events = events
+        .into_iter()
+        .zip(kept)
+        .filter_map(|(event, kept)| kept.then_some(event))
+        .collect();
     fitted.stored_event_count = fitted.events.len() as u64;
     fitted
 }
@@ -78,13 +85,18 @@ impl io::Write for Count {
 /// Shortens the text of an oversized event, or its diff or summary if it has no text.
 fn shorten(event: &mut Value) {
     let size = size(event);
-    let Some(field) = ["text", "diff", "summary"].into_iter().find(|field| event[field].is_string()) else {
+    let Some(field) = ["text", "diff", "summary"]
+        .into_iter()
+        .find(|field| event[field].is_string())
+    else {
         return;
     };
     if size > MAX_EVENT_BYTES && field == "diff" {
         event["truncated"] = Value::Bool(true);
     }
-    let (true, Value::String(text)) = (size > MAX_EVENT_BYTES, &mut event[field]) else { return };
+    let (true, Value::String(text)) = (size > MAX_EVENT_BYTES, &mut event[field]) else {
+        return;
+    };
     let rest = size - text.chars().map(escaped).sum::<usize>();
     let mut room = MAX_EVENT_BYTES.saturating_sub(rest + escaped(ELLIPSIS));
     let fits = |char: &(usize, char)| {
@@ -93,7 +105,11 @@ fn shorten(event: &mut Value) {
         room = room.saturating_sub(wanted);
         wanted <= had
     };
-    let end = text.char_indices().take_while(fits).last().map_or(0, |(at, char)| at + char.len_utf8());
+    let end = text
+        .char_indices()
+        .take_while(fits)
+        .last()
+        .map_or(0, |(at, char)| at + char.len_utf8());
     text.truncate(end);
     text.push(ELLIPSIS);
 }
@@ -118,9 +134,17 @@ fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
             spans.entry(span).or_default().push(index);
         }
     }
-    let distance =
-        |indexes: &[usize]| indexes.iter().map(|index| index.abs_diff(middle)).min().unwrap_or(usize::MAX);
-    let mut spans = spans.into_values().filter(|indexes| indexes[0] >= head).collect::<Vec<_>>();
+    let distance = |indexes: &[usize]| {
+        indexes
+            .iter()
+            .map(|index| index.abs_diff(middle))
+            .min()
+            .unwrap_or(usize::MAX)
+    };
+    let mut spans = spans
+        .into_values()
+        .filter(|indexes| indexes[0] >= head)
+        .collect::<Vec<_>>();
     // The earlier span goes first on a tie, so that the result is deterministic.
     spans.sort_by_key(|indexes| (distance(indexes), indexes[0]));
     let mut total: usize = sizes.iter().sum();
@@ -132,22 +156,30 @@ fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
         total -= indexes.iter().map(|&index| sizes[index]).sum::<usize>();
         dropped.extend(indexes);
     }
-    (0..events.len()).map(|index| !dropped.contains(&index)).collect()
+    (0..events.len())
+        .map(|index| !dropped.contains(&index))
+        .collect()
 }
 
 /// Keeps the events that fit, alternating between both ends and starting with the first event.
 fn ends_that_fit(sizes: &[usize], mut kept: Vec<bool>, mut room: usize) -> Vec<bool> {
-    let candidates = (0..kept.len()).filter(|&index| kept[index]).collect::<Vec<_>>();
+    let candidates = (0..kept.len())
+        .filter(|&index| kept[index])
+        .collect::<Vec<_>>();
     let mut front = 0;
     let mut back = candidates.len();
     while front < back {
         let from_front = front + back <= candidates.len();
         let index = candidates[if from_front { front } else { back - 1 }];
-        let Some(left) = room.checked_sub(sizes[index]) else { break };
+        let Some(left) = room.checked_sub(sizes[index]) else {
+            break;
+        };
         room = left;
         if from_front { front += 1 } else { back -= 1 }
     }
-    candidates[front..back].iter().for_each(|&index| kept[index] = false);
+    candidates[front..back]
+        .iter()
+        .for_each(|&index| kept[index] = false);
     kept
 }
 

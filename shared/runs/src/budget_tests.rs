@@ -43,7 +43,11 @@ fn span(kind: &str, id: &str, name: &str, bytes: usize) -> Value {
 }
 
 fn seqs(record: &RunRecord) -> Vec<u64> {
-    record.events.iter().filter_map(|event| event["seq"].as_u64()).collect()
+    record
+        .events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect()
 }
 
 fn spans(record: &RunRecord) -> Vec<&str> {
@@ -65,23 +69,36 @@ fn large_event_is_cut_to_exactly_its_limit() {
     assert_eq!(text.len(), MAX_EVENT_BYTES);
     assert!(text.contains("x…\""));
     assert_eq!((cut.truncated, cut.stored_event_count), (false, 1));
-    let at_limit = text_event(1, 70_000 - (text_event(1, 70_000).to_string().len() - MAX_EVENT_BYTES));
+    let at_limit = text_event(
+        1,
+        70_000 - (text_event(1, 70_000).to_string().len() - MAX_EVENT_BYTES),
+    );
     assert_eq!(fit(record(vec![at_limit.clone()])).events[0], at_limit);
 }
 
 #[test]
 fn cutting_counts_escapes_and_whole_characters() {
-    for text in ["\n\"\\".repeat(30_000), "é🦀".repeat(20_000), "\u{1}".repeat(20_000)] {
+    for text in [
+        "\n\"\\".repeat(30_000),
+        "é🦀".repeat(20_000),
+        "\u{1}".repeat(20_000),
+    ] {
         let event = json!({ "type": "assistant", "text": text });
         let cut = fit(record(vec![event])).events[0].to_string().len();
-        assert!((MAX_EVENT_BYTES - 6..=MAX_EVENT_BYTES).contains(&cut), "{cut}");
+        assert!(
+            (MAX_EVENT_BYTES - 6..=MAX_EVENT_BYTES).contains(&cut),
+            "{cut}"
+        );
     }
 }
 
 #[test]
 fn summary_is_cut_without_text() {
     let event = json!({ "type": "tool_result", "summary": "s".repeat(70_000) });
-    assert_eq!(fit(record(vec![event])).events[0].to_string().len(), MAX_EVENT_BYTES);
+    assert_eq!(
+        fit(record(vec![event])).events[0].to_string().len(),
+        MAX_EVENT_BYTES
+    );
     let both = json!({ "type": "x", "text": "t", "summary": "s".repeat(70_000) });
     assert_eq!(fit(record(vec![both])).events[0]["text"], "…");
     let neither = json!({ "type": "x", "output": "o".repeat(70_000) });
@@ -103,8 +120,15 @@ fn middle_spans_go_first_in_pairs() {
     // 28 events of 60,000 bytes and one small one: two must go for 26 to fit.
     let cut = fit(record(events.clone()));
     assert_eq!(spans(&cut), ["request", "first", "first", "request"]);
-    assert_eq!(seqs(&cut), (1..24).collect::<Vec<_>>(), "no content event went");
-    assert_eq!((cut.truncated, cut.event_count, cut.stored_event_count), (true, 29, 27));
+    assert_eq!(
+        seqs(&cut),
+        (1..24).collect::<Vec<_>>(),
+        "no content event went"
+    );
+    assert_eq!(
+        (cut.truncated, cut.event_count, cut.stored_event_count),
+        (true, 29, 27)
+    );
     // With more content, the other spans go too, except those of the head.
     events.extend((24..26).map(|seq| text_event(seq, 60_000)));
     let cut = fit(record(events));
@@ -114,11 +138,16 @@ fn middle_spans_go_first_in_pairs() {
 
 #[test]
 fn middle_events_go_and_ends_stay() {
-    let cut = fit(record((1..=40).map(|seq| text_event(seq, 60_000)).collect()));
+    let cut = fit(record(
+        (1..=40).map(|seq| text_event(seq, 60_000)).collect(),
+    ));
     let kept = seqs(&cut);
     // 26 events fit, alternating between the first and the last.
     assert_eq!(kept, (1..=13).chain(28..=40).collect::<Vec<_>>());
-    assert_eq!((cut.truncated, cut.event_count, cut.stored_event_count), (true, 40, 26));
+    assert_eq!(
+        (cut.truncated, cut.event_count, cut.stored_event_count),
+        (true, 40, 26)
+    );
 }
 
 proptest! {
@@ -148,22 +177,40 @@ proptest! {
 
 /// The part of a record that the store measures.
 fn head(record: &RunRecord) -> usize {
-    size(&RunRecord { events: Vec::new(), ..record.clone() })
+    size(&RunRecord {
+        events: Vec::new(),
+        ..record.clone()
+    })
 }
 
 #[test]
 fn large_diagnosis_loses_its_least_severe_findings() {
     let finding = |severity: &str, index: usize| json!({ "category": "retry", "severity": severity, "summary": "s".repeat(300), "eventIndex": index });
     let severities = ["low", "high", "medium"].into_iter().cycle();
-    let findings: Vec<_> = severities.zip(0..300).map(|(severity, index)| finding(severity, index)).collect();
+    let findings: Vec<_> = severities
+        .zip(0..300)
+        .map(|(severity, index)| finding(severity, index))
+        .collect();
     let totals = json!({ "retry": { "count": 300, "durationMs": 1 } });
-    let diagnosis = json!({ "findings": findings, "eventCount": 1, "verdict": "v", "byCategory": totals });
-    let fitted = fit(RunRecord { diagnosis, ..record(vec![text_event(1, 10)]) });
-    assert!((MAX_HEAD_BYTES - 400..=MAX_HEAD_BYTES).contains(&head(&fitted)), "{}", head(&fitted));
+    let diagnosis =
+        json!({ "findings": findings, "eventCount": 1, "verdict": "v", "byCategory": totals });
+    let fitted = fit(RunRecord {
+        diagnosis,
+        ..record(vec![text_event(1, 10)])
+    });
+    assert!(
+        (MAX_HEAD_BYTES - 400..=MAX_HEAD_BYTES).contains(&head(&fitted)),
+        "{}",
+        head(&fitted)
+    );
     assert_eq!(fitted.diagnosis["byCategory"], totals);
     assert_eq!(fitted.events, [text_event(1, 10)]);
     let kept = fitted.diagnosis["findings"].as_array().unwrap();
-    let count = |severity: &str| kept.iter().filter(|finding| finding["severity"] == severity).count();
+    let count = |severity: &str| {
+        kept.iter()
+            .filter(|finding| finding["severity"] == severity)
+            .count()
+    };
     assert_eq!((count("high"), count("low")), (100, 0));
     assert!(kept.is_sorted_by_key(|finding| finding["eventIndex"].as_u64()));
 }

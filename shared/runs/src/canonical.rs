@@ -12,7 +12,9 @@ pub(crate) const CANONICAL: i64 = 1;
 
 /// Returns whether readers see this record, stripped of its events, without a change.
 pub(crate) fn is_canonical(record: &Map<String, Value>) -> bool {
-    let Some(diagnosis) = record.get("diagnosis") else { return false };
+    let Some(diagnosis) = record.get("diagnosis") else {
+        return false;
+    };
     let mut seen = diagnosis.clone();
     normalise(&mut seen);
     // The store computes `bytes`.
@@ -28,7 +30,10 @@ mod tests {
 
     fn record() -> Value {
         let zero = json!({ "count": 0, "durationMs": 0 });
-        let totals: Map<_, _> = CATEGORIES.iter().map(|name| ((*name).to_owned(), zero.clone())).collect();
+        let totals: Map<_, _> = CATEGORIES
+            .iter()
+            .map(|name| ((*name).to_owned(), zero.clone()))
+            .collect();
         json!({ "id": "r", "channelVisibility": "dm", "diagnosis": { "byCategory": totals, "verdict": "" } })
     }
 
@@ -49,7 +54,12 @@ mod tests {
             |record: &mut Value| record["diagnosis"]["byCategory"]["later"] = json!({}),
             |record: &mut Value| record["diagnosis"]["byCategory"]["retry"]["later"] = json!(1),
             |record: &mut Value| {
-                drop(record["diagnosis"]["byCategory"].as_object_mut().unwrap().remove("retry"));
+                drop(
+                    record["diagnosis"]["byCategory"]
+                        .as_object_mut()
+                        .unwrap()
+                        .remove("retry"),
+                );
             },
             |record: &mut Value| drop(record.as_object_mut().unwrap().remove("diagnosis")),
         ] {
@@ -62,8 +72,7 @@ mod tests {
     #[test]
     fn version_matches_the_categories() {
         // A change here requires a new version, so that rows of the old one are parsed again.
-        let known =
-            "slow_tool,slow_model_turn,failed_tool,retry,setup_install,wrap_up,budget_hit,infra_failure";
+        let known = "slow_tool,slow_model_turn,failed_tool,retry,setup_install,wrap_up,budget_hit,infra_failure";
         assert_eq!((CANONICAL, CATEGORIES.join(",").as_str()), (1, known));
     }
 }

@@ -33,7 +33,11 @@ pub struct ClosedRun {
 ///
 /// `meta` was written by the claiming version: a field of another shape than the record's counts as absent.
 pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRun) -> RunRecord {
-    let last_seq = events.iter().filter_map(|event| event.get("seq")?.as_u64()).max().unwrap_or(0);
+    let last_seq = events
+        .iter()
+        .filter_map(|event| event.get("seq")?.as_u64())
+        .max()
+        .unwrap_or(0);
     // The store rejects a record with an untyped event.
     events.retain(|event| event.get("type").is_some_and(Value::is_string));
     let meta = &run.row.meta;
@@ -41,7 +45,10 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRu
     let started_at = run.row.started_at.rounded();
     let received_at = meta.get("receivedAt").and_then(Value::as_i64);
     let finished_at = closing.finished_at.max(started_at);
-    let window = Interval { start: received_at.unwrap_or(started_at), end: finished_at };
+    let window = Interval {
+        start: received_at.unwrap_or(started_at),
+        end: finished_at,
+    };
     let options = AnalysisOptions {
         window: Some(window),
         schema: Some(SCHEMA_WITH_SPANS),
@@ -68,7 +75,10 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRu
         received_at,
         sealed_at: None,
         reply_ok: None,
-        step_count: run.last_step.as_ref().and_then(|step| u32::try_from(step.iteration).ok()),
+        step_count: run
+            .last_step
+            .as_ref()
+            .and_then(|step| u32::try_from(step.iteration).ok()),
         schema: Some(SCHEMA_WITH_SPANS),
         status: closing.status,
         event_count,
@@ -80,7 +90,11 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRu
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), Value::from(text(name)?))))
             .chain(closing.cost.map(|cost| (COST.to_owned(), cost.into())))
-            .chain(closing.reserved.map(|reserved| (RESERVED_COST.to_owned(), reserved.into())))
+            .chain(
+                closing
+                    .reserved
+                    .map(|reserved| (RESERVED_COST.to_owned(), reserved.into())),
+            )
             .collect::<Map<_, _>>(),
     };
     add_pull_request(&mut record);

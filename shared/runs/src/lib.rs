@@ -24,10 +24,12 @@ pub use ars_friction::records::diagnosis;
 pub use closing::{ClosedRun, closing_record};
 pub use outcomes::{OutcomeRun, Outcomes, outcomes};
 pub use pull_facts::{
-    POSTED_REVIEW, PULL_REQUEST, PostedReviewFact, PullRequestFact, PullRequestState, add_posted_review,
-    add_pull_request, fact,
+    POSTED_REVIEW, PULL_REQUEST, PostedReviewFact, PullRequestFact, PullRequestState,
+    add_posted_review, add_pull_request, fact,
 };
-pub use record::{ABRIDGE_COST, COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS, TAINT};
+pub use record::{
+    ABRIDGE_COST, COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS, TAINT,
+};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
 pub use stored_run::StoredRun;
 pub use transcript::{ABANDONED_AGE_MS, TRANSCRIPT_MIGRATIONS, TranscriptStore};

@@ -68,18 +68,28 @@ pub fn outcomes(runs: impl IntoIterator<Item = OutcomeRun>) -> Vec<Outcomes> {
             row.reviews += 1;
             row.resolved += review.resolved;
         }
-        let Some(fact) = run.pull_request else { continue };
+        let Some(fact) = run.pull_request else {
+            continue;
+        };
         let pull = pulls
             .entry((fact.repo.clone(), fact.number))
-            .or_insert_with(|| Pull { opened: None, cost: Some(0) });
-        pull.cost = pull.cost.zip(run.cost).map(|(sum, cost)| sum.saturating_add(cost));
+            .or_insert_with(|| Pull {
+                opened: None,
+                cost: Some(0),
+            });
+        pull.cost = pull
+            .cost
+            .zip(run.cost)
+            .map(|(sum, cost)| sum.saturating_add(cost));
         if fact.created {
             pull.opened = Some((fact, agent));
         }
     }
     let mut merges: BTreeMap<(String, String), Vec<Merge>> = BTreeMap::new();
     for Pull { opened, cost } in pulls.into_values() {
-        let Some((fact, agent)) = opened else { continue };
+        let Some((fact, agent)) = opened else {
+            continue;
+        };
         let row = row(&mut rows, &fact.repo, &agent);
         row.opened += 1;
         match fact.state {
@@ -87,24 +97,45 @@ pub fn outcomes(runs: impl IntoIterator<Item = OutcomeRun>) -> Vec<Outcomes> {
             PullRequestState::Closed => row.closed += 1,
             PullRequestState::Merged => {
                 row.merged += 1;
-                let ms = fact.ended_at.unwrap_or(fact.at).saturating_sub(fact.at).max(0);
-                merges.entry((fact.repo, agent)).or_default().push(Merge { ms, cost });
+                let ms = fact
+                    .ended_at
+                    .unwrap_or(fact.at)
+                    .saturating_sub(fact.at)
+                    .max(0);
+                merges
+                    .entry((fact.repo, agent))
+                    .or_default()
+                    .push(Merge { ms, cost });
             }
         }
     }
     for (key, merged) in merges {
-        let Some(row) = rows.get_mut(&key) else { continue };
+        let Some(row) = rows.get_mut(&key) else {
+            continue;
+        };
         let count = merged.len() as u64;
-        row.merge_ms = merged.iter().map(|merge| merge.ms).sum::<i64>().checked_div(count.cast_signed());
+        row.merge_ms = merged
+            .iter()
+            .map(|merge| merge.ms)
+            .sum::<i64>()
+            .checked_div(count.cast_signed());
         let costs: Option<Vec<u64>> = merged.iter().map(|merge| merge.cost).collect();
         row.merged_microusd = costs.and_then(|costs| costs.iter().sum::<u64>().checked_div(count));
     }
     rows.into_values().collect()
 }
 
-fn row<'a>(rows: &'a mut BTreeMap<(String, String), Outcomes>, repo: &str, agent: &str) -> &'a mut Outcomes {
+fn row<'a>(
+    rows: &'a mut BTreeMap<(String, String), Outcomes>,
+    repo: &str,
+    agent: &str,
+) -> &'a mut Outcomes {
     let key = (repo.to_owned(), agent.to_owned());
-    let empty = || Outcomes { repo: repo.to_owned(), agent: agent.to_owned(), ..Outcomes::default() };
+    let empty = || Outcomes {
+        repo: repo.to_owned(),
+        agent: agent.to_owned(),
+        ..Outcomes::default()
+    };
     rows.entry(key).or_insert_with(empty)
 }
 
@@ -112,17 +143,43 @@ fn row<'a>(rows: &'a mut BTreeMap<(String, String), Outcomes>, repo: &str, agent
 mod tests {
     use super::*;
 
-    fn pull(number: u64, created: bool, state: PullRequestState, ended_at: Option<i64>) -> PullRequestFact {
-        PullRequestFact { repo: "acme/app".into(), number, created, at: 1_000, state, ended_at }
+    fn pull(
+        number: u64,
+        created: bool,
+        state: PullRequestState,
+        ended_at: Option<i64>,
+    ) -> PullRequestFact {
+        PullRequestFact {
+            repo: "acme/app".into(),
+            number,
+            created,
+            at: 1_000,
+            state,
+            ended_at,
+        }
     }
 
     fn run(agent: &str, cost: Option<u64>, pull_request: PullRequestFact) -> OutcomeRun {
-        OutcomeRun { agent: Some(agent.into()), cost, pull_request: Some(pull_request), review: None }
+        OutcomeRun {
+            agent: Some(agent.into()),
+            cost,
+            pull_request: Some(pull_request),
+            review: None,
+        }
     }
 
     fn review(resolved: u64) -> OutcomeRun {
-        let review = PostedReviewFact { repo: "acme/app".into(), number: 1, at: 0, resolved };
-        OutcomeRun { agent: Some("review".into()), review: Some(review), ..OutcomeRun::default() }
+        let review = PostedReviewFact {
+            repo: "acme/app".into(),
+            number: 1,
+            at: 0,
+            resolved,
+        };
+        OutcomeRun {
+            agent: Some("review".into()),
+            review: Some(review),
+            ..OutcomeRun::default()
+        }
     }
 
     #[test]
@@ -149,19 +206,35 @@ mod tests {
             merged_microusd: Some(30),
             ..Outcomes::default()
         };
-        let reviews = Outcomes { reviews: 2, resolved: 2, agent: "review".into(), ..empty() };
+        let reviews = Outcomes {
+            reviews: 2,
+            resolved: 2,
+            agent: "review".into(),
+            ..empty()
+        };
         assert_eq!(found, [coding, reviews]);
     }
 
     fn empty() -> Outcomes {
-        Outcomes { repo: "acme/app".into(), ..Outcomes::default() }
+        Outcomes {
+            repo: "acme/app".into(),
+            ..Outcomes::default()
+        }
     }
 
     #[test]
     fn unknown_cost_makes_the_mean_unknown() {
-        let merged =
-            |number, cost| run("coding", cost, pull(number, true, PullRequestState::Merged, Some(1_001)));
+        let merged = |number, cost| {
+            run(
+                "coding",
+                cost,
+                pull(number, true, PullRequestState::Merged, Some(1_001)),
+            )
+        };
         let found = outcomes([merged(1, Some(5)), merged(2, None)]);
-        assert_eq!((found[0].merged, found[0].merge_ms, found[0].merged_microusd), (2, Some(1), None));
+        assert_eq!(
+            (found[0].merged, found[0].merge_ms, found[0].merged_microusd),
+            (2, Some(1), None)
+        );
     }
 }

@@ -63,12 +63,23 @@ pub struct PostedReviewFact {
 
 /// Adds the fact about the pull request of the record's events, if they have one (`pr_opened`).
 pub fn add_pull_request(record: &mut RunRecord) {
-    let opened = record.events.iter().rev().find(|event| event["type"] == "pr_opened");
+    let opened = record
+        .events
+        .iter()
+        .rev()
+        .find(|event| event["type"] == "pr_opened");
     let fact = opened.and_then(|event| {
         let (repo, number) = place(event["url"].as_str()?)?;
         let created = event["created"].as_bool().unwrap_or(true);
         let at = event["at"].as_i64().unwrap_or(record.finished_at);
-        Some(PullRequestFact { repo, number, created, at, state: PullRequestState::Open, ended_at: None })
+        Some(PullRequestFact {
+            repo,
+            number,
+            created,
+            at,
+            state: PullRequestState::Open,
+            ended_at: None,
+        })
     });
     if let Some(fact) = fact.and_then(|fact| serde_json::to_value(fact).ok()) {
         record.extra.insert(PULL_REQUEST.to_owned(), fact);
@@ -84,7 +95,11 @@ pub fn add_posted_review(record: &mut RunRecord, review: Option<&PostedReviewFac
 
 /// Returns repository and number of an address `<host>/<owner>/<name>/pull/<number>`.
 fn place(url: &str) -> Option<(String, u64)> {
-    let mut parts = url.split(['?', '#']).next()?.trim_end_matches('/').rsplit('/');
+    let mut parts = url
+        .split(['?', '#'])
+        .next()?
+        .trim_end_matches('/')
+        .rsplit('/');
     let number = parts.next()?.parse().ok()?;
     let is_pull = parts.next()? == "pull";
     let (name, owner) = (parts.next()?, parts.next()?);
@@ -123,7 +138,10 @@ mod tests {
                 json!({ "url": "https://code.example:8443/acme/app/pull/7/", "created": false }),
                 Some((false, 9)),
             ),
-            (json!({ "url": "https://github.com/acme/app/issues/7" }), None),
+            (
+                json!({ "url": "https://github.com/acme/app/issues/7" }),
+                None,
+            ),
             (json!({ "url": "https://github.com/acme/app/pull/x" }), None),
             (json!({}), None),
         ] {

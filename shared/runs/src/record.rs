@@ -137,11 +137,17 @@ mod tests {
     #[test]
     fn unknown_fields_survive_reading() {
         let record = RunRecord::from_stored(stored()).unwrap();
-        assert_eq!((record.started_at, record.finished_at, record.event_count), (2, 2000, 0));
+        assert_eq!(
+            (record.started_at, record.finished_at, record.event_count),
+            (2, 2000, 0)
+        );
         assert_eq!(record.step_count, Some(3));
         assert_eq!(record.channel_visibility, Visibility::Unknown);
         assert_eq!(record.extra["later"], json!([1]));
-        assert_eq!(record.diagnosis["byCategory"]["retry"], json!({ "count": 0, "durationMs": 0 }));
+        assert_eq!(
+            record.diagnosis["byCategory"]["retry"],
+            json!({ "count": 0, "durationMs": 0 })
+        );
     }
 
     #[test]

@@ -20,21 +20,39 @@ struct Bounds {
     most: i64,
 }
 
-const DAYS: Bounds = Bounds { default: 30, least: 1, most: 365 };
-const RUNS: Bounds = Bounds { default: 5000, least: 1, most: 20_000 };
-const BYTES: Bounds = Bounds { default: 2 << 30, least: 16 << 20, most: 8 << 30 };
+const DAYS: Bounds = Bounds {
+    default: 30,
+    least: 1,
+    most: 365,
+};
+const RUNS: Bounds = Bounds {
+    default: 5000,
+    least: 1,
+    most: 20_000,
+};
+const BYTES: Bounds = Bounds {
+    default: 2 << 30,
+    least: 16 << 20,
+    most: 8 << 30,
+};
 
 impl Bounds {
     /// Returns the default for a missing or non-finite value. Others are floored, then clamped.
     fn fill(&self, value: Option<f64>) -> i64 {
         let value = value.filter(|value| value.is_finite()).map(f64::floor);
-        value.map_or(self.default, |value| value.clamp(self.least as f64, self.most as f64) as i64)
+        value.map_or(self.default, |value| {
+            value.clamp(self.least as f64, self.most as f64) as i64
+        })
     }
 }
 
 impl Policy {
     /// Fills in missing values and clamps the others. No value is rejected.
-    pub fn fill(retention_days: Option<f64>, max_runs: Option<f64>, max_bytes: Option<f64>) -> Self {
+    pub fn fill(
+        retention_days: Option<f64>,
+        max_runs: Option<f64>,
+        max_bytes: Option<f64>,
+    ) -> Self {
         Self {
             retention_days: DAYS.fill(retention_days),
             max_runs: RUNS.fill(max_runs),
@@ -86,7 +104,11 @@ pub struct Row {
 /// (finish, id) order separates them from the hidden ones.
 pub fn kept(mut rows: Vec<Row>, policy: &Policy, now: i64) -> Vec<Row> {
     rows.retain(|row| row.finished_at >= policy.cutoff(now));
-    rows.sort_by(|a, b| b.finished_at.total_cmp(&a.finished_at).then_with(|| b.id.cmp(&a.id)));
+    rows.sort_by(|a, b| {
+        b.finished_at
+            .total_cmp(&a.finished_at)
+            .then_with(|| b.id.cmp(&a.id))
+    });
     rows.truncate(usize::try_from(policy.max_runs).unwrap_or(usize::MAX));
     let mut total = 0;
     let fitting = rows.iter().take_while(|row| {
@@ -105,11 +127,18 @@ mod tests {
     const MIB: i64 = 1 << 20;
 
     fn row(id: &str, finished_at: f64, bytes: i64) -> Row {
-        Row { id: id.into(), finished_at, bytes }
+        Row {
+            id: id.into(),
+            finished_at,
+            bytes,
+        }
     }
 
     fn ids(rows: Vec<Row>, policy: &Policy, now: i64) -> Vec<String> {
-        kept(rows, policy, now).into_iter().map(|row| row.id).collect()
+        kept(rows, policy, now)
+            .into_iter()
+            .map(|row| row.id)
+            .collect()
     }
 
     #[test]
@@ -118,11 +147,21 @@ mod tests {
             ((None, None, None), (30, 5000, 2048 * MIB)),
             ((Some(7.9), Some(1.0), Some(f64::NAN)), (7, 1, 2048 * MIB)),
             ((Some(0.0), Some(-5.0), Some(1.0)), (1, 1, 16 * MIB)),
-            ((Some(1e9), Some(f64::INFINITY), Some(1e18)), (365, 5000, 8192 * MIB)),
-            ((Some(365.0), Some(20_001.0), Some(16.0 * 1048576.0)), (365, 20_000, 16 * MIB)),
+            (
+                (Some(1e9), Some(f64::INFINITY), Some(1e18)),
+                (365, 5000, 8192 * MIB),
+            ),
+            (
+                (Some(365.0), Some(20_001.0), Some(16.0 * 1048576.0)),
+                (365, 20_000, 16 * MIB),
+            ),
         ] {
             let policy = Policy::fill(given.0, given.1, given.2);
-            let found = (policy.retention_days(), policy.max_runs(), policy.max_bytes());
+            let found = (
+                policy.retention_days(),
+                policy.max_runs(),
+                policy.max_bytes(),
+            );
             assert_eq!(found, expected, "{given:?}");
         }
     }
@@ -132,7 +171,14 @@ mod tests {
         let policy = Policy::fill(Some(1.0), None, None);
         let now = 200_000_000;
         let cutoff = now as f64 - DAY_MS;
-        assert_eq!(ids(vec![row("a", cutoff, 1), row("b", cutoff - 0.5, 1)], &policy, now), ["a"]);
+        assert_eq!(
+            ids(
+                vec![row("a", cutoff, 1), row("b", cutoff - 0.5, 1)],
+                &policy,
+                now
+            ),
+            ["a"]
+        );
     }
 
     #[test]
@@ -145,10 +191,18 @@ mod tests {
     #[test]
     fn byte_limit_keeps_no_smaller_older_rows() {
         let policy = Policy::fill(None, None, Some((16 * MIB) as f64));
-        let rows = vec![row("new", 3.0, 10 * MIB), row("big", 2.0, 7 * MIB), row("small", 1.0, 1)];
+        let rows = vec![
+            row("new", 3.0, 10 * MIB),
+            row("big", 2.0, 7 * MIB),
+            row("small", 1.0, 1),
+        ];
         assert_eq!(ids(rows, &policy, 3), ["new"]);
-        let exact =
-            vec![row("new", 3.0, 10 * MIB), row("fits", 2.0, 6 * MIB), row("none", 1.0, 0), row("x", 0.0, 1)];
+        let exact = vec![
+            row("new", 3.0, 10 * MIB),
+            row("fits", 2.0, 6 * MIB),
+            row("none", 1.0, 0),
+            row("x", 0.0, 1),
+        ];
         assert_eq!(ids(exact, &policy, 3), ["new", "fits", "none"]);
     }
 }

@@ -23,18 +23,34 @@ pub fn ran(
 ) -> Firing {
     let detail = reason.and_then(detail);
     match outcome(status) {
-        Some(outcome) => Firing { run_id: Some(run.to_string()), detail, ..of(schedule, fired_at, outcome) },
-        None => Firing { detail, ..of(schedule, fired_at, Outcome::NoRun) },
+        Some(outcome) => Firing {
+            run_id: Some(run.to_string()),
+            detail,
+            ..of(schedule, fired_at, outcome)
+        },
+        None => Firing {
+            detail,
+            ..of(schedule, fired_at, Outcome::NoRun)
+        },
     }
 }
 
 /// Returns the firing of a message that was answered without a run.
 pub fn without_run(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
-    Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::NoRun) }
+    Firing {
+        detail: detail(reason),
+        ..of(schedule, fired_at, Outcome::NoRun)
+    }
 }
 
 fn of(schedule: &str, fired_at: UnixMillis, outcome: Outcome) -> Firing {
-    Firing { schedule: schedule.to_owned(), fired_at, run_id: None, outcome, detail: None }
+    Firing {
+        schedule: schedule.to_owned(),
+        fired_at,
+        run_id: None,
+        outcome,
+        detail: None,
+    }
 }
 
 /// Converts a run's status. The running process reports it, so `interrupted` cannot occur.
@@ -81,15 +97,24 @@ mod tests {
     fn ended_run_is_the_outcome() {
         let run = RunId::parse("r-1").unwrap();
         let firing = ran("nightly", 7, &run, RunStatus::Failed, Some("no\nhost"));
-        assert_eq!((firing.outcome, firing.run_id.as_deref()), (Outcome::Failed, Some("r-1")));
+        assert_eq!(
+            (firing.outcome, firing.run_id.as_deref()),
+            (Outcome::Failed, Some("r-1"))
+        );
         assert_eq!(firing.detail.as_deref(), Some("no host"));
         let firing = without_run("nightly", 7, "denied");
-        assert_eq!((firing.outcome, firing.detail.as_deref()), (Outcome::NoRun, Some("denied")));
+        assert_eq!(
+            (firing.outcome, firing.detail.as_deref()),
+            (Outcome::NoRun, Some("denied"))
+        );
     }
 
     #[test]
     fn thread_is_named_after_schedule_and_time() {
-        assert_eq!(thread("nightly", 1_700_000_000_000), "nightly-1700000000000");
+        assert_eq!(
+            thread("nightly", 1_700_000_000_000),
+            "nightly-1700000000000"
+        );
     }
 
     #[test]

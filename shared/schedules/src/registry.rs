@@ -65,7 +65,10 @@ pub const SCHEDULES: &[Schedule] = &[
         worker: BOT,
         description: "files recurring causes of slow runs as issues",
         internal: false,
-        action: Action::Run { command: "friction propose", identity: "schedule:self-improvement" },
+        action: Action::Run {
+            command: "friction propose",
+            identity: "schedule:self-improvement",
+        },
     },
 ];
 
@@ -79,10 +82,20 @@ mod tests {
 
     #[test]
     fn deployed_crons_equal_the_schedules() {
-        let line = DEPLOYED.lines().find_map(|line| line.trim().strip_prefix("crons = ")).unwrap();
+        let line = DEPLOYED
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("crons = "))
+            .unwrap();
         let deployed: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
         let of_worker = SCHEDULES.iter().filter(|schedule| schedule.worker != BOT);
-        assert_eq!(deployed, of_worker.map(|schedule| schedule.cron).collect::<Vec<_>>());
-        assert!(SCHEDULES.iter().all(|schedule| Cron::parse(schedule.cron).is_ok()));
+        assert_eq!(
+            deployed,
+            of_worker.map(|schedule| schedule.cron).collect::<Vec<_>>()
+        );
+        assert!(
+            SCHEDULES
+                .iter()
+                .all(|schedule| Cron::parse(schedule.cron).is_ok())
+        );
     }
 }

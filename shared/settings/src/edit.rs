@@ -34,7 +34,9 @@ impl Scopes {
     /// Returns a copy with these instructions. Empty instructions remove them.
     pub fn instruct(&self, target: Target<'_>, text: &str) -> Result<Self, Fault> {
         instructions::check(text, "text")?;
-        self.edit(target, |scope| scope.instructions = (!text.is_empty()).then(|| text.to_owned()))
+        self.edit(target, |scope| {
+            scope.instructions = (!text.is_empty()).then(|| text.to_owned())
+        })
     }
 
     /// Returns a copy with the target's scope changed.
@@ -92,8 +94,9 @@ mod tests {
 
     #[test]
     fn set_changes_only_named_settings_in_a_copy() {
-        let before =
-            scopes(&json!({ "channels": { "C1": { "agent": "general", "models": { "review": "a/r" } } } }));
+        let before = scopes(
+            &json!({ "channels": { "C1": { "agent": "general", "models": { "review": "a/r" } } } }),
+        );
         let original = before.clone();
         let wanted = scope(&json!({ "agent": "coding", "models": { "coding": "a/c" } }));
         let after = before.set(C1, &wanted).unwrap();
@@ -109,8 +112,7 @@ mod tests {
             "channels": { "C1": { "agent": "coding", "instructions": "x" }, "C2": { "effort": "low" } },
             "users": { "C1": { "effort": "max" } },
         }));
-        let after =
-            json!({ "channels": { "C2": { "effort": "low" } }, "users": { "C1": { "effort": "max" } } });
+        let after = json!({ "channels": { "C2": { "effort": "low" } }, "users": { "C1": { "effort": "max" } } });
         assert_eq!(before.clear(C1).document().unwrap(), after);
         assert_eq!(before.clear(U1), before);
     }
@@ -119,9 +121,15 @@ mod tests {
     fn instructions_are_set_and_cleared_alone() {
         let before = scopes(&json!({ "users": { "U1": { "effort": "low" } } }));
         let edited = before.instruct(U1, "answer in verse").unwrap();
-        assert_eq!(edited.users["U1"].instructions.as_deref(), Some("answer in verse"));
+        assert_eq!(
+            edited.users["U1"].instructions.as_deref(),
+            Some("answer in verse")
+        );
         assert_eq!(edited.instruct(U1, "").unwrap(), before);
-        assert_eq!(Scopes::default().instruct(U1, "").unwrap(), Scopes::default());
+        assert_eq!(
+            Scopes::default().instruct(U1, "").unwrap(),
+            Scopes::default()
+        );
         let fault = before.instruct(U1, &"é".repeat(2001)).unwrap_err();
         assert!(fault.to_string().starts_with("text "), "{fault}");
         assert!(before.instruct(U1, &"é".repeat(2000)).is_ok());
@@ -129,8 +137,14 @@ mod tests {
 
     #[test]
     fn unreadable_change_is_rejected() {
-        let nobody = Scope { agent: Some("no agent".into()), ..Scope::default() };
-        let long = Scope { instructions: Some("x".repeat(2001)), ..Scope::default() };
+        let nobody = Scope {
+            agent: Some("no agent".into()),
+            ..Scope::default()
+        };
+        let long = Scope {
+            instructions: Some("x".repeat(2001)),
+            ..Scope::default()
+        };
         for (wanted, field) in [(nobody, "users.U1.agent"), (long, "users.U1.instructions")] {
             let fault = Scopes::default().set(U1, &wanted).unwrap_err();
             assert!(fault.to_string().starts_with(field), "{fault}");
@@ -140,11 +154,19 @@ mod tests {
     #[test]
     fn oversized_change_is_rejected() {
         let full = Scopes::default().edit(Target::Org, |org| {
-            let _ = org.mcp_servers.insert("a".into(), json!("x".repeat(crate::MAX_DOCUMENT_BYTES - 100)));
+            let _ = org.mcp_servers.insert(
+                "a".into(),
+                json!("x".repeat(crate::MAX_DOCUMENT_BYTES - 100)),
+            );
         });
         let full = full.unwrap();
         let refused = full.instruct(U1, &"x".repeat(100));
-        assert_eq!(refused, Err(Fault::TooLarge { max: crate::MAX_DOCUMENT_BYTES }));
+        assert_eq!(
+            refused,
+            Err(Fault::TooLarge {
+                max: crate::MAX_DOCUMENT_BYTES
+            })
+        );
         assert!(matches!(
             full.set(Target::User(""), &scope(&json!({ "effort": "low" }))),
             Err(Fault::Field { .. })

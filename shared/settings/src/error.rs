@@ -24,6 +24,9 @@ pub enum Fault {
 
 impl Fault {
     pub(crate) fn field(field: impl Into<String>, rule: &'static str) -> Self {
-        Self::Field { field: field.into(), rule }
+        Self::Field {
+            field: field.into(),
+            rule,
+        }
     }
 }

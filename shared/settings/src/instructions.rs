@@ -19,10 +19,15 @@ pub(crate) fn check(text: &str, field: &str) -> Result<(), Fault> {
 
 /// Returns the labelled block of the system prompt: the channel's text, then the requester's, if any.
 pub fn block(channel: Option<&str>, requester: Option<&str>) -> Option<String> {
-    let texts = [("From this channel:", channel), ("From the requester:", requester)];
+    let texts = [
+        ("From this channel:", channel),
+        ("From the requester:", requester),
+    ];
     let mut block = LABEL.to_owned();
     for (label, text) in texts {
-        let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { continue };
+        let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
+            continue;
+        };
         block = format!("{block}\n\n{label}\n{text}");
     }
     (block != LABEL).then_some(block)
@@ -41,7 +46,10 @@ mod tests {
             "{both}"
         );
         let one = block(None, Some("in French")).unwrap();
-        assert!(one.ends_with("\n\nFrom the requester:\nin French") && !one.contains("From this channel"));
+        assert!(
+            one.ends_with("\n\nFrom the requester:\nin French")
+                && !one.contains("From this channel")
+        );
         assert_eq!(block(None, None), None);
         assert_eq!(block(Some(" "), Some("")), None);
     }

@@ -137,7 +137,11 @@ mod tests {
                     model: self.directive.1.as_ref(),
                     effort: self.directive.2,
                 },
-                thread: Choice { agent: self.thread.0, model: self.thread.1.as_ref(), effort: self.thread.2 },
+                thread: Choice {
+                    agent: self.thread.0,
+                    model: self.thread.1.as_ref(),
+                    effort: self.thread.2,
+                },
                 user: &self.user,
                 channel: &self.channel,
                 defaults: Defaults {
@@ -202,10 +206,16 @@ mod tests {
             (Effort::Medium, |full| full.efforts.clear()),
         ];
         for (expected, silence) in order {
-            assert_eq!(full.layers().effort("coding", Some(Effort::High)), Some(expected));
+            assert_eq!(
+                full.layers().effort("coding", Some(Effort::High)),
+                Some(expected)
+            );
             silence(&mut full);
         }
-        assert_eq!(full.layers().effort("coding", Some(Effort::High)), Some(Effort::High));
+        assert_eq!(
+            full.layers().effort("coding", Some(Effort::High)),
+            Some(Effort::High)
+        );
         assert_eq!(full.layers().effort("coding", None), None);
     }
 

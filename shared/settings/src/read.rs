@@ -19,17 +19,30 @@ pub(crate) fn scopes(value: &Value) -> Result<Scopes, Fault> {
     let Value::Object(document) = value else {
         return Err(Fault::field("overrides", "must be an object"));
     };
-    if !document.keys().all(|key| ["channels", "users", "org"].contains(&key.as_str())) {
-        return Err(Fault::field("overrides", "must have no keys but channels, users and org"));
+    if !document
+        .keys()
+        .all(|key| ["channels", "users", "org"].contains(&key.as_str()))
+    {
+        return Err(Fault::field(
+            "overrides",
+            "must have no keys but channels, users and org",
+        ));
     }
     Ok(Scopes {
         channels: by_id(document, "channels")?,
         users: by_id(document, "users")?,
-        org: document.get("org").map(|org| scope(org, "org")).transpose()?.unwrap_or_default(),
+        org: document
+            .get("org")
+            .map(|org| scope(org, "org"))
+            .transpose()?
+            .unwrap_or_default(),
     })
 }
 
-fn by_id(document: &Map<String, Value>, key: &'static str) -> Result<BTreeMap<String, Scope>, Fault> {
+fn by_id(
+    document: &Map<String, Value>,
+    key: &'static str,
+) -> Result<BTreeMap<String, Scope>, Fault> {
     let entries = object(document, key, key)?;
     let entries = entries.into_iter().flatten().map(|(id, value)| {
         check_id(id, key)?;
@@ -40,13 +53,26 @@ fn by_id(document: &Map<String, Value>, key: &'static str) -> Result<BTreeMap<St
 
 /// Checks the id of a channel or user.
 pub(crate) fn check_id(id: &str, field: &'static str) -> Result<(), Fault> {
-    let is_id = !id.is_empty() && id.chars().count() <= MAX_ID_CHARS && !id.contains(char::is_control);
-    if is_id { Ok(()) } else { Err(Fault::field(field, "must have ids of 1 to 200 characters")) }
+    let is_id =
+        !id.is_empty() && id.chars().count() <= MAX_ID_CHARS && !id.contains(char::is_control);
+    if is_id {
+        Ok(())
+    } else {
+        Err(Fault::field(field, "must have ids of 1 to 200 characters"))
+    }
 }
 
 /// Parses one scope. `path` is its place in the document, for faults.
 pub(crate) fn scope(value: &Value, path: &str) -> Result<Scope, Fault> {
-    const KEYS: [&str; 7] = ["agent", "model", "models", "effort", "efforts", "instructions", "mcpServers"];
+    const KEYS: [&str; 7] = [
+        "agent",
+        "model",
+        "models",
+        "effort",
+        "efforts",
+        "instructions",
+        "mcpServers",
+    ];
     let Value::Object(scope) = value else {
         return Err(Fault::field(path, "must be an object"));
     };
@@ -56,8 +82,13 @@ pub(crate) fn scope(value: &Value, path: &str) -> Result<Scope, Fault> {
     }
     let at = |key: &str| format!("{path}.{key}");
     let agent = optional(scope, "agent", path, agent, AGENT_RULE)?;
-    let instructions =
-        optional(scope, "instructions", path, |v| v.as_str().map(str::to_owned), "must be a string")?;
+    let instructions = optional(
+        scope,
+        "instructions",
+        path,
+        |v| v.as_str().map(str::to_owned),
+        "must be a string",
+    )?;
     if let Some(text) = &instructions {
         instructions::check(text, &at("instructions"))?;
     }
@@ -68,7 +99,9 @@ pub(crate) fn scope(value: &Value, path: &str) -> Result<Scope, Fault> {
         effort: optional(scope, "effort", path, effort, EFFORT_RULE)?,
         efforts: by_agent(scope, "efforts", path, effort, EFFORT_RULE)?,
         instructions,
-        mcp_servers: object(scope, "mcpServers", &at("mcpServers"))?.cloned().unwrap_or_default(),
+        mcp_servers: object(scope, "mcpServers", &at("mcpServers"))?
+            .cloned()
+            .unwrap_or_default(),
     })
 }
 
@@ -77,13 +110,18 @@ const MODEL_RULE: &str = "must be `provider/model`";
 const EFFORT_RULE: &str = "must be low, medium, high, xhigh or max";
 
 fn agent(value: &Value) -> Option<String> {
-    value.as_str().filter(|name| is_agent_name(name)).map(str::to_owned)
+    value
+        .as_str()
+        .filter(|name| is_agent_name(name))
+        .map(str::to_owned)
 }
 
 /// Returns whether a name has the form of an agent's name. The known agents are not checked here.
 fn is_agent_name(name: &str) -> bool {
     (1..=MAX_AGENT_CHARS).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
 }
 
 fn model(value: &Value) -> Option<ModelRef> {
@@ -101,8 +139,9 @@ fn optional<T>(
     parse: impl Fn(&Value) -> Option<T>,
     rule: &'static str,
 ) -> Result<Option<T>, Fault> {
-    let value =
-        scope.get(key).map(|value| parse(value).ok_or_else(|| Fault::field(format!("{path}.{key}"), rule)));
+    let value = scope
+        .get(key)
+        .map(|value| parse(value).ok_or_else(|| Fault::field(format!("{path}.{key}"), rule)));
     value.transpose()
 }
 
@@ -114,13 +153,16 @@ fn by_agent<T>(
     rule: &'static str,
 ) -> Result<BTreeMap<String, T>, Fault> {
     let at = format!("{path}.{key}");
-    let entries = object(scope, key, &at)?.into_iter().flatten().map(|(agent, value)| {
-        if !is_agent_name(agent) {
-            return Err(Fault::field(&at, "must have the names of agents as keys"));
-        }
-        let value = parse(value).ok_or_else(|| Fault::field(format!("{at}.{agent}"), rule))?;
-        Ok((agent.clone(), value))
-    });
+    let entries = object(scope, key, &at)?
+        .into_iter()
+        .flatten()
+        .map(|(agent, value)| {
+            if !is_agent_name(agent) {
+                return Err(Fault::field(&at, "must have the names of agents as keys"));
+            }
+            let value = parse(value).ok_or_else(|| Fault::field(format!("{at}.{agent}"), rule))?;
+            Ok((agent.clone(), value))
+        });
     entries.collect()
 }
 

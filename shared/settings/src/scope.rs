@@ -46,7 +46,10 @@ impl Scope {
             models: merged(&self.models, &below.models),
             effort: self.effort.or(below.effort),
             efforts: merged(&self.efforts, &below.efforts),
-            instructions: self.instructions.clone().or_else(|| below.instructions.clone()),
+            instructions: self
+                .instructions
+                .clone()
+                .or_else(|| below.instructions.clone()),
             mcp_servers: self.servers_over(&below.mcp_servers),
         }
     }
@@ -60,7 +63,8 @@ impl Scope {
     pub fn agents(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let own = self.agent.iter().map(|agent| ("agent", agent.as_str()));
         let models = self.models.keys().map(|agent| ("models", agent.as_str()));
-        own.chain(models).chain(self.efforts.keys().map(|agent| ("efforts", agent.as_str())))
+        own.chain(models)
+            .chain(self.efforts.keys().map(|agent| ("efforts", agent.as_str())))
     }
 
     /// Merges the servers of a request: organization, channel, user. The first of equal names wins.
@@ -77,9 +81,13 @@ impl Scope {
     }
 }
 
-fn merged<T: Clone>(over: &BTreeMap<String, T>, below: &BTreeMap<String, T>) -> BTreeMap<String, T> {
+fn merged<T: Clone>(
+    over: &BTreeMap<String, T>,
+    below: &BTreeMap<String, T>,
+) -> BTreeMap<String, T> {
     let both = below.iter().chain(over);
-    both.map(|(agent, value)| (agent.clone(), value.clone())).collect()
+    both.map(|(agent, value)| (agent.clone(), value.clone()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -126,8 +134,12 @@ mod tests {
 
     #[test]
     fn every_agent_is_named_with_its_key() {
-        let scope = read(&json!({ "agent": "a", "models": { "b": "x/y" }, "efforts": { "c": "low" } }));
-        assert_eq!(scope.agents().collect::<Vec<_>>(), [("agent", "a"), ("models", "b"), ("efforts", "c")]);
+        let scope =
+            read(&json!({ "agent": "a", "models": { "b": "x/y" }, "efforts": { "c": "low" } }));
+        assert_eq!(
+            scope.agents().collect::<Vec<_>>(),
+            [("agent", "a"), ("models", "b"), ("efforts", "c")]
+        );
         assert!(!scope.is_empty() && Scope::default().is_empty());
     }
 }

@@ -33,7 +33,8 @@ impl Scopes {
     /// # Errors
     /// The document is too large.
     pub fn document(&self) -> Result<Value, Fault> {
-        let document = serde_json::to_value(self).map_err(|_| Fault::field("overrides", "must be JSON"))?;
+        let document =
+            serde_json::to_value(self).map_err(|_| Fault::field("overrides", "must be JSON"))?;
         if document.to_string().len() > MAX_BYTES {
             return Err(Fault::TooLarge { max: MAX_BYTES });
         }
@@ -52,7 +53,9 @@ impl Scopes {
     /// Returns the target's scope with the overrides applied key by key.
     pub fn effective(&self, overrides: &Self, target: Target<'_>) -> Scope {
         let below = self.of(target);
-        let Some(above) = overrides.of(target) else { return below.cloned().unwrap_or_default() };
+        let Some(above) = overrides.of(target) else {
+            return below.cloned().unwrap_or_default();
+        };
         below.map_or_else(|| above.clone(), |below| above.over(below))
     }
 }
@@ -73,7 +76,10 @@ mod tests {
             } },
             "org": { "mcpServers": { "wiki": {} } },
         });
-        assert_eq!(Scopes::read(&document).unwrap().document().unwrap(), document);
+        assert_eq!(
+            Scopes::read(&document).unwrap().document().unwrap(),
+            document
+        );
         let empty = json!({ "channels": {}, "users": {} });
         assert_eq!(Scopes::read(&json!({})).unwrap().document().unwrap(), empty);
     }
@@ -91,16 +97,37 @@ mod tests {
             (json!({ "org": "secret" }), "org"),
             (channel(json!("secret")), "channels.C1"),
             (channel(json!({ "secret": 1 })), "channels.C1"),
-            (channel(json!({ "agent": "secret agent" })), "channels.C1.agent"),
+            (
+                channel(json!({ "agent": "secret agent" })),
+                "channels.C1.agent",
+            ),
             (channel(json!({ "model": "secret" })), "channels.C1.model"),
             (channel(json!({ "model": null })), "channels.C1.model"),
-            (channel(json!({ "models": { "coding": "secret" } })), "channels.C1.models.coding"),
-            (channel(json!({ "models": { "Secret!": "a/b" } })), "channels.C1.models"),
+            (
+                channel(json!({ "models": { "coding": "secret" } })),
+                "channels.C1.models.coding",
+            ),
+            (
+                channel(json!({ "models": { "Secret!": "a/b" } })),
+                "channels.C1.models",
+            ),
             (channel(json!({ "effort": "secret" })), "channels.C1.effort"),
-            (channel(json!({ "efforts": { "coding": "secret" } })), "channels.C1.efforts.coding"),
-            (channel(json!({ "instructions": 1 })), "channels.C1.instructions"),
-            (channel(json!({ "instructions": "secret".repeat(334) })), "channels.C1.instructions"),
-            (channel(json!({ "mcpServers": ["secret"] })), "channels.C1.mcpServers"),
+            (
+                channel(json!({ "efforts": { "coding": "secret" } })),
+                "channels.C1.efforts.coding",
+            ),
+            (
+                channel(json!({ "instructions": 1 })),
+                "channels.C1.instructions",
+            ),
+            (
+                channel(json!({ "instructions": "secret".repeat(334) })),
+                "channels.C1.instructions",
+            ),
+            (
+                channel(json!({ "mcpServers": ["secret"] })),
+                "channels.C1.mcpServers",
+            ),
         ] {
             let fault = Scopes::read(&document).unwrap_err().to_string();
             assert!(fault.starts_with(&format!("{field} ")), "{fault}");
@@ -112,9 +139,14 @@ mod tests {
     fn overrides_replace_only_their_keys() {
         let file = json!({ "channels": { "C1": { "agent": "general", "effort": "low" }, "C2": { "agent": "review" } } });
         let file = Scopes::read(&file).unwrap();
-        let overrides = Scopes::read(&json!({ "channels": { "C1": { "agent": "coding" } } })).unwrap();
-        let effective = |id| serde_json::to_value(file.effective(&overrides, Target::Channel(id))).unwrap();
-        assert_eq!(effective("C1"), json!({ "agent": "coding", "effort": "low" }));
+        let overrides =
+            Scopes::read(&json!({ "channels": { "C1": { "agent": "coding" } } })).unwrap();
+        let effective =
+            |id| serde_json::to_value(file.effective(&overrides, Target::Channel(id))).unwrap();
+        assert_eq!(
+            effective("C1"),
+            json!({ "agent": "coding", "effort": "low" })
+        );
         assert_eq!(effective("C2"), json!({ "agent": "review" }));
         assert_eq!(effective("C3"), json!({}));
         assert!(file.effective(&overrides, Target::User("C1")).is_empty());
@@ -124,11 +156,24 @@ mod tests {
     fn document_size_is_limited() {
         let with = |bytes: usize| {
             let mut scopes = Scopes::default();
-            let _ = scopes.org.mcp_servers.insert("a".into(), json!("x".repeat(bytes)));
+            let _ = scopes
+                .org
+                .mcp_servers
+                .insert("a".into(), json!("x".repeat(bytes)));
             scopes
         };
         let empty = with(0).document().unwrap().to_string().len();
-        assert_eq!(with(MAX_BYTES - empty).document().unwrap().to_string().len(), MAX_BYTES);
-        assert_eq!(with(MAX_BYTES - empty + 1).document(), Err(Fault::TooLarge { max: MAX_BYTES }));
+        assert_eq!(
+            with(MAX_BYTES - empty)
+                .document()
+                .unwrap()
+                .to_string()
+                .len(),
+            MAX_BYTES
+        );
+        assert_eq!(
+            with(MAX_BYTES - empty + 1).document(),
+            Err(Fault::TooLarge { max: MAX_BYTES })
+        );
     }
 }

@@ -34,9 +34,14 @@ impl NativeSql {
     pub fn open(path: &Path) -> Result<Self, SqlError> {
         make_private(path)?;
         let sql = Self::over(Connection::open(path).map_err(engine)?)?;
-        let pragma = |name, value| sql.connection.pragma_update_and_check(None, name, value, |_| Ok(()));
+        let pragma = |name, value| {
+            sql.connection
+                .pragma_update_and_check(None, name, value, |_| Ok(()))
+        };
         pragma("journal_mode", "wal").map_err(engine)?;
-        sql.connection.pragma_update(None, "synchronous", "full").map_err(engine)?;
+        sql.connection
+            .pragma_update(None, "synchronous", "full")
+            .map_err(engine)?;
         Ok(sql)
     }
 
@@ -49,7 +54,9 @@ impl NativeSql {
         connection.busy_timeout(BUSY_TIMEOUT).map_err(engine)?;
         connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
         // Otherwise SQLite prepares a cached statement again whenever a bound time or id may change its plan.
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(engine)?;
+        connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+            .map_err(engine)?;
         limits::apply(&connection).map_err(engine)?;
         Ok(Self { connection })
     }
@@ -70,8 +77,14 @@ impl Sql for NativeSql {
         let columns = statement.column_count();
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().map_err(engine)? {
-            let column = |index| row.get_ref(index).map_err(engine).and_then(|value| read(index, value));
-            handle(Row::new((0..columns).map(column).collect::<Result<_, _>>()?))?;
+            let column = |index| {
+                row.get_ref(index)
+                    .map_err(engine)
+                    .and_then(|value| read(index, value))
+            };
+            handle(Row::new(
+                (0..columns).map(column).collect::<Result<_, _>>()?,
+            ))?;
         }
         Ok(())
     }
@@ -83,7 +96,10 @@ impl Sql for NativeSql {
         }
     }
 
-    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    fn transaction<T, E: From<SqlError>>(
+        &self,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         transaction::run(&self.connection, body)
     }
 }
@@ -95,7 +111,10 @@ fn make_private(path: &Path) -> Result<(), SqlError> {
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|error| SqlError::Engine(format!("the database file: {error}")))
+    options
+        .open(path)
+        .map(drop)
+        .map_err(|error| SqlError::Engine(format!("the database file: {error}")))
 }
 
 /// Binds numbers as doubles, like the edge platform, so statements that need integers fail here too.
@@ -103,7 +122,9 @@ fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<(), Sql
     if statement.parameter_count() != params.len() {
         let wanted = statement.parameter_count();
         let given = params.len();
-        return Err(SqlError::Engine(format!("{wanted} parameters wanted, {given} given")));
+        return Err(SqlError::Engine(format!(
+            "{wanted} parameters wanted, {given} given"
+        )));
     }
     for (index, value) in (1..).zip(params) {
         match value {
@@ -123,7 +144,9 @@ fn read(index: usize, value: ValueRef<'_>) -> Result<Value, SqlError> {
         ValueRef::Integer(number) if (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(&number) => {
             Ok(Value::Integer(number))
         }
-        ValueRef::Integer(_) => Err(SqlError::Shape(format!("column {index} is an integer beyond 2^53"))),
+        ValueRef::Integer(_) => Err(SqlError::Shape(format!(
+            "column {index} is an integer beyond 2^53"
+        ))),
         ValueRef::Real(number) => Ok(Value::Real(number)),
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Value::Text(text.to_owned())),
@@ -146,15 +169,25 @@ mod tests {
     #[test]
     fn plans_do_not_depend_on_values() {
         let sql = NativeSql::in_memory().unwrap();
-        assert!(sql.connection.db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG).unwrap());
+        assert!(
+            sql.connection
+                .db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG)
+                .unwrap()
+        );
     }
 
     #[test]
     fn files_use_a_log_with_full_sync() {
         let folder = tempfile::tempdir().unwrap();
         let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
-        let journal: String = sql.connection.pragma_query_value(None, "journal_mode", |r| r.get(0)).unwrap();
-        let synchronous: i64 = sql.connection.pragma_query_value(None, "synchronous", |r| r.get(0)).unwrap();
+        let journal: String = sql
+            .connection
+            .pragma_query_value(None, "journal_mode", |r| r.get(0))
+            .unwrap();
+        let synchronous: i64 = sql
+            .connection
+            .pragma_query_value(None, "synchronous", |r| r.get(0))
+            .unwrap();
         assert_eq!((journal.as_str(), synchronous), ("wal", 2));
     }
 }

@@ -18,7 +18,14 @@ const FUNCTION_ARGUMENTS: i32 = 127;
 const PARAMETERS: i32 = 100;
 
 /// Keywords that the edge platform rejects at the start of a statement.
-const REFUSED: [&str; 6] = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "PRAGMA"];
+const REFUSED: [&str; 6] = [
+    "BEGIN",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE",
+    "PRAGMA",
+];
 
 pub(crate) fn apply(connection: &Connection) -> rusqlite::Result<()> {
     for (limit, value) in [
@@ -35,8 +42,13 @@ pub(crate) fn apply(connection: &Connection) -> rusqlite::Result<()> {
 
 pub(crate) fn refuse_transaction_words(sql: &str) -> Result<(), SqlError> {
     let word = sql.split_ascii_whitespace().next().unwrap_or_default();
-    match REFUSED.iter().find(|refused| word.eq_ignore_ascii_case(refused)) {
-        Some(refused) => Err(SqlError::Engine(format!("{refused} is not for stores: use Sql::transaction"))),
+    match REFUSED
+        .iter()
+        .find(|refused| word.eq_ignore_ascii_case(refused))
+    {
+        Some(refused) => Err(SqlError::Engine(format!(
+            "{refused} is not for stores: use Sql::transaction"
+        ))),
         None => Ok(()),
     }
 }

@@ -28,7 +28,9 @@ pub(crate) fn run<T, E: From<SqlError>>(
     connection: &Connection,
     body: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(engine)?;
+    connection
+        .execute_batch("BEGIN IMMEDIATE")
+        .map_err(engine)?;
     let open = Open { connection };
     let value = body()?;
     connection.execute_batch("COMMIT").map_err(engine)?;

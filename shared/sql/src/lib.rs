@@ -48,7 +48,10 @@ pub trait Sql {
     /// Runs `body` atomically. An `Err` rolls back.
     ///
     /// Transactions do not nest.
-    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E>;
+    fn transaction<T, E: From<SqlError>>(
+        &self,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E>;
 
     /// Runs one statement and discards its rows.
     fn execute(&self, sql: &str, params: &[Value]) -> Result<(), SqlError> {

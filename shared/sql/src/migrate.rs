@@ -28,9 +28,15 @@ pub fn migrate<S: Sql>(sql: &S, steps: &[Migration]) -> Result<(), MigrationErro
             for statement in statements(step.sql) {
                 sql.execute(statement, &[])?;
             }
-            sql.execute("INSERT INTO _migrations (name) VALUES (?)", &[Value::from(step.name)])
+            sql.execute(
+                "INSERT INTO _migrations (name) VALUES (?)",
+                &[Value::from(step.name)],
+            )
         })
-        .map_err(|source| MigrationError::Step { name: step.name, source })?;
+        .map_err(|source| MigrationError::Step {
+            name: step.name,
+            source,
+        })?;
     }
     Ok(())
 }
@@ -39,7 +45,9 @@ pub fn migrate<S: Sql>(sql: &S, steps: &[Migration]) -> Result<(), MigrationErro
 /// The inner semicolons of triggers are not at line ends.
 fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n").map(str::trim).filter(|statement| {
-        statement.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"))
+        statement
+            .lines()
+            .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"))
     })
 }
 
@@ -49,7 +57,8 @@ mod tests {
 
     #[test]
     fn statements_are_split_at_line_ends_only() {
-        let text = "-- about\nCREATE TABLE a (x TEXT DEFAULT ';');\n\nCREATE TABLE b (y);\n-- end\n";
+        let text =
+            "-- about\nCREATE TABLE a (x TEXT DEFAULT ';');\n\nCREATE TABLE b (y);\n-- end\n";
         let found: Vec<_> = statements(text).collect();
         assert_eq!(found.len(), 2);
         assert!(found[0].ends_with("';')"));

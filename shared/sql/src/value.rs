@@ -69,7 +69,9 @@ impl Row {
     pub fn integer(&self, index: usize) -> Result<i64, SqlError> {
         match self.0.get(index) {
             Some(Value::Integer(number)) => Ok(*number),
-            Some(Value::Real(number)) if number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64 => {
+            Some(Value::Real(number))
+                if number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64 =>
+            {
                 Ok(*number as i64)
             }
             other => Err(unexpected(index, "integer", other)),

@@ -60,7 +60,10 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     /// # Errors
     /// The database or the platform failed.
     pub fn cancel(&self, name: &str) -> Result<(), SqlError> {
-        self.sql.execute("DELETE FROM named_alarms WHERE name = ?", &[Value::from(name)])?;
+        self.sql.execute(
+            "DELETE FROM named_alarms WHERE name = ?",
+            &[Value::from(name)],
+        )?;
         self.rearm()
     }
 
@@ -69,7 +72,10 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     /// # Errors
     /// The database failed.
     pub fn time_of(&self, name: &str) -> Result<Option<i64>, SqlError> {
-        let rows = self.sql.query("SELECT at_ms FROM named_alarms WHERE name = ?", &[Value::from(name)])?;
+        let rows = self.sql.query(
+            "SELECT at_ms FROM named_alarms WHERE name = ?",
+            &[Value::from(name)],
+        )?;
         rows.first().map(|row| row.integer(0)).transpose()
     }
 
@@ -93,7 +99,10 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
             // Before the handler: a panic in it ends this call, and the platform's repetition then runs the others.
             self.sql.execute(
                 "UPDATE named_alarms SET at_ms = ?, failures = failures + 1 WHERE name = ?",
-                &[Value::from(now_ms + backoff(row.integer(1)?)), Value::from(name)],
+                &[
+                    Value::from(now_ms + backoff(row.integer(1)?)),
+                    Value::from(name),
+                ],
             )?;
             match handler(name) {
                 // A handler that set its alarm again has reset the count.
@@ -123,7 +132,9 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
 
 /// Returns the backoff after one more failure than `earlier`.
 fn backoff(earlier: i64) -> i64 {
-    RETRY_INTERVAL_MS.saturating_mul(1 << earlier.clamp(0, 30)).min(MAX_RETRY_INTERVAL_MS)
+    RETRY_INTERVAL_MS
+        .saturating_mul(1 << earlier.clamp(0, 30))
+        .min(MAX_RETRY_INTERVAL_MS)
 }
 
 #[cfg(test)]
@@ -191,7 +202,12 @@ mod tests {
     fn handler_may_set_its_alarm_again() {
         let alarms = alarms();
         alarms.set("sweep", 100).unwrap();
-        assert!(alarms.fire(150, |name| alarms.set(name, 250)).unwrap().is_empty());
+        assert!(
+            alarms
+                .fire(150, |name| alarms.set(name, 250))
+                .unwrap()
+                .is_empty()
+        );
         assert_eq!(alarms.time_of("sweep").unwrap(), Some(250));
         assert_eq!(fired(&alarms, 250), ["sweep"]);
     }
@@ -203,17 +219,35 @@ mod tests {
             alarms.set(name, at_ms).unwrap();
         }
         let fails = |now_ms| {
-            let done = alarms.fire(now_ms, |name| if name == "second" { Err("on purpose") } else { Ok(()) });
+            let done = alarms.fire(now_ms, |name| {
+                if name == "second" {
+                    Err("on purpose")
+                } else {
+                    Ok(())
+                }
+            });
             assert_eq!(done.unwrap(), [("second".to_owned(), "on purpose")]);
             alarms.time_of("second").unwrap().unwrap() - now_ms
         };
         assert_eq!(fails(150), RETRY_INTERVAL_MS);
-        assert_eq!(*alarms.platform.0.borrow().last().unwrap(), 150 + RETRY_INTERVAL_MS);
-        assert_eq!((alarms.time_of("first").unwrap(), alarms.time_of("third").unwrap()), (None, None));
+        assert_eq!(
+            *alarms.platform.0.borrow().last().unwrap(),
+            150 + RETRY_INTERVAL_MS
+        );
+        assert_eq!(
+            (
+                alarms.time_of("first").unwrap(),
+                alarms.time_of("third").unwrap()
+            ),
+            (None, None)
+        );
         assert_eq!(fails(10_000), 2 * RETRY_INTERVAL_MS);
         for _ in 0..40 {
             assert!(fails(i64::from(u32::MAX)) <= MAX_RETRY_INTERVAL_MS);
-            alarms.sql.execute("UPDATE named_alarms SET at_ms = 0", &[]).unwrap();
+            alarms
+                .sql
+                .execute("UPDATE named_alarms SET at_ms = 0", &[])
+                .unwrap();
         }
         assert_eq!(fails(0), MAX_RETRY_INTERVAL_MS);
         alarms.set("second", 20).unwrap();

@@ -54,9 +54,15 @@ pub fn admit(head: &Head<'_>, credentials: &impl Credentials) -> Result<Admitted
         None => rules.without_route(),
     };
     let presented = head.authorization.and_then(strict_bearer);
-    let read = gate::Head { method: head.method, presented, content_length: head.content_length };
+    let read = gate::Head {
+        method: head.method,
+        presented,
+        content_length: head.content_length,
+    };
     let length = gate::admit(&rules, &read)?.length.unwrap_or_default();
-    route.map(|route| Admitted::Call { route, length }).ok_or(Rejection::NotFound)
+    route
+        .map(|route| Admitted::Call { route, length })
+        .ok_or(Rejection::NotFound)
 }
 
 #[cfg(test)]
@@ -83,7 +89,10 @@ mod tests {
     fn every_route_is_open_to_a_complete_request() {
         for route in Route::all() {
             assert_eq!(
-                decide(&Head { path: route.path(), ..COMPLETE }),
+                decide(&Head {
+                    path: route.path(),
+                    ..COMPLETE
+                }),
                 Ok(Admitted::Call { route, length: 2 })
             );
         }
@@ -92,26 +101,68 @@ mod tests {
     #[test]
     fn checks_run_in_order() {
         // A request that fails several checks gets the answer of the first.
-        let nothing = Head { method: "GET", path: "/nowhere", authorization: None, content_length: None };
+        let nothing = Head {
+            method: "GET",
+            path: "/nowhere",
+            authorization: None,
+            content_length: None,
+        };
         assert_eq!(decide(&nothing), Err(Rejection::NotFound));
-        let known = Head { path: "/runs/put", ..nothing };
+        let known = Head {
+            path: "/runs/put",
+            ..nothing
+        };
         assert_eq!(decide(&known), Err(Rejection::Method));
-        let posted = Head { method: "POST", ..known };
+        let posted = Head {
+            method: "POST",
+            ..known
+        };
         assert_eq!(decide(&posted), Err(Rejection::Unauthenticated));
-        let too_long = Head { content_length: Some("99999999"), ..posted };
+        let too_long = Head {
+            content_length: Some("99999999"),
+            ..posted
+        };
         assert_eq!(decide(&too_long), Err(Rejection::Unauthenticated));
-        let authorized = Head { authorization: COMPLETE.authorization, ..posted };
+        let authorized = Head {
+            authorization: COMPLETE.authorization,
+            ..posted
+        };
         assert_eq!(decide(&authorized), Err(Rejection::LengthRequired));
-        let declared = Head { content_length: Some("99999999"), ..authorized };
-        assert_eq!(decide(&declared), Err(Rejection::TooLarge { max_body_bytes: body_limit::RECORD }));
+        let declared = Head {
+            content_length: Some("99999999"),
+            ..authorized
+        };
+        assert_eq!(
+            decide(&declared),
+            Err(Rejection::TooLarge {
+                max_body_bytes: body_limit::RECORD
+            })
+        );
     }
 
     #[test]
     fn health_is_exactly_a_get_of_its_path() {
-        let health = Head { method: "GET", path: "/healthz", authorization: None, content_length: None };
+        let health = Head {
+            method: "GET",
+            path: "/healthz",
+            authorization: None,
+            content_length: None,
+        };
         assert_eq!(admit(&health, &None::<&Secret>), Ok(Admitted::Health));
-        for (method, path) in [("POST", "/healthz"), ("HEAD", "/healthz"), ("GET", "/healthz/")] {
-            assert_eq!(decide(&Head { method, path, ..health }), Err(Rejection::NotFound), "{method} {path}");
+        for (method, path) in [
+            ("POST", "/healthz"),
+            ("HEAD", "/healthz"),
+            ("GET", "/healthz/"),
+        ] {
+            assert_eq!(
+                decide(&Head {
+                    method,
+                    path,
+                    ..health
+                }),
+                Err(Rejection::NotFound),
+                "{method} {path}"
+            );
         }
     }
 
@@ -127,8 +178,15 @@ mod tests {
             "Bearer s3cre",
             "Bearer s3crett",
         ] {
-            let head = Head { authorization: Some(authorization), ..COMPLETE };
-            assert_eq!(decide(&head), Err(Rejection::Unauthenticated), "{authorization:?}");
+            let head = Head {
+                authorization: Some(authorization),
+                ..COMPLETE
+            };
+            assert_eq!(
+                decide(&head),
+                Err(Rejection::Unauthenticated),
+                "{authorization:?}"
+            );
         }
     }
 
@@ -137,8 +195,14 @@ mod tests {
         for secret in [None, Some(String::new())] {
             let secret = Secret::parse(secret);
             for authorization in ["Bearer ", "Bearer s3cret", ""] {
-                let head = Head { authorization: Some(authorization), ..COMPLETE };
-                assert_eq!(admit(&head, &secret.as_ref()), Err(Rejection::Unauthenticated));
+                let head = Head {
+                    authorization: Some(authorization),
+                    ..COMPLETE
+                };
+                assert_eq!(
+                    admit(&head, &secret.as_ref()),
+                    Err(Rejection::Unauthenticated)
+                );
             }
         }
     }
@@ -154,7 +218,9 @@ mod tests {
         }
 
         fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a Secret> {
-            [&self.0, &self.1].into_iter().find(|secret| secret.matches(presented.as_bytes()))
+            [&self.0, &self.1]
+                .into_iter()
+                .find(|secret| secret.matches(presented.as_bytes()))
         }
     }
 
@@ -163,36 +229,87 @@ mod tests {
         let secret = |text: &str| Secret::parse(Some(text.to_owned())).unwrap();
         let both = Two(secret("s3cret"), secret("other"));
         for (authorization, expected) in [
-            ("Bearer s3cret", Ok(Admitted::Call { route: PUT, length: 2 })),
-            ("Bearer other", Ok(Admitted::Call { route: PUT, length: 2 })),
+            (
+                "Bearer s3cret",
+                Ok(Admitted::Call {
+                    route: PUT,
+                    length: 2,
+                }),
+            ),
+            (
+                "Bearer other",
+                Ok(Admitted::Call {
+                    route: PUT,
+                    length: 2,
+                }),
+            ),
             ("Bearer third", Err(Rejection::Unauthenticated)),
         ] {
-            let head = Head { authorization: Some(authorization), ..COMPLETE };
+            let head = Head {
+                authorization: Some(authorization),
+                ..COMPLETE
+            };
             assert_eq!(admit(&head, &both), expected, "{authorization}");
         }
     }
 
     #[test]
     fn length_is_digits_within_the_limit() {
-        let put = |length| decide(&Head { content_length: length, ..COMPLETE });
-        for length in
-            [None, Some(""), Some("  "), Some("0x10"), Some("1e3"), Some("1.0"), Some("+1"), Some("-1")]
-        {
+        let put = |length| {
+            decide(&Head {
+                content_length: length,
+                ..COMPLETE
+            })
+        };
+        for length in [
+            None,
+            Some(""),
+            Some("  "),
+            Some("0x10"),
+            Some("1e3"),
+            Some("1.0"),
+            Some("+1"),
+            Some("-1"),
+        ] {
             assert_eq!(put(length), Err(Rejection::LengthRequired), "{length:?}");
         }
-        assert_eq!(put(Some(" 7 ")), Ok(Admitted::Call { route: PUT, length: 7 }));
-        assert_eq!(put(Some("2097152")), Ok(Admitted::Call { route: PUT, length: 2_097_152 }));
-        let refused = Err(Rejection::TooLarge { max_body_bytes: 2_097_152 });
+        assert_eq!(
+            put(Some(" 7 ")),
+            Ok(Admitted::Call {
+                route: PUT,
+                length: 7
+            })
+        );
+        assert_eq!(
+            put(Some("2097152")),
+            Ok(Admitted::Call {
+                route: PUT,
+                length: 2_097_152
+            })
+        );
+        let refused = Err(Rejection::TooLarge {
+            max_body_bytes: 2_097_152,
+        });
         for length in ["2097153", "99999999999999999999999999"] {
             assert_eq!(put(Some(length)), refused, "{length}");
         }
         for route in Route::all() {
             let limit = route.max_body_bytes();
             let at = |length: usize| {
-                decide(&Head { path: route.path(), content_length: Some(&length.to_string()), ..COMPLETE })
+                decide(&Head {
+                    path: route.path(),
+                    content_length: Some(&length.to_string()),
+                    ..COMPLETE
+                })
             };
             assert!(at(limit).is_ok(), "{route:?}");
-            assert_eq!(at(limit + 1), Err(Rejection::TooLarge { max_body_bytes: limit }), "{route:?}");
+            assert_eq!(
+                at(limit + 1),
+                Err(Rejection::TooLarge {
+                    max_body_bytes: limit
+                }),
+                "{route:?}"
+            );
         }
     }
 }

@@ -25,7 +25,10 @@ pub fn parse_body(text: &str) -> Result<Map<String, Value>, Refusal> {
     match parse(text) {
         Ok(Value::Object(body)) => Ok(body),
         Ok(_) => Err(Refusal::field("body", "must be a JSON object")),
-        Err(_) => Err(Refusal::field("body", "must be valid JSON, at most 127 levels deep")),
+        Err(_) => Err(Refusal::field(
+            "body",
+            "must be valid JSON, at most 127 levels deep",
+        )),
     }
 }
 
@@ -51,14 +54,25 @@ fn mend_surrogates(text: &str) -> Option<String> {
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
         at += found;
         match escaped_unit(text, at) {
-            Some(0xD800..=0xDBFF) if matches!(escaped_unit(text, at + 6), Some(0xDC00..=0xDFFF)) => at += 12,
+            Some(0xD800..=0xDBFF)
+                if matches!(escaped_unit(text, at + 6), Some(0xDC00..=0xDFFF)) =>
+            {
+                at += 12
+            }
             Some(0xD800..=0xDFFF) => {
-                mended.get_or_insert_with(|| text.to_owned()).replace_range(at..at + 6, "\\ufffd");
+                mended
+                    .get_or_insert_with(|| text.to_owned())
+                    .replace_range(at..at + 6, "\\ufffd");
                 at += 6;
             }
             // An escape has two or six characters. Skipping two is enough, because the digits after `\u` contain no
             // backslash. In invalid JSON the second character may be several bytes long.
-            _ => at += 1 + text.get(at + 1..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8),
+            _ => {
+                at += 1 + text
+                    .get(at + 1..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(0, char::len_utf8)
+            }
         }
     }
     mended
@@ -90,8 +104,18 @@ mod tests {
 
     #[test]
     fn invalid_json_is_rejected() {
-        for text in ["", "{", r#""\ud83"#, r#""\u"#, "\"\\", "\\é", r#"\ud83d"#, "1e400", "[1,]", "{'a':1}"]
-        {
+        for text in [
+            "",
+            "{",
+            r#""\ud83"#,
+            r#""\u"#,
+            "\"\\",
+            "\\é",
+            r#"\ud83d"#,
+            "1e400",
+            "[1,]",
+            "{'a':1}",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"[".repeat(200)).is_err());
@@ -101,9 +125,13 @@ mod tests {
 
     #[test]
     fn an_integer_is_a_number_without_a_fraction() {
-        for (text, expected) in
-            [("5", Some(5)), ("5.0", Some(5)), ("1e3", Some(1000)), ("5.5", None), ("\"5\"", None)]
-        {
+        for (text, expected) in [
+            ("5", Some(5)),
+            ("5.0", Some(5)),
+            ("1e3", Some(1000)),
+            ("5.5", None),
+            ("\"5\"", None),
+        ] {
             assert_eq!(whole(&parse(text).unwrap()), expected, "{text}");
         }
         assert_eq!(whole(&parse("1e300").unwrap()), Some(MAX_SAFE as i64));

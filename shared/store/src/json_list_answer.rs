@@ -40,7 +40,12 @@ impl JsonListAnswer<'_> {
     fn row_by_row<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
         let Self { name, rows, order } = self;
         let mut answer = S::Text::from(format!(r#"{{"{name}":["#));
-        add_texts(sql, &format!("SELECT text FROM ({rows}) ORDER BY {order}"), params, &mut answer)?;
+        add_texts(
+            sql,
+            &format!("SELECT text FROM ({rows}) ORDER BY {order}"),
+            params,
+            &mut answer,
+        )?;
         answer.extend(["]}"]);
         Ok(answer)
     }
@@ -54,14 +59,22 @@ mod tests {
 
     fn answer(rows: &str) -> String {
         let sql = NativeSql::in_memory().unwrap();
-        JsonListAnswer { name: "list", rows, order: "place DESC" }.answer(&sql, &[]).unwrap()
+        JsonListAnswer {
+            name: "list",
+            rows,
+            order: "place DESC",
+        }
+        .answer(&sql, &[])
+        .unwrap()
     }
 
     #[test]
     fn texts_are_unchanged_and_ordered() {
-        assert_eq!(answer("SELECT '{}' AS text, 1 AS place WHERE 0"), r#"{"list":[]}"#);
-        let rows =
-            r#"SELECT '{"a": 1.0}' AS text, 1 AS place UNION ALL SELECT '"é"', 3 UNION ALL SELECT NULL, 2"#;
+        assert_eq!(
+            answer("SELECT '{}' AS text, 1 AS place WHERE 0"),
+            r#"{"list":[]}"#
+        );
+        let rows = r#"SELECT '{"a": 1.0}' AS text, 1 AS place UNION ALL SELECT '"é"', 3 UNION ALL SELECT NULL, 2"#;
         assert_eq!(answer(rows), r#"{"list":["é",{"a": 1.0}]}"#);
     }
 
@@ -76,8 +89,14 @@ mod tests {
                 bytes / 2
             );
             let filler = "xy".repeat(bytes / 2);
-            let texts: Vec<_> = (1..=rows).rev().map(|place| format!("\"{place}{filler}\"")).collect();
-            assert!(answer(&rows_sql) == format!(r#"{{"list":[{}]}}"#, texts.join(",")), "{rows} of {bytes}");
+            let texts: Vec<_> = (1..=rows)
+                .rev()
+                .map(|place| format!("\"{place}{filler}\""))
+                .collect();
+            assert!(
+                answer(&rows_sql) == format!(r#"{{"list":[{}]}}"#, texts.join(",")),
+                "{rows} of {bytes}"
+            );
         }
     }
 }

@@ -16,10 +16,15 @@ const SINGLE: &str = "default";
 /// The shell selects the store by it, so the rest of the body is not parsed here.
 pub fn key_of(body: &str, key: Key) -> Result<StoreKey, Refusal> {
     let (field, rule) = match key {
-        Key::Named(field) => (field, "must be 1 to 200 characters without white space or control characters"),
+        Key::Named(field) => (
+            field,
+            "must be 1 to 200 characters without white space or control characters",
+        ),
         Key::Run(field) => (field, "must be 1 to 64 letters, digits, `_` or `-`"),
         Key::Slug(field) => (field, "must be 1 to 64 lowercase letters, digits or `-`"),
-        Key::Single => return StoreKey::parse(SINGLE).map_err(|_| Refusal::field("key", "must be valid")),
+        Key::Single => {
+            return StoreKey::parse(SINGLE).map_err(|_| Refusal::field("key", "must be valid"));
+        }
     };
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let found = deserializer.deserialize_map(KeyOnly(field));
@@ -30,7 +35,9 @@ pub fn key_of(body: &str, key: Key) -> Result<StoreKey, Refusal> {
         Key::Slug(_) => is_slug(name),
         Key::Named(_) | Key::Single => true,
     };
-    let name = found.filter(allowed).and_then(|name| StoreKey::parse(name).ok());
+    let name = found
+        .filter(allowed)
+        .and_then(|name| StoreKey::parse(name).ok());
     name.ok_or_else(|| Refusal::field(field, rule))
 }
 
@@ -39,7 +46,9 @@ const MAX_SLUG: usize = 64;
 
 fn is_slug(name: &str) -> bool {
     (1..=MAX_SLUG).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 /// Reads one key of an object and skips the others.
@@ -109,7 +118,11 @@ mod tests {
             r#"{"storeKey":1,"storeKey":"runs:default","x\ud800":"\ud800"}"#,
             r#"{"store\u004bey":"runs:default"}"#,
         ] {
-            assert_eq!(key_of(body, STORE).unwrap().as_str(), "runs:default", "{body}");
+            assert_eq!(
+                key_of(body, STORE).unwrap().as_str(),
+                "runs:default",
+                "{body}"
+            );
         }
     }
 
@@ -129,7 +142,10 @@ mod tests {
             (r#"{"storeKey":"a",}"#, "body "),
         ] {
             let refusal = key_of(body, STORE).unwrap_err();
-            assert!(refusal.to_string().starts_with(named) && refusal.status() == 400, "{body}: {refusal}");
+            assert!(
+                refusal.to_string().starts_with(named) && refusal.status() == 400,
+                "{body}: {refusal}"
+            );
         }
     }
 
@@ -137,7 +153,12 @@ mod tests {
     fn run_id_names_the_store() {
         let run = |body| key_of(body, Key::Run("runId"));
         assert_eq!(run(r#"{"runId":"r-1"}"#).unwrap().as_str(), "r-1");
-        assert!(run(r#"{"runId":"r:1"}"#).unwrap_err().to_string().starts_with("runId "));
+        assert!(
+            run(r#"{"runId":"r:1"}"#)
+                .unwrap_err()
+                .to_string()
+                .starts_with("runId ")
+        );
         assert_eq!(key_of("[]", Key::Single).unwrap().as_str(), "default");
     }
 
@@ -148,7 +169,10 @@ mod tests {
             assert_eq!(slug(good).unwrap().as_str(), good);
         }
         for bad in ["", "Overrides", "a_b", "a:b", "a.b", "é", &"x".repeat(65)] {
-            assert!(slug(bad).unwrap_err().to_string().starts_with("key "), "{bad}");
+            assert!(
+                slug(bad).unwrap_err().to_string().starts_with("key "),
+                "{bad}"
+            );
         }
     }
 }

@@ -28,7 +28,13 @@ pub fn add_texts<S: Sql>(
     params: &[Value],
     answer: &mut S::Text,
 ) -> Result<(), SqlError> {
-    let text = |row: Row| if row.is_null(0) { Ok(None) } else { row.into_text(0).map(Some) };
+    let text = |row: Row| {
+        if row.is_null(0) {
+            Ok(None)
+        } else {
+            row.into_text(0).map(Some)
+        }
+    };
     add_list(sql, statement, params, answer, text)
 }
 
@@ -47,7 +53,9 @@ mod tests {
     #[test]
     fn commas_separate_only_written_entries() {
         assert_eq!(
-            answer("SELECT NULL UNION ALL SELECT '1' UNION ALL SELECT NULL UNION ALL SELECT '\"é\"'"),
+            answer(
+                "SELECT NULL UNION ALL SELECT '1' UNION ALL SELECT NULL UNION ALL SELECT '\"é\"'"
+            ),
             "[1,\"é\"]"
         );
         assert_eq!(answer("SELECT '1' WHERE 0"), "[]");
@@ -57,9 +65,13 @@ mod tests {
     #[test]
     fn failed_entry_ends_the_list() {
         let sql = NativeSql::in_memory().unwrap();
-        let ended = add_list(&sql, "SELECT 1 UNION ALL SELECT 2", &[], &mut String::new(), |row| {
-            row.into_text(0).map(Some)
-        });
+        let ended = add_list(
+            &sql,
+            "SELECT 1 UNION ALL SELECT 2",
+            &[],
+            &mut String::new(),
+            |row| row.into_text(0).map(Some),
+        );
         assert!(matches!(ended, Err(SqlError::Shape(_))));
         assert_eq!(sql.query("SELECT 1", &[]).unwrap().len(), 1);
     }

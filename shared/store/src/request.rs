@@ -13,7 +13,12 @@ use crate::{
 /// Reads an optional run id.
 pub fn run_id(body: &Map<String, Value>, name: &str) -> Result<Option<RunId>, Refusal> {
     let parse = |value: &Value| value.as_str().and_then(|id| RunId::parse(id).ok());
-    optional(body, name, parse, "must be 1 to 64 letters, digits, `_` or `-`")
+    optional(
+        body,
+        name,
+        parse,
+        "must be 1 to 64 letters, digits, `_` or `-`",
+    )
 }
 
 /// Reads a required run id.
@@ -33,15 +38,25 @@ pub fn short_text(
     name: &str,
     max_chars: usize,
 ) -> Result<Option<String>, Refusal> {
-    let parse =
-        |value: &Value| is_short(value, max_chars).then(|| value.as_str().map(str::to_owned)).flatten();
-    optional(body, name, parse, &format!("must be a string of at most {max_chars} characters"))
+    let parse = |value: &Value| {
+        is_short(value, max_chars)
+            .then(|| value.as_str().map(str::to_owned))
+            .flatten()
+    };
+    optional(
+        body,
+        name,
+        parse,
+        &format!("must be a string of at most {max_chars} characters"),
+    )
 }
 
 /// Returns whether a value is a text of at most `max_chars` characters.
 pub fn is_short(value: &Value, max_chars: usize) -> bool {
     // A text has at most as many characters as bytes.
-    value.as_str().is_some_and(|text| text.len() <= max_chars || text.chars().count() <= max_chars)
+    value
+        .as_str()
+        .is_some_and(|text| text.len() <= max_chars || text.chars().count() <= max_chars)
 }
 
 /// Reads an optional integer within `allowed`. `rule` describes the range.
@@ -51,7 +66,12 @@ pub fn integer(
     allowed: std::ops::RangeInclusive<i64>,
     rule: &str,
 ) -> Result<Option<i64>, Refusal> {
-    optional(body, name, |value| whole(value).filter(|number| allowed.contains(number)), rule)
+    optional(
+        body,
+        name,
+        |value| whole(value).filter(|number| allowed.contains(number)),
+        rule,
+    )
 }
 
 /// Reads an optional field with `parse`. Null does not count as absent.
@@ -63,6 +83,8 @@ pub fn optional<T>(
 ) -> Result<Option<T>, Refusal> {
     match body.get(name) {
         None => Ok(None),
-        Some(value) => parse(value).map(Some).ok_or_else(|| Refusal::field(name, rule)),
+        Some(value) => parse(value)
+            .map(Some)
+            .ok_or_else(|| Refusal::field(name, rule)),
     }
 }

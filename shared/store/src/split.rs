@@ -21,10 +21,18 @@ pub struct SplitBody<'a> {
 pub fn split_body<'a>(body: &'a str, path: &[&str]) -> Option<SplitBody<'a>> {
     let mut list = None;
     let mut deserializer = serde_json::Deserializer::from_str(body);
-    let rest = At { path, list: &mut list }.deserialize(&mut deserializer).ok()?;
+    let rest = At {
+        path,
+        list: &mut list,
+    }
+    .deserialize(&mut deserializer)
+    .ok()?;
     deserializer.end().ok()?;
     match rest {
-        Value::Object(rest) => Some(SplitBody { rest, list: serde_json::from_str(list?.get()).ok()? }),
+        Value::Object(rest) => Some(SplitBody {
+            rest,
+            list: serde_json::from_str(list?.get()).ok()?,
+        }),
         _ => None,
     }
 }
@@ -61,7 +69,10 @@ impl<'a> Visitor<'a> for At<'_, '_, 'a> {
             let value = if Some(&key.as_str()) == self.path.first() {
                 // The last of duplicate keys wins, whether or not it has a list.
                 *self.list = None;
-                map.next_value_seed(At { path: &self.path[1..], list: &mut *self.list })?
+                map.next_value_seed(At {
+                    path: &self.path[1..],
+                    list: &mut *self.list,
+                })?
             } else {
                 map.next_value()?
             };
@@ -157,11 +168,17 @@ impl<'a> Visitor<'a> for RepresentableVisitor {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Representable, E> {
-        Ok(Representable { number: Some(number), is_text: false })
+        Ok(Representable {
+            number: Some(number),
+            is_text: false,
+        })
     }
 
     fn visit_str<E>(self, _: &str) -> Result<Representable, E> {
-        Ok(Representable { number: None, is_text: true })
+        Ok(Representable {
+            number: None,
+            is_text: true,
+        })
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Representable, A::Error> {
@@ -212,11 +229,20 @@ mod tests {
     fn list_is_found_only_at_its_path() {
         let body = r#" {"a": {"list":[1, {"x" : 2}],"b":"c"}, "list":[3], "d":null} "#;
         let found = split_body(body, &["a", "list"]).unwrap();
-        assert_eq!(found.list.iter().map(|raw| raw.get()).collect::<Vec<_>>(), ["1", r#"{"x" : 2}"#]);
+        assert_eq!(
+            found.list.iter().map(|raw| raw.get()).collect::<Vec<_>>(),
+            ["1", r#"{"x" : 2}"#]
+        );
         let rest = json!({ "a": { "list": [], "b": "c" }, "list": [3], "d": null });
         assert_eq!(Value::Object(found.rest), rest);
         assert_eq!(split_body(body, &["list"]).unwrap().list.len(), 1);
-        for other in [&["x"][..], &["a", "b"], &["a"], &["d", "list"], &["a", "list", "x"]] {
+        for other in [
+            &["x"][..],
+            &["a", "b"],
+            &["a"],
+            &["d", "list"],
+            &["a", "list", "x"],
+        ] {
             assert!(split_body(body, other).is_none(), "{other:?}");
         }
         assert!(split_body("[]", &["a"]).is_none() && split_body("", &["a"]).is_none());
@@ -233,7 +259,11 @@ mod tests {
     fn peek_reads_seq_and_type() {
         for (entry, seq, is_typed) in [
             (r#"{"type":"x","seq":3}"#, Some(3.0), true),
-            (r#"{"seq":0.5,"deep":[{"type":"x","seq":[null,true]}]}"#, Some(0.5), false),
+            (
+                r#"{"seq":0.5,"deep":[{"type":"x","seq":[null,true]}]}"#,
+                Some(0.5),
+                false,
+            ),
             (r#"{"type":null,"seq":"3"}"#, None, false),
             ("{}", None, false),
         ] {
@@ -261,11 +291,22 @@ mod tests {
 
     #[test]
     fn canonical_text_is_compact() {
-        for value in [json!({ "a b": "c \" \\ \n /", "é": [1, -2.5, null] }), json!("\u{1F600} x")] {
+        for value in [
+            json!({ "a b": "c \" \\ \n /", "é": [1, -2.5, null] }),
+            json!("\u{1F600} x"),
+        ] {
             assert!(is_canonical(&value.to_string()), "{value}");
         }
-        assert!(is_canonical(&format!("{}{}", "[".repeat(100), "]".repeat(100))));
-        assert!(!is_canonical(&format!("{}{}", "[".repeat(101), "]".repeat(101))));
+        assert!(is_canonical(&format!(
+            "{}{}",
+            "[".repeat(100),
+            "]".repeat(100)
+        )));
+        assert!(!is_canonical(&format!(
+            "{}{}",
+            "[".repeat(101),
+            "]".repeat(101)
+        )));
         for text in [r#"{"a": 1}"#, "[1,\n2]", r#""\u00e9""#, r#""\/""#] {
             assert!(!is_canonical(text), "{text}");
         }

@@ -23,7 +23,12 @@ pub trait Store<S: Sql>: Sized {
     fn open(sql: S) -> Result<Self, MigrationError>;
 
     /// Handles a request. Returns the body of the answer.
-    fn answer(&self, verb: Self::Verb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure>;
+    fn answer(
+        &self,
+        verb: Self::Verb,
+        body: &str,
+        now: UnixMillis,
+    ) -> Result<S::Text, StoreFailure>;
 
     /// Returns whether there may be data for the sweep after a successful request of this kind.
     fn arms_sweep(&self, _verb: Self::Verb) -> bool {

@@ -37,8 +37,13 @@ async fn main() {
 
     let served = Mutex::new(HashMap::<String, u64>::new());
     let model = FakeAnthropic::answering_uncaptured(move |body| {
-        let tokens = Tokens { input: bytes(&body["messages"]) / BYTES_PER_TOKEN, ..Tokens::default() };
-        let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        let tokens = Tokens {
+            input: bytes(&body["messages"]) / BYTES_PER_TOKEN,
+            ..Tokens::default()
+        };
+        let has_tools = body["tools"]
+            .as_array()
+            .is_some_and(|tools| !tools.is_empty());
         if !has_tools || wants_summary(body) {
             return Reply::text("done").tokens(tokens);
         }
@@ -51,7 +56,8 @@ async fn main() {
         *count += 1;
         match *count {
             count if count <= turns => {
-                let reply = paced(Reply::tool("bash", json!({ "command": command })), pause).tokens(tokens);
+                let reply =
+                    paced(Reply::tool("bash", json!({ "command": command })), pause).tokens(tokens);
                 reply.when_sent(move || {
                     let _ = writeln!(std::io::stdout(), "{answered}");
                 })
@@ -66,17 +72,35 @@ async fn main() {
 }
 
 fn paced(reply: Reply, pause: Duration) -> Reply {
-    if pause.is_zero() { reply } else { reply.every(pause) }
+    if pause.is_zero() {
+        reply
+    } else {
+        reply.every(pause)
+    }
 }
 
 /// Returns the text after the last `#` of the user messages.
 fn mark(body: &Value) -> String {
-    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts = messages.iter().rev().filter(|message| message["role"] == "user").flat_map(texts);
+    let messages = body["messages"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let texts = messages
+        .iter()
+        .rev()
+        .filter(|message| message["role"] == "user")
+        .flat_map(texts);
     let found = texts
         .filter_map(|text| text.rsplit_once('#'))
-        .map(|(_, rest)| rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>());
-    found.into_iter().find(|mark| !mark.is_empty()).unwrap_or_else(|| "-".to_owned())
+        .map(|(_, rest)| {
+            rest.chars()
+                .take_while(char::is_ascii_alphanumeric)
+                .collect::<String>()
+        });
+    found
+        .into_iter()
+        .find(|mark| !mark.is_empty())
+        .unwrap_or_else(|| "-".to_owned())
 }
 
 fn texts(message: &Value) -> Vec<&str> {
@@ -84,14 +108,19 @@ fn texts(message: &Value) -> Vec<&str> {
         Value::String(text) => vec![text],
         content => {
             let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
-            blocks.iter().filter_map(|block| block["text"].as_str()).collect()
+            blocks
+                .iter()
+                .filter_map(|block| block["text"].as_str())
+                .collect()
         }
     }
 }
 
 /// Returns whether the request asks for a summary of the conversation.
 fn wants_summary(body: &Value) -> bool {
-    let last = body["messages"].as_array().and_then(|messages| messages.last());
+    let last = body["messages"]
+        .as_array()
+        .and_then(|messages| messages.last());
     last.is_some_and(|last| texts(last).iter().any(|text| text.contains(SUMMARY_NOTE)))
 }
 

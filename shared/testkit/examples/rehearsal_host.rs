@@ -13,10 +13,16 @@ use tokio::net::TcpListener;
 #[tokio::main]
 async fn main() {
     let mut arguments = std::env::args().skip(1);
-    assert_eq!(arguments.next().as_deref(), Some("serve"), "usage: rehearsal_host serve ROOT ADDRESS");
+    assert_eq!(
+        arguments.next().as_deref(),
+        Some("serve"),
+        "usage: rehearsal_host serve ROOT ADDRESS"
+    );
     let root = PathBuf::from(arguments.next().expect("the folder of repositories"));
     let address = arguments.next().expect("the address to listen on");
-    let listener = TcpListener::bind(&address).await.expect("the address is free");
+    let listener = TcpListener::bind(&address)
+        .await
+        .expect("the address is free");
     let host = FakeGitHub::serve(listener, &root).expect("the folder of repositories is readable");
     let app = host.app();
     println!(

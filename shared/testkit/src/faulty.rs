@@ -44,7 +44,9 @@ struct Shared<S> {
 
 impl<S> Clone for Faulty<S> {
     fn clone(&self) -> Self {
-        Self { shared: Rc::clone(&self.shared) }
+        Self {
+            shared: Rc::clone(&self.shared),
+        }
     }
 }
 
@@ -55,8 +57,17 @@ impl<S: Sql> Faulty<S> {
         let fault = Cell::new(None);
         let inside = Cell::new(false);
         let fired = Cell::new(false);
-        let shared = Shared { inner, fault, statements: cell(), commits: cell(), inside, fired };
-        Self { shared: Rc::new(shared) }
+        let shared = Shared {
+            inner,
+            fault,
+            statements: cell(),
+            commits: cell(),
+            inside,
+            fired,
+        };
+        Self {
+            shared: Rc::new(shared),
+        }
     }
 
     /// Makes the next request fail here, if it gets this far.
@@ -77,11 +88,18 @@ impl<S: Sql> Faulty<S> {
         if self.shared.fault.get().is_none() {
             return run();
         }
-        let statement = self.shared.statements.replace(self.shared.statements.get() + 1);
+        let statement = self
+            .shared
+            .statements
+            .replace(self.shared.statements.get() + 1);
         if self.reaches(Fault::Statement(statement)) {
             return Err(fault("at a statement"));
         }
-        if self.shared.inside.get() { run() } else { self.committing(run) }
+        if self.shared.inside.get() {
+            run()
+        } else {
+            self.committing(run)
+        }
     }
 
     fn reaches(&self, fault: Fault) -> bool {
@@ -95,10 +113,16 @@ impl<S: Sql> Faulty<S> {
     /// Returns the number of rows changed since the database was opened, including rolled-back changes.
     fn changes(&self) -> Result<i64, SqlError> {
         let rows = self.shared.inner.query("SELECT total_changes()", &[])?;
-        rows.first().map_or_else(|| Err(SqlError::Shape("no row".into())), |row| row.integer(0))
+        rows.first().map_or_else(
+            || Err(SqlError::Shape("no row".into())),
+            |row| row.integer(0),
+        )
     }
 
-    fn committing<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    fn committing<T, E: From<SqlError>>(
+        &self,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut after = false;
         let value = self.shared.inner.transaction(|| {
             let before = self.changes()?;
@@ -115,7 +139,11 @@ impl<S: Sql> Faulty<S> {
             }
             Ok(value)
         })?;
-        if after { Err(E::from(fault("after the commit"))) } else { Ok(value) }
+        if after {
+            Err(E::from(fault("after the commit")))
+        } else {
+            Ok(value)
+        }
     }
 }
 
@@ -135,7 +163,10 @@ impl<S: Sql> Sql for Faulty<S> {
         self.statement(|| self.shared.inner.text(sql, params))
     }
 
-    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    fn transaction<T, E: From<SqlError>>(
+        &self,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         if self.shared.fault.get().is_none() {
             return self.shared.inner.transaction(body);
         }
@@ -175,9 +206,11 @@ mod tests {
 
     #[test]
     fn only_faults_after_the_commit_keep_writes() {
-        for (fault, left) in
-            [(Fault::Statement(1), 0), (Fault::BeforeCommit(0), 0), (Fault::AfterCommit(0), 2)]
-        {
+        for (fault, left) in [
+            (Fault::Statement(1), 0),
+            (Fault::BeforeCommit(0), 0),
+            (Fault::AfterCommit(0), 2),
+        ] {
             let sql = table();
             sql.arm(fault);
             assert!(insert_twice(&sql).is_err(), "{fault:?}");
@@ -193,7 +226,11 @@ mod tests {
         for (fault, left) in [(Fault::BeforeCommit(0), 0), (Fault::AfterCommit(0), 1)] {
             let sql = table();
             sql.arm(fault);
-            assert_eq!(sql.query("SELECT x FROM t", &[]), Ok(Vec::new()), "a read is no commit");
+            assert_eq!(
+                sql.query("SELECT x FROM t", &[]),
+                Ok(Vec::new()),
+                "a read is no commit"
+            );
             assert!(sql.execute(INSERT, &[]).is_err(), "{fault:?}");
             assert!(sql.disarm());
             assert_eq!(rows(&sql), left, "{fault:?}");

@@ -98,10 +98,18 @@ impl Soak {
     /// A variable is no number.
     pub fn new(watched: Watched, units: usize, variable: impl Fn(&str) -> Option<String>) -> Self {
         let setting = |name: &str| {
-            variable(name).map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
+            variable(name).map(|text| {
+                text.parse()
+                    .unwrap_or_else(|_| panic!("{name} must be a number"))
+            })
         };
         let rounds = setting(ROUNDS_VARIABLE).unwrap_or(ROUNDS);
-        Self { watched, rounds, units: setting(UNITS_VARIABLE).unwrap_or(units), readings: Vec::new() }
+        Self {
+            watched,
+            rounds,
+            units: setting(UNITS_VARIABLE).unwrap_or(units),
+            readings: Vec::new(),
+        }
     }
 
     /// Returns the number of rounds.
@@ -125,7 +133,11 @@ impl Soak {
             assert!(looks <= LOOKS_MAX, "no rest after a round: {last:?}");
             thread::sleep(LOOK_INTERVAL);
             let next = self.watched.read(rows());
-            equal = if COUNTED.iter().all(|&gauge| next[gauge] == last[gauge]) { equal + 1 } else { 0 };
+            equal = if COUNTED.iter().all(|&gauge| next[gauge] == last[gauge]) {
+                equal + 1
+            } else {
+                0
+            };
             last = next;
         }
         self.readings.push(last);
@@ -141,18 +153,28 @@ impl Soak {
             .into_iter()
             .map(|gauge| GAUGES[gauge].0)
             .collect();
-        assert!(grown.is_empty(), "{name} is not flat: {grown:?} in {:?}", self.readings);
+        assert!(
+            grown.is_empty(),
+            "{name} is not flat: {grown:?} in {:?}",
+            self.readings
+        );
     }
 
     fn table(&self, name: &str) -> String {
-        let (second, last) = (highest(second_fifth(&self.readings)), lowest(last_fifth(&self.readings)));
+        let (second, last) = (
+            highest(second_fifth(&self.readings)),
+            lowest(last_fifth(&self.readings)),
+        );
         let mut table = format!(
             "{name}: {} rounds of {} units\n| gauge | second fifth | last fifth |\n|---|---|---|\n",
             self.readings.len(),
             self.units,
         );
         for (gauge, (label, _)) in GAUGES.iter().enumerate() {
-            table.push_str(&format!("| {label} | {} | {} |\n", second[gauge], last[gauge]));
+            table.push_str(&format!(
+                "| {label} | {} | {} |\n",
+                second[gauge], last[gauge]
+            ));
         }
         table
     }
@@ -187,8 +209,13 @@ impl Found {
     fn add(&mut self, folder: &Path, history: &[&str]) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let Ok(about) = entry.metadata() else { continue };
-            if history.iter().any(|start| name.as_encoded_bytes().starts_with(start.as_bytes())) {
+            let Ok(about) = entry.metadata() else {
+                continue;
+            };
+            if history
+                .iter()
+                .any(|start| name.as_encoded_bytes().starts_with(start.as_bytes()))
+            {
                 continue;
             }
             self.files += 1;
@@ -201,13 +228,16 @@ impl Found {
 }
 
 fn entries(folder: &Path) -> u64 {
-    let entries =
-        fs::read_dir(folder).expect("only root sees the descriptors of a process that hides its memory");
+    let entries = fs::read_dir(folder)
+        .expect("only root sees the descriptors of a process that hides its memory");
     u64::try_from(entries.count()).unwrap()
 }
 
 fn field(status: &str, name: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
@@ -257,9 +287,16 @@ fn lowest(readings: &[Reading]) -> Reading {
 /// Returns the gauges that grew.
 fn grown(readings: &[Reading], memory_slack_kib: u64) -> Vec<usize> {
     assert!(readings.len() >= 5, "a drill needs five rounds");
-    let (second, last) = (highest(second_fifth(readings)), lowest(last_fifth(readings)));
+    let (second, last) = (
+        highest(second_fifth(readings)),
+        lowest(last_fifth(readings)),
+    );
     let is_grown = |gauge: &usize| {
-        let slack = if *gauge == MEMORY { memory_slack_kib } else { GAUGES[*gauge].1 };
+        let slack = if *gauge == MEMORY {
+            memory_slack_kib
+        } else {
+            GAUGES[*gauge].1
+        };
         let most = second[*gauge] as f64 * (1.0 + GROWTH_MAX) + slack as f64;
         last[*gauge] as f64 > most
     };
@@ -275,8 +312,9 @@ mod tests {
         let warm = |round: u64| [20 + round.min(2), 5, 90_000, 50, 30, 0, 0];
         let flat: Vec<Reading> = (0..10).map(warm).collect();
         assert_eq!(grown(&flat, 0), Vec::<usize>::new());
-        let leaking: Vec<Reading> =
-            (0..10).map(|round| [20 + round, 5 + round, 90_000, 50, 30, 0, round]).collect();
+        let leaking: Vec<Reading> = (0..10)
+            .map(|round| [20 + round, 5 + round, 90_000, 50, 30, 0, round])
+            .collect();
         assert_eq!(grown(&leaking, 0), [0, 1, 6]);
     }
 
@@ -299,8 +337,12 @@ mod tests {
     #[test]
     fn only_groups_of_the_process_are_counted() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["pids/ars-1-70-3-run", "memory/ars-1-70-3-run", "pids/ars-1-7-3-run", "pids/other-1-70"]
-        {
+        for name in [
+            "pids/ars-1-70-3-run",
+            "memory/ars-1-70-3-run",
+            "pids/ars-1-7-3-run",
+            "pids/other-1-70",
+        ] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
         assert_eq!(groups(folder.path(), 70), 2);

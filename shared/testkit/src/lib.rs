@@ -4,7 +4,11 @@
 //!
 //! Crates use this one as a dev-dependency only (the benchmark runs its example `instant_model` as a process). Each
 //! fake vendor is checked by an official client (`tests/models`).
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failure of a test tool fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failure of a test tool fails the test"
+)]
 #![forbid(unsafe_code)]
 
 pub mod faulty;

@@ -92,10 +92,18 @@ impl<T> Default for Objects<T> {
 }
 
 impl<T: Store<NativeSql>> Objects<T> {
-    fn answer(&mut self, name: StoreKey, verb: T::Verb, body: &str, now: UnixMillis) -> (u16, String) {
+    fn answer(
+        &mut self,
+        name: StoreKey,
+        verb: T::Verb,
+        body: &str,
+        now: UnixMillis,
+    ) -> (u16, String) {
         let mut object = match self.0.entry(name) {
             Entry::Occupied(object) => object,
-            Entry::Vacant(place) => place.insert_entry(T::open(NativeSql::in_memory().unwrap()).unwrap()),
+            Entry::Vacant(place) => {
+                place.insert_entry(T::open(NativeSql::in_memory().unwrap()).unwrap())
+            }
         };
         let answer = object.get_mut().answer(verb, body, now);
         if (answer.is_err() || !T::is_filled_by(verb)) && object.get().is_empty().unwrap() {
@@ -128,7 +136,13 @@ mod tests {
         let mut state = NativeState::new(None);
         let mut call = |verb, run: &str| {
             let body = json!({ "runId": run, "gen": "g", "rows": [], "attachments": [] });
-            state.call(Route::Transcript(verb), &body.to_string(), 1_700_000_000_000).0
+            state
+                .call(
+                    Route::Transcript(verb),
+                    &body.to_string(),
+                    1_700_000_000_000,
+                )
+                .0
         };
         assert_eq!(call(TranscriptVerb::Owner, "a"), 200);
         assert_eq!(call(TranscriptVerb::Write, "a"), 200);
@@ -143,10 +157,23 @@ mod tests {
     #[test]
     fn gate_rejects_like_the_worker() {
         let mut state = NativeState::new(Some("t"));
-        let head = Head { method: "POST", path: "/runs/get", authorization: None, content_length: Some("2") };
+        let head = Head {
+            method: "POST",
+            path: "/runs/get",
+            authorization: None,
+            content_length: Some("2"),
+        };
         assert_eq!(state.answer(&head, b"{}", 0).0, 401);
-        let head = Head { authorization: Some("Bearer t"), ..head };
+        let head = Head {
+            authorization: Some("Bearer t"),
+            ..head
+        };
         assert_eq!(state.answer(&head, b"\xff\xff", 0).0, 400);
-        assert_eq!(state.call(Route::Runs(RunVerb::Get), r#"{"storeKey":"s","id":"r"}"#, 0).0, 200);
+        assert_eq!(
+            state
+                .call(Route::Runs(RunVerb::Get), r#"{"storeKey":"s","id":"r"}"#, 0)
+                .0,
+            200
+        );
     }
 }

@@ -186,7 +186,9 @@ impl Default for ThreadName {
 /// Returns whether a character is neither white space nor of the Unicode category C (such as control).
 fn is_printable(c: char) -> bool {
     c.is_ascii_graphic()
-        || !c.is_ascii() && !c.is_whitespace() && c.general_category_group() != GeneralCategoryGroup::Other
+        || !c.is_ascii()
+            && !c.is_whitespace()
+            && c.general_category_group() != GeneralCategoryGroup::Other
 }
 
 /// Key of a conversation: `<platform>:<channel>:<thread>`, or `cli:<thread>` on the command line.
@@ -273,7 +275,10 @@ mod tests {
             "v1.lock.2",
             "HEAD",
         ];
-        for good in ["main", "release/1.2", "0a1b2c", &"x".repeat(255)].into_iter().chain(odd) {
+        for good in ["main", "release/1.2", "0a1b2c", &"x".repeat(255)]
+            .into_iter()
+            .chain(odd)
+        {
             assert!(RefName::parse(good).is_ok(), "{good}");
         }
         let marks = [
@@ -290,7 +295,9 @@ mod tests {
             "a\u{202e}b",
             "a\u{a0}b",
         ];
-        let parts = ["", "/a", "a/", "a//b", "a/.b", ".a", "a.", "a.lock", "a.lock/b", "a..b", "a@{1}", "@"];
+        let parts = [
+            "", "/a", "a/", "a//b", "a/.b", ".a", "a.", "a.lock", "a.lock/b", "a..b", "a@{1}", "@",
+        ];
         let options = ["-x", "--upload-pack=x", &"x".repeat(256)];
         for bad in marks.into_iter().chain(parts).chain(options) {
             assert!(RefName::parse(bad).is_err(), "{bad}");
@@ -324,7 +331,9 @@ mod tests {
         for good in ["o/n", "acme-1/some.repo_x"] {
             assert!(RepoSlug::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "o", "o/", "/n", "O/n", "-o/n", "o/n-", "o/n/x", "../etc", "o/.."] {
+        for bad in [
+            "", "o", "o/", "/n", "O/n", "-o/n", "o/n-", "o/n/x", "../etc", "o/..",
+        ] {
             assert!(RepoSlug::parse(bad).is_err(), "{bad}");
         }
     }
@@ -352,13 +361,19 @@ mod tests {
     #[test]
     fn different_names_give_different_thread_keys() {
         let parts = ["a", "b", "c", "a:b", "b:c", ":", "::", "a:"];
-        let channels = parts.iter().filter_map(|part| ChannelName::parse(*part).ok());
+        let channels = parts
+            .iter()
+            .filter_map(|part| ChannelName::parse(*part).ok());
         let mut keys = std::collections::BTreeSet::new();
         let mut pairs = 0;
         for channel in channels {
             for thread in parts {
                 pairs += 1;
-                keys.insert(ThreadKey::of(Platform::Http, &channel, &ThreadName::parse(thread).unwrap()));
+                keys.insert(ThreadKey::of(
+                    Platform::Http,
+                    &channel,
+                    &ThreadName::parse(thread).unwrap(),
+                ));
             }
         }
         assert_eq!(keys.len(), pairs);
@@ -366,7 +381,12 @@ mod tests {
 
     #[test]
     fn thread_key_has_a_platform_and_a_thread() {
-        for good in ["http:default:mine", "cli:1760000000000", "slack:C1:1.2", "cli::"] {
+        for good in [
+            "http:default:mine",
+            "cli:1760000000000",
+            "slack:C1:1.2",
+            "cli::",
+        ] {
             assert_eq!(ThreadKey::from_text(good).unwrap().as_str(), good);
         }
         assert_eq!(ThreadKey::cli("mine").as_str(), "cli:mine");
@@ -377,11 +397,21 @@ mod tests {
 
     #[test]
     fn store_keys_reject_blanks_and_control_characters() {
-        for good in ["runs:default", "!~", "ü", "e\u{301}", "\u{fffd}", "\u{1f600}", &"é".repeat(200)] {
+        for good in [
+            "runs:default",
+            "!~",
+            "ü",
+            "e\u{301}",
+            "\u{fffd}",
+            "\u{1f600}",
+            &"é".repeat(200),
+        ] {
             assert!(StoreKey::parse(good).is_ok(), "{good}");
         }
         let blanks = [" ", "a b", "a\t", "a\u{a0}b", "a\u{2028}", "a\u{3000}"];
-        let others = ["\u{0}", "\u{7f}", "\u{85}", "\u{ad}", "\u{200b}", "\u{feff}", "\u{e000}", "\u{378}"];
+        let others = [
+            "\u{0}", "\u{7f}", "\u{85}", "\u{ad}", "\u{200b}", "\u{feff}", "\u{e000}", "\u{378}",
+        ];
         for bad in blanks.iter().chain(&others).chain(&["", &"x".repeat(201)]) {
             assert!(StoreKey::parse(*bad).is_err(), "{bad:?}");
         }

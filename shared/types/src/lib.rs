@@ -19,7 +19,8 @@ pub use id::{
 };
 pub use model_ref::{Effort, MODEL_MAX, ModelRef};
 pub use platform::{
-    ActorClass, CLI_LOCAL, ChannelRules, ChannelTraits, Grantees, Platform, PlatformRules, ReplyPath,
+    ActorClass, CLI_LOCAL, ChannelRules, ChannelTraits, Grantees, Platform, PlatformRules,
+    ReplyPath,
 };
 pub use ref_rules::is_ref_name;
 pub use status::{Cgroup, RunStatus, SandboxKind, SandboxNetwork, StopMode, TreePlace, Visibility};

@@ -20,13 +20,20 @@ impl ModelRef {
     /// Parses `provider/model`, at most 200 characters.
     /// Both parts must be non-empty and free of white space.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
-        let refused = InvalidName { what: "model", rule: "be `provider/model` of at most 200 characters" };
+        let refused = InvalidName {
+            what: "model",
+            rule: "be `provider/model` of at most 200 characters",
+        };
         let (provider, model) = text.split_once('/').ok_or(refused.clone())?;
-        let is_complete = !provider.is_empty() && !model.is_empty() && !text.contains(char::is_whitespace);
+        let is_complete =
+            !provider.is_empty() && !model.is_empty() && !text.contains(char::is_whitespace);
         if !is_complete || text.chars().count() > MODEL_MAX {
             return Err(refused);
         }
-        Ok(Self { provider: provider.into(), model: model.into() })
+        Ok(Self {
+            provider: provider.into(),
+            model: model.into(),
+        })
     }
 
     /// Returns the name of the configured provider.
@@ -81,7 +88,10 @@ mod tests {
     #[test]
     fn a_model_is_split_at_the_first_slash() {
         let model = ModelRef::parse("openai/meta/llama-3").unwrap();
-        assert_eq!((model.provider(), model.model()), ("openai", "meta/llama-3"));
+        assert_eq!(
+            (model.provider(), model.model()),
+            ("openai", "meta/llama-3")
+        );
         for bad in ["", "x", "/m", "p/", "p/m x"] {
             assert!(ModelRef::parse(bad).is_err(), "{bad}");
         }

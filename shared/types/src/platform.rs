@@ -82,7 +82,11 @@ pub struct ChannelTraits {
 
 impl ChannelTraits {
     /// A requester that does not wait at an open connection, in a thread without strangers.
-    pub const PATIENT: Self = Self { can_wait: true, has_untrusted_text: false, replaces_replies: false };
+    pub const PATIENT: Self = Self {
+        can_wait: true,
+        has_untrusted_text: false,
+        replaces_replies: false,
+    };
 }
 
 /// Rules for a platform's channels.
@@ -121,14 +125,20 @@ const CLOSED: PlatformRules = PlatformRules {
 };
 
 /// Most restrictive traits, where there is no channel.
-const NO_CHANNEL: ChannelTraits =
-    ChannelTraits { can_wait: false, has_untrusted_text: true, replaces_replies: false };
+const NO_CHANNEL: ChannelTraits = ChannelTraits {
+    can_wait: false,
+    has_untrusted_text: true,
+    replaces_replies: false,
+};
 
 /// Callers that wait at an open connection, and read the record if the run outlasts it.
 const CALLER: ChannelRules = ChannelRules {
     visibility: Visibility::Machine,
     reply_path: ReplyPath::Record,
-    traits: ChannelTraits { can_wait: false, ..ChannelTraits::PATIENT },
+    traits: ChannelTraits {
+        can_wait: false,
+        ..ChannelTraits::PATIENT
+    },
 };
 
 const SLACK: PlatformRules = PlatformRules {
@@ -150,7 +160,10 @@ const HTTP: PlatformRules = PlatformRules {
 };
 
 /// A token is one caller over HTTP and MCP.
-const MCP: PlatformRules = PlatformRules { counts_as: Some(Platform::Http), ..HTTP };
+const MCP: PlatformRules = PlatformRules {
+    counts_as: Some(Platform::Http),
+    ..HTTP
+};
 
 /// The configuration maps logins to actors on other platforms.
 const CODE_HOST: PlatformRules = PlatformRules {
@@ -158,7 +171,11 @@ const CODE_HOST: PlatformRules = PlatformRules {
         // Whether strangers can read the repository is not known.
         visibility: Visibility::Private,
         reply_path: ReplyPath::Conversation,
-        traits: ChannelTraits { can_wait: true, has_untrusted_text: true, replaces_replies: true },
+        traits: ChannelTraits {
+            can_wait: true,
+            has_untrusted_text: true,
+            replaces_replies: true,
+        },
     }),
     is_key_subject: true,
     ..CLOSED
@@ -186,11 +203,17 @@ const SCHEDULE: PlatformRules = PlatformRules {
     ..CLOSED
 };
 
-const ACCESS: PlatformRules =
-    PlatformRules { actors: Some(ActorClass::User), grantees: Grantees::ActorsAndPlatform, ..CLOSED };
+const ACCESS: PlatformRules = PlatformRules {
+    actors: Some(ActorClass::User),
+    grantees: Grantees::ActorsAndPlatform,
+    ..CLOSED
+};
 
 /// An agent has at most the grants of the principal, so that no entry can add more.
-const AGENT: PlatformRules = PlatformRules { actors: Some(ActorClass::Agent), ..CLOSED };
+const AGENT: PlatformRules = PlatformRules {
+    actors: Some(ActorClass::Agent),
+    ..CLOSED
+};
 
 impl Platform {
     /// Returns the row for this platform.
@@ -220,17 +243,23 @@ impl Platform {
 
     /// Returns the channels' visibility if no lookup resolves it, `Unknown` without channels.
     pub fn visibility(self) -> Visibility {
-        self.rules().channels.map_or(Visibility::Unknown, |channels| channels.visibility)
+        self.rules()
+            .channels
+            .map_or(Visibility::Unknown, |channels| channels.visibility)
     }
 
     /// Returns the channel traits, the most restrictive ones without channels.
     pub fn channel_traits(self) -> ChannelTraits {
-        self.rules().channels.map_or(NO_CHANNEL, |channels| channels.traits)
+        self.rules()
+            .channels
+            .map_or(NO_CHANNEL, |channels| channels.traits)
     }
 
     /// Returns how a reply reaches the requester from another process.
     pub fn reply_path(self) -> ReplyPath {
-        self.rules().channels.map_or(ReplyPath::None, |channels| channels.reply_path)
+        self.rules()
+            .channels
+            .map_or(ReplyPath::None, |channels| channels.reply_path)
     }
 }
 
@@ -242,7 +271,10 @@ mod tests {
     fn ids_split_at_the_first_colon() {
         for (id, parts) in [
             ("http:ann", Some((Platform::Http, "ann"))),
-            ("github:acme/app:1", Some((Platform::CodeHost, "acme/app:1"))),
+            (
+                "github:acme/app:1",
+                Some((Platform::CodeHost, "acme/app:1")),
+            ),
             ("schedule:", Some((Platform::Schedule, ""))),
             (CLI_LOCAL, Some((Platform::Cli, "local"))),
             ("telegram:ann", None),
@@ -266,7 +298,10 @@ mod tests {
     #[test]
     fn only_the_code_host_has_text_of_strangers() {
         let has_untrusted_text = |platform: &&Platform| {
-            platform.rules().channels.is_some_and(|channels| channels.traits.has_untrusted_text)
+            platform
+                .rules()
+                .channels
+                .is_some_and(|channels| channels.traits.has_untrusted_text)
         };
         let untrusted: Vec<_> = Platform::ALL.iter().filter(has_untrusted_text).collect();
         assert_eq!(untrusted, [&Platform::CodeHost]);
@@ -275,6 +310,10 @@ mod tests {
     /// No row opens a channel to everyone: only a lookup can.
     #[test]
     fn no_platform_is_public_by_default() {
-        assert!(Platform::ALL.iter().all(|platform| platform.visibility() != Visibility::Public));
+        assert!(
+            Platform::ALL
+                .iter()
+                .all(|platform| platform.visibility() != Visibility::Public)
+        );
     }
 }

@@ -13,6 +13,8 @@ pub fn is_ref_name(text: &str) -> bool {
         && !text.ends_with('.')
         && !text.contains("..")
         && !text.contains("@{")
-        && !text.bytes().any(|byte| byte.is_ascii_control() || NEVER.contains(&byte))
+        && !text
+            .bytes()
+            .any(|byte| byte.is_ascii_control() || NEVER.contains(&byte))
         && text.split('/').all(is_part)
 }

@@ -61,7 +61,11 @@ impl Filter {
 
 /// Wire form of a predicate: serde cannot tag variants with a list, so these borrow it under its name.
 #[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 enum WireFilter<'a> {
     All,
     None,

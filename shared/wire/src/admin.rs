@@ -117,14 +117,20 @@ pub struct RestartRefused {
 impl Authorized {
     /// Returns the answer for an authorized subject.
     pub fn of(subject: impl Into<String>) -> Self {
-        Self { ok: true, subject: subject.into() }
+        Self {
+            ok: true,
+            subject: subject.into(),
+        }
     }
 }
 
 impl Failed {
     /// Returns the body for an error text.
     pub fn of(error: impl Into<String>) -> Self {
-        Self { ok: false, error: error.into() }
+        Self {
+            ok: false,
+            error: error.into(),
+        }
     }
 }
 
@@ -136,7 +142,11 @@ mod tests {
 
     #[test]
     fn the_bodies_are_those_of_the_specification() {
-        let crashing = Crashing { ok: true, generation: None, pid: 7 };
+        let crashing = Crashing {
+            ok: true,
+            generation: None,
+            pid: 7,
+        };
         assert_eq!(
             serde_json::to_value(crashing).unwrap(),
             json!({ "ok": true, "generation": null, "pid": 7 })
@@ -148,10 +158,12 @@ mod tests {
             in_flight: Some(0),
             previous_started_at: Some("t".into()),
         };
-        let expected =
-            json!({ "ok": true, "stopping": true, "forced": false, "inFlight": 0, "previousStartedAt": "t" });
+        let expected = json!({ "ok": true, "stopping": true, "forced": false, "inFlight": 0, "previousStartedAt": "t" });
         assert_eq!(serde_json::to_value(restarting).unwrap(), expected);
-        assert_eq!(serde_json::to_value(Failed::of("no")).unwrap(), json!({ "ok": false, "error": "no" }));
+        assert_eq!(
+            serde_json::to_value(Failed::of("no")).unwrap(),
+            json!({ "ok": false, "error": "no" })
+        );
         assert_eq!(
             serde_json::to_value(Authorized::of("ann")).unwrap(),
             json!({ "ok": true, "subject": "ann" })
@@ -162,7 +174,12 @@ mod tests {
     fn any_subject_crosses_in_a_header() {
         for subject in ["ann", "ünï ✓", "a\r\nx: y", "100%", "a,b"] {
             let value = subject_header(subject);
-            assert!(value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b','), "{value}");
+            assert!(
+                value
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && byte != b','),
+                "{value}"
+            );
             assert_eq!(subject_of(value.as_bytes()).as_deref(), Some(subject));
         }
         assert_eq!((subject_of(b""), subject_of(b"%ff")), (None, None));
@@ -170,10 +187,21 @@ mod tests {
 
     #[test]
     fn a_restart_body_holds_force_and_nothing_else() {
-        let read = |text: &str| serde_json::from_str::<RestartRequest>(text).ok().map(|body| body.force);
+        let read = |text: &str| {
+            serde_json::from_str::<RestartRequest>(text)
+                .ok()
+                .map(|body| body.force)
+        };
         assert_eq!(read("{}"), Some(false));
         assert_eq!(read(r#"{"force":true}"#), Some(true));
-        for text in ["null", r#"{"force":1}"#, r#"{"force":null}"#, r#"{"forced":true}"#, "true", ""] {
+        for text in [
+            "null",
+            r#"{"force":1}"#,
+            r#"{"force":null}"#,
+            r#"{"forced":true}"#,
+            "true",
+            "",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
     }

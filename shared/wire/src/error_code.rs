@@ -199,7 +199,9 @@ impl Serialize for ErrorCode {
 }
 
 /// Reads a code. A code of a newer version reads as `None`, so that the text beside it is not lost.
-pub(crate) fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ErrorCode>, D::Error> {
+pub(crate) fn known<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ErrorCode>, D::Error> {
     let name = Option::<String>::deserialize(deserializer)?;
     Ok(name.as_deref().and_then(ErrorCode::parse))
 }
@@ -241,7 +243,11 @@ mod tests {
             (ErrorCode::MethodNotFound, 404, -32601),
             (ErrorCode::RateLimited, 429, -32005),
         ] {
-            assert_eq!((code.http_status(), code.json_rpc_code()), (status, json_rpc), "{code}");
+            assert_eq!(
+                (code.http_status(), code.json_rpc_code()),
+                (status, json_rpc),
+                "{code}"
+            );
         }
     }
 

@@ -91,7 +91,11 @@ mod tests {
         let record = json!({ "runId": "r", "finishedAt": 5, "agent": "coding", "diagnosis": {} });
         let body = json!({ "ledgerKey": "friction:default", "record": record });
         assert_eq!(serde_json::to_value(&request).unwrap(), body);
-        let recent = RecentRequest { ledger_key: request.ledger_key, limit: Some(3), since_ms: None };
+        let recent = RecentRequest {
+            ledger_key: request.ledger_key,
+            limit: Some(3),
+            since_ms: None,
+        };
         let body = json!({ "ledgerKey": "friction:default", "limit": 3 });
         assert_eq!(serde_json::to_value(recent).unwrap(), body);
     }
@@ -101,6 +105,12 @@ mod tests {
         let text = r#"{"records":[{"runId":"r","finishedAt":1.7e3,"diagnosis":{},"later":1},
             {"runId":"s","finishedAt":2.5,"diagnosis":null}]}"#;
         let read: RecentResponse = serde_json::from_str(text).unwrap();
-        assert_eq!(read.records.iter().map(|record| record.finished_at).collect::<Vec<_>>(), [1700, 3]);
+        assert_eq!(
+            read.records
+                .iter()
+                .map(|record| record.finished_at)
+                .collect::<Vec<_>>(),
+            [1700, 3]
+        );
     }
 }

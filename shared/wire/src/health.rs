@@ -21,7 +21,10 @@ pub struct StateHealth {
 impl StateHealth {
     /// Returns the body of a running Worker.
     pub fn up() -> Self {
-        Self { ok: true, features: STATE_FEATURES.map(str::to_owned).to_vec() }
+        Self {
+            ok: true,
+            features: STATE_FEATURES.map(str::to_owned).to_vec(),
+        }
     }
 }
 

@@ -12,7 +12,8 @@ pub const IDEMPOTENCY_MAX_AGE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Returns whether a text is an idempotency key: 1 to 255 visible ASCII characters.
 pub fn is_idempotency_key(text: &str) -> bool {
-    (1..=IDEMPOTENCY_KEY_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    (1..=IDEMPOTENCY_KEY_MAX).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// The idempotency key of a request.
@@ -62,7 +63,15 @@ mod tests {
         for text in ["a", "~!\"", &"x".repeat(IDEMPOTENCY_KEY_MAX)] {
             assert!(is_idempotency_key(text), "{text}");
         }
-        for text in ["", " ", "a b", "a\t", "\u{7f}", "é", &"x".repeat(IDEMPOTENCY_KEY_MAX + 1)] {
+        for text in [
+            "",
+            " ",
+            "a b",
+            "a\t",
+            "\u{7f}",
+            "é",
+            &"x".repeat(IDEMPOTENCY_KEY_MAX + 1),
+        ] {
             assert!(!is_idempotency_key(text), "{text}");
         }
     }

@@ -28,7 +28,11 @@ pub struct Reply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// Why the request was refused, or its command failed. The text is in `reply`.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_code::known")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "error_code::known"
+    )]
     pub code: Option<ErrorCode>,
 }
 
@@ -59,7 +63,11 @@ pub struct ErrorBody {
     /// Short text; names the offending field, never its value.
     pub error: String,
     /// The code, where the surface has one.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_code::known")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "error_code::known"
+    )]
     pub code: Option<ErrorCode>,
     /// More for humans.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -477,7 +477,10 @@ mod tests {
     use crate::runs::Keyed;
 
     fn owner() -> Owner {
-        Owner { run_id: RunId::parse("r1").unwrap(), generation: Generation::parse("g1").unwrap() }
+        Owner {
+            run_id: RunId::parse("r1").unwrap(),
+            generation: Generation::parse("g1").unwrap(),
+        }
     }
 
     #[test]
@@ -485,12 +488,24 @@ mod tests {
         let store_key = StoreKey::parse(crate::runs::DEFAULT_STORE).unwrap();
         let event = RawValue::from_string(r#"{"seq":1,  "type":"x"}"#.to_owned()).unwrap();
         let what = Events { events: [&*event] };
-        let body = Keyed { store_key: &store_key, body: OwnerWrite { owner: &owner(), what } };
+        let body = Keyed {
+            store_key: &store_key,
+            body: OwnerWrite {
+                owner: &owner(),
+                what,
+            },
+        };
         assert_eq!(
             serde_json::to_string(&body).unwrap(),
             r#"{"storeKey":"runs:default","runId":"r1","gen":"g1","events":[{"seq":1,  "type":"x"}]}"#
         );
-        let body = Keyed { store_key: &store_key, body: OwnerWrite { owner: &owner(), what: Nothing {} } };
+        let body = Keyed {
+            store_key: &store_key,
+            body: OwnerWrite {
+                owner: &owner(),
+                what: Nothing {},
+            },
+        };
         let text = r#"{"storeKey":"runs:default","runId":"r1","gen":"g1"}"#;
         assert_eq!(serde_json::to_string(&body).unwrap(), text);
     }
@@ -501,26 +516,49 @@ mod tests {
         let run_id = &RunId::parse("r1").unwrap();
         let event = RawValue::from_string(r#"{"seq":1,  "type":"x"}"#.to_owned()).unwrap();
         let flush = |lease_ms| {
-            let runs = [RunNews { run_id, events: [&*event], inbox_after: 2 }];
-            serde_json::to_string(&FlushRequest { generation: &generation, lease_ms, runs }).unwrap()
+            let runs = [RunNews {
+                run_id,
+                events: [&*event],
+                inbox_after: 2,
+            }];
+            serde_json::to_string(&FlushRequest {
+                generation: &generation,
+                lease_ms,
+                runs,
+            })
+            .unwrap()
         };
         let runs = r#""runs":[{"runId":"r1","events":[{"seq":1,  "type":"x"}],"inboxAfter":2}]}"#;
         assert_eq!(flush(None), format!(r#"{{"gen":"g1",{runs}"#));
-        assert_eq!(flush(Some(LEASE_MS)), format!(r#"{{"gen":"g1","leaseMs":30000,{runs}"#));
+        assert_eq!(
+            flush(Some(LEASE_MS)),
+            format!(r#"{{"gen":"g1","leaseMs":30000,{runs}"#)
+        );
     }
 
     #[test]
     fn flush_result_round_trips() {
         let run_id = RunId::parse("r1").unwrap();
         let message = serde_json::from_value(json!({ "text": "more" })).unwrap();
-        let beat = Beat { stop: Some(StopMode::Soft), phase: Phase::Live, stop_actor: None };
-        let done = FlushOutcome::Done { beat, inbox: vec![Followup { seq: 1, message }] };
+        let beat = Beat {
+            stop: Some(StopMode::Soft),
+            phase: Phase::Live,
+            stop_actor: None,
+        };
+        let done = FlushOutcome::Done {
+            beat,
+            inbox: vec![Followup { seq: 1, message }],
+        };
         let answer = json!({ "runId": "r1", "ok": true, "stop": "soft", "phase": "live",
             "inbox": [{ "seq": 1, "message": { "text": "more" } }] });
         let lost = FlushOutcome::Lost(Conflict::Fenced);
         let refusal = json!({ "runId": "r1", "ok": false, "reason": "fenced" });
         for (ok, outcome, text) in [(true, done, answer), (false, lost, refusal)] {
-            let flushed = RunFlushed { run_id: run_id.clone(), ok, outcome };
+            let flushed = RunFlushed {
+                run_id: run_id.clone(),
+                ok,
+                outcome,
+            };
             assert_eq!(serde_json::to_value(&flushed).unwrap(), text);
             assert_eq!(serde_json::from_value::<RunFlushed>(text).unwrap(), flushed);
         }
@@ -531,7 +569,10 @@ mod tests {
         let record = json!({ "step": 2.0, "seq": 1e1, "turnIndex": 3, "inFlight": [{ "callId": "c", "tool": "bash" }],
             "inboxConsumedSeq": 0, "remainingMs": 5, "turn": 1, "iteration": 1, "later": [1] });
         let read: StepRecord = serde_json::from_value(record.clone()).unwrap();
-        assert_eq!((read.step, read.seq, &read.extra["later"]), (2, 10, &json!([1])));
+        assert_eq!(
+            (read.step, read.seq, &read.extra["later"]),
+            (2, 10, &json!([1]))
+        );
         for broken in [json!(-1), json!(1.5), json!("1"), json!(null)] {
             let mut record = record.clone();
             record["turn"] = broken;
@@ -542,16 +583,29 @@ mod tests {
     #[test]
     fn conflicts_have_the_specified_reasons() {
         let live = json!({ "ok": false, "reason": "thread-live", "live": { "runId": "r", "startedAt": 5 } });
-        let holder = Holder { run_id: RunId::parse("r").unwrap(), agent: None, started_at: Moment::from(5) };
-        assert_eq!(serde_json::from_value::<Conflict>(live).unwrap(), Conflict::ThreadLive { live: holder });
-        let of =
-            |reason: &str| serde_json::from_value::<Conflict>(json!({ "ok": false, "reason": reason })).ok();
+        let holder = Holder {
+            run_id: RunId::parse("r").unwrap(),
+            agent: None,
+            started_at: Moment::from(5),
+        };
+        assert_eq!(
+            serde_json::from_value::<Conflict>(live).unwrap(),
+            Conflict::ThreadLive { live: holder }
+        );
+        let of = |reason: &str| {
+            serde_json::from_value::<Conflict>(json!({ "ok": false, "reason": reason })).ok()
+        };
         assert_eq!(of("fenced"), Some(Conflict::Fenced));
         assert_eq!(of("unknown-run"), Some(Conflict::UnknownRun));
         assert_eq!((of("thread-live"), of("else")), (None, None));
-        let first = FirstUse { run_id: RunId::parse("r").unwrap(), fingerprint: "f".into() };
-        let repeated =
-            json!({ "ok": false, "reason": "repeated-key", "first": { "runId": "r", "fingerprint": "f" } });
-        assert_eq!(serde_json::from_value::<Conflict>(repeated).unwrap(), Conflict::RepeatedKey { first });
+        let first = FirstUse {
+            run_id: RunId::parse("r").unwrap(),
+            fingerprint: "f".into(),
+        };
+        let repeated = json!({ "ok": false, "reason": "repeated-key", "first": { "runId": "r", "fingerprint": "f" } });
+        assert_eq!(
+            serde_json::from_value::<Conflict>(repeated).unwrap(),
+            Conflict::RepeatedKey { first }
+        );
     }
 }

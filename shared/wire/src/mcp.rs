@@ -18,7 +18,10 @@ pub const LATEST_VERSION: &str = "2025-11-25";
 
 /// Returns the protocol version for a client that offers this one.
 pub fn negotiated(offered: Option<&str>) -> &'static str {
-    VERSIONS.into_iter().find(|version| offered == Some(version)).unwrap_or(LATEST_VERSION)
+    VERSIONS
+        .into_iter()
+        .find(|version| offered == Some(version))
+        .unwrap_or(LATEST_VERSION)
 }
 
 /// A response: a result or an error.
@@ -39,7 +42,12 @@ impl Response {
             Ok(result) => (Some(result), None),
             Err(error) => (None, Some(error)),
         };
-        Self { jsonrpc: JSON_RPC, id, result, error }
+        Self {
+            jsonrpc: JSON_RPC,
+            id,
+            result,
+            error,
+        }
     }
 
     /// Returns the id of the request, or null.
@@ -75,12 +83,19 @@ pub struct ErrorData {
 impl RpcError {
     /// Returns an error of the transport or the protocol.
     pub fn of_protocol(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code: code.json_rpc_code(), message: message.into(), data: None }
+        Self {
+            code: code.json_rpc_code(),
+            message: message.into(),
+            data: None,
+        }
     }
 
     /// Returns an error of a tool.
     pub fn of_tool(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { data: Some(ErrorData { code }), ..Self::of_protocol(code, message) }
+        Self {
+            data: Some(ErrorData { code }),
+            ..Self::of_protocol(code, message)
+        }
     }
 }
 
@@ -143,7 +158,10 @@ pub enum Content {
 impl ToolResult {
     /// Returns the result with this text.
     pub fn text(text: String) -> Self {
-        Self { content: [Content::Text { text }], structured_content: None }
+        Self {
+            content: [Content::Text { text }],
+            structured_content: None,
+        }
     }
 }
 
@@ -166,12 +184,21 @@ mod tests {
     #[test]
     fn responses_have_the_forms_of_the_protocol() {
         let result = Response::new(json!("a"), Ok(json!({})));
-        assert_eq!(serde_json::to_value(result).unwrap(), json!({"jsonrpc": "2.0", "id": "a", "result": {}}));
+        assert_eq!(
+            serde_json::to_value(result).unwrap(),
+            json!({"jsonrpc": "2.0", "id": "a", "result": {}})
+        );
         let error = RpcError::of_protocol(ErrorCode::ParseError, "x");
         let error = serde_json::to_value(Response::new(Value::Null, Err(error))).unwrap();
-        assert_eq!(error, json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "x"}}));
+        assert_eq!(
+            error,
+            json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "x"}})
+        );
         let error = serde_json::to_value(RpcError::of_tool(ErrorCode::Unavailable, "y")).unwrap();
-        assert_eq!(error, json!({"code": -32004, "message": "y", "data": {"code": "unavailable"}}));
+        assert_eq!(
+            error,
+            json!({"code": -32004, "message": "y", "data": {"code": "unavailable"}})
+        );
         let result = serde_json::to_value(ToolResult::text("z".into())).unwrap();
         assert_eq!(result, json!({"content": [{"type": "text", "text": "z"}]}));
     }
@@ -181,7 +208,10 @@ mod tests {
         let result = Initialized {
             protocol_version: LATEST_VERSION,
             capabilities: Capabilities::default(),
-            server_info: ServerInfo { name: "n", version: "v" },
+            server_info: ServerInfo {
+                name: "n",
+                version: "v",
+            },
             instructions: "i",
         };
         assert_eq!(

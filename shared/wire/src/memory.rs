@@ -137,7 +137,11 @@ pub struct MemoryRecord {
     #[serde(deserialize_with = "rounded")]
     pub created_at: UnixMillis,
     /// Time of its last retrieval.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_any")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "rounded_if_any"
+    )]
     pub last_used_at: Option<UnixMillis>,
     /// Number of retrievals and repetitions.
     pub use_count: u64,
@@ -207,7 +211,9 @@ pub enum Status {
     Superseded,
 }
 
-fn rounded_if_any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<UnixMillis>, D::Error> {
+fn rounded_if_any<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<UnixMillis>, D::Error> {
     rounded(deserializer).map(Some)
 }
 
@@ -244,7 +250,10 @@ mod tests {
             "status": "active",
         });
         assert_eq!(serde_json::to_value(record()).unwrap(), travelling);
-        assert_eq!(serde_json::from_value::<MemoryRecord>(travelling).unwrap(), record());
+        assert_eq!(
+            serde_json::from_value::<MemoryRecord>(travelling).unwrap(),
+            record()
+        );
     }
 
     #[test]
@@ -272,7 +281,10 @@ mod tests {
         other["later"] = json!(true);
         other["taint"] = json!(["web", "later"]);
         let read: MemoryRecord = serde_json::from_value(other).unwrap();
-        assert_eq!((read.created_at, read.last_used_at, read.confidence), (1700, Some(3), Some(1.0)));
+        assert_eq!(
+            (read.created_at, read.last_used_at, read.confidence),
+            (1700, Some(3), Some(1.0))
+        );
         assert_eq!(read.taint, [Taint::Web, Taint::Other]);
     }
 
@@ -289,19 +301,39 @@ mod tests {
             supersedes: None,
             taint: vec![],
         };
-        let write = WriteRequest { scope_key: scope_key.clone(), records: vec![candidate], cap: None };
+        let write = WriteRequest {
+            scope_key: scope_key.clone(),
+            records: vec![candidate],
+            cap: None,
+        };
         let body = json!({
             "scopeKey": "org:acme", "records": [{ "kind": "fact", "text": "x", "sourceThreadKey": "t" }],
         });
         assert_eq!(serde_json::to_value(write).unwrap(), body);
-        let list = ListRequest { scope_key, limit: 20, query: None };
-        assert_eq!(serde_json::to_value(list).unwrap(), json!({ "scopeKey": "org:acme", "limit": 20 }));
+        let list = ListRequest {
+            scope_key,
+            limit: 20,
+            query: None,
+        };
+        assert_eq!(
+            serde_json::to_value(list).unwrap(),
+            json!({ "scopeKey": "org:acme", "limit": 20 })
+        );
     }
 
     #[test]
     fn missing_eviction_count_is_zero() {
         let answer = r#"{"ok":true,"inserted":1,"deduped":2,"superseded":3}"#;
-        let expected = WriteResponse { ok: true, inserted: 1, deduped: 2, superseded: 3, evicted: 0 };
-        assert_eq!(serde_json::from_str::<WriteResponse>(answer).unwrap(), expected);
+        let expected = WriteResponse {
+            ok: true,
+            inserted: 1,
+            deduped: 2,
+            superseded: 3,
+            evicted: 0,
+        };
+        assert_eq!(
+            serde_json::from_str::<WriteResponse>(answer).unwrap(),
+            expected
+        );
     }
 }

@@ -97,7 +97,8 @@ impl Serialize for Moment {
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(f64::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("a time must be finite"))
+        Self::new(f64::deserialize(deserializer)?)
+            .ok_or_else(|| D::Error::custom("a time must be finite"))
     }
 }
 
@@ -119,7 +120,8 @@ mod tests {
             let moment = Moment::new(number).unwrap();
             assert_eq!(moment.to_string(), text);
             assert_eq!(Moment::parse(text), Some(moment));
-            let travelled: Moment = serde_json::from_str(&serde_json::to_string(&moment).unwrap()).unwrap();
+            let travelled: Moment =
+                serde_json::from_str(&serde_json::to_string(&moment).unwrap()).unwrap();
             assert_eq!(travelled, moment);
         }
         assert_eq!(serde_json::to_string(&Moment::from(5)).unwrap(), "5");
@@ -138,7 +140,9 @@ mod tests {
     #[test]
     fn times_are_ordered_as_numbers() {
         let at = |number| Moment::new(number).unwrap();
-        assert!(at(-1.0) < at(-0.0) && at(0.0) == at(-0.0) && at(1.5) < at(2.0) && at(2.0) < at(1e300));
+        assert!(
+            at(-1.0) < at(-0.0) && at(0.0) == at(-0.0) && at(1.5) < at(2.0) && at(2.0) < at(1e300)
+        );
         assert_eq!((at(2.5).rounded(), at(2e3) == 2000), (3, true));
     }
 }

@@ -83,7 +83,9 @@ mod tests {
 
     #[test]
     fn outcomes_have_the_specified_names() {
-        use Outcome::{Completed, Failed, IngressError, Misconfigured, NoRun, StoppedHard, StoppedSoft};
+        use Outcome::{
+            Completed, Failed, IngressError, Misconfigured, NoRun, StoppedHard, StoppedSoft,
+        };
         for (outcome, word) in [
             (Completed, "completed"),
             (Failed, "failed"),
@@ -94,7 +96,10 @@ mod tests {
             (Misconfigured, "misconfigured"),
         ] {
             assert_eq!(serde_json::to_value(outcome).unwrap(), word);
-            assert_eq!(serde_json::from_value::<Outcome>(json!(word)).unwrap(), outcome);
+            assert_eq!(
+                serde_json::from_value::<Outcome>(json!(word)).unwrap(),
+                outcome
+            );
         }
         assert!(serde_json::from_value::<Outcome>(json!("interrupted")).is_err());
     }

@@ -193,7 +193,12 @@ impl Route {
         let runs = RunVerb::ALL.iter().copied().map(Self::Runs);
         let transcript = TranscriptVerb::ALL.iter().copied().map(Self::Transcript);
         let config = ConfigVerb::ALL.iter().copied().map(Self::Config);
-        memory.chain(friction).chain(schedules).chain(runs).chain(transcript).chain(config)
+        memory
+            .chain(friction)
+            .chain(schedules)
+            .chain(runs)
+            .chain(transcript)
+            .chain(config)
     }
 
     /// Returns the route of a path, or `None`.
@@ -205,7 +210,11 @@ impl Route {
         }
         let config = || ConfigVerb::of(path).map(Self::Config);
         let schedules = || ScheduleVerb::of(path).map(Self::Schedules).or_else(config);
-        let friction = || FrictionVerb::of(path).map(Self::Friction).or_else(schedules);
+        let friction = || {
+            FrictionVerb::of(path)
+                .map(Self::Friction)
+                .or_else(schedules)
+        };
         MemoryVerb::of(path).map(Self::Memory).or_else(friction)
     }
 
@@ -255,19 +264,39 @@ mod tests {
         for route in Route::all() {
             assert_eq!(Route::of(route.path()), Some(route));
         }
-        for path in ["", "/", "/runs", "/runs/", "/runs/put/", "/Runs/put", "/healthz", "/runs/inbox/read"] {
+        for path in [
+            "",
+            "/",
+            "/runs",
+            "/runs/",
+            "/runs/put/",
+            "/Runs/put",
+            "/healthz",
+            "/runs/inbox/read",
+        ] {
             assert_eq!(Route::of(path), None, "{path}");
         }
     }
 
     #[test]
     fn only_bulk_routes_have_the_large_limit() {
-        let large: Vec<_> =
-            Route::all().filter(|route| route.max_body_bytes() == 2_097_152).map(Route::path).collect();
+        let large: Vec<_> = Route::all()
+            .filter(|route| route.max_body_bytes() == 2_097_152)
+            .map(Route::path)
+            .collect();
         assert_eq!(
             large,
-            ["/runs/put", "/runs/append", "/runs/finish", "/runs/flush", "/runs/transcript/write"]
+            [
+                "/runs/put",
+                "/runs/append",
+                "/runs/finish",
+                "/runs/flush",
+                "/runs/transcript/write"
+            ]
         );
-        assert!(Route::all().all(|route| large.contains(&route.path()) || route.max_body_bytes() == 524_288));
+        assert!(
+            Route::all()
+                .all(|route| large.contains(&route.path()) || route.max_body_bytes() == 524_288)
+        );
     }
 }

@@ -73,10 +73,20 @@ mod tests {
 
     #[test]
     fn empty_lists_are_written() {
-        let owner =
-            Owner { run_id: RunId::parse("r1").unwrap(), generation: Generation::parse("g1").unwrap() };
-        let rows = [Part { idx: 0, part: 1, json: "{}".into() }];
-        let request = WriteRequest { owner: &owner, rows: &rows, attachments: &[] };
+        let owner = Owner {
+            run_id: RunId::parse("r1").unwrap(),
+            generation: Generation::parse("g1").unwrap(),
+        };
+        let rows = [Part {
+            idx: 0,
+            part: 1,
+            json: "{}".into(),
+        }];
+        let request = WriteRequest {
+            owner: &owner,
+            rows: &rows,
+            attachments: &[],
+        };
         let travelling = json!({ "runId": "r1", "gen": "g1", "rows": [{ "idx": 0, "part": 1, "json": "{}" }],
             "attachments": [] });
         assert_eq!(serde_json::to_value(&request).unwrap(), travelling);
@@ -84,7 +94,8 @@ mod tests {
 
     #[test]
     fn an_attachment_is_named_by_its_ref() {
-        let text = r#"{"rows":[],"attachments":[{"ref":"t0p1","mediaType":"image/png","data":"aGk="}]}"#;
+        let text =
+            r#"{"rows":[],"attachments":[{"ref":"t0p1","mediaType":"image/png","data":"aGk="}]}"#;
         let read: Transcript = serde_json::from_str(text).unwrap();
         assert_eq!(read.attachments[0].name, "t0p1");
         assert_eq!(serde_json::to_string(&read).unwrap(), text);

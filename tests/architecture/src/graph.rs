@@ -32,9 +32,14 @@ impl Graph {
         let metadata = MetadataCommand::new()
             .current_dir(root)
             .other_options(
-                ["--filter-platform", env_triple(), "--filter-platform", "wasm32-unknown-unknown"]
-                    .map(String::from)
-                    .to_vec(),
+                [
+                    "--filter-platform",
+                    env_triple(),
+                    "--filter-platform",
+                    "wasm32-unknown-unknown",
+                ]
+                .map(String::from)
+                .to_vec(),
             )
             .exec()
             .context("cargo metadata")?;
@@ -44,36 +49,56 @@ impl Graph {
             .into_iter()
             .map(|package| {
                 let folder = package.manifest_path.parent().unwrap_or(root);
-                (&package.id, folder.strip_prefix(root).unwrap_or(folder).to_string())
+                (
+                    &package.id,
+                    folder.strip_prefix(root).unwrap_or(folder).to_string(),
+                )
             })
             .collect();
-        let resolve = metadata.resolve.as_ref().context("cargo resolved nothing")?;
+        let resolve = metadata
+            .resolve
+            .as_ref()
+            .context("cargo resolved nothing")?;
         let needs: BTreeMap<&PackageId, Vec<(&PackageId, bool)>> = resolve
             .nodes
             .iter()
             .map(|node| {
                 let needs = node.deps.iter().map(|dep| {
-                    let shipped = dep.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal);
+                    let shipped = dep
+                        .dep_kinds
+                        .iter()
+                        .any(|kind| kind.kind == DependencyKind::Normal);
                     (&dep.pkg, shipped)
                 });
                 (&node.id, needs.collect())
             })
             .collect();
-        let names: BTreeMap<&PackageId, String> =
-            metadata.packages.iter().map(|package| (&package.id, package.name.to_string())).collect();
+        let names: BTreeMap<&PackageId, String> = metadata
+            .packages
+            .iter()
+            .map(|package| (&package.id, package.name.to_string()))
+            .collect();
 
         let members = folders.iter().map(|(id, folder)| {
             let direct = needs.get(id).map(Vec::as_slice).unwrap_or_default();
             let ours = |shipped: bool| {
                 let kind = direct.iter().filter(move |(_, found)| *found == shipped);
-                kind.filter_map(|(dep, _)| folders.get(dep).cloned()).collect()
+                kind.filter_map(|(dep, _)| folders.get(dep).cloned())
+                    .collect()
             };
             let foreign = reached(id, &needs);
             let foreign = foreign.iter().filter(|dep| !folders.contains_key(*dep));
             let foreign = foreign.filter_map(|dep| names.get(dep).cloned()).collect();
-            Member { folder: folder.clone(), uses: ours(true), tests_use: ours(false), foreign }
+            Member {
+                folder: folder.clone(),
+                uses: ours(true),
+                tests_use: ours(false),
+                foreign,
+            }
         });
-        Ok(Self { members: members.collect() })
+        Ok(Self {
+            members: members.collect(),
+        })
     }
 }
 
@@ -96,7 +121,11 @@ fn reached<'a>(
 
 /// Returns the machine's own platform.
 const fn env_triple() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" }
+    if cfg!(target_arch = "aarch64") {
+        "aarch64-unknown-linux-gnu"
+    } else {
+        "x86_64-unknown-linux-gnu"
+    }
 }
 
 /// Returns a workspace for the rules' tests: folders, with the folders and foreign crates of each.
@@ -105,9 +134,21 @@ pub(crate) fn planted(members: &[(&str, &[&str])]) -> Graph {
     let is_member = |name: &&str| members.iter().any(|(folder, _)| folder == name);
     let members = members.iter().map(|(folder, uses)| Member {
         folder: (*folder).to_owned(),
-        uses: uses.iter().copied().filter(is_member).map(String::from).collect(),
+        uses: uses
+            .iter()
+            .copied()
+            .filter(is_member)
+            .map(String::from)
+            .collect(),
         tests_use: BTreeSet::new(),
-        foreign: uses.iter().copied().filter(|name| !is_member(name)).map(String::from).collect(),
+        foreign: uses
+            .iter()
+            .copied()
+            .filter(|name| !is_member(name))
+            .map(String::from)
+            .collect(),
     });
-    Graph { members: members.collect() }
+    Graph {
+        members: members.collect(),
+    }
 }

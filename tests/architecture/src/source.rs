@@ -26,16 +26,30 @@ impl Source {
     /// Parses a file.
     pub fn parse(path: &str, text: &str) -> Result<Self> {
         let parsed = text.parse().map_err(syn::Error::from);
-        let parsed = parsed.and_then(|tokens: TokenStream| Ok((syn::parse2(tokens.clone())?, tokens)));
-        let (syntax, tokens): (syn::File, _) = parsed.with_context(|| format!("{path} cannot be parsed"))?;
+        let parsed =
+            parsed.and_then(|tokens: TokenStream| Ok((syn::parse2(tokens.clone())?, tokens)));
+        let (syntax, tokens): (syn::File, _) =
+            parsed.with_context(|| format!("{path} cannot be parsed"))?;
         let lines = text.lines().count();
         let test_lines = if is_test_path(path) {
             std::iter::once(1..=lines).collect()
         } else {
-            syntax.items.iter().filter(|item| is_test(attributes(item))).map(line_range).collect()
+            syntax
+                .items
+                .iter()
+                .filter(|item| is_test(attributes(item)))
+                .map(line_range)
+                .collect()
         };
         let first_line = text.lines().next().unwrap_or_default().to_owned();
-        Ok(Self { path: path.to_owned(), lines, first_line, syntax, tokens, test_lines })
+        Ok(Self {
+            path: path.to_owned(),
+            lines,
+            first_line,
+            syntax,
+            tokens,
+            test_lines,
+        })
     }
 
     /// Returns whether a line is compiled for tests only.
@@ -45,7 +59,9 @@ impl Source {
 
     /// Returns the number of shipped lines.
     pub fn shipped_lines(&self) -> usize {
-        (1..=self.lines).filter(|line| !self.is_test_line(*line)).count()
+        (1..=self.lines)
+            .filter(|line| !self.is_test_line(*line))
+            .count()
     }
 }
 
@@ -54,7 +70,9 @@ fn is_test_path(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     // The folder `tests` at the root contains crates. Tests are in the `tests` folders of those crates.
     let within_crate = folder.strip_prefix("tests/").unwrap_or(folder);
-    within_crate.split('/').any(|part| part == "tests") || name == "tests.rs" || name.ends_with("_tests.rs")
+    within_crate.split('/').any(|part| part == "tests")
+        || name == "tests.rs"
+        || name.ends_with("_tests.rs")
 }
 
 /// Returns whether attributes restrict an item to tests.
@@ -63,7 +81,11 @@ fn is_test(attributes: &[Attribute]) -> bool {
         syn::Meta::List(list) if list.path.is_ident("cfg") => {
             names(&list.tokens, "test") && !names(&list.tokens, "not")
         }
-        meta => meta.path().segments.last().is_some_and(|last| last.ident == "test"),
+        meta => meta
+            .path()
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "test"),
     })
 }
 
@@ -125,6 +147,10 @@ mod tests {
     fn test_files_are_recognized_by_path() {
         let tests = "a/tests/b.rs tests/workerd/tests/x.rs a/src/tests.rs a/src/b_tests.rs a/tests/s/mod.rs";
         assert!(tests.split(' ').all(is_test_path));
-        assert!(!["a/src/b.rs", "tests/architecture/src/lib.rs"].iter().any(|path| is_test_path(path)));
+        assert!(
+            !["a/src/b.rs", "tests/architecture/src/lib.rs"]
+                .iter()
+                .any(|path| is_test_path(path))
+        );
     }
 }

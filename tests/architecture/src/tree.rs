@@ -29,16 +29,30 @@ impl Tree {
     /// Reads all files that git tracks or would add, so that a rule applies before the commit.
     pub fn load(root: &Path) -> Result<Self> {
         let listed = Command::new("git")
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])
+            .args([
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+                "--deduplicate",
+            ])
             .current_dir(root)
             .output()
             .context("git cannot be started")?;
-        ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
+        ensure!(
+            listed.status.success(),
+            "git ls-files: {}",
+            String::from_utf8_lossy(&listed.stderr)
+        );
         let mut files = Vec::new();
         for path in String::from_utf8(listed.stdout)?.split_terminator('\0') {
             // Deleted files are still listed until the commit; images are not text.
             if let Ok(text) = fs::read_to_string(root.join(path)) {
-                files.push(File { path: path.to_owned(), text });
+                files.push(File {
+                    path: path.to_owned(),
+                    text,
+                });
             }
         }
         ensure!(!files.is_empty(), "no files in {}", root.display());
@@ -48,24 +62,35 @@ impl Tree {
     /// Returns a tree of the given files.
     pub fn of(files: Vec<File>) -> Result<Self> {
         let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
-        let sources = rust.map(|file| Source::parse(&file.path, &file.text)).collect::<Result<_>>()?;
+        let sources = rust
+            .map(|file| Source::parse(&file.path, &file.text))
+            .collect::<Result<_>>()?;
         Ok(Self { files, sources })
     }
 
     /// Returns the files with a matching path.
-    pub fn with_path<'a>(&'a self, wanted: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a File> {
+    pub fn with_path<'a>(
+        &'a self,
+        wanted: impl Fn(&str) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a File> {
         self.files.iter().filter(move |file| wanted(&file.path))
     }
 
     /// Returns the text of one file.
     pub fn text(&self, path: &str) -> Option<&str> {
-        self.files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
+        self.files
+            .iter()
+            .find(|file| file.path == path)
+            .map(|file| file.text.as_str())
     }
 }
 
 /// Returns a tree for the rules' own tests.
 #[cfg(test)]
 pub(crate) fn planted(files: &[(&str, &str)]) -> Tree {
-    let files = files.iter().map(|(path, text)| File { path: (*path).into(), text: (*text).into() });
+    let files = files.iter().map(|(path, text)| File {
+        path: (*path).into(),
+        text: (*text).into(),
+    });
     Tree::of(files.collect()).unwrap()
 }

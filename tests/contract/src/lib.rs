@@ -3,7 +3,10 @@
 //!
 //! Not here: durability, concurrency and memory use (`tests/workerd`), and the rules of a store (`shared/`).
 #![forbid(unsafe_code)]
-#![expect(clippy::expect_used, reason = "test support: what cannot go on fails the test")]
+#![expect(
+    clippy::expect_used,
+    reason = "test support: what cannot go on fails the test"
+)]
 
 pub mod records;
 

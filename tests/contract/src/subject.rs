@@ -85,7 +85,10 @@ impl Subject for Native {
             content_length: length.as_deref(),
         };
         let (status, body) = self.0.answer(&head, sent.body, now());
-        Answer { status, body: serde_json::from_str(&body).expect("every answer is JSON") }
+        Answer {
+            status,
+            body: serde_json::from_str(&body).expect("every answer is JSON"),
+        }
     }
 }
 
@@ -100,16 +103,21 @@ impl Workerd {
 
     /// Starts with this secret, or none.
     pub fn with_secret(secret: Option<&str>) -> Self {
-        Self(Running::start(state_worker_build(), |settings| match secret {
-            Some(secret) => settings.secret("MEMORY_TOKEN", secret),
-            None => settings,
-        }))
+        Self(Running::start(
+            state_worker_build(),
+            |settings| match secret {
+                Some(secret) => settings.secret("MEMORY_TOKEN", secret),
+                None => settings,
+            },
+        ))
     }
 
     /// Starts with [`TOKEN`] as its secret, in place of this one.
     pub fn in_place_of(previous: &str) -> Self {
         Self(Running::start(state_worker_build(), |settings| {
-            settings.secret("MEMORY_TOKEN", TOKEN).secret("MEMORY_TOKEN_PREVIOUS", previous)
+            settings
+                .secret("MEMORY_TOKEN", TOKEN)
+                .secret("MEMORY_TOKEN_PREVIOUS", previous)
         }))
     }
 
@@ -138,23 +146,37 @@ impl Subject for Workerd {
                 raw_answer(client.address(), head.as_bytes())
             }
         };
-        assert_eq!(answer.content_type, "application/json", "of {} {}", sent.method, sent.path);
+        assert_eq!(
+            answer.content_type, "application/json",
+            "of {} {}",
+            sent.method, sent.path
+        );
         assert!(!answer.body.is_string(), "no JSON: {answer:?}");
-        Answer { status: answer.status, body: answer.body }
+        Answer {
+            status: answer.status,
+            body: answer.body,
+        }
     }
 }
 
 /// Returns milliseconds since the epoch.
 pub fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a clock after 1970");
     i64::try_from(since.as_millis()).expect("a clock before the end of time")
 }
 
 /// Returns the head of a request, without its length and its end.
 fn head(sent: &Sent<'_>) -> String {
-    let authorization = sent.authorization.map(|value| format!("Authorization: {value}\r\n"));
+    let authorization = sent
+        .authorization
+        .map(|value| format!("Authorization: {value}\r\n"));
     let authorization = authorization.unwrap_or_default();
-    format!("{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{authorization}", sent.method, sent.path)
+    format!(
+        "{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{authorization}",
+        sent.method, sent.path
+    )
 }
 
 fn in_chunks(sent: &Sent<'_>) -> Vec<u8> {

@@ -37,14 +37,27 @@ impl Bot {
         let file = std::fs::File::create(&log).expect("a log");
         let mut child = command.stderr(file).spawn().expect("the bot starts");
         let watching = TaskTracker::new();
-        watching.spawn(watch.clone().look_at_processes(child.id().expect("the bot runs")));
+        watching.spawn(
+            watch
+                .clone()
+                .look_at_processes(child.id().expect("the bot runs")),
+        );
         let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = timeout(TIMEOUT, stdout.next_line()).await.expect("the bot listens or dies");
+        let line = timeout(TIMEOUT, stdout.next_line())
+            .await
+            .expect("the bot listens or dies");
         let url = line.unwrap().map(|line| {
             let line: Value = serde_json::from_str(&line).expect("one JSON line");
             line["listening"].as_str().expect("an address").to_owned()
         });
-        Self { child, url, log, client: reqwest::Client::new(), watch, watching }
+        Self {
+            child,
+            url,
+            log,
+            client: reqwest::Client::new(),
+            watch,
+            watching,
+        }
     }
 
     /// Posts a request to the ingress in a separate task, because the bot may die during it.
@@ -54,13 +67,25 @@ impl Bot {
     }
 
     /// Posts a request with an `Idempotency-Key`, see [`Self::ask`].
-    pub fn ask_with_key(&self, body: &Value, key: &str) -> JoinHandle<Result<(u16, Value), String>> {
-        self.send(self.request(body).map(|request| request.header("idempotency-key", key)))
+    pub fn ask_with_key(
+        &self,
+        body: &Value,
+        key: &str,
+    ) -> JoinHandle<Result<(u16, Value), String>> {
+        self.send(
+            self.request(body)
+                .map(|request| request.header("idempotency-key", key)),
+        )
     }
 
     fn request(&self, body: &Value) -> Option<RequestBuilder> {
         let ingress = format!("{}/ingress", self.url.as_ref()?);
-        Some(self.client.post(ingress).bearer_auth(secrets::INGRESS).json(body))
+        Some(
+            self.client
+                .post(ingress)
+                .bearer_auth(secrets::INGRESS)
+                .json(body),
+        )
     }
 
     fn send(&self, request: Option<RequestBuilder>) -> JoinHandle<Result<(u16, Value), String>> {
@@ -72,7 +97,9 @@ impl Bot {
                 let answer = request.send().await?;
                 Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.json::<Value>().await?))
             };
-            let answer = timeout(TIMEOUT, asked).await.map_err(|_| "no answer in time")?;
+            let answer = timeout(TIMEOUT, asked)
+                .await
+                .map_err(|_| "no answer in time")?;
             let answer = answer.map_err(|error| format!("{error:?}"))?;
             watching.spawn(watch.follow(client, url.unwrap_or_default(), answer.1.clone()));
             Ok(answer)
@@ -104,9 +131,14 @@ impl Bot {
 
     /// Waits for its end, and for that of those who watch it.
     pub async fn ended(&mut self) -> ExitStatus {
-        let ended = timeout(TIMEOUT, self.child.wait()).await.expect("the bot ends").unwrap();
+        let ended = timeout(TIMEOUT, self.child.wait())
+            .await
+            .expect("the bot ends")
+            .unwrap();
         self.watching.close();
-        timeout(TIMEOUT, self.watching.wait()).await.expect("streams end with their bot");
+        timeout(TIMEOUT, self.watching.wait())
+            .await
+            .expect("streams end with their bot");
         ended
     }
 

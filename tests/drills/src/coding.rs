@@ -34,14 +34,20 @@ impl Coding {
         match answers(body) {
             0 => Reply::tool("list_files", json!({})),
             2 => Reply::tool("read_file", json!({ "path": "README.md" })),
-            3 => Reply::tool("write_file", json!({ "path": "notes/a.txt", "content": "one\n" })),
+            3 => Reply::tool(
+                "write_file",
+                json!({ "path": "notes/a.txt", "content": "one\n" }),
+            ),
             5 => Reply::blocks(vec![
                 call("read_file", json!({ "path": "README.md" })),
                 call("search", json!({ "pattern": "greets" })),
                 call("bash", json!({ "command": Self::command(5) })),
                 call("read_file", json!({ "path": "notes/a.txt" })),
             ]),
-            8 => Reply::tool("update_status", json!({ "checklist": "- [x] read\n- [ ] write" })),
+            8 => Reply::tool(
+                "update_status",
+                json!({ "checklist": "- [x] read\n- [ ] write" }),
+            ),
             10 => Reply::tool("read_file", json!({ "path": "notes/a.txt" })),
             turn if turn < TURNS => Reply::tool("bash", json!({ "command": Self::command(turn) })),
             _ => Reply::text(DONE),
@@ -55,40 +61,68 @@ impl Coding {
 
     /// The lines of all its commands.
     pub fn commands() -> Vec<String> {
-        [1, 4, 5, 6, 7, 9, 11].map(|turn| format!("turn {turn}")).to_vec()
+        [1, 4, 5, 6, 7, 9, 11]
+            .map(|turn| format!("turn {turn}"))
+            .to_vec()
     }
 }
 
 impl Traces {
     /// Returns the traces of this machine's run.
     pub fn of(machine: &Machine) -> Self {
-        let lines = machine.file_of_the_tree(EFFECTS).lines().map(str::to_owned).collect();
+        let lines = machine
+            .file_of_the_tree(EFFECTS)
+            .lines()
+            .map(str::to_owned)
+            .collect();
         let requests = machine.vendor.requests();
-        let commands = requests.last().map(|last| results_of(&last.body)).unwrap_or_default();
+        let commands = requests
+            .last()
+            .map(|last| results_of(&last.body))
+            .unwrap_or_default();
         Self { lines, commands }
     }
 }
 
 fn call(name: &str, input: Value) -> Block {
-    Block::Tool { name: name.into(), input }
+    Block::Tool {
+        name: name.into(),
+        input,
+    }
 }
 
 /// Answers of the model in the conversation.
 pub fn answers(body: &Value) -> usize {
-    body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant").count()
+    body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "assistant")
+        .count()
 }
 
 /// Returns the results of the model's calls, in order: whether each is an error, and its text.
 pub fn results(body: &Value) -> Vec<(bool, String)> {
     let messages = body["messages"].as_array().unwrap();
-    let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+    let blocks = messages
+        .iter()
+        .filter_map(|message| message["content"].as_array())
+        .flatten();
     let results = blocks.filter(|block| block["type"] == "tool_result");
-    results.map(|result| (result["is_error"] == json!(true), words(&result["content"]))).collect()
+    results
+        .map(|result| (result["is_error"] == json!(true), words(&result["content"])))
+        .collect()
 }
 
 fn words(content: &Value) -> String {
-    let pieces = content.as_array().into_iter().flatten().filter_map(|piece| piece["text"].as_str());
-    content.as_str().map_or_else(|| pieces.collect(), str::to_owned)
+    let pieces = content
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|piece| piece["text"].as_str());
+    content
+        .as_str()
+        .map_or_else(|| pieces.collect(), str::to_owned)
 }
 
 fn results_of(body: &Value) -> Vec<(String, bool)> {
@@ -100,8 +134,9 @@ fn results_of(body: &Value) -> Vec<(String, bool)> {
         .flatten()
         .collect();
     let is_unknown = |id: &Value| {
-        let result =
-            blocks.iter().find(|block| block["type"] == "tool_result" && block["tool_use_id"] == *id);
+        let result = blocks
+            .iter()
+            .find(|block| block["type"] == "tool_result" && block["tool_use_id"] == *id);
         result.is_some_and(|result| result["content"].to_string().contains(UNKNOWN))
     };
     let commands = blocks.iter().filter_map(|block| {

@@ -54,7 +54,10 @@ pub struct Setup {
 
 impl Machine {
     /// Starts a machine with a model that answers by the request.
-    pub async fn new(program: &str, answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+    pub async fn new(
+        program: &str,
+        answer: impl Fn(&Value) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         Self::with(program, Setup::default(), answer).await
     }
 
@@ -68,7 +71,11 @@ impl Machine {
         for name in ["home", LOGS] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let project = || git::project(folder.path(), &setup.files).display().to_string();
+        let project = || {
+            git::project(folder.path(), &setup.files)
+                .display()
+                .to_string()
+        };
         let origin = setup.origin.unwrap_or_else(project);
         let config = format!(
             "organization = \"acme\"\n\n[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
@@ -80,8 +87,9 @@ impl Machine {
             setup.config
         );
         std::fs::write(folder.path().join("ars.toml"), config).unwrap();
-        let worker =
-            Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::MEMORY));
+        let worker = Running::start(state_worker_build(), |settings| {
+            settings.secret("MEMORY_TOKEN", secrets::MEMORY)
+        });
         let state = State::of(&worker.client, secrets::MEMORY);
         let program = match setup.user {
             Some(_) => program_for_others(program, folder.path()),
@@ -105,7 +113,10 @@ impl Machine {
         let mut command = Command::new(&self.program);
         command
             .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(["--state-url", &format!("http://{}", self.worker.client.address())])
+            .args([
+                "--state-url",
+                &format!("http://{}", self.worker.client.address()),
+            ])
             .arg("--config")
             .arg(self.path("ars.toml"))
             .env_clear()
@@ -132,7 +143,11 @@ impl Machine {
         while let Some(path) = open.pop() {
             lchown(&path, Some(user), Some(user)).unwrap();
             if path.is_dir() && !path.is_symlink() {
-                open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                open.extend(
+                    std::fs::read_dir(&path)
+                        .unwrap()
+                        .map(|entry| entry.unwrap().path()),
+                );
             }
         }
     }
@@ -155,8 +170,11 @@ impl Machine {
 
     /// Returns the standard error of its bots.
     pub fn logs(&self) -> String {
-        let logs = std::fs::read_dir(self.path(LOGS)).unwrap().map(|log| std::fs::read(log.unwrap().path()));
-        logs.map(|log| String::from_utf8_lossy(&log.unwrap()).into_owned()).collect()
+        let logs = std::fs::read_dir(self.path(LOGS))
+            .unwrap()
+            .map(|log| std::fs::read(log.unwrap().path()));
+        logs.map(|log| String::from_utf8_lossy(&log.unwrap()).into_owned())
+            .collect()
     }
 
     /// Returns the text of its runs' streams.
@@ -176,13 +194,19 @@ impl Machine {
 
     /// A file of the only working tree; empty when there is none.
     pub fn file_of_the_tree(&self, name: &str) -> String {
-        self.path_in_tree(name).map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
+        self.path_in_tree(name)
+            .map(|path| std::fs::read_to_string(path).unwrap())
+            .unwrap_or_default()
     }
 
     /// Where a file of the only working tree is, when there is one.
     pub fn path_in_tree(&self, name: &str) -> Option<PathBuf> {
-        let trees = std::fs::read_dir(self.path("data/workspaces")).into_iter().flatten();
-        let found: Vec<_> = trees.filter_map(|tree| find(&tree.ok()?.path(), name, TREE_DEPTH)).collect();
+        let trees = std::fs::read_dir(self.path("data/workspaces"))
+            .into_iter()
+            .flatten();
+        let found: Vec<_> = trees
+            .filter_map(|tree| find(&tree.ok()?.path(), name, TREE_DEPTH))
+            .collect();
         assert!(found.len() <= 1, "more than one tree: {found:?}");
         found.into_iter().next()
     }
@@ -201,6 +225,10 @@ fn find(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     if file.is_file() {
         return Some(file);
     }
-    let below = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    below.filter(|path| depth > 0 && path.is_dir()).find_map(|path| find(&path, name, depth - 1))
+    let below = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    below
+        .filter(|path| depth > 0 && path.is_dir())
+        .find_map(|path| find(&path, name, depth - 1))
 }

@@ -22,22 +22,32 @@ pub fn below(root: u32) -> Vec<Process> {
         .collect();
     let mut found = BTreeSet::from([root]);
     loop {
-        let more: Vec<_> =
-            parents.iter().filter(|(pid, up)| found.contains(up) && !found.contains(pid)).collect();
+        let more: Vec<_> = parents
+            .iter()
+            .filter(|(pid, up)| found.contains(up) && !found.contains(pid))
+            .collect();
         if more.is_empty() {
             break;
         }
         found.extend(more.into_iter().map(|(pid, _)| *pid));
     }
-    found.into_iter().filter(|pid| *pid != root).map(process).collect()
+    found
+        .into_iter()
+        .filter(|pid| *pid != root)
+        .map(process)
+        .collect()
 }
 
 /// Returns the arguments and environments of the processes with these words in their arguments.
 pub fn shown_with(words: &str) -> String {
     let entries = std::fs::read_dir("/proc").unwrap();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let matching = pids.map(process).filter(|process| process.arguments.contains(words));
-    matching.map(|process| format!("{} {}\n", process.arguments, process.environment)).collect()
+    let matching = pids
+        .map(process)
+        .filter(|process| process.arguments.contains(words));
+    matching
+        .map(|process| format!("{} {}\n", process.arguments, process.environment))
+        .collect()
 }
 
 /// Whether a process runs. A zombie does not.
@@ -48,7 +58,11 @@ pub fn is_alive(pid: u32) -> bool {
 /// The most bytes that a process has held in memory at once since its start.
 pub fn peak_bytes(pid: u32) -> u64 {
     let peak = status(pid, "VmHWM:").expect("the process runs");
-    peak.trim_end_matches("kB").trim().parse::<u64>().expect("kilobytes") * 1024
+    peak.trim_end_matches("kB")
+        .trim()
+        .parse::<u64>()
+        .expect("kilobytes")
+        * 1024
 }
 
 /// The arguments of a process; none once it has ended.
@@ -58,7 +72,11 @@ pub fn arguments(pid: u32) -> String {
 
 /// The arguments are read first: once they are its own program's, so is the environment.
 fn process(pid: u32) -> Process {
-    Process { pid, arguments: arguments(pid), environment: words(pid, "environ") }
+    Process {
+        pid,
+        arguments: arguments(pid),
+        environment: words(pid, "environ"),
+    }
 }
 
 fn words(pid: u32, file: &str) -> String {
@@ -72,7 +90,13 @@ fn parent(pid: u32) -> Option<u32> {
 
 fn status(pid: u32, field: &str) -> Option<String> {
     let status = std::fs::read_to_string(folder(pid).join("status")).ok()?;
-    Some(status.lines().find_map(|line| line.strip_prefix(field))?.trim().to_owned())
+    Some(
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(field))?
+            .trim()
+            .to_owned(),
+    )
 }
 
 fn folder(pid: u32) -> PathBuf {

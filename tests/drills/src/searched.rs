@@ -14,13 +14,20 @@ impl Machine {
             ("the Worker's log", self.log_of_the_worker()),
             ("a stream or the index", self.streams()),
         ];
-        texts.extend(self.state.records().iter().map(|record| ("a record", record.to_string())));
+        texts.extend(
+            self.state
+                .records()
+                .iter()
+                .map(|record| ("a record", record.to_string())),
+        );
         // The model's requests contain the texts of users and of the model.
         let prompts = self.vendor.requests().into_iter();
         let prompts = prompts.map(|request| request.body.to_string().replace(secrets::QUOTED, ""));
         texts.extend(prompts.map(|prompt| ("a prompt", prompt)));
         let found = texts.iter().flat_map(|(place, text)| {
-            secrets::seen_in(text).into_iter().map(move |secret| format!("{secret} in {place}"))
+            secrets::seen_in(text)
+                .into_iter()
+                .map(move |secret| format!("{secret} in {place}"))
         });
         found.chain(self.watch.leaks()).collect()
     }

@@ -27,8 +27,8 @@ pub const ORIGIN: &str = "canary-origin-3c6ef372fe94f82b";
 
 /// All of them.
 pub const ALL: [&str; 12] = [
-    MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY, SPANS, DASHBOARD, OWN_MEMORY,
-    ORIGIN,
+    MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY, SPANS, DASHBOARD,
+    OWN_MEMORY, ORIGIN,
 ];
 
 /// The variables that carry them.
@@ -41,8 +41,14 @@ pub fn environment() -> Vec<(&'static str, String)> {
         ("OPENAI_API_KEY", OPENAI.into()),
         ("LOCAL_KEY", LOCAL.into()),
         ("BRAVE_SEARCH_API_KEY", SEARCH.into()),
-        ("OTEL_EXPORTER_OTLP_HEADERS", format!("authorization=Bearer {TELEMETRY}")),
-        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", format!("authorization=Bearer {SPANS}")),
+        (
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            format!("authorization=Bearer {TELEMETRY}"),
+        ),
+        (
+            "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+            format!("authorization=Bearer {SPANS}"),
+        ),
         ("DASHBOARD_TOKEN", DASHBOARD.into()),
         ("OWN_MEMORY_TOKEN", OWN_MEMORY.into()),
     ]
@@ -50,5 +56,7 @@ pub fn environment() -> Vec<(&'static str, String)> {
 
 /// The secrets in a text.
 pub fn seen_in(text: &str) -> Vec<&'static str> {
-    ALL.into_iter().filter(|secret| text.contains(secret)).collect()
+    ALL.into_iter()
+        .filter(|secret| text.contains(secret))
+        .collect()
 }

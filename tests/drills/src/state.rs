@@ -17,7 +17,10 @@ pub struct State {
 impl State {
     /// A reader of the Worker behind this client, which takes this bearer.
     pub fn of(client: &Client, bearer: &'static str) -> Self {
-        Self { client: client.clone(), bearer }
+        Self {
+            client: client.clone(),
+            bearer,
+        }
     }
 
     /// Asks a route of the run store.
@@ -30,22 +33,37 @@ impl State {
 
     /// Live runs, as rows.
     pub fn live(&self) -> Vec<Value> {
-        self.ask("/runs/live", json!({}))["runs"].as_array().unwrap().clone()
+        self.ask("/runs/live", json!({}))["runs"]
+            .as_array()
+            .unwrap()
+            .clone()
     }
 
     /// Records, whole, newest first.
     pub fn records(&self) -> Vec<Value> {
         let page = self.ask("/runs/list", json!({}));
-        let ids = page["items"].as_array().unwrap().iter().map(|item| item["id"].clone());
-        ids.map(|id| self.ask("/runs/get", json!({ "id": id }))["record"].clone()).collect()
+        let ids = page["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].clone());
+        ids.map(|id| self.ask("/runs/get", json!({ "id": id }))["record"].clone())
+            .collect()
     }
 
     /// Returns the texts of a memory scope.
     pub fn remembered(&self, scope: &str) -> Vec<String> {
-        let answer = self.client.post("/list", self.bearer, &json!({ "scopeKey": scope, "limit": 50 }));
+        let answer = self.client.post(
+            "/list",
+            self.bearer,
+            &json!({ "scopeKey": scope, "limit": 50 }),
+        );
         assert_eq!(answer.status, 200, "{:?}", answer.body);
         let records = answer.body["records"].as_array().unwrap();
-        records.iter().map(|record| record["text"].as_str().unwrap().to_owned()).collect()
+        records
+            .iter()
+            .map(|record| record["text"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Shortens the leases of live runs by their dead owner's own write, so that no drill waits for them.

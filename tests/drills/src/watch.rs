@@ -30,7 +30,9 @@ pub struct Watch {
 impl Watch {
     /// Reads the stream of an accepted run to the end of the run or of the bot.
     pub async fn follow(self, client: reqwest::Client, url: String, answer: Value) {
-        let run = answer["runId"].as_str().or_else(|| answer["run"]["id"].as_str());
+        let run = answer["runId"]
+            .as_str()
+            .or_else(|| answer["run"]["id"].as_str());
         let Some(run) = run else { return };
         // The bot may be killed during it; the text until then is searched.
         let _ = self.read_to_the_end(&client, &url, run).await;
@@ -42,10 +44,19 @@ impl Watch {
         url: &str,
         run: &str,
     ) -> Result<(), reqwest::Error> {
-        let ask = |path: String| client.get(format!("{url}{path}")).bearer_auth(secrets::DASHBOARD).send();
+        let ask = |path: String| {
+            client
+                .get(format!("{url}{path}"))
+                .bearer_auth(secrets::DASHBOARD)
+                .send()
+        };
         let index = ask("/runs".into()).await?.text().await?;
-        let token = index.split_once(&format!("/runs/{run}?t=")).map(|(_, rest)| rest);
-        let token = token.and_then(|rest| rest.split(['"', '&']).next()).unwrap_or_default();
+        let token = index
+            .split_once(&format!("/runs/{run}?t="))
+            .map(|(_, rest)| rest);
+        let token = token
+            .and_then(|rest| rest.split(['"', '&']).next())
+            .unwrap_or_default();
         let mut stream = ask(format!("/runs/{run}/events?t={token}")).await?;
         let place = {
             let mut streams = self.streams.lock().unwrap();
@@ -71,7 +82,10 @@ impl Watch {
     /// All frames, and the pages that led to them.
     pub fn streams(&self) -> String {
         let streams = self.streams.lock().unwrap();
-        streams.iter().map(|stream| String::from_utf8_lossy(stream)).collect()
+        streams
+            .iter()
+            .map(|stream| String::from_utf8_lossy(stream))
+            .collect()
     }
 
     /// Secrets that processes showed.
@@ -84,10 +98,16 @@ impl Watch {
 /// A forked process that has not started its own program shows its parent's and is skipped.
 fn leaks_below(root: u32) -> Vec<String> {
     let own = arguments(root);
-    let children = below(root).into_iter().filter(|child| child.arguments != own);
+    let children = below(root)
+        .into_iter()
+        .filter(|child| child.arguments != own);
     let shown = children.map(|child| format!("{} {}", child.arguments, child.environment));
-    let found = std::iter::once(own.clone()).chain(shown).flat_map(|text| secrets::seen_in(&text));
-    found.map(|secret| format!("{secret} in the arguments or the environment of a process")).collect()
+    let found = std::iter::once(own.clone())
+        .chain(shown)
+        .flat_map(|text| secrets::seen_in(&text));
+    found
+        .map(|secret| format!("{secret} in the arguments or the environment of a process"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -101,7 +121,11 @@ mod tests {
         let waiting = |argument: &str, key: &str| {
             let mut command = Command::new("/bin/cat");
             let command = command.args(["-", argument]).env_clear().env("KEY", key);
-            command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+            command
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
         };
         let clean = waiting("-", "none");
         let found_below = |pid| {
@@ -109,7 +133,9 @@ mod tests {
             while !arguments(pid).contains(" - ") {
                 std::thread::yield_now();
             }
-            leaks_below(std::process::id()).into_iter().collect::<BTreeSet<_>>()
+            leaks_below(std::process::id())
+                .into_iter()
+                .collect::<BTreeSet<_>>()
         };
         assert_eq!(found_below(clean.id()), BTreeSet::new());
         let secretive = waiting("-", secrets::SEARCH);

@@ -48,26 +48,56 @@ const LINES: [(&str, &str); 16] = [
     ("a tab before the colon", "NAME\t: CANARY\r\n"),
     ("a blank before the name", " NAME: CANARY\r\n"),
     ("a fold before the value", "NAME:\r\n CANARY\r\n"),
-    ("folded into another field", "X-Other: a\r\n NAME: CANARY\r\n"),
+    (
+        "folded into another field",
+        "X-Other: a\r\n NAME: CANARY\r\n",
+    ),
     ("folded by a tab", "X-Other: a\r\n\tNAME: CANARY\r\n"),
     ("after a bare line feed", "X-Other: a\nNAME: CANARY\r\n"),
-    ("after a bare carriage return", "X-Other: a\rNAME: CANARY\r\n"),
+    (
+        "after a bare carriage return",
+        "X-Other: a\rNAME: CANARY\r\n",
+    ),
     ("after a zero byte", "X-Other: a\0NAME: CANARY\r\n"),
     ("with a zero byte in its name", "NAME\0: CANARY\r\n"),
-    ("listed in Connection", "Connection: NAME\r\nNAME: CANARY\r\n"),
-    ("listed in Connection after another", "Connection: x-other, NAME\r\nX-Other: a\r\nNAME: CANARY\r\n"),
+    (
+        "listed in Connection",
+        "Connection: NAME\r\nNAME: CANARY\r\n",
+    ),
+    (
+        "listed in Connection after another",
+        "Connection: x-other, NAME\r\nX-Other: a\r\nNAME: CANARY\r\n",
+    ),
     ("after an empty name", ": a\r\nNAME: CANARY\r\n"),
 ];
 
 /// Whole requests; `NAME` is a field to smuggle, `ASK` a request line without its version.
 const REQUESTS: [(&str, &str); 16] = [
-    ("absolute form", "POST http://other.exampleTARGET HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n"),
+    (
+        "absolute form",
+        "POST http://other.exampleTARGET HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n",
+    ),
     ("old HTTP", "ASK HTTP/1.0\r\nNAME: CANARY\r\n\r\n"),
-    ("in the target", "ASK?\rNAME:CANARY HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-    ("in the target, encoded", "ASK?%0d%0aNAME:CANARY HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-    ("in the host", "ASK HTTP/1.1\r\nHost: localhost\rNAME: CANARY\r\n\r\n"),
-    ("in the method", "POST\tNAME:CANARY TARGET HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-    ("bare line feeds", "ASK HTTP/1.1\nHost: localhost\nNAME: CANARY\n\n"),
+    (
+        "in the target",
+        "ASK?\rNAME:CANARY HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ),
+    (
+        "in the target, encoded",
+        "ASK?%0d%0aNAME:CANARY HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ),
+    (
+        "in the host",
+        "ASK HTTP/1.1\r\nHost: localhost\rNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "in the method",
+        "POST\tNAME:CANARY TARGET HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ),
+    (
+        "bare line feeds",
+        "ASK HTTP/1.1\nHost: localhost\nNAME: CANARY\n\n",
+    ),
     (
         "in a trailer",
         "ASK HTTP/1.1\r\nHost: localhost\r\nTrailer: NAME\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -119,17 +149,31 @@ const REQUESTS: [(&str, &str); 16] = [
 pub fn attempts(value: &str) -> Vec<Attempt> {
     let lines = NAMES.iter().flat_map(|field| {
         LINES.iter().map(move |(way, line)| {
-            attempt(way, field, value, &format!("ASK HTTP/1.1\r\nHost: localhost\r\n{line}\r\n"))
+            attempt(
+                way,
+                field,
+                value,
+                &format!("ASK HTTP/1.1\r\nHost: localhost\r\n{line}\r\n"),
+            )
         })
     });
     let requests = [NAMES[0], NAMES[3], NAMES[5]]
         .into_iter()
-        .flat_map(|field| REQUESTS.iter().map(move |(way, request)| attempt(way, field, value, request)));
+        .flat_map(|field| {
+            REQUESTS
+                .iter()
+                .map(move |(way, request)| attempt(way, field, value, request))
+        });
     lines.chain(requests).collect()
 }
 
 fn attempt(way: &str, field: &str, value: &str, request: &str) -> Attempt {
-    let text = request.replace("ASK", &format!("POST {AUTHORIZE_ROUTE}")).replace("TARGET", AUTHORIZE_ROUTE);
+    let text = request
+        .replace("ASK", &format!("POST {AUTHORIZE_ROUTE}"))
+        .replace("TARGET", AUTHORIZE_ROUTE);
     let text = text.replace("NAME", field).replace("CANARY", value);
-    Attempt { name: format!("{field}, {way}"), bytes: text.into_bytes() }
+    Attempt {
+        name: format!("{field}, {way}"),
+        bytes: text.into_bytes(),
+    }
 }

@@ -2,7 +2,10 @@
 //!
 //! Not here: the assertions (`tests/edge`, `tests/container`).
 #![forbid(unsafe_code)]
-#![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
+#![expect(
+    clippy::expect_used,
+    reason = "test support: a broken set-up ends the test with its cause"
+)]
 
 mod corpus;
 mod recorder;

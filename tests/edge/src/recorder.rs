@@ -60,7 +60,10 @@ impl Recorder {
             change(&seen, index, |arrival| arrival.broke = done.is_err());
             done
         });
-        Self { upstream: upstream.expect("a port"), shared }
+        Self {
+            upstream: upstream.expect("a port"),
+            shared,
+        }
     }
 
     /// Returns its base URL.
@@ -71,14 +74,21 @@ impl Recorder {
     /// Returns the requests so far, except for health checks.
     pub fn arrivals(&self) -> Vec<Arrival> {
         let arrivals = self.shared.0.lock().expect("a lock").clone();
-        arrivals.into_iter().filter(|arrival| arrival.target != "/healthz").collect()
+        arrivals
+            .into_iter()
+            .filter(|arrival| arrival.target != "/healthz")
+            .collect()
     }
 
     /// Waits for a request and returns it.
     pub fn until(&self, what: &str, holds: impl Fn(&Arrival) -> bool) -> Arrival {
         let arrivals = self.shared.0.lock().expect("a lock");
-        let waited =
-            self.shared.1.wait_timeout_while(arrivals, READ_TIMEOUT, |arrivals| !arrivals.iter().any(&holds));
+        let waited = self
+            .shared
+            .1
+            .wait_timeout_while(arrivals, READ_TIMEOUT, |arrivals| {
+                !arrivals.iter().any(&holds)
+            });
         let (arrivals, _) = waited.expect("a lock");
         arrivals
             .iter()
@@ -91,7 +101,11 @@ impl Recorder {
 fn note(shared: &Shared, call: &Call<'_>) -> usize {
     let mut arrivals = shared.0.lock().expect("a lock");
     let target = call.head.target().to_owned();
-    arrivals.push(Arrival { head: call.head.raw().to_vec(), target, ..Arrival::default() });
+    arrivals.push(Arrival {
+        head: call.head.raw().to_vec(),
+        target,
+        ..Arrival::default()
+    });
     shared.1.notify_all();
     arrivals.len() - 1
 }
@@ -136,7 +150,8 @@ fn answer(mut call: Call<'_>, shared: &Shared, index: usize) -> Result<()> {
             }
             let trailers = call.body.trailers().to_vec();
             change(shared, index, |arrival| arrival.trailers = trailers);
-            call.reply.whole(200, JSON, json!({ "bytes": bytes }).to_string().as_bytes())
+            call.reply
+                .whole(200, JSON, json!({ "bytes": bytes }).to_string().as_bytes())
         }
     }
 }

@@ -39,7 +39,11 @@ impl Watch {
                 thread::sleep(LOOK_EVERY);
             }
         });
-        Self { seen, over, thread: Some(thread) }
+        Self {
+            seen,
+            over,
+            thread: Some(thread),
+        }
     }
 
     /// Returns the containers seen so far.
@@ -60,7 +64,9 @@ impl Drop for Watch {
 
 fn look(engine: &Engine, prefix: &str, seen: &Mutex<Seen>) {
     // The list fails while a container is removed; the next look succeeds.
-    let Ok(mut running) = engine.containers_named(prefix) else { return };
+    let Ok(mut running) = engine.containers_named(prefix) else {
+        return;
+    };
     running.retain(|found| found.running);
     let mut seen = seen.lock().expect("a lock");
     seen.looks += 1;

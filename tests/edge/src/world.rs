@@ -79,7 +79,8 @@ impl World {
         let runtime = Runtime::new().expect("a runtime");
         let vendor = runtime.block_on(FakeAnthropic::answering(answer));
         let state = state_worker();
-        let document = json!({ "key": "base", "document": { "toml": CONFIGURATION }, "expectedVersion": 0 });
+        let document =
+            json!({ "key": "base", "document": { "toml": CONFIGURATION }, "expectedVersion": 0 });
         let put = state.client.post("/config/put", STATE_TOKEN, &document);
         assert_eq!(put.status, 200, "{:?}", put.body);
         let data = tempfile::tempdir().expect("a temporary directory");
@@ -88,18 +89,30 @@ impl World {
                 relay(IpAddr::V4(engine.gateway()), target).expect("a port for containers"),
             )
         };
-        let vendor_address = vendor.url().trim_start_matches("http://").parse().expect("an address");
-        let mut settings =
-            Settings::edge(npm(), edge_worker_build(), data.path(), Bot::Container(engine.of_edge(&image)))
-                .expect("readable settings")
-                .secret("SERVICE_INGRESS_TOKENS", &tokens())
-                .secret("MEMORY_TOKEN", STATE_TOKEN)
-                .secret("DASHBOARD_TOKEN", VIEWER)
-                .secret("SERVICE_CONFIG", "state://base")
-                .secret("STATE_WORKER_URL", &reach(state.client.address()))
-                .secret("ANTHROPIC_API_KEY", VENDOR_KEY)
-                .secret("ANTHROPIC_BASE_URL", &reach(vendor_address));
-        let name = format!("ars-proof-{}-{}", std::process::id(), WORLDS.fetch_add(1, Ordering::Relaxed));
+        let vendor_address = vendor
+            .url()
+            .trim_start_matches("http://")
+            .parse()
+            .expect("an address");
+        let mut settings = Settings::edge(
+            npm(),
+            edge_worker_build(),
+            data.path(),
+            Bot::Container(engine.of_edge(&image)),
+        )
+        .expect("readable settings")
+        .secret("SERVICE_INGRESS_TOKENS", &tokens())
+        .secret("MEMORY_TOKEN", STATE_TOKEN)
+        .secret("DASHBOARD_TOKEN", VIEWER)
+        .secret("SERVICE_CONFIG", "state://base")
+        .secret("STATE_WORKER_URL", &reach(state.client.address()))
+        .secret("ANTHROPIC_API_KEY", VENDOR_KEY)
+        .secret("ANTHROPIC_BASE_URL", &reach(vendor_address));
+        let name = format!(
+            "ars-proof-{}-{}",
+            std::process::id(),
+            WORLDS.fetch_add(1, Ordering::Relaxed)
+        );
         settings.wrangler.name.clone_from(&name);
         settings.awaits_health = false;
         let began = Instant::now();
@@ -132,7 +145,9 @@ impl World {
         drop(self.edge.take());
         let is_version = |(name, _): &(String, String)| name == VERSION;
         self.settings.secrets.retain(|secret| !is_version(secret));
-        self.settings.secrets.push((VERSION.to_owned(), image.name.clone()));
+        self.settings
+            .secrets
+            .push((VERSION.to_owned(), image.name.clone()));
         self.settings.engine = Some(self.engine.of_edge(image));
         let edge = Workerd::start(&self.settings).expect("workerd starts again");
         self.client = Client::new(edge.address());
@@ -149,7 +164,10 @@ impl World {
 
     /// The edge's only running container.
     pub fn container(&self) -> Container {
-        let listed = self.engine.containers_named(&self.containers).expect("a list of containers");
+        let listed = self
+            .engine
+            .containers_named(&self.containers)
+            .expect("a list of containers");
         let mut running = listed.into_iter().filter(|found| found.running);
         let container = running.next().expect("a running container");
         assert_eq!(running.next(), None, "two containers");
@@ -168,9 +186,15 @@ impl World {
         loop {
             let answer = self.client.try_send("GET", "/healthz", &[], b"").ok();
             match answer {
-                Some(Answer { status: 200, body, .. }) if holds(&body) => return body,
+                Some(Answer {
+                    status: 200, body, ..
+                }) if holds(&body) => return body,
                 other => {
-                    assert!(began.elapsed() < TIMEOUT, "not in time: {what}: {other:?}\n{}", self.log());
+                    assert!(
+                        began.elapsed() < TIMEOUT,
+                        "not in time: {what}: {other:?}\n{}",
+                        self.log()
+                    );
                 }
             }
             std::thread::sleep(LOOK_EVERY);
@@ -180,7 +204,8 @@ impl World {
     /// Waits until a bot that was started later than this answers and does not drain.
     pub fn started_after(&self, earlier: &Value) -> Value {
         self.healthy("a later bot is up", |health| {
-            health["startedAt"].as_str() > earlier["startedAt"].as_str() && health["draining"] == json!(false)
+            health["startedAt"].as_str() > earlier["startedAt"].as_str()
+                && health["draining"] == json!(false)
         })
     }
 
@@ -203,7 +228,11 @@ impl World {
     pub fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !holds(self) {
-            assert!(began.elapsed() < TIMEOUT, "not in time: {what}\n{}", self.log());
+            assert!(
+                began.elapsed() < TIMEOUT,
+                "not in time: {what}\n{}",
+                self.log()
+            );
             std::thread::sleep(LOOK_EVERY);
         }
     }
@@ -222,14 +251,22 @@ impl World {
 
     /// Live runs, as rows.
     pub fn live(&self) -> Vec<Value> {
-        self.stored("/runs/live", json!({}))["runs"].as_array().cloned().unwrap_or_default()
+        self.stored("/runs/live", json!({}))["runs"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Records, whole, newest first.
     pub fn records(&self) -> Vec<Value> {
         let page = self.stored("/runs/list", json!({}));
-        let ids = page["items"].as_array().into_iter().flatten().map(|item| item["id"].clone());
-        ids.map(|id| self.stored("/runs/get", json!({ "id": id }))["record"].clone()).collect()
+        let ids = page["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|item| item["id"].clone());
+        ids.map(|id| self.stored("/runs/get", json!({ "id": id }))["record"].clone())
+            .collect()
     }
 
     /// Shortens the leases of live runs in the name of their dead owner, so that no test waits for them.
@@ -245,9 +282,19 @@ impl World {
     /// Returns the output of the edge and of the bot, if it runs.
     pub fn log(&self) -> String {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-        let edge = self.edge.as_ref().map(|edge| read(edge.log_path())).unwrap_or_default();
-        let listed = self.engine.containers_named(&self.containers).unwrap_or_default();
-        let bots: Vec<_> = listed.iter().filter_map(|found| self.engine.logs(&found.id).ok()).collect();
+        let edge = self
+            .edge
+            .as_ref()
+            .map(|edge| read(edge.log_path()))
+            .unwrap_or_default();
+        let listed = self
+            .engine
+            .containers_named(&self.containers)
+            .unwrap_or_default();
+        let bots: Vec<_> = listed
+            .iter()
+            .filter_map(|found| self.engine.logs(&found.id).ok())
+            .collect();
         format!("edge:\n{edge}\nbot:\n{}", bots.join("\n---\n"))
     }
 }
@@ -255,7 +302,11 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         drop(self.edge.take());
-        for container in self.engine.containers_named(&self.containers).unwrap_or_default() {
+        for container in self
+            .engine
+            .containers_named(&self.containers)
+            .unwrap_or_default()
+        {
             // A remaining container has the name of an ended process and is harmless.
             let _ = self.engine.remove(&container.id);
         }

@@ -6,7 +6,10 @@
 use ars_python::Scripts;
 use serde_json::Value;
 
-const SCRIPTS: Scripts = Scripts { name: "models", home: env!("CARGO_MANIFEST_DIR") };
+const SCRIPTS: Scripts = Scripts {
+    name: "models",
+    home: env!("CARGO_MANIFEST_DIR"),
+};
 
 /// An official client.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +37,13 @@ impl Client {
 /// # Panics
 /// When the client cannot be run, or fails other than the scenario expects.
 pub async fn run(client: Client, scenario: &str, url: &str, input: &Value) -> Value {
-    SCRIPTS.run(&format!("{}_client.py", client.name()), &[scenario, url], input).await
+    SCRIPTS
+        .run(
+            &format!("{}_client.py", client.name()),
+            &[scenario, url],
+            input,
+        )
+        .await
 }
 
 /// Returns the request body as parsed by the client's types, which drop unknown fields.

@@ -3,7 +3,10 @@
 //! The code host listens on the engine's bridge, because the Worker and the containers ask it by one address. Not here:
 //! the assertions (`tests/residents`).
 #![forbid(unsafe_code)]
-#![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
+#![expect(
+    clippy::expect_used,
+    reason = "test support: a broken set-up ends the test with its cause"
+)]
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -51,20 +54,30 @@ impl World {
         let runtime = Runtime::new().expect("a runtime");
         let host = Arc::new(runtime.block_on(FakeGitHub::start()));
         let gateway = IpAddr::V4(engine.gateway());
-        let address = host.url().trim_start_matches("http://").parse().expect("an address");
+        let address = host
+            .url()
+            .trim_start_matches("http://")
+            .parse()
+            .expect("an address");
         let port = relay(gateway, address).expect("a port for containers");
         let app = host.app();
         let data = tempfile::tempdir().expect("a temporary directory");
-        let [admin, operator, read] = ["admin", "operator", "read"].map(|scope| format!("{TOKEN}-{scope}"));
+        let [admin, operator, read] =
+            ["admin", "operator", "read"].map(|scope| format!("{TOKEN}-{scope}"));
         let setup = ResidentSetup {
-            name: format!("ars-residents-{}-{}", std::process::id(), WORLDS.fetch_add(1, Ordering::Relaxed)),
+            name: format!(
+                "ars-residents-{}-{}",
+                std::process::id(),
+                WORLDS.fetch_add(1, Ordering::Relaxed)
+            ),
             data_dir: data.path().to_owned(),
             engine: engine.of_edge(&image),
             code_host: &format!("http://{gateway}:{port}"),
             app: [&app.id, &app.installation.to_string(), &app.private_key],
             tokens: [&admin, &operator, &read],
         };
-        let settings = resident_settings(npm(), resident_worker_build(), setup).expect("readable settings");
+        let settings =
+            resident_settings(npm(), resident_worker_build(), setup).expect("readable settings");
         let worker = Workerd::start(&settings).expect("workerd starts");
         Self {
             engine,
@@ -87,7 +100,13 @@ impl World {
     pub fn document(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body);
         let failed = answer.status >= 300 || answer.body["error"].is_string();
-        assert!(!failed, "{path} {body}: {} {}\n{}", answer.status, answer.body, self.log());
+        assert!(
+            !failed,
+            "{path} {body}: {} {}\n{}",
+            answer.status,
+            answer.body,
+            self.log()
+        );
         answer.body
     }
 
@@ -96,15 +115,23 @@ impl World {
         let body = json!({ "resource": resource, "threadKey": thread, "command": command });
         let answer = self.document("/exec", &body);
         let text = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
-        (answer["exitCode"].as_i64().expect("an exit code"), text("stdout") + &text("stderr"))
+        (
+            answer["exitCode"].as_i64().expect("an exit code"),
+            text("stdout") + &text("stderr"),
+        )
     }
 
     /// Returns the live view of a resident.
     pub fn live(&self, resource: &str) -> Value {
         let bearer = format!("Bearer {TOKEN}-read");
-        let listed = self.client.send("GET", "/residents", &[("authorization", &bearer)], b"").body;
+        let listed = self
+            .client
+            .send("GET", "/residents", &[("authorization", &bearer)], b"")
+            .body;
         let residents = listed["residents"].as_array().expect("a list").clone();
-        let found = residents.into_iter().find(|found| found["resource"] == resource);
+        let found = residents
+            .into_iter()
+            .find(|found| found["resource"] == resource);
         found.map_or(Value::Null, |found| found["live"].clone())
     }
 
@@ -116,7 +143,11 @@ impl World {
             if holds(&live) {
                 return live;
             }
-            assert!(began.elapsed() < STATE_LIMIT, "not in time: {what}: {live}\n{}", self.log());
+            assert!(
+                began.elapsed() < STATE_LIMIT,
+                "not in time: {what}: {live}\n{}",
+                self.log()
+            );
             std::thread::sleep(LOOK_EVERY);
         }
     }
@@ -127,7 +158,12 @@ impl World {
         let resource = format!("repo:{name}");
         let request = json!({ "resource": resource, "commands": commands, "defaultRef": "main" });
         let answer = self.post("/onboard", &request);
-        assert_eq!((answer.status, &answer.body["warning"]), (202, &Value::Null), "{:?}", answer.body);
+        assert_eq!(
+            (answer.status, &answer.body["warning"]),
+            (202, &Value::Null),
+            "{:?}",
+            answer.body
+        );
         let ended = |live: &Value| live["state"] == "warm" || live["state"] == "down";
         let live = self.wait(&resource, "an end of provisioning", ended);
         assert_eq!(live["state"], "warm", "{live}\n{}", self.log());
@@ -136,22 +172,36 @@ impl World {
 
     /// Returns the running containers.
     pub fn running(&self) -> Vec<Container> {
-        let listed = self.engine.containers_named(&self.containers).expect("a list of containers");
+        let listed = self
+            .engine
+            .containers_named(&self.containers)
+            .expect("a list of containers");
         listed.into_iter().filter(|found| found.running).collect()
     }
 
     /// Returns what a soak drill watches: the daemon with its disk, and the runtime with its data.
     pub fn watched(&self) -> [Watched; 2] {
-        let [container] = &self.running()[..] else { panic!("not one container: {:?}", self.running()) };
+        let [container] = &self.running()[..] else {
+            panic!("not one container: {:?}", self.running())
+        };
         let inspected = self.engine.inspect(&container.id).expect("a description");
         let first = inspected["State"]["Pid"].as_u64().expect("a process");
         // The first process of the container only reaps.
         let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children"));
-        let daemon = children.expect("children").trim().parse().expect("one child");
+        let daemon = children
+            .expect("children")
+            .trim()
+            .parse()
+            .expect("one child");
         let workspace = PathBuf::from(format!("/proc/{daemon}/root/workspace"));
         let worker = self.worker.as_ref().expect("running").pid();
         [
-            Watched { pid: daemon, folder: workspace, history: &[], memory_slack_kib: MEMORY_SLACK_KIB },
+            Watched {
+                pid: daemon,
+                folder: workspace,
+                history: &[],
+                memory_slack_kib: MEMORY_SLACK_KIB,
+            },
             Watched {
                 pid: worker,
                 folder: self.settings.data_dir.clone(),
@@ -184,8 +234,12 @@ impl World {
 
     /// Returns the output of the runtime and the Worker.
     pub fn log(&self) -> String {
-        let log = self.worker.as_ref().map(|worker| worker.log_path().to_owned());
-        log.and_then(|log| std::fs::read_to_string(log).ok()).unwrap_or_default()
+        let log = self
+            .worker
+            .as_ref()
+            .map(|worker| worker.log_path().to_owned());
+        log.and_then(|log| std::fs::read_to_string(log).ok())
+            .unwrap_or_default()
     }
 }
 

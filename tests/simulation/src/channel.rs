@@ -36,7 +36,12 @@ pub(crate) struct ReplyChannel {
 impl ReplyChannel {
     pub(crate) fn new(life: Arc<Lifetime>, to: String, run: Option<&RunId>) -> Self {
         let run = Mutex::new(run.map(ToString::to_string));
-        Self { life, to, begun: OnceLock::new(), run }
+        Self {
+            life,
+            to,
+            begun: OnceLock::new(),
+            run,
+        }
     }
 
     fn to(&self) -> &String {
@@ -56,19 +61,32 @@ impl ReplyChannel {
             let mut evidence = self.life.world.evidence();
             if text.starts_with(PASSED_ON) {
                 let run = text.rsplit_once(RUN_PAGE).map(|(_, run)| run.to_owned());
-                let passed_on = PassedOn { run, through: self.life.name.clone(), number: call.number };
+                let passed_on = PassedOn {
+                    run,
+                    through: self.life.name.clone(),
+                    number: call.number,
+                };
                 evidence.passed_on.insert(self.to().clone(), passed_on);
             } else if text.contains(RETURNED) {
                 // On the run's own channel the text contains the message.
                 let named = script::ids(text);
-                evidence.returned.extend(if named.is_empty() { vec![self.to().clone()] } else { named });
+                evidence.returned.extend(if named.is_empty() {
+                    vec![self.to().clone()]
+                } else {
+                    named
+                });
             } else {
                 let run = self.run.lock().unwrap().clone();
                 let through = self.life.name.clone();
-                let has_permit =
-                    run.as_ref().is_some_and(|run| evidence.run(run).has_permit.contains(&through));
+                let has_permit = run
+                    .as_ref()
+                    .is_some_and(|run| evidence.run(run).has_permit.contains(&through));
                 let is_without_permit = !has_permit && evidence.unanswered.contains(&through);
-                let last_answer = evidence.last_answer.get(&through).copied().unwrap_or_default();
+                let last_answer = evidence
+                    .last_answer
+                    .get(&through)
+                    .copied()
+                    .unwrap_or_default();
                 evidence.delivered.push(Delivered {
                     to: self.to().clone(),
                     run,
@@ -81,7 +99,11 @@ impl ReplyChannel {
             }
         }
         self.life.end_call(&call).await;
-        if call.is_undelivered { Err(ReplyError("as planned".into())) } else { Ok(()) }
+        if call.is_undelivered {
+            Err(ReplyError("as planned".into()))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -112,6 +134,10 @@ pub(crate) struct Reopened(pub(crate) Arc<Lifetime>);
 impl Channels for Reopened {
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn Channel>> {
         let to = script::ids(run.meta["label"].as_str()?).pop()?;
-        Some(Arc::new(ReplyChannel::new(Arc::clone(&self.0), to, Some(&run.run_id))))
+        Some(Arc::new(ReplyChannel::new(
+            Arc::clone(&self.0),
+            to,
+            Some(&run.run_id),
+        )))
     }
 }

@@ -23,7 +23,10 @@ pub(crate) struct SimClock {
 impl SimClock {
     /// Returns a clock that agrees with all others started at the same time.
     pub(crate) fn since(began: Instant) -> Arc<Self> {
-        Arc::new(Self { began, offset: AtomicI64::new(0) })
+        Arc::new(Self {
+            began,
+            offset: AtomicI64::new(0),
+        })
     }
 
     /// Moves the clock forward or back.

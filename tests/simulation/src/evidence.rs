@@ -146,7 +146,11 @@ impl Delivered {
     /// Sent without a permit by a process that was killed later.
     /// No other process can know of it, so it may be repeated.
     pub(crate) fn is_unknown_to_others(&self, evidence: &Evidence) -> bool {
-        self.is_without_permit && evidence.killed.get(&self.through).is_some_and(|at| *at >= self.number)
+        self.is_without_permit
+            && evidence
+                .killed
+                .get(&self.through)
+                .is_some_and(|at| *at >= self.number)
     }
 }
 
@@ -155,9 +159,12 @@ impl Delivered {
     /// It may reply, and cannot report the reply, because the ledger rejects its writes.
     pub(crate) fn was_sent_while_cut_off(&self, evidence: &Evidence) -> bool {
         let run = self.run.as_ref().and_then(|run| evidence.runs.get(run));
-        let mut takes = run.into_iter().flat_map(|run| run.reclaimers.iter().zip(&run.reclaimed_at));
-        let is_taken =
-            takes.any(|(taker, at)| *taker != self.through && self.last_answer <= *at && *at < self.number);
+        let mut takes = run
+            .into_iter()
+            .flat_map(|run| run.reclaimers.iter().zip(&run.reclaimed_at));
+        let is_taken = takes.any(|(taker, at)| {
+            *taker != self.through && self.last_answer <= *at && *at < self.number
+        });
         self.is_without_permit && is_taken
     }
 }
@@ -241,7 +248,10 @@ impl Evidence {
 
     /// Returns the latest calls, for the report of a violation.
     pub fn tail(&self) -> String {
-        let lines = self.calls.iter().map(|(number, process, name)| format!("{number} {process} {name}"));
+        let lines = self
+            .calls
+            .iter()
+            .map(|(number, process, name)| format!("{number} {process} {name}"));
         lines.collect::<Vec<_>>().join("\n")
     }
 }

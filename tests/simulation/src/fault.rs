@@ -106,7 +106,13 @@ pub enum ClockOwner {
 impl Plan {
     /// Returns a plan that kills the process at this call. The lease expires while idle, or not.
     pub fn kill(at: u64, after: bool, idle_ms: u64) -> Self {
-        Self { faults: vec![Fault { at, kind: FaultKind::Kill { after, idle_ms } }], ..Self::default() }
+        Self {
+            faults: vec![Fault {
+                at,
+                kind: FaultKind::Kill { after, idle_ms },
+            }],
+            ..Self::default()
+        }
     }
 
     /// Returns the same faults in another story.
@@ -117,38 +123,75 @@ impl Plan {
 
     /// Returns whether all faults are kills.
     pub(crate) fn only_kills(&self) -> bool {
-        self.faults.iter().all(|fault| matches!(fault.kind, FaultKind::Kill { .. }))
+        self.faults
+            .iter()
+            .all(|fault| matches!(fault.kind, FaultKind::Kill { .. }))
     }
 
     /// Returns the plan of a seed.
     pub fn random(story: Story, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let count = 1 + random.below(MAX_FAULTS);
-        let faults =
-            (0..count).map(|_| Fault { at: 1 + random.below(story.calls()), kind: any(&mut random) });
-        Self { story, faults: faults.collect(), ids: seed }
+        let faults = (0..count).map(|_| Fault {
+            at: 1 + random.below(story.calls()),
+            kind: any(&mut random),
+        });
+        Self {
+            story,
+            faults: faults.collect(),
+            ids: seed,
+        }
     }
 }
 
 fn any(random: &mut Random) -> FaultKind {
     match random.below(15) {
-        0..=3 => FaultKind::Kill { after: random.coin(), idle_ms: random.below(60_000) },
-        4 => FaultKind::Stall { ms: random.below(120_000) },
-        5 => FaultKind::Outage { after: random.coin(), ms: random.below(60_000) },
+        0..=3 => FaultKind::Kill {
+            after: random.coin(),
+            idle_ms: random.below(60_000),
+        },
+        4 => FaultKind::Stall {
+            ms: random.below(120_000),
+        },
+        5 => FaultKind::Outage {
+            after: random.coin(),
+            ms: random.below(60_000),
+        },
         6 => FaultKind::Repeat,
-        7 => FaultKind::Late { ms: i64::try_from(random.below(90_000)).unwrap() },
+        7 => FaultKind::Late {
+            ms: i64::try_from(random.below(90_000)).unwrap(),
+        },
         8 => {
-            let whose = if random.coin() { ClockOwner::Store } else { ClockOwner::Process };
-            FaultKind::Jump { whose, ms: i64::try_from(random.below(240_000)).unwrap() - 120_000 }
+            let whose = if random.coin() {
+                ClockOwner::Store
+            } else {
+                ClockOwner::Process
+            };
+            FaultKind::Jump {
+                whose,
+                ms: i64::try_from(random.below(240_000)).unwrap() - 120_000,
+            }
         }
         9 => {
-            let mode = if random.coin() { StopMode::Soft } else { StopMode::Hard };
-            FaultKind::Stop { mode, through_eldest: random.coin() }
+            let mode = if random.coin() {
+                StopMode::Soft
+            } else {
+                StopMode::Hard
+            };
+            FaultKind::Stop {
+                mode,
+                through_eldest: random.coin(),
+            }
         }
-        10 => FaultKind::FollowUp { through_eldest: random.coin() },
+        10 => FaultKind::FollowUp {
+            through_eldest: random.coin(),
+        },
         11 => FaultKind::Second,
         12 => FaultKind::Deploy,
-        13 => FaultKind::Hang { after: random.coin(), ms: random.below(60_000) },
+        13 => FaultKind::Hang {
+            after: random.coin(),
+            ms: random.below(60_000),
+        },
         _ => FaultKind::Undelivered,
     }
 }

@@ -44,7 +44,13 @@ impl Lifetime {
         let clock = SimClock::since(world.began);
         let ended = CancellationToken::new();
         let stalled_until = Mutex::default();
-        Arc::new(Self { world: Arc::clone(world), name, clock, ended, stalled_until })
+        Arc::new(Self {
+            world: Arc::clone(world),
+            name,
+            clock,
+            ended,
+            stalled_until,
+        })
     }
 
     pub(crate) fn is_dead(&self) -> bool {
@@ -65,7 +71,10 @@ impl Lifetime {
     pub(crate) async fn begin(&self, name: &str) -> Call {
         self.alive().await;
         let (number, faults) = self.world.count(&self.name, name);
-        let mut call = Call { number, ..Call::default() };
+        let mut call = Call {
+            number,
+            ..Call::default()
+        };
         for fault in faults {
             self.strike(fault, &mut call).await;
         }
@@ -85,26 +94,47 @@ impl Lifetime {
 
     async fn strike(&self, fault: FaultKind, call: &mut Call) {
         match fault {
-            FaultKind::Kill { after: false, idle_ms } => self.die(idle_ms).await,
-            FaultKind::Kill { after: true, idle_ms } => call.kill_after = Some(idle_ms),
+            FaultKind::Kill {
+                after: false,
+                idle_ms,
+            } => self.die(idle_ms).await,
+            FaultKind::Kill {
+                after: true,
+                idle_ms,
+            } => call.kill_after = Some(idle_ms),
             FaultKind::Stall { ms } => {
                 self.world.disrupt(ms);
-                *self.stalled_until.lock().unwrap() = Some(Instant::now() + Duration::from_millis(ms));
+                *self.stalled_until.lock().unwrap() =
+                    Some(Instant::now() + Duration::from_millis(ms));
             }
             FaultKind::Outage { after, ms } => self.world.break_stores(after, false, ms),
             FaultKind::Hang { after, ms } => self.world.break_stores(after, true, ms),
             FaultKind::Repeat => call.is_repeated = true,
             FaultKind::Late { ms } => call.late_ms = Some(ms),
-            FaultKind::Jump { whose: ClockOwner::Store, ms } => self.world.store_clock.jump(ms),
-            FaultKind::Jump { whose: ClockOwner::Process, ms } => {
+            FaultKind::Jump {
+                whose: ClockOwner::Store,
+                ms,
+            } => self.world.store_clock.jump(ms),
+            FaultKind::Jump {
+                whose: ClockOwner::Process,
+                ms,
+            } => {
                 // A clock that moves back delays timers such as heartbeats.
                 self.world.disrupt(ms.unsigned_abs());
                 self.clock.jump(ms);
             }
-            FaultKind::Stop { mode, through_eldest } => {
-                self.world.order(Order::Stop { mode, through_eldest });
+            FaultKind::Stop {
+                mode,
+                through_eldest,
+            } => {
+                self.world.order(Order::Stop {
+                    mode,
+                    through_eldest,
+                });
             }
-            FaultKind::FollowUp { through_eldest } => self.world.order(Order::FollowUp { through_eldest }),
+            FaultKind::FollowUp { through_eldest } => {
+                self.world.order(Order::FollowUp { through_eldest })
+            }
             FaultKind::Second => self.world.order(Order::Second),
             FaultKind::Deploy => self.world.order(Order::Deploy),
             FaultKind::Undelivered => call.is_undelivered = true,
@@ -117,7 +147,10 @@ impl Lifetime {
         if !self.is_dead() {
             self.end();
             let number = self.world.calls();
-            self.world.evidence().killed.insert(self.name.clone(), number);
+            self.world
+                .evidence()
+                .killed
+                .insert(self.name.clone(), number);
             self.world.order(Order::Start { idle_ms });
         }
         pending::<()>().await;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ars_agent::{ModelTurn, StopReason, Usage};
 use ars_bot_ports::{
-    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RetryCause, UnknownProvider,
+    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RetryCause,
+    UnknownProvider,
 };
 use ars_types::ModelRef;
 use async_trait::async_trait;
@@ -53,7 +54,9 @@ impl ModelClient for Scripted {
         let call = life.begin("model").await;
         let model_call = self.record_call(&request, call.number);
         if script::is_followed_up(request.turns) {
-            life.world.order(Order::FollowUp { through_eldest: false });
+            life.world.order(Order::FollowUp {
+                through_eldest: false,
+            });
         }
         tokio::select! {
             biased;
@@ -97,7 +100,11 @@ impl Scripted {
             self.0.alive().await;
             self.record_cost(model_call, request.model, usage);
             deltas(ModelDelta::Usage(usage));
-            deltas(ModelDelta::Retrying { attempt: 1, wait: BROKEN, cause: RetryCause::Unreachable });
+            deltas(ModelDelta::Retrying {
+                attempt: 1,
+                wait: BROKEN,
+                cause: RetryCause::Unreachable,
+            });
             sleep(BROKEN).await;
         }
         sleep(THINKING).await;
@@ -108,7 +115,11 @@ impl Scripted {
     async fn refuse(&self, deltas: Deltas<'_>) -> ModelError {
         for attempt in 1..=ATTEMPTS {
             self.0.alive().await;
-            deltas(ModelDelta::Retrying { attempt, wait: BUSY, cause: RetryCause::Overload });
+            deltas(ModelDelta::Retrying {
+                attempt,
+                wait: BUSY,
+                cause: RetryCause::Overload,
+            });
             sleep(BUSY).await;
         }
         self.0.alive().await;
@@ -123,7 +134,8 @@ impl Scripted {
         let mut requests = world.story.requests().iter();
         let request_of = requests.find(|sent| about.first().is_some_and(|id| id == sent.id));
         let model_call = ModelCall {
-            has_request: !about.is_empty() && request_of.is_none_or(|sent| first.contains(sent.text)),
+            has_request: !about.is_empty()
+                && request_of.is_none_or(|sent| first.contains(sent.text)),
             about,
             process: self.0.name.clone(),
             number,
@@ -139,10 +151,15 @@ impl Scripted {
     fn record_cost(&self, model_call: usize, model: &str, usage: Usage) {
         let world = &self.0.world;
         let reported = (world.calls(), world.story.cost(model, usage));
-        world.evidence().model_calls[model_call].reported.push(reported);
+        world.evidence().model_calls[model_call]
+            .reported
+            .push(reported);
     }
 }
 
 fn failed(kind: ModelErrorKind) -> ModelError {
-    ModelError { kind, message: "as planned".into() }
+    ModelError {
+        kind,
+        message: "as planned".into(),
+    }
 }

@@ -56,18 +56,30 @@ pub fn play_at_once(runs: u64) -> (Ended, Evidence) {
             director.processes[0].receive_in(&id, &id, &format!("canonical {id}"));
             sleep(BETWEEN_REQUESTS).await;
         }
-        if director.until_quiet(LIMIT, Director::is_idle).await { Ended::Quiet } else { Ended::Never }
+        if director.until_quiet(LIMIT, Director::is_idle).await {
+            Ended::Quiet
+        } else {
+            Ended::Never
+        }
     })
 }
 
 fn staged(plan: &Plan, scenario: impl AsyncFnOnce(&mut Director) -> Ended) -> (Ended, Evidence) {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let (orders, inbox) = unbounded_channel();
         let world = World::new(plan, orders);
-        let mut director =
-            Director { world, inbox, processes: Vec::new(), starts_at: Vec::new(), messages: 0 };
+        let mut director = Director {
+            world,
+            inbox,
+            processes: Vec::new(),
+            starts_at: Vec::new(),
+            messages: 0,
+        };
         let ended = scenario(&mut director).await;
         director.gather();
         (ended, director.world.take_evidence())
@@ -90,7 +102,12 @@ impl Director {
         if pace.is_some() {
             self.start();
         }
-        for (request, is_eldest) in self.world.story.requests().iter().zip([true, false].into_iter().cycle())
+        for (request, is_eldest) in self
+            .world
+            .story
+            .requests()
+            .iter()
+            .zip([true, false].into_iter().cycle())
         {
             let text = format!("{}{}", request.directives, request.text);
             if let Some(process) = self.chosen(pace.is_some() && is_eldest) {
@@ -112,7 +129,11 @@ impl Director {
         self.processes.iter().for_each(|process| process.life.end());
         self.start();
         let is_settled = |director: &Self| director.is_idle() && director.world.live().is_empty();
-        if self.until_quiet(LAST_LIMIT, is_settled).await { Ended::AfterRestart } else { Ended::Never }
+        if self.until_quiet(LAST_LIMIT, is_settled).await {
+            Ended::AfterRestart
+        } else {
+            Ended::Never
+        }
     }
 
     async fn until_quiet(&mut self, limit: Duration, is_quiet: impl Fn(&Self) -> bool) -> bool {
@@ -138,7 +159,8 @@ impl Director {
     }
 
     fn is_idle(&self) -> bool {
-        let is_busy = |process: &Process| !process.life.is_dead() && process.core.load().in_flight > 0;
+        let is_busy =
+            |process: &Process| !process.life.is_dead() && process.core.load().in_flight > 0;
         self.starts_at.is_empty()
             && self.inbox.is_empty()
             && self.world.late.load(Ordering::SeqCst) == 0
@@ -149,10 +171,16 @@ impl Director {
     /// Returns whether a live process will reclaim an orphaned run once its lease has expired.
     fn awaits_reclaim(&self) -> bool {
         let is_kept = |row: &Value| {
-            let owner = self.processes.iter().find(|process| row["ownerGen"] == process.life.name.as_str());
+            let owner = self
+                .processes
+                .iter()
+                .find(|process| row["ownerGen"] == process.life.name.as_str());
             owner.is_some_and(|owner| !owner.life.is_dead())
         };
-        let has_taker = self.processes.iter().any(|process| !process.life.is_dead() && !process.is_leaving);
+        let has_taker = self
+            .processes
+            .iter()
+            .any(|process| !process.life.is_dead() && !process.is_leaving);
         has_taker && self.world.live().iter().any(|row| !is_kept(row))
     }
 
@@ -164,26 +192,42 @@ impl Director {
     fn obey(&mut self, order: Order) {
         match order {
             Order::Start { idle_ms } => {
-                let others =
-                    self.processes.iter().any(|process| !process.life.is_dead() && !process.is_leaving);
+                let others = self
+                    .processes
+                    .iter()
+                    .any(|process| !process.life.is_dead() && !process.is_leaving);
                 if !others {
-                    self.starts_at.push(Instant::now() + Duration::from_millis(idle_ms));
+                    self.starts_at
+                        .push(Instant::now() + Duration::from_millis(idle_ms));
                 }
             }
             Order::Second => self.start(),
             Order::Deploy => self.deploy(),
             Order::FollowUp { through_eldest } => self.follow_up(through_eldest),
-            Order::Stop { mode, through_eldest } => self.stop(mode, through_eldest),
+            Order::Stop {
+                mode,
+                through_eldest,
+            } => self.stop(mode, through_eldest),
         }
     }
 
     fn chosen(&self, eldest: bool) -> Option<&Process> {
-        let mut live = self.processes.iter().filter(|process| !process.life.is_dead() && !process.is_leaving);
-        if eldest { live.next() } else { live.next_back() }
+        let mut live = self
+            .processes
+            .iter()
+            .filter(|process| !process.life.is_dead() && !process.is_leaving);
+        if eldest {
+            live.next()
+        } else {
+            live.next_back()
+        }
     }
 
     fn deploy(&mut self) {
-        let eldest = self.processes.iter_mut().find(|process| !process.life.is_dead() && !process.is_leaving);
+        let eldest = self
+            .processes
+            .iter_mut()
+            .find(|process| !process.life.is_dead() && !process.is_leaving);
         let Some(eldest) = eldest else { return };
         eldest.is_leaving = true;
         let core = eldest.core.clone();
@@ -204,18 +248,32 @@ impl Director {
     }
 
     fn stop(&self, mode: StopMode, through_eldest: bool) {
-        let Some(process) = self.chosen(through_eldest) else { return };
-        let Some(row) = self.world.live().into_iter().next() else { return };
+        let Some(process) = self.chosen(through_eldest) else {
+            return;
+        };
+        let Some(row) = self.world.live().into_iter().next() else {
+            return;
+        };
         let run = RunId::parse(row["runId"].as_str().unwrap()).unwrap();
         let core = process.core.clone();
         let life = Arc::clone(&process.life);
         tokio::spawn(async move {
-            let actor = Actor { kind: ActorKind::Access, id: "http:ann".into() };
+            let actor = Actor {
+                kind: ActorKind::Access,
+                id: "http:ann".into(),
+            };
             let asked_at = crate::script::ids(row["meta"]["label"].as_str().unwrap_or_default());
-            let grants =
-                Grants { actions: Set::of(&["runs:write"]), channels: Set::All, ..Grants::default() };
+            let grants = Grants {
+                actions: Set::of(&["runs:write"]),
+                channels: Set::All,
+                ..Grants::default()
+            };
             let viewer = Viewer::new(ars_auth::Actor::browser("access:ann").with(&grants));
-            let reader = Reader { viewer: &viewer, token: "", route: "simulation" };
+            let reader = Reader {
+                viewer: &viewer,
+                token: "",
+                route: "simulation",
+            };
             let outcome = core.queries().stop_as(&reader, &run, mode, actor).await;
             life.alive().await;
             if outcome.is_ok() {
@@ -245,16 +303,26 @@ impl Director {
 /// Records an acknowledged stop.
 fn acknowledge(life: &Lifetime, run: &RunId, mode: StopMode, messages: &[String]) {
     let world = &life.world;
-    let row = world.live().into_iter().find(|row| row["runId"] == run.as_str());
-    let owner = row.as_ref().and_then(|row| row["ownerGen"].as_str()).map(str::to_owned);
+    let row = world
+        .live()
+        .into_iter()
+        .find(|row| row["runId"] == run.as_str());
+    let owner = row
+        .as_ref()
+        .and_then(|row| row["ownerGen"].as_str())
+        .map(str::to_owned);
     let is_stored = row.as_ref().is_some_and(|row| row["stop"].is_string());
     let number = world.calls();
     let at_ms = world.at_ms();
     let mut evidence = world.evidence();
     // A run that exhausted its money has no final model answer. It is over once it stores its end, before the permit.
-    let is_over =
-        row.as_ref().is_none_or(|row| row["phase"] == "finishing" || !row["state"]["finalStatus"].is_null());
-    let is_late = is_over || messages.iter().any(|message| evidence.answered.contains_key(message));
+    let is_over = row
+        .as_ref()
+        .is_none_or(|row| row["phase"] == "finishing" || !row["state"]["finalStatus"].is_null());
+    let is_late = is_over
+        || messages
+            .iter()
+            .any(|message| evidence.answered.contains_key(message));
     evidence.stops.push(Stopped {
         run: run.to_string(),
         mode,

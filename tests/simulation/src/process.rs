@@ -35,7 +35,10 @@ impl Process {
         let client = Arc::new(Client::over(Wire(Arc::clone(&life)), None).unwrap());
         let clock: Arc<dyn Clock> = Arc::<crate::clock::SimClock>::clone(&life.clock);
         let ledger = LedgerDeps {
-            stores: LiveStores { ledger: client.clone(), transcripts: client.clone() },
+            stores: LiveStores {
+                ledger: client.clone(),
+                transcripts: client.clone(),
+            },
             generation: Generation::parse(&life.name).unwrap(),
             channels: Arc::new(Reopened(Arc::clone(&life))),
             has_successor: true,
@@ -52,7 +55,11 @@ impl Process {
             models: Arc::new(Scripted(Arc::clone(&life))),
             workspaces: Arc::new(Trees(Arc::clone(&life))),
             store: client,
-            capabilities: Capabilities { ledger: Some(ledger), memory, ..Capabilities::default() },
+            capabilities: Capabilities {
+                ledger: Some(ledger),
+                memory,
+                ..Capabilities::default()
+            },
             redactor: Arc::new(Redactor::new(Vec::new())),
             settings: world.story.settings(),
         };
@@ -60,7 +67,11 @@ impl Process {
         let keeper = core.clone();
         tokio::spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
         tokio::spawn(viewer::watch(Arc::clone(&life), core.registry().clone()));
-        Self { life, core, is_leaving: false }
+        Self {
+            life,
+            core,
+            is_leaving: false,
+        }
     }
 
     /// Delivers a message of the thread.

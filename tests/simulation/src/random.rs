@@ -23,7 +23,9 @@ impl Random {
 
     /// Fills a buffer with random bytes.
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
-        bytes.iter_mut().for_each(|byte| *byte = self.next().to_le_bytes()[0]);
+        bytes
+            .iter_mut()
+            .for_each(|byte| *byte = self.next().to_le_bytes()[0]);
     }
 
     /// Returns a random boolean.

@@ -31,7 +31,11 @@ pub(crate) fn reflection(number: u64) -> ModelTurn {
 
 /// Returns the number of turns with tool calls in the conversation.
 pub(crate) fn steps_made(turns: &[Turn]) -> usize {
-    let makes_calls = |turn: &&Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+    let makes_calls = |turn: &&Turn| {
+        turn.parts
+            .iter()
+            .any(|part| matches!(part, Part::ToolCall { .. }))
+    };
     turns.iter().filter(makes_calls).count()
 }
 
@@ -59,7 +63,9 @@ fn message_ids(turns: &[Turn]) -> String {
 pub(crate) fn ids(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
     let is_id = |word: &&str| {
-        word.len() > 1 && word.starts_with(['m', 'f']) && word[1..].bytes().all(|byte| byte.is_ascii_digit())
+        word.len() > 1
+            && word.starts_with(['m', 'f'])
+            && word[1..].bytes().all(|byte| byte.is_ascii_digit())
     };
     words.filter(is_id).map(str::to_owned).collect()
 }
@@ -75,7 +81,10 @@ pub(crate) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
     }
     let step = steps_made(turns);
     if !may_call_tools || !request.contains(CANONICAL) || step >= TOOL_TURNS {
-        return turn(vec![Part::text(format!("Done. Heard: {}", message_ids(turns)))], StopReason::EndTurn);
+        return turn(
+            vec![Part::text(format!("Done. Heard: {}", message_ids(turns)))],
+            StopReason::EndTurn,
+        );
     }
     let mut parts = Vec::new();
     if step % 4 == 1 {
@@ -87,7 +96,12 @@ pub(crate) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
 }
 
 fn call(call_id: String, name: &str, input: Value) -> Part {
-    Part::ToolCall { call_id, name: name.to_owned(), input, extra: Map::new() }
+    Part::ToolCall {
+        call_id,
+        name: name.to_owned(),
+        input,
+        extra: Map::new(),
+    }
 }
 
 fn call_id(step: usize, index: usize) -> String {
@@ -95,11 +109,19 @@ fn call_id(step: usize, index: usize) -> String {
 }
 
 fn calls(step: usize) -> Vec<(&'static str, Value)> {
-    let bash = |index| ("bash", json!({ "command": format!("effect {}", call_id(step, index)) }));
+    let bash = |index| {
+        (
+            "bash",
+            json!({ "command": format!("effect {}", call_id(step, index)) }),
+        )
+    };
     let read = |path: &str| ("read_file", json!({ "path": path }));
     let write = |index| {
         let content = format!("effect {}", call_id(step, index));
-        ("write_file", json!({ "path": "written.txt", "content": content }))
+        (
+            "write_file",
+            json!({ "path": "written.txt", "content": content }),
+        )
     };
     match step {
         0 => vec![read("a.txt"), read("b.txt"), ("list_files", json!({}))],
@@ -120,7 +142,10 @@ fn calls(step: usize) -> Vec<(&'static str, Value)> {
 }
 
 fn texts<'a>(turns: impl IntoIterator<Item = &'a Turn>) -> Vec<String> {
-    let parts = turns.into_iter().filter(|turn| turn.role == Role::User).flat_map(|turn| &turn.parts);
+    let parts = turns
+        .into_iter()
+        .filter(|turn| turn.role == Role::User)
+        .flat_map(|turn| &turn.parts);
     let texts = parts.filter_map(|part| match part {
         Part::Text { text, .. } => Some(text.clone()),
         _ => None,
@@ -129,5 +154,9 @@ fn texts<'a>(turns: impl IntoIterator<Item = &'a Turn>) -> Vec<String> {
 }
 
 fn turn(parts: Vec<Part>, stop: StopReason) -> ModelTurn {
-    ModelTurn { parts, stop, usage: Usage::default() }
+    ModelTurn {
+        parts,
+        stop,
+        usage: Usage::default(),
+    }
 }

@@ -49,17 +49,36 @@ pub(crate) struct Request {
 }
 
 const fn request(id: &'static str, thread: &'static str, text: &'static str) -> Request {
-    Request { id, thread, directives: "", text }
+    Request {
+        id,
+        thread,
+        directives: "",
+        text,
+    }
 }
 
 const CANONICAL: &[Request] = &[request("m0", "default", "canonical m0")];
 const BOUNDED: &[Request] = &[
-    request("m0", "default", "bounded m0: read the ledger, to the last line"),
-    request("m1", "second", "bounded m1: read the ledger, to the last line"),
-    request("m2", "third", "bounded m2: read the ledger, to the last line"),
+    request(
+        "m0",
+        "default",
+        "bounded m0: read the ledger, to the last line",
+    ),
+    request(
+        "m1",
+        "second",
+        "bounded m1: read the ledger, to the last line",
+    ),
+    request(
+        "m2",
+        "third",
+        "bounded m2: read the ledger, to the last line",
+    ),
 ];
-const REVIEWED: &[Request] =
-    &[Request { directives: "agent:review ", ..request("m0", "default", "reviewed m0: mind the locks") }];
+const REVIEWED: &[Request] = &[Request {
+    directives: "agent:review ",
+    ..request("m0", "default", "reviewed m0: mind the locks")
+}];
 const SHARED: &[Request] = &[
     request("m4", "first", "bounded m4: read the ledger"),
     request("m5", "second", "bounded m5: read the ledger"),
@@ -115,7 +134,10 @@ impl Story {
         };
         let mut settings = Settings {
             fallback_model: ModelRef::parse("scripted/second").ok(),
-            money: MoneyCaps { run: Some(RUN_CAP), day: Some(day) },
+            money: MoneyCaps {
+                run: Some(RUN_CAP),
+                day: Some(day),
+            },
             ..plain
         };
         for name in ["m", "second", "cheap"] {
@@ -143,13 +165,20 @@ impl Story {
 
     /// Returns the cost of a model call in micro-dollars.
     pub(crate) fn cost(self, model: &str, usage: Usage) -> u64 {
-        if self.day_cap().is_some() { price(model).cost(usage) } else { 0 }
+        if self.day_cap().is_some() {
+            price(model).cost(usage)
+        } else {
+            0
+        }
     }
 }
 
 /// Returns the repository of all runs.
 pub(crate) fn repository() -> Repository {
-    Repository { name: "acme/app".into(), origin: "/app".into() }
+    Repository {
+        name: "acme/app".into(),
+        origin: "/app".into(),
+    }
 }
 
 /// Cap of one run in micro-dollars: enough for a summary and some steps after it.
@@ -171,5 +200,10 @@ fn price(model: &str) -> Price {
         "second" => 2_000_000,
         _ => 100_000,
     };
-    Price { input: million, output: 5 * million, cache_read: million, cache_write: million }
+    Price {
+        input: million,
+        output: 5 * million,
+        cache_read: million,
+        cache_write: million,
+    }
 }

@@ -36,11 +36,20 @@ pub struct Stream {
 impl View {
     /// Opens another stream after the seen events. Returns its number and position.
     fn connect(&mut self, process: &str) -> (usize, u64) {
-        let last = self.streams.iter().rev().find_map(|stream| stream.shown.last());
+        let last = self
+            .streams
+            .iter()
+            .rev()
+            .find_map(|stream| stream.shown.last());
         let after = last.map_or(0, |(seq, _)| *seq);
         let process = process.to_owned();
         let shown = Vec::new();
-        self.streams.push(Stream { process, after, shown, is_elided: false });
+        self.streams.push(Stream {
+            process,
+            after,
+            shown,
+            is_elided: false,
+        });
         (self.streams.len(), after)
     }
 }
@@ -64,14 +73,21 @@ pub(crate) async fn watch(life: Arc<Lifetime>, registry: Registry) {
                 continue;
             }
         };
-        let Some(run) = registry.get(&id) else { continue };
+        let Some(run) = registry.get(&id) else {
+            continue;
+        };
         // A run restored under another token gets another stream too.
         if opened.insert(id.clone(), run.token.clone()).as_ref() == Some(&run.token) {
             continue;
         }
         for (viewer, number, after) in connect(&mut life.world.evidence(), &id, &life.name) {
             if let Some(subscription) = registry.subscribe(&id, &run.token, after) {
-                tokio::spawn(page(Arc::clone(&life), (id.to_string(), viewer), number, subscription));
+                tokio::spawn(page(
+                    Arc::clone(&life),
+                    (id.to_string(), viewer),
+                    number,
+                    subscription,
+                ));
             }
         }
     }
@@ -79,9 +95,14 @@ pub(crate) async fn watch(life: Arc<Lifetime>, registry: Registry) {
 
 /// Connects the viewers of a run to a process. Returns their names, stream numbers and positions.
 fn connect(evidence: &mut Evidence, run: &RunId, process: &str) -> Vec<(String, usize, u64)> {
-    evidence.views.entry((run.to_string(), process.to_owned())).or_default();
-    let views =
-        evidence.views.iter_mut().filter(|((of, _), view)| of == run.as_str() && view.ended_at.is_none());
+    evidence
+        .views
+        .entry((run.to_string(), process.to_owned()))
+        .or_default();
+    let views = evidence
+        .views
+        .iter_mut()
+        .filter(|((of, _), view)| of == run.as_str() && view.ended_at.is_none());
     let connected = views.map(|((_, viewer), view)| {
         let (number, after) = view.connect(process);
         (viewer.clone(), number, after)
@@ -90,7 +111,12 @@ fn connect(evidence: &mut Evidence, run: &RunId, process: &str) -> Vec<(String, 
 }
 
 /// One viewer's stream, until it ends or the viewer connects elsewhere.
-async fn page(life: Arc<Lifetime>, view: (String, String), number: usize, mut subscription: Subscription) {
+async fn page(
+    life: Arc<Lifetime>,
+    view: (String, String),
+    number: usize,
+    mut subscription: Subscription,
+) {
     loop {
         let frames = tokio::select! {
             biased;
@@ -99,7 +125,9 @@ async fn page(life: Arc<Lifetime>, view: (String, String), number: usize, mut su
         };
         life.alive().await;
         let mut evidence = life.world.evidence();
-        let (Some(frames), Some(view)) = (frames, evidence.views.get_mut(&view)) else { return };
+        let (Some(frames), Some(view)) = (frames, evidence.views.get_mut(&view)) else {
+            return;
+        };
         if view.streams.len() != number {
             return;
         }
@@ -109,9 +137,13 @@ async fn page(life: Arc<Lifetime>, view: (String, String), number: usize, mut su
 
 impl View {
     fn take_in(&mut self, frame: &Frame) {
-        let Some(stream) = self.streams.last_mut() else { return };
+        let Some(stream) = self.streams.last_mut() else {
+            return;
+        };
         match frame {
-            Frame::Event { seq, json } => stream.shown.push((*seq, serde_json::from_str(json).unwrap())),
+            Frame::Event { seq, json } => stream
+                .shown
+                .push((*seq, serde_json::from_str(json).unwrap())),
             Frame::Elided { .. } => stream.is_elided = true,
             Frame::Finished { .. } => {}
             Frame::End { .. } => self.ended_at = Some(stream.process.clone()),

@@ -78,7 +78,10 @@ impl Transport for Wire {
 }
 
 fn lost(message: &str) -> StoreError {
-    StoreError { kind: StoreErrorKind::Transient, message: message.to_owned() }
+    StoreError {
+        kind: StoreErrorKind::Transient,
+        message: message.to_owned(),
+    }
 }
 
 fn deliver_late(world: &Arc<World>, route: Route, body: String, ms: i64) {
@@ -96,7 +99,9 @@ fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> StoreR
     let (status, text) = world.deliver(route, body);
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     match route {
-        Route::Runs(verb) if status == 200 => note(world, verb, &read(body), &read(&text), is_answered),
+        Route::Runs(verb) if status == 200 => {
+            note(world, verb, &read(body), &read(&text), is_answered)
+        }
         Route::Memory(MemoryVerb::Write) if status == 200 => note_learned(world, &read(body)),
         Route::Transcript(TranscriptVerb::Write) if status == 200 => note_turns(world, &read(body)),
         _ => {}
@@ -115,12 +120,16 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             }
             seen.is_claimed = true;
             seen.hold = request["run"]["meta"]["holdMicroUsd"].as_u64();
-            seen.claimed.get_or_insert_with(|| (world.calls(), text(&request["run"]["gen"]).to_owned()));
-            seen.request = script::ids(request["run"]["meta"]["label"].as_str().unwrap_or_default()).pop();
+            seen.claimed
+                .get_or_insert_with(|| (world.calls(), text(&request["run"]["gen"]).to_owned()));
+            seen.request =
+                script::ids(request["run"]["meta"]["label"].as_str().unwrap_or_default()).pop();
         }
         RunVerb::Flush => {
             if is_answered {
-                evidence.flushed_runs.push(request["runs"].as_array().map_or(0, Vec::len));
+                evidence
+                    .flushed_runs
+                    .push(request["runs"].as_array().map_or(0, Vec::len));
             }
             note_flushed(&mut evidence, request, answer, is_answered);
         }
@@ -156,7 +165,8 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             let number = world.calls();
             let seen = evidence.run(text(&record["id"]));
             if verb == RunVerb::Finish {
-                seen.finished.get_or_insert_with(|| (number, text(&request["gen"]).to_owned()));
+                seen.finished
+                    .get_or_insert_with(|| (number, text(&request["gen"]).to_owned()));
             }
             if is_final && !seen.finals.contains(record) {
                 seen.finals.push(record.clone());
@@ -175,7 +185,10 @@ fn note_flushed(evidence: &mut Evidence, request: &Value, answer: &Value, is_ans
         let seen = evidence.run(text(&run["runId"]));
         for event in run["events"].as_array().into_iter().flatten() {
             let seq = event["seq"].as_u64().unwrap();
-            let last = seen.flushed.entry(text(&request["gen"]).to_owned()).or_default();
+            let last = seen
+                .flushed
+                .entry(text(&request["gen"]).to_owned())
+                .or_default();
             *last = seq.max(*last);
             if is_answered {
                 seen.acknowledged.insert(seq, event.clone());
@@ -200,7 +213,10 @@ fn note_asked(world: &World, request: &Value) {
     let mut evidence = world.evidence();
     let seen = evidence.run(text(&request["runId"]));
     for row in request["rows"].as_array().into_iter().flatten() {
-        let turn = (row["idx"].as_u64().unwrap(), text(&request["gen"]).to_owned());
+        let turn = (
+            row["idx"].as_u64().unwrap(),
+            text(&request["gen"]).to_owned(),
+        );
         let calls = seen.asked.entry(turn).or_default();
         let part = &serde_json::from_str::<Value>(text(&row["json"])).unwrap()["part"];
         let call = part["callId"]
@@ -213,8 +229,16 @@ fn note_asked(world: &World, request: &Value) {
 fn note_turns(world: &World, request: &Value) {
     let mut evidence = world.evidence();
     let seen = evidence.run(text(&request["runId"]));
-    let stored = request["rows"].as_array().into_iter().flatten().filter_map(|row| row["idx"].as_u64());
-    seen.turns = stored.map(|turn| turn + 1).max().unwrap_or_default().max(seen.turns);
+    let stored = request["rows"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|row| row["idx"].as_u64());
+    seen.turns = stored
+        .map(|turn| turn + 1)
+        .max()
+        .unwrap_or_default()
+        .max(seen.turns);
 }
 
 /// Returns whether a reclaimed run can be resumed.
@@ -233,7 +257,10 @@ fn note_claiming(world: &World, number: u64, body: &str) {
     let request: Value = serde_json::from_str(body).unwrap();
     let at_ms = world.at_ms();
     let mut evidence = world.evidence();
-    evidence.run(text(&request["run"]["runId"])).claiming.get_or_insert((number, at_ms));
+    evidence
+        .run(text(&request["run"]["runId"]))
+        .claiming
+        .get_or_insert((number, at_ms));
 }
 
 /// Records that a process tries to store how its run ends.
@@ -242,7 +269,11 @@ fn note_ending(life: &Lifetime, body: &str) {
     if says_its_end(&request) {
         let at_ms = life.world.at_ms();
         let mut evidence = life.world.evidence();
-        evidence.run(text(&request["runId"])).ending.entry(life.name.clone()).or_insert(at_ms);
+        evidence
+            .run(text(&request["runId"]))
+            .ending
+            .entry(life.name.clone())
+            .or_insert(at_ms);
     }
 }
 
@@ -258,17 +289,26 @@ fn note_answer(life: &Lifetime, permit_for: Option<&str>, answer: &StoreResponse
     let mut evidence = world.evidence();
     evidence.last_answer.insert(by.clone(), number);
     evidence.unanswered.remove(by);
-    let Some(request) = permit_for.filter(|_| answer.status == 200) else { return };
-    let [request, answer] = [request, &answer.text].map(|json| serde_json::from_str::<Value>(json).unwrap());
+    let Some(request) = permit_for.filter(|_| answer.status == 200) else {
+        return;
+    };
+    let [request, answer] =
+        [request, &answer.text].map(|json| serde_json::from_str::<Value>(json).unwrap());
     if answer["ok"] == true {
-        evidence.run(text(&request["runId"])).has_permit.insert(by.clone());
+        evidence
+            .run(text(&request["runId"]))
+            .has_permit
+            .insert(by.clone());
     }
 }
 
 fn note_learned(world: &World, request: &Value) {
     let mut evidence = world.evidence();
     for record in request["records"].as_array().into_iter().flatten() {
-        let learned = evidence.learned.entry(text(&record["sourceRunId"]).to_owned()).or_default();
+        let learned = evidence
+            .learned
+            .entry(text(&record["sourceRunId"]).to_owned())
+            .or_default();
         learned.insert(text(&record["text"]).to_owned());
     }
 }

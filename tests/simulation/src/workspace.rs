@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{
-    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace,
-    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit,
+    Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_types::{RunId, ThreadKey};
 use async_trait::async_trait;
@@ -29,9 +29,13 @@ struct Tree {
 
 #[async_trait]
 impl WorkspaceProvider for Trees {
-    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+    async fn repository_of(
+        &self,
+        thread: &ThreadKey,
+    ) -> Result<Option<Repository>, WorkspaceError> {
         let world = &self.0.world;
-        let is_known = world.has_tree(thread.as_str()) || world.checkpoint(thread.as_str()).is_some();
+        let is_known =
+            world.has_tree(thread.as_str()) || world.checkpoint(thread.as_str()).is_some();
         Ok(is_known.then(story::repository))
     }
 
@@ -42,11 +46,19 @@ impl WorkspaceProvider for Trees {
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let call = self.0.begin("workspace open").await;
         let (world, thread) = (&self.0.world, request.thread.as_str());
-        let lost = if world.has_tree(thread) { None } else { world.checkpoint(thread) };
+        let lost = if world.has_tree(thread) {
+            None
+        } else {
+            world.checkpoint(thread)
+        };
         world.make_tree(thread);
         self.0.end_call(&call).await;
         let restored_from = lost.map(|checkpoint| checkpoint.git_ref);
-        Ok(Arc::new(Tree { life: Arc::clone(&self.0), thread: thread.to_owned(), restored_from }))
+        Ok(Arc::new(Tree {
+            life: Arc::clone(&self.0),
+            thread: thread.to_owned(),
+            restored_from,
+        }))
     }
 }
 
@@ -56,7 +68,11 @@ impl Tree {
         let call = self.life.begin(name).await;
         if let Some((_, id)) = effect.split_once("effect ") {
             let id = id.split_whitespace().next().unwrap_or_default().to_owned();
-            let effect = Effect { call: id, process: self.life.name.clone(), number: call.number };
+            let effect = Effect {
+                call: id,
+                process: self.life.name.clone(),
+                number: call.number,
+            };
             self.life.world.evidence().effects.push(effect);
         }
         self.life.end_call(&call).await;
@@ -101,7 +117,10 @@ impl Workspace for Tree {
         _cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError> {
         self.act("exec", request.command).await;
-        Ok(ExecOutcome { output: "done".into(), ..ExecOutcome::default() })
+        Ok(ExecOutcome {
+            output: "done".into(),
+            ..ExecOutcome::default()
+        })
     }
 
     async fn git(
@@ -111,8 +130,16 @@ impl Workspace for Tree {
     ) -> Result<GitAnswer, WorkspaceError> {
         self.act("git", "").await;
         let is_digest = request.arguments.contains(&"--numstat");
-        let output = if is_digest { Vec::new() } else { b"+changed\n".to_vec() };
-        Ok(GitAnswer { exit_code: 0, output, truncated: false })
+        let output = if is_digest {
+            Vec::new()
+        } else {
+            b"+changed\n".to_vec()
+        };
+        Ok(GitAnswer {
+            exit_code: 0,
+            output,
+            truncated: false,
+        })
     }
 
     async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
@@ -120,7 +147,11 @@ impl Workspace for Tree {
             return Err(WorkspaceError::NotFound(path.to_owned()));
         }
         self.act("read", path).await;
-        let text = if path == LARGE { "one line\n".repeat(LARGE_LINES) } else { format!("alpha of {path}") };
+        let text = if path == LARGE {
+            "one line\n".repeat(LARGE_LINES)
+        } else {
+            format!("alpha of {path}")
+        };
         Ok((text.clone().into_bytes(), text.len() as u64))
     }
 
@@ -131,7 +162,13 @@ impl Workspace for Tree {
 
     async fn list(&self, _path: &str, _limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError> {
         self.act("list", "").await;
-        Ok((vec![Entry { path: "a.txt".into(), size: 5 }], false))
+        Ok((
+            vec![Entry {
+                path: "a.txt".into(),
+                size: 5,
+            }],
+            false,
+        ))
     }
 
     async fn search(

@@ -69,7 +69,10 @@ pub(crate) enum Order {
     /// Start a process after a delay.
     Start { idle_ms: u64 },
     /// Request a stop.
-    Stop { mode: ars_types::StopMode, through_eldest: bool },
+    Stop {
+        mode: ars_types::StopMode,
+        through_eldest: bool,
+    },
     /// Send a message to the thread.
     FollowUp { through_eldest: bool },
     /// Start another process concurrently.
@@ -99,13 +102,19 @@ impl World {
             began,
             store_clock: SimClock::since(began),
             state: Mutex::new(NativeState::new(None)),
-            evidence: Mutex::new(Evidence { only_kills: plan.only_kills(), ..Evidence::default() }),
+            evidence: Mutex::new(Evidence {
+                only_kills: plan.only_kills(),
+                ..Evidence::default()
+            }),
             faults: Mutex::new(plan.faults.clone()),
             calls: AtomicU64::new(0),
             outage: Mutex::default(),
             trees: Mutex::default(),
             checkpoints: Mutex::default(),
-            makes_checkpoints: plan.faults.iter().any(|fault| fault.kind == FaultKind::LoseTrees),
+            makes_checkpoints: plan
+                .faults
+                .iter()
+                .any(|fault| fault.kind == FaultKind::LoseTrees),
             late: AtomicU64::new(0),
             random: Mutex::new(Random::new(FIRST_IDS.wrapping_add(plan.ids))),
             orders,
@@ -131,13 +140,18 @@ impl World {
         let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         let at_ms = self.at_ms();
         let mut evidence = self.evidence();
-        evidence.calls.push((number, process.to_owned(), name.to_owned()));
+        evidence
+            .calls
+            .push((number, process.to_owned(), name.to_owned()));
         evidence.called_ms.push(at_ms);
         drop(evidence);
         let mut faults = self.faults.lock().unwrap();
         let (now, later) = faults.drain(..).partition(|fault| fault.at == number);
         *faults = later;
-        (number, now.into_iter().map(|fault: Fault| fault.kind).collect())
+        (
+            number,
+            now.into_iter().map(|fault: Fault| fault.kind).collect(),
+        )
     }
 
     /// Returns milliseconds since the start of the scenario.
@@ -183,7 +197,12 @@ impl World {
         let mut checkpoints = self.checkpoints.lock().unwrap();
         let saved = checkpoints.len() + 1;
         let (git_ref, commit) = (format!("refs/ars/{run}/{saved}"), format!("{saved:040x}"));
-        let checkpoint = Checkpoint { git_ref, commit, is_new: true, withheld: Vec::new() };
+        let checkpoint = Checkpoint {
+            git_ref,
+            commit,
+            is_new: true,
+            withheld: Vec::new(),
+        };
         checkpoints.insert(thread.to_owned(), checkpoint.clone());
         checkpoint
     }
@@ -196,13 +215,21 @@ impl World {
     pub(crate) fn break_stores(&self, after: bool, hangs: bool, ms: u64) {
         self.disrupt(ms);
         let until = Instant::now() + Duration::from_millis(ms);
-        *self.outage.lock().unwrap() = Some(Outage { until, after, hangs });
+        *self.outage.lock().unwrap() = Some(Outage {
+            until,
+            after,
+            hangs,
+        });
     }
 
     pub(crate) fn reach(&self) -> Reach {
         match *self.outage.lock().unwrap() {
             Some(outage) if Instant::now() < outage.until => match outage {
-                Outage { until, after, hangs: true } => Reach::Hanging { until, after },
+                Outage {
+                    until,
+                    after,
+                    hangs: true,
+                } => Reach::Hanging { until, after },
                 Outage { after: true, .. } => Reach::AnswerLost,
                 Outage { after: false, .. } => Reach::Unreachable,
             },
@@ -212,14 +239,23 @@ impl World {
 
     /// Applies a request.
     pub(crate) fn deliver(&self, route: Route, body: &str) -> (u16, String) {
-        self.state.lock().unwrap().call(route, body, self.store_clock.now())
+        self.state
+            .lock()
+            .unwrap()
+            .call(route, body, self.store_clock.now())
     }
 
     /// Returns the live runs of the ledger.
     pub(crate) fn live(&self) -> Vec<Value> {
-        let (_, text) = self.deliver(Route::Runs(RunVerb::Live), &json!({ "storeKey": STORE }).to_string());
+        let (_, text) = self.deliver(
+            Route::Runs(RunVerb::Live),
+            &json!({ "storeKey": STORE }).to_string(),
+        );
         let answer: Value = serde_json::from_str(&text).unwrap();
-        answer["runs"].as_array().expect("the ledger lists its live runs").clone()
+        answer["runs"]
+            .as_array()
+            .expect("the ledger lists its live runs")
+            .clone()
     }
 
     /// Returns a run's record.
@@ -235,6 +271,9 @@ impl World {
         let body = json!({ "scopeKey": story::MEMORY, "limit": MAX_MEMORIES }).to_string();
         let (_, text) = self.deliver(Route::Memory(MemoryVerb::List), &body);
         let answer: Value = serde_json::from_str(&text).unwrap();
-        answer["records"].as_array().expect("memory lists its records").clone()
+        answer["records"]
+            .as_array()
+            .expect("memory lists its records")
+            .clone()
     }
 }

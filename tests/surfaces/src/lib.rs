@@ -3,7 +3,10 @@
 //! schemathesis.
 //!
 //! Not here: the scripts (`mcp/clients`, `openapi/clients`) and the expected results (`tests/`, `mcp/expected`).
-#![expect(clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
+#![expect(
+    clippy::expect_used,
+    reason = "a test tool that cannot go on fails the test"
+)]
 #![forbid(unsafe_code)]
 
 mod node;
@@ -16,8 +19,14 @@ pub use proxy::with_bearer;
 use serde_json::Value;
 pub use service::{DASHBOARD_TOKEN, Service};
 
-const MCP: Scripts = Scripts { name: "mcp", home: concat!(env!("CARGO_MANIFEST_DIR"), "/mcp") };
-const OPENAPI: Scripts = Scripts { name: "openapi", home: concat!(env!("CARGO_MANIFEST_DIR"), "/openapi") };
+const MCP: Scripts = Scripts {
+    name: "mcp",
+    home: concat!(env!("CARGO_MANIFEST_DIR"), "/mcp"),
+};
+const OPENAPI: Scripts = Scripts {
+    name: "openapi",
+    home: concat!(env!("CARGO_MANIFEST_DIR"), "/openapi"),
+};
 
 /// Runs steps of the official MCP client in one connection, and returns the report of each.
 ///
@@ -26,7 +35,8 @@ const OPENAPI: Scripts = Scripts { name: "openapi", home: concat!(env!("CARGO_MA
 /// # Panics
 /// When the client cannot be run, or fails outside a step.
 pub async fn run_mcp_client(mode: &str, url: &str, token: &str, steps: &Value) -> Value {
-    MCP.run("python_client.py", &[mode, url, token], steps).await
+    MCP.run("python_client.py", &[mode, url, token], steps)
+        .await
 }
 
 /// Runs schemathesis against the `OpenAPI` description of a service, and returns its report.
@@ -37,5 +47,7 @@ pub async fn run_mcp_client(mode: &str, url: &str, token: &str, steps: &Value) -
 /// # Panics
 /// When schemathesis cannot be run, or ends without a report.
 pub async fn run_schemathesis(url: &str, token: &str, plan: &Value) -> Value {
-    OPENAPI.run("run_schemathesis.py", &[url, token], plan).await
+    OPENAPI
+        .run("run_schemathesis.py", &[url, token], plan)
+        .await
 }

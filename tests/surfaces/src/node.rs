@@ -39,7 +39,9 @@ impl Tool {
     /// # Panics
     /// When the tool cannot be installed or started, or does not end.
     pub async fn run(self, arguments: &[&str]) -> Ended {
-        let packages = tokio::task::spawn_blocking(installed).await.expect("the packages are installed");
+        let packages = tokio::task::spawn_blocking(installed)
+            .await
+            .expect("the packages are installed");
         let home = TempDir::new().expect("a folder can be made");
         let mut tool = tokio::process::Command::new(node(&packages));
         tool.arg(packages.join(self.script()))
@@ -49,10 +51,21 @@ impl Tool {
             .env("HOME", home.path())
             .current_dir(home.path())
             .kill_on_drop(true);
-        let output = tokio::time::timeout(TIMEOUT, tool.output()).await.expect("the tool ends");
-        let Output { status, stdout, stderr } = output.expect("the tool starts");
-        let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        Ended { code: status.code(), stdout, stderr }
+        let output = tokio::time::timeout(TIMEOUT, tool.output())
+            .await
+            .expect("the tool ends");
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = output.expect("the tool starts");
+        let [stdout, stderr] =
+            [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        Ended {
+            code: status.code(),
+            stdout,
+            stderr,
+        }
     }
 
     fn script(self) -> &'static str {
@@ -73,7 +86,11 @@ impl Tool {
 /// Returns the Node that comes as a package, because the tools need a newer one than the edge's.
 /// Platforms without such a package use their own.
 fn node(packages: &Path) -> PathBuf {
-    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    let machine = if cfg!(target_arch = "aarch64") {
+        "arm64"
+    } else {
+        "x64"
+    };
     let node = packages.join(format!("node-linux-{machine}/bin/node"));
     if node.is_file() { node } else { "node".into() }
 }
@@ -96,7 +113,8 @@ fn installed() -> PathBuf {
             fs::copy(here.join(file), folder.join(file)).expect("the cache is writable");
         }
         let mut npm = Command::new("npm");
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&folder);
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(&folder);
         ars_workerd::run_tool(npm, "npm", &|_| ()).expect("npm installs the packages");
         File::create(&complete).expect("the cache is writable");
     }

@@ -25,9 +25,15 @@ struct Upstream {
 /// # Panics
 /// When no port is free.
 pub async fn with_bearer(url: String, token: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let listener = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port is free");
     let address = listener.local_addr().expect("the socket has an address");
-    let upstream = Upstream { client: reqwest::Client::new(), url, token };
+    let upstream = Upstream {
+        client: reqwest::Client::new(),
+        url,
+        token,
+    };
     let router = Router::new().fallback(forward).with_state(upstream);
     tokio::spawn(async move { axum::serve(listener, router).await });
     format!("http://{address}")
@@ -35,7 +41,9 @@ pub async fn with_bearer(url: String, token: &'static str) -> String {
 
 async fn forward(State(upstream): State<Upstream>, request: Request) -> Response {
     let (mut head, body) = request.into_parts();
-    let body = to_bytes(body, MAX_BODY_BYTES).await.expect("the body arrives");
+    let body = to_bytes(body, MAX_BODY_BYTES)
+        .await
+        .expect("the body arrives");
     for name in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
         head.headers.remove(name);
     }
@@ -49,8 +57,16 @@ async fn forward(State(upstream): State<Upstream>, request: Request) -> Response
         .await
         .expect("the server answers");
     let mut response = Response::builder().status(answer.status());
-    for (name, value) in answer.headers().iter().filter(|(name, _)| **name != TRANSFER_ENCODING) {
+    for (name, value) in answer
+        .headers()
+        .iter()
+        .filter(|(name, _)| **name != TRANSFER_ENCODING)
+    {
         response = response.header(name, value);
     }
-    response.body(Body::from(answer.bytes().await.expect("the answer arrives"))).expect("the answer is valid")
+    response
+        .body(Body::from(
+            answer.bytes().await.expect("the answer arrives"),
+        ))
+        .expect("the answer is valid")
 }

@@ -45,7 +45,9 @@ impl Service {
     /// # Panics
     /// When the bot cannot be built, or does not listen.
     pub async fn start_configured(tokens: &str, variables: &[(&str, &str)], tables: &str) -> Self {
-        let ars = tokio::task::spawn_blocking(built).await.expect("the bot is built");
+        let ars = tokio::task::spawn_blocking(built)
+            .await
+            .expect("the bot is built");
         let data = TempDir::new().expect("a folder can be made");
         let file = |name: &str, text: &str| {
             let path = data.path().join(name);
@@ -75,12 +77,23 @@ impl Service {
             .spawn()
             .expect("the bot starts");
         let stdout = child.stdout.take().expect("stdout is piped");
-        let first = BufReader::new(stdout).lines().next_line().await.expect("the output is readable");
+        let first = BufReader::new(stdout)
+            .lines()
+            .next_line()
+            .await
+            .expect("the output is readable");
         let log = || fs::read_to_string(data.path().join("log")).unwrap_or_default();
         let first = first.unwrap_or_else(log);
         let listening: Value = serde_json::from_str(&first).expect(&first);
-        let url = listening["listening"].as_str().expect("an address").to_owned();
-        Self { _child: child, _data: data, url }
+        let url = listening["listening"]
+            .as_str()
+            .expect("an address")
+            .to_owned();
+        Self {
+            _child: child,
+            _data: data,
+            url,
+        }
     }
 
     /// Returns the address of a path.
@@ -93,9 +106,18 @@ impl Service {
     /// # Panics
     /// When the request is rejected.
     pub async fn run(&self, token: &str) -> String {
-        let request = reqwest::Client::new().post(self.url("/ingress")).bearer_auth(token);
-        let response = request.json(&json!({ "text": "What is six times seven?" })).send().await;
-        let answer: Value = response.expect("an answer comes").json().await.expect("the answer is JSON");
+        let request = reqwest::Client::new()
+            .post(self.url("/ingress"))
+            .bearer_auth(token);
+        let response = request
+            .json(&json!({ "text": "What is six times seven?" }))
+            .send()
+            .await;
+        let answer: Value = response
+            .expect("an answer comes")
+            .json()
+            .await
+            .expect("the answer is JSON");
         answer["run"]["id"].as_str().expect("a run").to_owned()
     }
 }
@@ -105,7 +127,11 @@ impl Service {
 fn built() -> PathBuf {
     let root = ars_workerd::repo_root();
     let mut build = ars_workerd::cargo("build");
-    build.args(["--quiet", "--package", "ars", "--bin", "ars"]).current_dir(&root);
+    build
+        .args(["--quiet", "--package", "ars", "--bin", "ars"])
+        .current_dir(&root);
     ars_workerd::run_tool(build, "cargo", &|_| ()).expect("the bot builds");
-    ars_workerd::target_dir(&root).expect("cargo has a target directory").join("debug/ars")
+    ars_workerd::target_dir(&root)
+        .expect("cargo has a target directory")
+        .join("debug/ars")
 }

@@ -56,7 +56,10 @@ impl Client {
             .timeout_global(Some(limit))
             .max_idle_age(IDLE)
             .build();
-        Self { agent: config.into(), address }
+        Self {
+            agent: config.into(),
+            address,
+        }
     }
 
     /// Where it speaks to.
@@ -66,7 +69,8 @@ impl Client {
 
     /// Sends any method with any headers.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        self.try_send(method, path, headers, body).expect("an answer")
+        self.try_send(method, path, headers, body)
+            .expect("an answer")
     }
 
     /// As [`Client::send`], for a Worker that may be gone.
@@ -82,23 +86,50 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, HeaderValue::from_str(value).expect("a header value"));
         }
-        let config = self.agent.configure_request(request.body(body).expect("a request"));
-        let mut response = self.agent.run(config.allow_non_standard_methods(true).build())?;
-        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let config = self
+            .agent
+            .configure_request(request.body(body).expect("a request"));
+        let mut response = self
+            .agent
+            .run(config.allow_non_standard_methods(true).build())?;
+        let header = |name| {
+            response
+                .headers()
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
         let content_type = header("content-type").unwrap_or_default().to_owned();
         let declared = header("content-length").and_then(|length| length.parse().ok());
         let retry_after = header("retry-after").and_then(|seconds| seconds.parse().ok());
-        let text = response.body_mut().with_config().limit(64 << 20).read_to_string()?;
+        let text = response
+            .body_mut()
+            .with_config()
+            .limit(64 << 20)
+            .read_to_string()?;
         let answer = answer(response.status().as_u16(), content_type, declared, text);
-        Ok(Answer { retry_after, ..answer })
+        Ok(Answer {
+            retry_after,
+            ..answer
+        })
     }
 
     /// Sends GET and returns status, `Content-Type` and the unread body.
     pub fn streamed(&self, path: &str) -> (u16, String, ureq::Body) {
-        let response = self.agent.get(format!("http://{}{path}", self.address)).call().expect("an answer");
-        let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+        let response = self
+            .agent
+            .get(format!("http://{}{path}", self.address))
+            .call()
+            .expect("an answer");
+        let content_type = response
+            .headers()
+            .get("content-type")
+            .and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
-        (response.status().as_u16(), content_type, response.into_body())
+        (
+            response.status().as_u16(),
+            content_type,
+            response.into_body(),
+        )
     }
 
     /// GET, without a credential.
@@ -125,7 +156,12 @@ impl Client {
 
     /// POST of bytes that may not be JSON.
     pub fn post_bytes(&self, path: &str, token: &str, body: &[u8]) -> Answer {
-        self.send("POST", path, &[("authorization", &format!("Bearer {token}"))], body)
+        self.send(
+            "POST",
+            path,
+            &[("authorization", &format!("Bearer {token}"))],
+            body,
+        )
     }
 }
 
@@ -141,14 +177,30 @@ pub fn raw_answer(address: SocketAddr, request: &[u8]) -> Answer {
         }
         Err(error) => panic!("no answer: {error}"),
     };
-    let Message { status, ref body, .. } = message;
-    let declared = message.field("content-length").and_then(|length| length.parse().ok());
+    let Message {
+        status, ref body, ..
+    } = message;
+    let declared = message
+        .field("content-length")
+        .and_then(|length| length.parse().ok());
     let content_type = message.field("content-type").unwrap_or_default().to_owned();
-    answer(status, content_type, declared, String::from_utf8_lossy(body).into_owned())
+    answer(
+        status,
+        content_type,
+        declared,
+        String::from_utf8_lossy(body).into_owned(),
+    )
 }
 
 fn answer(status: u16, content_type: String, declared: Option<usize>, text: String) -> Answer {
     let bytes = text.len();
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-    Answer { status, content_type, declared, retry_after: None, bytes, body }
+    Answer {
+        status,
+        content_type,
+        declared,
+        retry_after: None,
+        bytes,
+        body,
+    }
 }

@@ -4,7 +4,10 @@
 //! Not here: the tests (`tests/platform.rs` for the platform; `tests/state_worker`, `tests/contract` and `tests/edge`
 //! for the shipped Workers).
 #![forbid(unsafe_code)]
-#![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
+#![expect(
+    clippy::expect_used,
+    reason = "test support: a broken set-up ends the test with its cause"
+)]
 
 mod client;
 mod relay;
@@ -13,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ars_workerd::{
-    Bot, Built, Engine, NpmTools, Settings, Workerd, Wrangler, build_edge_worker, build_resident_worker,
-    build_state_worker, build_worker, ensure_npm, repo_root,
+    Bot, Built, Engine, NpmTools, Settings, Workerd, Wrangler, build_edge_worker,
+    build_resident_worker, build_state_worker, build_worker, ensure_npm, repo_root,
 };
 use tempfile::TempDir;
 
@@ -46,7 +49,12 @@ impl Running {
 
     fn start_in(data: TempDir, settings: Settings) -> Self {
         let workerd = Workerd::start(&settings).expect("workerd starts");
-        Self { client: Client::new(workerd.address()), workerd: Some(workerd), settings, _data: data }
+        Self {
+            client: Client::new(workerd.address()),
+            workerd: Some(workerd),
+            settings,
+            _data: data,
+        }
     }
 
     /// Kills it with SIGKILL and starts it again on the same directory.
@@ -80,12 +88,19 @@ impl Running {
     /// The database of the one object of a class of which there is one; for when it is stopped.
     pub fn database_of(&self, class: &str) -> PathBuf {
         let is_objects = |path: &PathBuf| {
-            path.extension().is_some_and(|extension| extension == "sqlite")
+            path.extension()
+                .is_some_and(|extension| extension == "sqlite")
                 && path.file_stem() != Some(ALARMS.as_ref())
         };
-        let found = std::fs::read_dir(self.namespace(class)).expect("a directory of a class's objects");
-        let found: Vec<_> = found.map(|entry| entry.expect("an entry").path()).filter(is_objects).collect();
-        let [database] = found.as_slice() else { panic!("not one object of {class}: {found:?}") };
+        let found =
+            std::fs::read_dir(self.namespace(class)).expect("a directory of a class's objects");
+        let found: Vec<_> = found
+            .map(|entry| entry.expect("an entry").path())
+            .filter(is_objects)
+            .collect();
+        let [database] = found.as_slice() else {
+            panic!("not one object of {class}: {found:?}")
+        };
         database.clone()
     }
 
@@ -95,7 +110,10 @@ impl Running {
     }
 
     fn namespace(&self, class: &str) -> PathBuf {
-        self.settings.data_dir.join("objects").join(format!("{}-{class}", self.settings.wrangler.name))
+        self.settings
+            .data_dir
+            .join("objects")
+            .join(format!("{}-{class}", self.settings.wrangler.name))
     }
 
     /// Returns the number of its process.
@@ -120,8 +138,12 @@ impl Running {
 
     /// Returns the output of the runtime and the Worker.
     pub fn log(&self) -> String {
-        let path: Option<PathBuf> = self.workerd.as_ref().map(|workerd| workerd.log_path().to_owned());
-        path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+        let path: Option<PathBuf> = self
+            .workerd
+            .as_ref()
+            .map(|workerd| workerd.log_path().to_owned());
+        path.and_then(|path| std::fs::read_to_string(path).ok())
+            .unwrap_or_default()
     }
 }
 
@@ -130,8 +152,14 @@ pub fn peak_of(workerd: &Workerd, work: impl FnOnce()) -> usize {
     let process = PathBuf::from("/proc").join(workerd.pid().to_string());
     let bytes = |name: &str| {
         let status = std::fs::read_to_string(process.join("status")).expect("a status");
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of memory");
-        line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("kilobytes") * 1024
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .expect("a line of memory");
+        line.trim_matches(|c: char| !c.is_ascii_digit())
+            .parse::<usize>()
+            .expect("kilobytes")
+            * 1024
     };
     // The peak counts from here.
     std::fs::write(process.join("clear_refs"), "5").expect("a new peak");
@@ -151,7 +179,10 @@ pub fn fixture_with(configure: impl FnOnce(Settings) -> Settings) -> Running {
 }
 
 /// Starts the Worker of `fixture/` as the edge with the container engine at this socket.
-pub fn fixture_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> Settings) -> Running {
+pub fn fixture_with_containers(
+    socket: &Path,
+    configure: impl FnOnce(Settings) -> Settings,
+) -> Running {
     let deployed = Wrangler::read(&repo_root().join("wrangler.toml")).expect("readable settings");
     edge(fixture_build(), container(socket), |mut settings| {
         settings.wrangler.compatibility_date = deployed.compatibility_date;
@@ -163,18 +194,24 @@ pub fn fixture_with_containers(socket: &Path, configure: impl FnOnce(Settings) -
 fn fixture_build() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     let dir = repo_root().join("tests/workerd/fixture");
-    BUILT.get_or_init(|| build_worker(&dir, &|line| eprintln!("{line}")).expect("the fixture builds"))
+    BUILT.get_or_init(|| {
+        build_worker(&dir, &|line| eprintln!("{line}")).expect("the fixture builds")
+    })
 }
 
 /// Starts the deployed state Worker with [`TOKEN`] as its secret.
 pub fn state_worker() -> Running {
-    Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", TOKEN))
+    Running::start(state_worker_build(), |settings| {
+        settings.secret("MEMORY_TOKEN", TOKEN)
+    })
 }
 
 /// The state Worker's build.
 pub fn state_worker_build() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
-    BUILT.get_or_init(|| build_state_worker(&|line| eprintln!("{line}")).expect("the state Worker builds"))
+    BUILT.get_or_init(|| {
+        build_state_worker(&|line| eprintln!("{line}")).expect("the state Worker builds")
+    })
 }
 
 /// Starts the deployed resident Worker without an engine: its residents have no container.
@@ -199,31 +236,49 @@ pub fn resident_worker_build() -> &'static Built {
 /// Starts the deployed edge Worker before a bot on this machine, without waiting for its health.
 /// `tokens` is its `SERVICE_INGRESS_TOKENS`.
 pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
-    edge(edge_worker_build(), Bot::Native(bot_url.to_owned()), |settings| match tokens {
-        Some(tokens) => settings.secret("SERVICE_INGRESS_TOKENS", tokens),
-        None => settings,
-    })
+    edge(
+        edge_worker_build(),
+        Bot::Native(bot_url.to_owned()),
+        |settings| match tokens {
+            Some(tokens) => settings.secret("SERVICE_INGRESS_TOKENS", tokens),
+            None => settings,
+        },
+    )
 }
 
 /// Starts the deployed edge Worker with the engine at this socket; `configure` may add secrets.
-pub fn edge_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> Settings) -> Running {
+pub fn edge_with_containers(
+    socket: &Path,
+    configure: impl FnOnce(Settings) -> Settings,
+) -> Running {
     edge(edge_worker_build(), container(socket), configure)
 }
 
 fn container(socket: &Path) -> Bot {
-    Bot::Container(Engine { socket: socket.to_owned(), image: "bot:first".to_owned() })
+    Bot::Container(Engine {
+        socket: socket.to_owned(),
+        image: "bot:first".to_owned(),
+    })
 }
 
 /// The edge Worker's build.
 pub fn edge_worker_build() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
-    BUILT.get_or_init(|| build_edge_worker(&|line| eprintln!("{line}")).expect("the edge Worker builds"))
+    BUILT.get_or_init(|| {
+        build_edge_worker(&|line| eprintln!("{line}")).expect("the edge Worker builds")
+    })
 }
 
 fn edge(built: &Built, bot: Bot, configure: impl FnOnce(Settings) -> Settings) -> Running {
     let data = tempfile::tempdir().expect("a temporary directory");
     let settings = Settings::edge(npm(), built, data.path(), bot).expect("readable settings");
-    Running::start_in(data, configure(Settings { awaits_health: false, ..settings }))
+    Running::start_in(
+        data,
+        configure(Settings {
+            awaits_health: false,
+            ..settings
+        }),
+    )
 }
 
 /// The runtime and the packages of the tests.

@@ -24,7 +24,10 @@ async fn fixture() -> Fixture {
     let worker = state_worker();
     let token = Secret::parse(Some(TOKEN.to_owned())).unwrap();
     let exchange = Worker::at(&format!("http://{}", worker.client.address()), &token).unwrap();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_millis();
     Fixture::over(Arc::new(exchange), i64::try_from(now).unwrap(), worker)
 }
 

@@ -2,7 +2,10 @@
 //!
 //! Uses the fixture Worker. The shipped one is tested in `state_worker/main.rs`.
 
-#![expect(clippy::expect_used, reason = "what fails in a test's helper fails the test")]
+#![expect(
+    clippy::expect_used,
+    reason = "what fails in a test's helper fails the test"
+)]
 
 use std::io::Read as _;
 use std::thread;
@@ -29,8 +32,14 @@ fn ask(client: &Client, path: &str) -> Value {
 #[test]
 fn failed_transaction_rolls_back_with_its_error() {
     let worker = fixture();
-    assert_eq!(ask(&worker.client, "/object/rollback"), json!(["on purpose", 0]));
-    assert_eq!(ask(&worker.client, "/object/rollback-of-sqlite"), json!(["engine", 0]));
+    assert_eq!(
+        ask(&worker.client, "/object/rollback"),
+        json!(["on purpose", 0])
+    );
+    assert_eq!(
+        ask(&worker.client, "/object/rollback-of-sqlite"),
+        json!(["engine", 0])
+    );
     // The object still works.
     assert_eq!(ask(&worker.client, "/object/commit"), json!(["ok", 2]));
 }
@@ -44,14 +53,16 @@ fn sql_text_cannot_begin_a_transaction() {
 #[test]
 fn full_text_search_ranks_by_bm25() {
     let worker = fixture();
-    assert_eq!(ask(&worker.client, "/object/search"), json!(["about", "passing"]));
+    assert_eq!(
+        ask(&worker.client, "/object/search"),
+        json!(["about", "passing"])
+    );
 }
 
 #[test]
 fn values_round_trip_and_parameters_are_doubles() {
     let worker = fixture();
-    let expected =
-        json!({ "unchanged": true, "column": "integer", "parameter": "real", "beyondRefused": true });
+    let expected = json!({ "unchanged": true, "column": "integer", "parameter": "real", "beyondRefused": true });
     assert_eq!(ask(&worker.client, "/object/values"), expected);
 }
 
@@ -88,32 +99,55 @@ fn alarm_survives_a_kill() {
 /// Asserts the fixed answer to a fault.
 #[track_caller]
 fn assert_internal(answer: &Answer) {
-    assert_eq!((answer.status, &answer.body), (500, &json!({ "error": "internal" })), "{answer:?}");
+    assert_eq!(
+        (answer.status, &answer.body),
+        (500, &json!({ "error": "internal" })),
+        "{answer:?}"
+    );
 }
 
 /// Runs `fault` during requests in the object and in its Worker; these and later ones must succeed.
 fn spares_neighbours(worker: &Running, fault: impl FnOnce(&Client)) {
     let client = &worker.client;
     thread::scope(|scope| {
-        let slow: Vec<_> = (0..3).map(|_| scope.spawn(|| client.get("/serve/slow"))).collect();
+        let slow: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| client.get("/serve/slow")))
+            .collect();
         while ask(client, "/object/waiting") != json!(slow.len()) {
             thread::sleep(POLL_INTERVAL);
         }
         fault(client);
         assert_eq!(client.get("/healthz").status, 200);
         for slow in slow {
-            let Ok(answer) = slow.join() else { panic!("a request in flight panicked") };
-            assert_eq!((answer.status, &answer.body), (200, &json!("slow")), "{}", worker.log());
+            let Ok(answer) = slow.join() else {
+                panic!("a request in flight panicked")
+            };
+            assert_eq!(
+                (answer.status, &answer.body),
+                (200, &json!("slow")),
+                "{}",
+                worker.log()
+            );
         }
     });
-    assert_eq!(ask(client, "/object/waiting"), json!(0), "the object is a new instance's");
+    assert_eq!(
+        ask(client, "/object/waiting"),
+        json!(0),
+        "the object is a new instance's"
+    );
     assert_eq!(client.get("/serve/slow").status, 200);
 }
 
 /// No caller is on the stack of the last panic: its future was suspended before.
 #[test]
 fn panic_abort_or_overflow_spares_its_neighbours() {
-    let faults = ["/object/panic", "/object/abort", "/object/overflow", "/worker/panic", "/worker/abort"];
+    let faults = [
+        "/object/panic",
+        "/object/abort",
+        "/object/overflow",
+        "/worker/panic",
+        "/worker/abort",
+    ];
     for path in faults.into_iter().chain(["/serve/panic"]) {
         spares_neighbours(&fixture(), |client| assert_internal(&client.get(path)));
     }
@@ -130,9 +164,19 @@ fn task_panic_fails_its_caller_only() {
 #[test]
 fn tick_panic_fails_its_tick_only() {
     for fault in ["call", "task"] {
-        let worker = fixture_with(|settings| Settings { ticks: true, ..settings }.secret("TICK", fault));
+        let worker = fixture_with(|settings| {
+            Settings {
+                ticks: true,
+                ..settings
+            }
+            .secret("TICK", fault)
+        });
         spares_neighbours(&worker, |client| {
-            assert_eq!(client.get(TICK_ROUTE).body["outcome"], json!("exception"), "{fault}");
+            assert_eq!(
+                client.get(TICK_ROUTE).body["outcome"],
+                json!("exception"),
+                "{fault}"
+            );
         });
     }
 }
@@ -142,18 +186,29 @@ fn tick_panic_fails_its_tick_only() {
 fn repeated_panics_are_each_answered() {
     let worker = fixture();
     for number in 0..MANY_INSTANCES {
-        assert_eq!(ask(&worker.client, &format!("/object/note?idle-{number}")), json!(1));
+        assert_eq!(
+            ask(&worker.client, &format!("/object/note?idle-{number}")),
+            json!(1)
+        );
         assert_internal(&worker.client.get("/worker/panic"));
         assert_internal(&worker.client.get(&format!("/object/panic?idle-{number}")));
     }
-    assert_eq!(ask(&worker.client, "/object/notes?idle-0"), json!(2), "a panic rolls nothing back");
+    assert_eq!(
+        ask(&worker.client, "/object/notes?idle-0"),
+        json!(2),
+        "a panic rolls nothing back"
+    );
 }
 
 #[test]
 fn transaction_panic_rolls_back() {
     let worker = fixture();
     assert_eq!(ask(&worker.client, "/object/note"), json!(1));
-    assert_internal(&worker.client.post_bytes("/object/panic-in-transaction", "", b""));
+    assert_internal(
+        &worker
+            .client
+            .post_bytes("/object/panic-in-transaction", "", b""),
+    );
     assert_eq!(ask(&worker.client, "/object/note"), json!(2));
 }
 
@@ -163,7 +218,10 @@ fn faulty_alarms_are_retried_and_delay_no_other() {
     ask(&worker.client, "/object/alarm/set-faulty");
     fires(&worker.client, &["first", "panic", "fail"]);
     let log = worker.log();
-    assert!(log.contains("the handler of the alarm fail failed"), "{log}");
+    assert!(
+        log.contains("the handler of the alarm fail failed"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -174,7 +232,11 @@ fn alarm_error_keeps_the_instance() {
     // The platform repeats the alarm.
     fires(&worker.client, &["first"]);
     assert!(worker.log().contains("on purpose"), "{}", worker.log());
-    assert_eq!(ask(&worker.client, "/object/waiting"), json!(1), "its state in memory");
+    assert_eq!(
+        ask(&worker.client, "/object/waiting"),
+        json!(1),
+        "its state in memory"
+    );
 }
 
 #[test]

@@ -11,7 +11,8 @@ mod object;
 use ars_do_bot::{BINDING, NAME, connection_lost, rejected};
 use ars_platform::{cancel_body, forward, recoverable, run_task, thrown_text};
 use worker::{
-    Context, Env, Result, ScheduleContext, ScheduledEvent, console_error, console_warn, event, web_sys,
+    Context, Env, Result, ScheduleContext, ScheduledEvent, console_error, console_warn, event,
+    web_sys,
 };
 
 /// The request of the tick. Its host is one that an edge in front of a developer's bot accepts.
@@ -25,10 +26,12 @@ async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys
         if let Some(answer) = rejected(&request, &env).await {
             return answer;
         }
-        forward(&env, BINDING, NAME, &request).await.unwrap_or_else(|cause| {
-            console_error!("fault: the object did not answer: {cause}");
-            connection_lost(&cause)
-        })
+        forward(&env, BINDING, NAME, &request)
+            .await
+            .unwrap_or_else(|cause| {
+                console_error!("fault: the object did not answer: {cause}");
+                connection_lost(&cause)
+            })
     };
     Ok(recoverable(&request, forwarded).await)
 }
@@ -43,7 +46,8 @@ async fn tick(_: ScheduledEvent, env: Env, _: ScheduleContext) {
 
 async fn request_health(env: Env) {
     let answered = async {
-        let request = web_sys::Request::new_with_str(TICK_URL).map_err(|thrown| thrown_text(&thrown))?;
+        let request =
+            web_sys::Request::new_with_str(TICK_URL).map_err(|thrown| thrown_text(&thrown))?;
         forward(&env, BINDING, NAME, &request).await
     };
     match answered.await {

@@ -30,6 +30,8 @@ impl Bot {
 
     /// Handles the alarm.
     pub fn alarm(&self) -> std::result::Result<(), JsValue> {
-        self.0.alarm().map_err(|error| JsValue::from(error.to_string()))
+        self.0
+            .alarm()
+            .map_err(|error| JsValue::from(error.to_string()))
     }
 }

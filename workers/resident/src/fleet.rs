@@ -42,21 +42,35 @@ impl Fleet for WorkerFleet<'_> {
     }
 
     fn build(&self) -> Build {
-        Build { commit: BUILD.to_owned(), built_at: None }
+        Build {
+            commit: BUILD.to_owned(),
+            built_at: None,
+        }
     }
 
     async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
         let document = serde_json::to_string(&call)?;
-        match self.post(REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, &document).await? {
+        match self
+            .post(REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, &document)
+            .await?
+        {
             (200, text) => Ok(read(&text)?),
             (status, _) => Err(HostError::Failed(format!("the registry answered {status}")).into()),
         }
     }
 
     async fn resident(&self, resource: &Resource, call: Call) -> Result<Reply, Fault> {
-        let document = serde_json::to_string(&Envelope { resource: resource.clone(), call })?;
-        let (status, text) = self.post(RESIDENT_BINDING, resource.as_str(), CALL_PATH, &document).await?;
-        Ok(Reply { status, body: serde_json::from_str(&text)? })
+        let document = serde_json::to_string(&Envelope {
+            resource: resource.clone(),
+            call,
+        })?;
+        let (status, text) = self
+            .post(RESIDENT_BINDING, resource.as_str(), CALL_PATH, &document)
+            .await?;
+        Ok(Reply {
+            status,
+            body: serde_json::from_str(&text)?,
+        })
     }
 
     async fn membership(&self, resource: &Resource) -> Membership {

@@ -10,7 +10,9 @@ mod router;
 
 use ars_platform::{recoverable, run_task};
 use ars_resident_engine::fleet::watchdog;
-use worker::{Context, Env, Result, ScheduleContext, ScheduledEvent, console_error, event, web_sys};
+use worker::{
+    Context, Env, Result, ScheduleContext, ScheduledEvent, console_error, event, web_sys,
+};
 
 use crate::fleet::WorkerFleet;
 

@@ -3,8 +3,8 @@
 use ars_auth::Secret;
 use ars_do_resident::{Envelope, RESIDENT_BINDING, STREAM_PATH};
 use ars_platform::{
-    INTERNAL_BODY, drain_body, forward, header_of, json, path_of, query_of, read_within, refuse, request_of,
-    text_binding,
+    INTERNAL_BODY, drain_body, forward, header_of, json, path_of, query_of, read_within, refuse,
+    request_of, text_binding,
 };
 use ars_resident::wire::Credential;
 use ars_resident_engine::fleet::{Admitted, Request as Checked, Work, perform, prepare};
@@ -45,16 +45,34 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
         }
     };
     let Some(body) = read_within(request.body(), BODY_MAX_BYTES, BODY_MS).await else {
-        return refuse(413, &format!("the body must arrive whole and have at most {BODY_MAX_BYTES} bytes"));
+        return refuse(
+            413,
+            &format!("the body must arrive whole and have at most {BODY_MAX_BYTES} bytes"),
+        );
     };
     let body = String::from_utf8_lossy(&body);
     let resource = query_of(&url, "resource");
     let fleet = WorkerFleet::new(env);
-    let checked = Checked { admitted, resource: resource.as_deref(), body: &body };
+    let checked = Checked {
+        admitted,
+        resource: resource.as_deref(),
+        body: &body,
+    };
     match prepare(&fleet, checked).await {
         Err(reply) => json(reply.status, &reply.body.to_string()),
-        Ok(Work::Object { resource, call, is_streamed: true }) => {
-            stream(env, Envelope { resource, call: *call }).await
+        Ok(Work::Object {
+            resource,
+            call,
+            is_streamed: true,
+        }) => {
+            stream(
+                env,
+                Envelope {
+                    resource,
+                    call: *call,
+                },
+            )
+            .await
         }
         Ok(work) => {
             let reply = perform(&fleet, work).await;
@@ -71,7 +89,9 @@ fn credential_of(request: &Request, env: &Env) -> Credential {
     let mut found = Credential::None;
     for (name, credential) in SECRETS {
         let secret = Secret::parse(text_binding(env, name));
-        if secret.is_some_and(|secret| secret.matches(presented.as_bytes())) && found == Credential::None {
+        if secret.is_some_and(|secret| secret.matches(presented.as_bytes()))
+            && found == Credential::None
+        {
             found = credential;
         }
     }
@@ -82,7 +102,13 @@ fn credential_of(request: &Request, env: &Env) -> Credential {
 async fn stream(env: &Env, envelope: Envelope) -> Response {
     let streamed = async {
         let document = serde_json::to_string(&envelope).map_err(|error| error.to_string())?;
-        forward(env, RESIDENT_BINDING, envelope.resource.as_str(), &request_of(STREAM_PATH, &document)?).await
+        forward(
+            env,
+            RESIDENT_BINDING,
+            envelope.resource.as_str(),
+            &request_of(STREAM_PATH, &document)?,
+        )
+        .await
     };
     streamed.await.unwrap_or_else(|cause| {
         console_error!("fault: a resident did not answer: {cause}");

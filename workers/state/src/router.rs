@@ -58,14 +58,22 @@ fn gate(request: &Request, env: &Env) -> Result<Admitted, Rejection> {
         authorization: authorization.as_deref(),
         content_length: content_length.as_deref(),
     };
-    admit(&head, &RotatingSecret::parse(text_binding(env, SECRET), text_binding(env, PREVIOUS_SECRET)))
+    admit(
+        &head,
+        &RotatingSecret::parse(
+            text_binding(env, SECRET),
+            text_binding(env, PREVIOUS_SECRET),
+        ),
+    )
 }
 
 /// Returns the name of the object that keeps the store of an admitted request.
 fn store_name(route: Route, body: &[u8]) -> Result<String, Response> {
     // The runtime ends a body at its declared length. This is for a request that did not come over HTTP.
     if body.len() > route.max_body_bytes() {
-        return Err(reject(Rejection::TooLarge { max_body_bytes: route.max_body_bytes() }));
+        return Err(reject(Rejection::TooLarge {
+            max_body_bytes: route.max_body_bytes(),
+        }));
     }
     let text = std::str::from_utf8(body).map_err(|_| refuse(400, "body must be UTF-8"))?;
     // Without a usable key there is no object to call.

@@ -42,14 +42,19 @@ impl Answer {
     /// Returns the error message of the engine.
     pub(crate) fn complaint(&self) -> String {
         let said = serde_json::from_slice::<Value>(&self.body).ok();
-        let said = said.as_ref().and_then(|body| body["message"].as_str()).unwrap_or("no reason given");
+        let said = said
+            .as_ref()
+            .and_then(|body| body["message"].as_str())
+            .unwrap_or("no reason given");
         format!("the engine answered {}: {said}", self.status)
     }
 }
 
 impl Api {
     pub(crate) fn new(socket: impl Into<PathBuf>) -> Self {
-        Self { socket: socket.into() }
+        Self {
+            socket: socket.into(),
+        }
     }
 
     pub(crate) fn socket(&self) -> &Path {
@@ -77,7 +82,8 @@ impl Api {
     /// A body is JSON, except for the archive of a build or an import.
     pub(crate) fn call(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer> {
         let answer = self.exchange(method, path, body);
-        let answer = answer.with_context(|| format!("{method} {path} at {}", self.socket.display()))?;
+        let answer =
+            answer.with_context(|| format!("{method} {path} at {}", self.socket.display()))?;
         parse(&answer).with_context(|| format!("{method} {path} at {}", self.socket.display()))
     }
 
@@ -90,11 +96,17 @@ impl Api {
 
     fn send(&self, method: &str, path: &str, body: &[u8]) -> std::io::Result<UnixStream> {
         let mut stream = UnixStream::connect(&self.socket)?;
-        let is_archive = ["/build", "/images/create"].iter().any(|start| path.starts_with(start))
+        let is_archive = ["/build", "/images/create"]
+            .iter()
+            .any(|start| path.starts_with(start))
             || path.contains("/archive?");
         stream.set_read_timeout(Some(if is_archive { BUILD_SILENCE } else { SILENCE }))?;
         stream.set_write_timeout(Some(SILENCE))?;
-        let kind = if is_archive { "application/x-tar" } else { "application/json" };
+        let kind = if is_archive {
+            "application/x-tar"
+        } else {
+            "application/json"
+        };
         let length = body.len();
         // In one piece: an engine that refuses at once closes before it has read a second one.
         let mut request = format!(
@@ -118,11 +130,22 @@ impl Api {
 }
 
 fn parse(answer: &[u8]) -> Result<Answer> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").context("the answer has no head")?;
+    let end = answer
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .context("the answer has no head")?;
     let head = String::from_utf8_lossy(&answer[..end]);
-    let status = head.split_whitespace().nth(1).and_then(|word| word.parse().ok());
-    let Some(status) = status else { bail!("the answer has no status") };
-    Ok(Answer { status, body: answer[end + 4..].to_vec() })
+    let status = head
+        .split_whitespace()
+        .nth(1)
+        .and_then(|word| word.parse().ok());
+    let Some(status) = status else {
+        bail!("the answer has no status")
+    };
+    Ok(Answer {
+        status,
+        body: answer[end + 4..].to_vec(),
+    })
 }
 
 #[cfg(test)]
@@ -141,12 +164,22 @@ mod tests {
             let (mut stream, _) = listener.accept().unwrap();
             let mut asked = [0; 512];
             let read = stream.read(&mut asked).unwrap();
-            stream.write_all(b"HTTP/1.0 409 Conflict\r\nA: b\r\n\r\n{\"message\":\"in use\"}").unwrap();
+            stream
+                .write_all(b"HTTP/1.0 409 Conflict\r\nA: b\r\n\r\n{\"message\":\"in use\"}")
+                .unwrap();
             String::from_utf8_lossy(&asked[..read]).into_owned()
         });
         let answer = Api::new(&socket).delete("/images/x").unwrap();
-        assert_eq!(answer.json().unwrap_err().to_string(), "the engine answered 409: in use");
-        assert!(server.join().unwrap().starts_with("DELETE /images/x HTTP/1.0\r\n"));
+        assert_eq!(
+            answer.json().unwrap_err().to_string(),
+            "the engine answered 409: in use"
+        );
+        assert!(
+            server
+                .join()
+                .unwrap()
+                .starts_with("DELETE /images/x HTTP/1.0\r\n")
+        );
     }
 
     #[test]

@@ -37,5 +37,8 @@ fn static_binary(package: &str, progress: Progress<'_>) -> Result<PathBuf> {
     build.args(["--profile", PROFILE, "--target", MUSL_TARGET]);
     build.current_dir(repo_root());
     run_tool(build, "cargo", progress)?;
-    Ok(target_dir(&repo_root())?.join(MUSL_TARGET).join(PROFILE).join(package))
+    Ok(target_dir(&repo_root())?
+        .join(MUSL_TARGET)
+        .join(PROFILE)
+        .join(package))
 }

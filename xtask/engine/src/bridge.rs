@@ -25,7 +25,9 @@ pub(crate) fn ensure() -> Result<()> {
     let [plugged, loose] = CABLE;
     if !exists(plugged) {
         // Another process may have created it concurrently.
-        let made = ip(&["link", "add", plugged, "type", "veth", "peer", "name", loose]);
+        let made = ip(&[
+            "link", "add", plugged, "type", "veth", "peer", "name", loose,
+        ]);
         made.or_else(|error| if exists(plugged) { Ok(()) } else { Err(error) })?;
     }
     if !exists(NAME) {
@@ -43,8 +45,17 @@ fn exists(link: &str) -> bool {
 }
 
 fn ip(arguments: &[&str]) -> Result<()> {
-    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output().context("ip")?;
+    let output = Command::new("ip")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .context("ip")?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "as root: ip {} ({})", arguments.join(" "), said.trim());
+    ensure!(
+        output.status.success(),
+        "as root: ip {} ({})",
+        arguments.join(" "),
+        said.trim()
+    );
     Ok(())
 }

@@ -41,7 +41,11 @@ impl Engine {
     /// Containers of an image, ended ones included.
     pub fn containers(&self, image: &Image) -> Result<Vec<Container>> {
         // Not the engine's own filter: podman's knows an image by its full name only.
-        self.listed(|row| row["Image"].as_str().is_some_and(|found| is_same(found, &image.name)))
+        self.listed(|row| {
+            row["Image"]
+                .as_str()
+                .is_some_and(|found| is_same(found, &image.name))
+        })
     }
 
     /// Returns the containers with this name prefix, including stopped ones.
@@ -53,7 +57,11 @@ impl Engine {
         let listed = list(self.api())?;
         let container = |row: &Value| {
             let (id, running) = (row["Id"].as_str()?.to_owned(), row["State"] == "running");
-            Some(Container { id, name: name_of(row).to_owned(), running })
+            Some(Container {
+                id,
+                name: name_of(row).to_owned(),
+                running,
+            })
         };
         Ok(listed
             .as_array()
@@ -66,7 +74,11 @@ impl Engine {
 
     /// Starts a container on a free port of this machine; its id, and the port.
     pub fn run(&self, image: &Image, run: &Run<'_>) -> Result<(String, u16)> {
-        let env: Vec<_> = run.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let env: Vec<_> = run
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         let mut body = json!({
             "Image": image.name,
             "Env": env,
@@ -83,8 +95,13 @@ impl Engine {
             body["Entrypoint"] = json!(entrypoint);
         }
         let made = self.api().post("/containers/create", &body)?.json()?;
-        let id = made["Id"].as_str().context("the engine made a container without an id")?.to_owned();
-        let files = run.files.map(|files| ("PUT", format!("/containers/{id}/archive?path=/"), files));
+        let id = made["Id"]
+            .as_str()
+            .context("the engine made a container without an id")?
+            .to_owned();
+        let files = run
+            .files
+            .map(|files| ("PUT", format!("/containers/{id}/archive?path=/"), files));
         let start = ("POST", format!("/containers/{id}/start"), &b"{}"[..]);
         for (method, path, body) in files.into_iter().chain([start]) {
             let answer = self.api().call(method, &path, body)?;
@@ -106,7 +123,8 @@ impl Engine {
     pub fn port(&self, id: &str) -> Result<u16> {
         let inspected = self.inspect(id)?;
         let port = inspected["NetworkSettings"]["Ports"]["8080/tcp"][0]["HostPort"].as_str();
-        port.and_then(|port| port.parse().ok()).context("the engine leads no port to the container")
+        port.and_then(|port| port.parse().ok())
+            .context("the engine leads no port to the container")
     }
 
     /// Returns a container's description in Docker's format.
@@ -116,7 +134,9 @@ impl Engine {
 
     /// Returns a container's output.
     pub fn logs(&self, id: &str) -> Result<String> {
-        let answer = self.api().get(&format!("/containers/{id}/logs?stdout=true&stderr=true"))?;
+        let answer = self
+            .api()
+            .get(&format!("/containers/{id}/logs?stdout=true&stderr=true"))?;
         ensure!(answer.is_success(), "{}", answer.complaint());
         Ok(lines(&answer.body))
     }
@@ -130,7 +150,10 @@ impl Engine {
 
     /// Sends a signal to a container's process.
     pub fn kill(&self, id: &str, signal: &str) -> Result<()> {
-        let answer = self.api().post(&format!("/containers/{id}/kill?signal={signal}"), &json!({}))?;
+        let answer = self.api().post(
+            &format!("/containers/{id}/kill?signal={signal}"),
+            &json!({}),
+        )?;
         ensure!(answer.is_success(), "{}", answer.complaint());
         Ok(())
     }
@@ -138,16 +161,28 @@ impl Engine {
     /// Has a container end by SIGTERM, and kills it after so many seconds.
     /// One that ends this way is not started again by the engine, as one that ends by another signal may be.
     pub fn stop(&self, id: &str, seconds: u64) -> Result<()> {
-        let answer = self.api().post(&format!("/containers/{id}/stop?t={seconds}"), &json!({}))?;
+        let answer = self
+            .api()
+            .post(&format!("/containers/{id}/stop?t={seconds}"), &json!({}))?;
         // 304: it had ended already.
-        ensure!(answer.is_success() || [304, 404].contains(&answer.status), "{}", answer.complaint());
+        ensure!(
+            answer.is_success() || [304, 404].contains(&answer.status),
+            "{}",
+            answer.complaint()
+        );
         Ok(())
     }
 
     /// Ends and removes a container; one that is gone already is as good.
     pub fn remove(&self, id: &str) -> Result<()> {
-        let answer = self.api().delete(&format!("/containers/{id}?force=true&v=true"))?;
-        ensure!(answer.is_success() || answer.status == 404, "{}", answer.complaint());
+        let answer = self
+            .api()
+            .delete(&format!("/containers/{id}?force=true&v=true"))?;
+        ensure!(
+            answer.is_success() || answer.status == 404,
+            "{}",
+            answer.complaint()
+        );
         Ok(())
     }
 }
@@ -172,12 +207,17 @@ pub fn address_for_containers(port: u16) -> String {
 }
 
 fn name_of(row: &Value) -> &str {
-    row["Names"][0].as_str().unwrap_or_default().trim_start_matches('/')
+    row["Names"][0]
+        .as_str()
+        .unwrap_or_default()
+        .trim_start_matches('/')
 }
 
 /// Whether an engine means this image: podman puts a registry in front.
 fn is_same(found: &str, name: &str) -> bool {
-    found.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    found
+        .strip_suffix(name)
+        .is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// Output comes in frames: a byte that names the stream, three of zero, four of length.
@@ -198,15 +238,22 @@ mod tests {
 
     #[test]
     fn image_is_matched_by_its_full_name() {
-        assert!(is_same("ars-bot:1", "ars-bot:1") && is_same("docker.io/library/ars-bot:1", "ars-bot:1"));
         assert!(
-            !is_same("docker.io/library/ars-bot:12", "ars-bot:1") && !is_same("my-ars-bot:1", "ars-bot:1")
+            is_same("ars-bot:1", "ars-bot:1")
+                && is_same("docker.io/library/ars-bot:1", "ars-bot:1")
+        );
+        assert!(
+            !is_same("docker.io/library/ars-bot:12", "ars-bot:1")
+                && !is_same("my-ars-bot:1", "ars-bot:1")
         );
     }
 
     #[test]
     fn output_is_read_from_its_frames() {
-        assert_eq!(lines(b"\x01\0\0\0\0\0\0\x03ab\n\x02\0\0\0\0\0\0\x02c\n"), "ab\nc\n");
+        assert_eq!(
+            lines(b"\x01\0\0\0\0\0\0\x03ab\n\x02\0\0\0\0\0\0\x02c\n"),
+            "ab\nc\n"
+        );
         assert_eq!(lines(b"\x01\0\0\0\0\0\0\x09cut"), "cut");
         assert_eq!(lines(b"\x01\0"), "");
     }

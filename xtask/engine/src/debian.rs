@@ -21,7 +21,10 @@ pub type Need<'a> = (&'a [&'a str], &'a str);
 pub const IMAGE: [Need<'_>; 3] = [
     (&["musl-gcc", "--version"], "musl-tools"),
     (&["cmake", "--version"], "cmake"),
-    (&["test", "-s", "/etc/ssl/certs/ca-certificates.crt"], "ca-certificates"),
+    (
+        &["test", "-s", "/etc/ssl/certs/ca-certificates.crt"],
+        "ca-certificates",
+    ),
 ];
 /// Packages for a base image: Debian's own set-up of a new system.
 pub const BASE: [Need<'_>; 1] = [(&["debootstrap", "--version"], "debootstrap")];
@@ -40,16 +43,25 @@ pub const SANDBOX: Need<'_> = (&["bwrap", "--version"], "bubblewrap");
 
 /// Installs the missing packages, which needs root, and names them.
 pub fn ensure_packages(needs: &[Need<'_>], progress: Progress<'_>) -> Result<Vec<String>> {
-    let missing: Vec<&str> =
-        needs.iter().filter(|(probe, _)| !works(probe)).map(|(_, package)| *package).collect();
+    let missing: Vec<&str> = needs
+        .iter()
+        .filter(|(probe, _)| !works(probe))
+        .map(|(_, package)| *package)
+        .collect();
     if missing.is_empty() {
         return Ok(Vec::new());
     }
     progress(&missing.join(" "));
     // Whatever else installs at the moment holds the lists, for which it does not wait.
     let update = || apt(&["update", "-qq"]);
-    update().or_else(|_| again(update)).or_else(|_| again(update))?;
-    apt(&[&["install", "-y", "-qq", "--no-install-recommends"], missing.as_slice()].concat())?;
+    update()
+        .or_else(|_| again(update))
+        .or_else(|_| again(update))?;
+    apt(&[
+        &["install", "-y", "-qq", "--no-install-recommends"],
+        missing.as_slice(),
+    ]
+    .concat())?;
     Ok(missing.into_iter().map(str::to_owned).collect())
 }
 
@@ -60,17 +72,29 @@ fn again(update: impl Fn() -> Result<()>) -> Result<()> {
 
 fn works(probe: &[&str]) -> bool {
     let mut command = Command::new(probe[0]);
-    command.args(&probe[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(&probe[1..])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
 fn apt(arguments: &[&str]) -> Result<()> {
     let mut command = Command::new("apt-get");
-    command.args(APT_OPTIONS).args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command
+        .args(APT_OPTIONS)
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null());
     let output = command.output().context("apt-get")?;
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().last().unwrap_or_default();
-    ensure!(output.status.success(), "as root: apt-get {} ({last})", arguments.join(" "));
+    ensure!(
+        output.status.success(),
+        "as root: apt-get {} ({last})",
+        arguments.join(" ")
+    );
     Ok(())
 }
 
@@ -81,7 +105,11 @@ mod tests {
     #[test]
     fn nothing_is_installed_when_nothing_is_missing() {
         let asked = |line: &str| panic!("{line}");
-        assert!(ensure_packages(&[(&["true"], "coreutils")], &asked).unwrap().is_empty());
+        assert!(
+            ensure_packages(&[(&["true"], "coreutils")], &asked)
+                .unwrap()
+                .is_empty()
+        );
         assert!(!works(&["false"]) && !works(&["/no/such/program"]));
     }
 }

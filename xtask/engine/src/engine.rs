@@ -30,7 +30,10 @@ pub struct Engine {
 impl Engine {
     /// The engine of `DOCKER_HOST`, else a Docker that answers, else podman, set up here.
     pub fn ensure(progress: Progress<'_>) -> Result<Self> {
-        if let Some(host) = std::env::var(DOCKER_HOST).ok().filter(|host| !host.is_empty()) {
+        if let Some(host) = std::env::var(DOCKER_HOST)
+            .ok()
+            .filter(|host| !host.is_empty())
+        {
             return Self::at(&host);
         }
         let docker = Api::new(DOCKER_SOCKET);
@@ -39,7 +42,10 @@ impl Engine {
         }
         let service = Service::start(progress)?;
         let engine = Self::of(service.api().clone())?;
-        Ok(Self { service: Some(service), ..engine })
+        Ok(Self {
+            service: Some(service),
+            ..engine
+        })
     }
 
     fn at(host: &str) -> Result<Self> {
@@ -53,10 +59,17 @@ impl Engine {
     /// Starts the reaper on any engine: a stopped container of ours would keep its name.
     fn of(api: Api) -> Result<Self> {
         let network = api.get("/networks/bridge")?.json()?;
-        let gateway = network["IPAM"]["Config"][0]["Gateway"].as_str().and_then(|text| text.parse().ok());
+        let gateway = network["IPAM"]["Config"][0]["Gateway"]
+            .as_str()
+            .and_then(|text| text.parse().ok());
         let gateway = gateway.context("the engine's bridge has no address on this machine")?;
         let reaper = Reaper::start(&api)?;
-        Ok(Self { api, gateway, _reaper: reaper, service: None })
+        Ok(Self {
+            api,
+            gateway,
+            _reaper: reaper,
+            service: None,
+        })
     }
 
     /// Whether it is the podman that was set up here, and not an engine that others use as well.
@@ -66,7 +79,10 @@ impl Engine {
 
     /// Returns the engine and the image in the form of the edge runtime's settings.
     pub fn of_edge(&self, image: &Image) -> ars_workerd::Engine {
-        ars_workerd::Engine { socket: self.api.socket().to_owned(), image: image.name.clone() }
+        ars_workerd::Engine {
+            socket: self.api.socket().to_owned(),
+            image: image.name.clone(),
+        }
     }
 
     /// Its socket, as `DOCKER_HOST` names it.
@@ -76,7 +92,9 @@ impl Engine {
 
     /// The program that takes Docker's command line: a wrapper of our podman, or Docker's own.
     pub fn command_line(&self) -> &Path {
-        self.service.as_ref().map_or(Path::new("docker"), Service::command_line)
+        self.service
+            .as_ref()
+            .map_or(Path::new("docker"), Service::command_line)
     }
 
     /// Returns the address at which containers reach this machine (by the name [`crate::HOST`]).
@@ -90,7 +108,8 @@ impl Engine {
 }
 
 fn socket_of(host: &str) -> Result<&str> {
-    host.strip_prefix("unix://").with_context(|| format!("{DOCKER_HOST} must begin with unix://"))
+    host.strip_prefix("unix://")
+        .with_context(|| format!("{DOCKER_HOST} must begin with unix://"))
 }
 
 #[cfg(test)]
@@ -111,7 +130,9 @@ mod tests {
         let mut open = Vec::new();
         for mut stream in listener.incoming().map_while(Result::ok) {
             let mut line = String::new();
-            BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
+            BufReader::new(stream.try_clone().unwrap())
+                .read_line(&mut line)
+                .unwrap();
             let body = match line.split(' ').nth(1).unwrap() {
                 "/networks/bridge" => r#"{"IPAM":{"Config":[{"Gateway":"172.17.0.1"}]}}"#,
                 "/containers/json?all=true" => {

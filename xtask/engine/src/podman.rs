@@ -59,7 +59,9 @@ impl Service {
         let home = Home::make(&cache_dir()?)?;
         bridge::ensure()?;
         home.sweep()?;
-        let socket = home.dir.join(format!("{}-{}.sock", std::process::id(), nonce()));
+        let socket = home
+            .dir
+            .join(format!("{}-{}.sock", std::process::id(), nonce()));
         ensure!(
             socket.as_os_str().len() <= SOCKET_PATH_LIMIT,
             "{} is too long for a socket",
@@ -77,7 +79,12 @@ impl Service {
             .spawn()
             .context("podman cannot be started")?;
         let command_line = home.dir.join(COMMAND_LINE);
-        let mut service = Self { home, child, api: Api::new(socket), command_line };
+        let mut service = Self {
+            home,
+            child,
+            api: Api::new(socket),
+            command_line,
+        };
         service.wait(&log)?;
         Ok(service)
     }
@@ -96,7 +103,10 @@ impl Service {
         while !self.api.answers() {
             if began.elapsed() > START_LIMIT || !matches!(self.child.try_wait(), Ok(None)) {
                 let said = fs::read_to_string(log).unwrap_or_default();
-                bail!("podman's service did not start: {}", said.lines().last().unwrap_or_default());
+                bail!(
+                    "podman's service did not start: {}",
+                    said.lines().last().unwrap_or_default()
+                );
             }
             thread::sleep(LOOK);
         }
@@ -166,7 +176,9 @@ impl Driver {
     }
 
     fn parse(name: &str) -> Option<Self> {
-        [Self::Overlay, Self::Copies].into_iter().find(|driver| driver.name() == name)
+        [Self::Overlay, Self::Copies]
+            .into_iter()
+            .find(|driver| driver.name() == name)
     }
 }
 
@@ -179,7 +191,10 @@ struct Home {
 
 impl Home {
     fn make(cache: &Path) -> Result<Self> {
-        let mut home = Self { dir: cache.join("engine"), driver: Driver::Overlay };
+        let mut home = Self {
+            dir: cache.join("engine"),
+            driver: Driver::Overlay,
+        };
         for folder in ["run", "tmp", "networks"] {
             let path = home.dir.join(folder);
             let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
@@ -212,7 +227,11 @@ impl Home {
     fn choose_driver(&self) -> Result<Driver> {
         let tried = self.said(&["info", "--format={{.Store.GraphDriverName}}"]);
         let is_overlay = tried.is_ok_and(|name| name.trim() == Driver::Overlay.name());
-        let driver = if is_overlay { Driver::Overlay } else { Driver::Copies };
+        let driver = if is_overlay {
+            Driver::Overlay
+        } else {
+            Driver::Copies
+        };
         self.write(DRIVER, driver.name())?;
         Ok(driver)
     }
@@ -220,7 +239,9 @@ impl Home {
     fn podman(&self) -> Command {
         let mut podman = Command::new("podman");
         podman.env("CONTAINERS_CONF", self.dir.join("containers.conf"));
-        podman.arg("--root").arg(self.dir.join(self.driver.folder()));
+        podman
+            .arg("--root")
+            .arg(self.dir.join(self.driver.folder()));
         podman.arg("--runroot").arg(self.dir.join("run"));
         podman.args(["--storage-driver", self.driver.name()]);
         podman
@@ -247,21 +268,35 @@ impl Home {
     /// Whether podman believes that the container runs, although its process and its monitor have exited.
     /// A monitor leaves a note before it exits, which podman reads at the next inspection, so two are needed.
     fn is_lost(&self, id: &str) -> bool {
-        let remembered = ["container", "inspect", "--format={{.State.Pid}} {{.State.ConmonPid}}", id];
+        let remembered = [
+            "container",
+            "inspect",
+            "--format={{.State.Pid}} {{.State.ConmonPid}}",
+            id,
+        ];
         (0..2).all(|_| {
             // A container that cannot be inspected was removed concurrently.
             let said = self.said(&remembered).unwrap_or_default();
-            let processes = said.trim().split_once(' ').filter(|(process, _)| *process != NO_PROCESS);
+            let processes = said
+                .trim()
+                .split_once(' ')
+                .filter(|(process, _)| *process != NO_PROCESS);
             processes.is_some_and(|(process, watcher)| {
                 // A zombie has no program any more.
-                program(process).is_none() && program(watcher).is_none_or(|found| !found.ends_with(WATCHER))
+                program(process).is_none()
+                    && program(watcher).is_none_or(|found| !found.ends_with(WATCHER))
             })
         })
     }
 
     /// Returns podman's output.
     fn said(&self, arguments: &[&str]) -> Result<String> {
-        let output = self.podman().args(arguments).stdin(Stdio::null()).output().context("podman")?;
+        let output = self
+            .podman()
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .context("podman")?;
         let complaint = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "podman: {}", complaint.trim());
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -291,14 +326,22 @@ impl Home {
             "subnets": [{"subnet": bridge::SUBNET, "gateway": bridge::GATEWAY}],
             "ipam_options": {"driver": "host-local"},
         });
-        Ok([("containers.conf", conf), ("hosts", hosts), ("networks/ars.json", network.to_string())])
+        Ok([
+            ("containers.conf", conf),
+            ("hosts", hosts),
+            ("networks/ars.json", network.to_string()),
+        ])
     }
 
     /// Returns the program that accepts Docker's command line.
     /// wrangler asks for two things of Docker's that this podman does not know, and hands the Dockerfile on a pipe.
     fn script(&self) -> String {
-        let quoted =
-            |name: &str| format!("'{}'", self.dir.join(name).to_string_lossy().replace('\'', "'\\''"));
+        let quoted = |name: &str| {
+            format!(
+                "'{}'",
+                self.dir.join(name).to_string_lossy().replace('\'', "'\\''")
+            )
+        };
         format!(
             "#!/bin/sh\n# Written by cargo xtask.\nexport CONTAINERS_CONF={conf}\nfor word do\n  shift\n  \
              case $word in --load | --provenance=*) ;; *) set -- \"$@\" \"$word\" ;; esac\ndone\n\
@@ -323,7 +366,10 @@ mod tests {
         );
         assert_eq!(Driver::parse(""), None);
         assert_ne!(Driver::Overlay.folder(), Driver::Copies.folder());
-        let home = Home { dir: "/it's".into(), driver: Driver::Copies };
+        let home = Home {
+            dir: "/it's".into(),
+            driver: Driver::Copies,
+        };
         let script = home.script();
         assert!(
             script.contains("--root '/it'\\''s/root'") && script.contains("--storage-driver vfs"),

@@ -68,7 +68,9 @@ impl Link {
 
     /// Waits a little; whether to listen on.
     fn pause(&self) -> bool {
-        let waited = self.over.wait_timeout_while(self.lock(), PAUSE, |state| !state.over);
+        let waited = self
+            .over
+            .wait_timeout_while(self.lock(), PAUSE, |state| !state.over);
         !waited.unwrap_or_else(PoisonError::into_inner).0.over
     }
 
@@ -99,7 +101,10 @@ impl Reaper {
                 }
             }
         });
-        Ok(Self { link, thread: Some(thread) })
+        Ok(Self {
+            link,
+            thread: Some(thread),
+        })
     }
 }
 
@@ -124,16 +129,25 @@ fn follow(api: &Api, events: BufReader<UnixStream>) {
 
 /// Our objects' containers among these that do not run, by id.
 fn ended(listed: &Value) -> Vec<String> {
-    let rows = listed.as_array().into_iter().flatten().filter(|row| row["State"] == "exited");
+    let rows = listed
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|row| row["State"] == "exited");
     let ours = rows.filter(|row| row["Names"][0].as_str().is_some_and(is_ours));
-    ours.filter_map(|row| row["Id"].as_str().map(str::to_owned)).collect()
+    ours.filter_map(|row| row["Id"].as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Returns the id of our container that this event reports as stopped.
 fn died(line: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
-    let is_end = ["die", "died"].into_iter().any(|word| event["Action"] == word || event["status"] == word);
-    event["Actor"]["Attributes"]["name"].as_str().filter(|name| is_end && is_ours(name))?;
+    let is_end = ["die", "died"]
+        .into_iter()
+        .any(|word| event["Action"] == word || event["status"] == word);
+    event["Actor"]["Attributes"]["name"]
+        .as_str()
+        .filter(|name| is_end && is_ours(name))?;
     event["Actor"]["ID"].as_str().map(str::to_owned)
 }
 
@@ -168,25 +182,38 @@ mod tests {
         let (mut streams, mut lists, mut open) = (0, 0, Vec::new());
         for mut stream in listener.incoming().map_while(Result::ok) {
             let mut line = String::new();
-            BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
+            BufReader::new(stream.try_clone().unwrap())
+                .read_line(&mut line)
+                .unwrap();
             let target = line.split(' ').nth(1).unwrap().to_owned();
             stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n").unwrap();
             if target == "/events" {
                 streams += 1;
                 if streams == 2 {
                     let actor = serde_json::json!({"ID": "later", "Attributes": {"name": "workerd-ars-bot"}});
-                    writeln!(stream, "{}", serde_json::json!({"Action": "die", "Actor": actor})).unwrap();
+                    writeln!(
+                        stream,
+                        "{}",
+                        serde_json::json!({"Action": "die", "Actor": actor})
+                    )
+                    .unwrap();
                     open.push(stream);
                 }
-            } else if let Some(id) =
-                target.strip_prefix("/containers/").filter(|_| line.starts_with("DELETE"))
+            } else if let Some(id) = target
+                .strip_prefix("/containers/")
+                .filter(|_| line.starts_with("DELETE"))
             {
-                removed.send(id.split('?').next().unwrap().to_owned()).unwrap();
+                removed
+                    .send(id.split('?').next().unwrap().to_owned())
+                    .unwrap();
             } else {
                 lists += 1;
-                let missed =
-                    serde_json::json!([{"Id": "missed", "Names": ["/workerd-ars-bot"], "State": "exited"}]);
-                let listed = if lists == 1 { serde_json::json!([]) } else { missed };
+                let missed = serde_json::json!([{"Id": "missed", "Names": ["/workerd-ars-bot"], "State": "exited"}]);
+                let listed = if lists == 1 {
+                    serde_json::json!([])
+                } else {
+                    missed
+                };
                 stream.write_all(listed.to_string().as_bytes()).unwrap();
             }
         }
@@ -211,10 +238,19 @@ mod tests {
             let actor = serde_json::json!({"ID": "1f", "Attributes": {"name": name}});
             serde_json::json!({"Type": "container", "Action": action, "Actor": actor}).to_string()
         };
-        assert_eq!(died(&event("die", "workerd-ars-bot-1")).as_deref(), Some("1f"));
-        assert_eq!(died(&event("died", "workerd-ars-bot-1")).as_deref(), Some("1f"));
-        let others =
-            [event("start", "workerd-ars-bot-1"), event("die", "mine"), event("die", "workerd-other-1")];
+        assert_eq!(
+            died(&event("die", "workerd-ars-bot-1")).as_deref(),
+            Some("1f")
+        );
+        assert_eq!(
+            died(&event("died", "workerd-ars-bot-1")).as_deref(),
+            Some("1f")
+        );
+        let others = [
+            event("start", "workerd-ars-bot-1"),
+            event("die", "mine"),
+            event("die", "workerd-other-1"),
+        ];
         for other in others.into_iter().chain(["HTTP/1.0 200 OK".to_owned()]) {
             assert_eq!(died(&other), None, "{other}");
         }

@@ -76,11 +76,18 @@ impl Sources {
     /// Builds the daemon and reads the content.
     pub(crate) fn read(progress: Progress<'_>) -> Result<Self> {
         let context = resident_context(progress)?;
-        let read = |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
+        let read = |path: PathBuf| {
+            fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
         let daemon = read(context.join(DAEMON))?;
         let dockerfile = read(repo_root().join("containers/resident").join(DOCKERFILE))?;
         let stamp = read(context.join(STAMP))?;
-        Ok(Self { context, daemon, dockerfile, stamp })
+        Ok(Self {
+            context,
+            daemon,
+            dockerfile,
+            stamp,
+        })
     }
 
     /// Returns name and tag of an image of this content and of `more`.
@@ -106,14 +113,21 @@ impl Sources {
         let parameters = format!("{parameters}&networkmode=host&buildargs={arguments}");
         let mut archive = tar::Builder::new(Vec::new());
         archive.append_path_with_name(self.context.join(DAEMON), DAEMON)?;
-        append(&mut archive, &[(STAMP, &self.stamp), (DOCKERFILE, &self.dockerfile)])?;
+        append(
+            &mut archive,
+            &[(STAMP, &self.stamp), (DOCKERFILE, &self.dockerfile)],
+        )?;
         build_with(engine, name, &parameters, &archive.into_inner()?)
     }
 
     /// Returns the built image.
     pub(crate) fn image(&self, engine: &Engine, name: String) -> Result<Image> {
         let bytes = size(engine, &name)?.context("the engine does not have the image it built")?;
-        Ok(Image { name, bytes, binary_bytes: self.daemon.len() as u64 })
+        Ok(Image {
+            name,
+            bytes,
+            binary_bytes: self.daemon.len() as u64,
+        })
     }
 }
 
@@ -129,7 +143,10 @@ pub(crate) fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
     // A folder of an interrupted set-up is not continued.
     remove(&place)?;
     let mut setup = Command::new("debootstrap");
-    setup.args(["--variant=minbase", RELEASE]).arg(&place).stdin(Stdio::null());
+    setup
+        .args(["--variant=minbase", RELEASE])
+        .arg(&place)
+        .stdin(Stdio::null());
     let output = setup.output().context("debootstrap")?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(
@@ -139,17 +156,28 @@ pub(crate) fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
     );
     let mut archive = tar::Builder::new(Vec::new());
     archive.follow_symlinks(false);
-    for folder in ["var/cache/apt/archives", "var/lib/apt/lists", "dev", "proc", "sys"] {
+    for folder in [
+        "var/cache/apt/archives",
+        "var/lib/apt/lists",
+        "dev",
+        "proc",
+        "sys",
+    ] {
         let folder = place.join(folder);
         remove(&folder)?;
         fs::create_dir_all(&folder)?;
     }
-    archive.append_dir_all(".", &place).context("the base image's archive")?;
+    archive
+        .append_dir_all(".", &place)
+        .context("the base image's archive")?;
     let path = format!("/images/create?fromSrc=-&repo={name}");
     let answer = engine.api().call("POST", &path, &archive.into_inner()?)?;
     ensure!(answer.is_success(), "{}", answer.complaint());
     remove(&place)?;
-    ensure!(size(engine, &name)?.is_some(), "the engine does not have the base image");
+    ensure!(
+        size(engine, &name)?.is_some(),
+        "the engine does not have the base image"
+    );
     Ok(name)
 }
 
@@ -177,7 +205,10 @@ mod tests {
 
     #[test]
     fn build_arguments_survive_a_query() {
-        assert_eq!(percent_encoded(r#"{"A": "b&c"}"#), "%7B%22A%22%3A%20%22b%26c%22%7D");
+        assert_eq!(
+            percent_encoded(r#"{"A": "b&c"}"#),
+            "%7B%22A%22%3A%20%22b%26c%22%7D"
+        );
     }
 
     /// The users that the daemon knows are those of the image.
@@ -185,6 +216,9 @@ mod tests {
     fn image_has_a_user_for_each_thread() {
         let dockerfile =
             fs::read_to_string(repo_root().join("containers/resident").join(DOCKERFILE)).unwrap();
-        assert!(dockerfile.contains("seq 1 17") && dockerfile.contains("2000 + number"), "{dockerfile}");
+        assert!(
+            dockerfile.contains("seq 1 17") && dockerfile.contains("2000 + number"),
+            "{dockerfile}"
+        );
     }
 }

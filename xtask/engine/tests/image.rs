@@ -32,11 +32,17 @@ impl<'a> Running<'a> {
     fn processes(&self) -> (Pid, Pid) {
         // Until it answers, the process may still be the engine's own.
         self.health();
-        let process = self.engine.inspect(&self.id).unwrap()["State"]["Pid"].as_u64().unwrap();
+        let process = self.engine.inspect(&self.id).unwrap()["State"]["Pid"]
+            .as_u64()
+            .unwrap();
         let watcher = parent(process);
         let program = |pid: u64| std::fs::read_link(format!("/proc/{pid}/exe")).unwrap();
         assert!(program(process).ends_with("ars"), "{:?}", program(process));
-        assert!(program(watcher).ends_with("conmon"), "{:?}", program(watcher));
+        assert!(
+            program(watcher).ends_with("conmon"),
+            "{:?}",
+            program(watcher)
+        );
         let [process, watcher] =
             [process, watcher].map(|pid| Pid::from_raw(i32::try_from(pid).unwrap()).unwrap());
         (process, watcher)
@@ -50,7 +56,11 @@ impl<'a> Running<'a> {
             }
             let state = &self.engine.inspect(&self.id).unwrap()["State"]["Running"];
             let logs = || self.engine.logs(&self.id).unwrap();
-            assert!(state == true && began.elapsed() < TIMEOUT, "it does not answer: {}", logs());
+            assert!(
+                state == true && began.elapsed() < TIMEOUT,
+                "it does not answer: {}",
+                logs()
+            );
         }
     }
 }
@@ -64,7 +74,9 @@ impl Drop for Running<'_> {
 fn ask(port: u16) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(TIMEOUT)).ok()?;
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n").ok()?;
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n")
+        .ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     Some(answer.split_once("\r\n\r\n")?.1.to_owned())
@@ -76,7 +88,14 @@ fn image_runs_unprivileged_on_a_read_only_root() {
     let image = bot_image(&engine, &|line| eprintln!("{line}")).unwrap();
     assert!(image.bytes < LIMIT, "{} bytes", image.bytes);
 
-    let bot = Running::start(&engine, &image, &Run { read_only: true, ..Run::default() });
+    let bot = Running::start(
+        &engine,
+        &image,
+        &Run {
+            read_only: true,
+            ..Run::default()
+        },
+    );
     let health = bot.health();
     assert_eq!(health["ok"], true);
     assert!(health["build"]["builtAt"].is_string(), "{health}");
@@ -87,27 +106,66 @@ fn image_runs_unprivileged_on_a_read_only_root() {
     assert_eq!(known["Config"]["User"], "65532:65532");
     let process = known["State"]["Pid"].as_u64().unwrap();
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap();
-    assert!(users.split_whitespace().all(|user| user == "65532"), "{users}");
+    let users = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Uid:"))
+        .unwrap();
+    assert!(
+        users.split_whitespace().all(|user| user == "65532"),
+        "{users}"
+    );
 
     let (skills, others): (Vec<_>, Vec<_>) = files(&engine.export(&bot.id).unwrap())
         .into_iter()
         .partition(|name| name.starts_with("etc/ars/skills/"));
-    assert!(!skills.is_empty() && skills.iter().all(|name| name.ends_with("/SKILL.md")), "{skills:?}");
-    assert_eq!(others, ["ars", "etc/ars/build.json", "etc/ssl/certs/ca-certificates.crt"]);
+    assert!(
+        !skills.is_empty() && skills.iter().all(|name| name.ends_with("/SKILL.md")),
+        "{skills:?}"
+    );
+    assert_eq!(
+        others,
+        [
+            "ars",
+            "etc/ars/build.json",
+            "etc/ssl/certs/ca-certificates.crt"
+        ]
+    );
     let log = engine.logs(&bot.id).unwrap();
     assert!(!log.contains("ERROR"), "{log}");
 
-    let variables = known["Config"]["Env"].as_array().unwrap().iter().filter_map(Value::as_str);
-    let variables: BTreeSet<_> =
-        variables.filter_map(|entry| entry.split_once('=')).map(|(name, _)| name).collect();
+    let variables = known["Config"]["Env"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str);
+    let variables: BTreeSet<_> = variables
+        .filter_map(|entry| entry.split_once('='))
+        .map(|(name, _)| name)
+        .collect();
     // The engine's own, and those of the Dockerfile: nothing that could be a secret.
-    let ours = ["ARS_BUILD_STAMP", "ARS_DATA_DIR", "SERVICE_SKILLS_DIR", "SSL_CERT_FILE", "TMPDIR"];
+    let ours = [
+        "ARS_BUILD_STAMP",
+        "ARS_DATA_DIR",
+        "SERVICE_SKILLS_DIR",
+        "SSL_CERT_FILE",
+        "TMPDIR",
+    ];
     let engines = ["HOME", "HOSTNAME", "PATH", "TERM", "container"];
-    assert!(ours.iter().all(|name| variables.contains(name)), "{variables:?}");
-    assert!(variables.iter().all(|name| ours.contains(name) || engines.contains(name)), "{variables:?}");
+    assert!(
+        ours.iter().all(|name| variables.contains(name)),
+        "{variables:?}"
+    );
+    assert!(
+        variables
+            .iter()
+            .all(|name| ours.contains(name) || engines.contains(name)),
+        "{variables:?}"
+    );
 
-    let shell = Run { entrypoint: Some(&["/bin/sh"]), ..Run::default() };
+    let shell = Run {
+        entrypoint: Some(&["/bin/sh"]),
+        ..Run::default()
+    };
     assert!(engine.run(&image, &shell).is_err(), "the image has a shell");
 }
 
@@ -141,11 +199,17 @@ fn monitored_end_is_left_to_the_monitor() {
     let next = next.unwrap();
     let began = Instant::now();
     let state = loop {
-        let known = next.inspect(&bot.id).expect("the container was removed before its end was reported");
+        let known = next
+            .inspect(&bot.id)
+            .expect("the container was removed before its end was reported");
         if known["State"]["Running"] == false {
             break known["State"].clone();
         }
-        assert!(began.elapsed() < TIMEOUT, "its end was not reported: {}", known["State"]);
+        assert!(
+            began.elapsed() < TIMEOUT,
+            "its end was not reported: {}",
+            known["State"]
+        );
     };
     assert_eq!(state["ExitCode"], 137, "{state}");
 }
@@ -169,7 +233,13 @@ fn until_it_died(process: Pid) {
 
 fn parent(process: u64) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
 }
 
 /// Returns the regular files with content.
@@ -178,8 +248,11 @@ fn files(archive: &[u8]) -> Vec<String> {
     let mut archive = tar::Archive::new(archive);
     let entries = archive.entries().unwrap().map(Result::unwrap);
     let regular = entries.filter(|entry| entry.header().entry_type().is_file() && entry.size() > 0);
-    let name = |path: std::path::PathBuf| path.to_string_lossy().trim_start_matches("./").to_owned();
-    let mut names: Vec<_> = regular.map(|entry| name(entry.path().unwrap().into_owned())).collect();
+    let name =
+        |path: std::path::PathBuf| path.to_string_lossy().trim_start_matches("./").to_owned();
+    let mut names: Vec<_> = regular
+        .map(|entry| name(entry.path().unwrap().into_owned()))
+        .collect();
     names.retain(|name| !["etc/hosts", "etc/hostname", "etc/resolv.conf"].contains(&name.as_str()));
     names.sort();
     names

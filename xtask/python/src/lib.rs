@@ -1,5 +1,8 @@
 //! Virtual environments of pinned Python packages, cached for each set of pins, and scripts in them.
-#![expect(clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
+#![expect(
+    clippy::expect_used,
+    reason = "a test tool that cannot go on fails the test"
+)]
 #![forbid(unsafe_code)]
 
 use std::{
@@ -43,11 +46,17 @@ impl Scripts {
             .spawn()
             .expect("python starts");
         let mut stdin = child.stdin.take().expect("stdin is piped");
-        stdin.write_all(input.to_string().as_bytes()).await.expect("the client reads its input");
+        stdin
+            .write_all(input.to_string().as_bytes())
+            .await
+            .expect("the client reads its input");
         drop(stdin);
         let output = child.wait_with_output().await.expect("the client ends");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{script} {arguments:?} failed: {errors}");
+        assert!(
+            output.status.success(),
+            "{script} {arguments:?} failed: {errors}"
+        );
         serde_json::from_slice(&output.stdout).expect("the client reports JSON")
     }
 
@@ -66,10 +75,17 @@ impl Scripts {
         lock.lock().expect("the cache can be locked");
         // The marker is written last, so that an interrupted installation is repeated.
         if !complete.exists() {
-            must(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
-            let pip =
-                "-m pip install --quiet --no-input --disable-pip-version-check --retries=10 --no-deps -r";
-            must(Command::new(&python).args(pip.split(' ')).arg(&requirements));
+            must(
+                Command::new("python3")
+                    .args(["-m", "venv", "--clear"])
+                    .arg(&home),
+            );
+            let pip = "-m pip install --quiet --no-input --disable-pip-version-check --retries=10 --no-deps -r";
+            must(
+                Command::new(&python)
+                    .args(pip.split(' '))
+                    .arg(&requirements),
+            );
             File::create(&complete).expect("the cache is writable");
         }
         python
@@ -78,7 +94,11 @@ impl Scripts {
 
 /// `$ARS_CACHE`, else `$XDG_CACHE_HOME/ars`, else `~/.cache/ars`.
 fn cache() -> PathBuf {
-    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     set("ARS_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|dir| dir.join("ars")))
         .or_else(|| set("HOME").map(|home| home.join(".cache/ars")))

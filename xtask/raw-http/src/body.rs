@@ -24,12 +24,23 @@ impl<'a> Body<'a> {
         reader: &'a mut BufReader<TcpStream>,
         ended: &'a Cell<bool>,
     ) -> Result<Self> {
-        let chunked =
-            head.field("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
+        let chunked = head
+            .field("transfer-encoding")
+            .is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
         let length = head.field("content-length").map_or(Ok(0), str::parse);
-        let left = if chunked { 0 } else { length.map_err(|_| invalid("a length that is not a number"))? };
+        let left = if chunked {
+            0
+        } else {
+            length.map_err(|_| invalid("a length that is not a number"))?
+        };
         ended.set(!chunked && left == 0);
-        Ok(Self { reader, left, chunked, trailers: Vec::new(), ended })
+        Ok(Self {
+            reader,
+            left,
+            chunked,
+            trailers: Vec::new(),
+            ended,
+        })
     }
 
     /// Returns the lines after the last chunk, once the body is read.
@@ -71,7 +82,9 @@ impl Read for Body<'_> {
         if self.left == 0 || out.is_empty() {
             return Ok(0);
         }
-        let most = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let most = out
+            .len()
+            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let read = self.reader.read(&mut out[..most])?;
         if read == 0 {
             return Err(ErrorKind::UnexpectedEof.into());

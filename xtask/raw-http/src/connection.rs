@@ -31,7 +31,11 @@ impl Connection {
     pub fn over(stream: TcpStream) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(READ_TIMEOUT))?;
-        Ok(Self { stream, buffer: Vec::new(), filled: 0 })
+        Ok(Self {
+            stream,
+            buffer: Vec::new(),
+            filled: 0,
+        })
     }
 
     /// Sends bytes. A peer that has closed already is no error: its answer is still to be read.
@@ -42,7 +46,12 @@ impl Connection {
     /// Sends chunks of an endless body until the peer closes, accepts no more, or `most` bytes are sent.
     /// Returns how many were accepted.
     pub fn pour(&mut self, most: u64) -> Result<u64> {
-        let chunk = [format!("{PIECE:x}\r\n").into_bytes(), vec![b'x'; PIECE], b"\r\n".to_vec()].concat();
+        let chunk = [
+            format!("{PIECE:x}\r\n").into_bytes(),
+            vec![b'x'; PIECE],
+            b"\r\n".to_vec(),
+        ]
+        .concat();
         self.stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
         let mut sent = 0_usize;
         while (sent as u64) < most {
@@ -62,8 +71,14 @@ impl Connection {
         if self.filled != end {
             return Err(invalid("bytes after the answer"));
         }
-        let status = self.buffer.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-        Ok((status.ok_or_else(|| invalid("an answer without a status"))?, end - start))
+        let status = self
+            .buffer
+            .get(9..12)
+            .and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        Ok((
+            status.ok_or_else(|| invalid("an answer without a status"))?,
+            end - start,
+        ))
     }
 
     /// Waits for the whole answer to a request of this method. Bytes that follow it are dropped.
@@ -88,7 +103,10 @@ impl Connection {
     pub fn read_to_close(mut self) -> Result<String> {
         self.end_requests();
         let mut bytes = Vec::new();
-        self.stream.read_to_end(&mut bytes).map(drop).or_else(ignore_close)?;
+        self.stream
+            .read_to_end(&mut bytes)
+            .map(drop)
+            .or_else(ignore_close)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -175,8 +193,16 @@ impl Connection {
 }
 
 fn ignore_close(error: Error) -> Result<()> {
-    let closed = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::NotConnected];
-    if closed.contains(&error.kind()) { Ok(()) } else { Err(error) }
+    let closed = [
+        ErrorKind::ConnectionReset,
+        ErrorKind::BrokenPipe,
+        ErrorKind::NotConnected,
+    ];
+    if closed.contains(&error.kind()) {
+        Ok(())
+    } else {
+        Err(error)
+    }
 }
 
 pub(crate) fn invalid(reason: &'static str) -> Error {
@@ -207,7 +233,11 @@ mod tests {
 
     #[test]
     fn answer_is_whole_with_either_framing() {
-        let plain: &[&[u8]] = &[b"HTTP/1.1 409 -\r\nA: 1\r\nContent-Length: 7\r\n\r", b"\n{\"a\"", b":1}"];
+        let plain: &[&[u8]] = &[
+            b"HTTP/1.1 409 -\r\nA: 1\r\nContent-Length: 7\r\n\r",
+            b"\n{\"a\"",
+            b":1}",
+        ];
         let chunked: &[&[u8]] = &[
             b"HTTP/1.1 409 -\r\na:1\r\nDate: x\r\ntransfer-encoding: chunked\r\n\r\n3\r",
             b"\n{\"a\r\n4\r\n\":1}\r\n",
@@ -219,7 +249,10 @@ mod tests {
                 assert_eq!(connection.exchange(b"x").unwrap().0, 409);
                 connection.send(b"x").unwrap();
                 let answer = connection.answer("GET").unwrap();
-                assert_eq!((answer.status, answer.body.as_slice()), (409, b"{\"a\":1}".as_slice()));
+                assert_eq!(
+                    (answer.status, answer.body.as_slice()),
+                    (409, b"{\"a\":1}".as_slice())
+                );
                 assert_eq!((answer.field("a"), answer.field("date")), (Some("1"), None));
             }
         }
@@ -235,6 +268,11 @@ mod tests {
 
     #[test]
     fn unframed_answer_is_an_error() {
-        assert!(Connection::open(server(&[b"HTTP/1.1 200 OK\r\n\r\n"])).unwrap().exchange(b"x").is_err());
+        assert!(
+            Connection::open(server(&[b"HTTP/1.1 200 OK\r\n\r\n"]))
+                .unwrap()
+                .exchange(b"x")
+                .is_err()
+        );
     }
 }

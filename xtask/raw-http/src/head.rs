@@ -22,7 +22,11 @@ impl Head {
         loop {
             let start = raw.len();
             if reader.read_until(b'\n', &mut raw)? == 0 {
-                return if raw.is_empty() { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+                return if raw.is_empty() {
+                    Ok(None)
+                } else {
+                    Err(ErrorKind::UnexpectedEof.into())
+                };
             }
             if raw.len() > HEAD_LIMIT {
                 return Err(invalid("a head beyond the limit"));
@@ -61,10 +65,15 @@ impl Head {
 
     /// Returns the first value of a field; its name is case-insensitive.
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.fields().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.fields()
+            .find(|(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
     }
 
     fn first(&self, part: usize) -> &str {
-        self.lines.first().and_then(|line| line.split(' ').nth(part)).unwrap_or_default()
+        self.lines
+            .first()
+            .and_then(|line| line.split(' ').nth(part))
+            .unwrap_or_default()
     }
 }

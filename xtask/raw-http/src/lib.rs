@@ -93,7 +93,12 @@ fn serve(stream: TcpStream, handler: &impl Handler) -> Result<()> {
     while let Some(head) = Head::read(&mut reader)? {
         let ended = Cell::new(false);
         let body = Body::of(&head, &mut reader, &ended)?;
-        handler(Call { head, body, reply: Reply::to(&mut writer, &ended), connection: &connection })?;
+        handler(Call {
+            head,
+            body,
+            reply: Reply::to(&mut writer, &ended),
+            connection: &connection,
+        })?;
         // The unread rest of the body would be parsed as the next request.
         if !ended.get() {
             return linger(reader);
@@ -138,16 +143,20 @@ mod tests {
     #[test]
     fn one_connection_serves_bodies_of_both_framings() {
         let plain = "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc";
-        let chunked =
-            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n1;x=y\r\nf\r\n0\r\n\r\n";
+        let chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n1;x=y\r\nf\r\n0\r\n\r\n";
         let answers = ask(echo(), format!("{plain}{chunked}{plain}").as_bytes());
-        let bodies: Vec<_> = answers.split("\r\n\r\n").skip(1).map(|rest| &rest[..3]).collect();
+        let bodies: Vec<_> = answers
+            .split("\r\n\r\n")
+            .skip(1)
+            .map(|rest| &rest[..3])
+            .collect();
         assert_eq!(bodies, ["abc", "def", "abc"]);
     }
 
     #[test]
     fn head_is_shown_unchanged() {
-        let upstream = Upstream::start(|call: Call<'_>| call.reply.whole(200, "x", call.head.raw())).unwrap();
+        let upstream =
+            Upstream::start(|call: Call<'_>| call.reply.whole(200, "x", call.head.raw())).unwrap();
         let head = "GET /a?b HTTP/1.1\r\nx_Y : 1\r\nz:  2 \r\n folded\r\n\r\n";
         assert!(ask(upstream, head.as_bytes()).ends_with(head));
     }
@@ -159,16 +168,21 @@ mod tests {
             let trailers = call.body.trailers().join(";");
             call.reply.whole(200, "x", trailers.as_bytes())
         };
-        let request =
-            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: 1\r\nB: 2\r\n\r\n";
-        assert!(ask(Upstream::start(handler).unwrap(), request.as_bytes()).ends_with("\r\n\r\nA: 1;B: 2"));
+        let request = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: 1\r\nB: 2\r\n\r\n";
+        assert!(
+            ask(Upstream::start(handler).unwrap(), request.as_bytes())
+                .ends_with("\r\n\r\nA: 1;B: 2")
+        );
     }
 
     #[test]
     fn unread_body_closes_the_connection() {
         let upstream = Upstream::start(|call: Call<'_>| call.reply.whole(401, "x", b"")).unwrap();
         let inner = "GET /inner HTTP/1.1\r\n\r\n";
-        let request = format!("POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{inner}", inner.len());
+        let request = format!(
+            "POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{inner}",
+            inner.len()
+        );
         let answer = ask(upstream, request.as_bytes());
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1);
         assert!(answer.contains("\r\nConnection: close\r\n"), "{answer}");
@@ -183,6 +197,9 @@ mod tests {
             chunks.end()
         };
         let answer = ask(Upstream::start(handler).unwrap(), b"GET / HTTP/1.1\r\n\r\n");
-        assert!(answer.ends_with("\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"), "{answer}");
+        assert!(
+            answer.ends_with("\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"),
+            "{answer}"
+        );
     }
 }

@@ -30,16 +30,28 @@ impl Message {
         let head = Self::head(bytes)?;
         let rest = find(bytes, b"\r\n\r\n").map_or(&[][..], |end| &bytes[end + 4..]);
         let chunked = matches!(read_framing(bytes), Ok(Framing::Chunked));
-        Ok(Self { body: if chunked { join_chunks(rest)? } else { rest.to_vec() }, ..head })
+        Ok(Self {
+            body: if chunked {
+                join_chunks(rest)?
+            } else {
+                rest.to_vec()
+            },
+            ..head
+        })
     }
 
     /// Reads the head of an answer with an incomplete body.
     pub fn head(bytes: &[u8]) -> Result<Self> {
         let mut lines = head_lines(bytes)?;
-        let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
+        let status = lines
+            .next()
+            .and_then(|line| line.split(' ').nth(1)?.parse().ok());
         let fields = lines.filter_map(|line| line.split_once(':'));
-        let fields = fields.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
-        let mut fields: Vec<_> = fields.filter(|(name, _)| !IGNORED.contains(&name.as_str())).collect();
+        let fields =
+            fields.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
+        let mut fields: Vec<_> = fields
+            .filter(|(name, _)| !IGNORED.contains(&name.as_str()))
+            .collect();
         fields.sort();
         Ok(Self {
             status: status.ok_or_else(|| invalid("an answer without a status"))?,
@@ -50,19 +62,30 @@ impl Message {
 
     /// Returns the values of a field.
     pub fn values(&self, name: &str) -> Vec<&str> {
-        self.fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+        self.fields
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+            .collect()
     }
 
     /// Returns the value of a field that occurs once.
     pub fn field(&self, name: &str) -> Option<&str> {
         let values = self.values(name);
-        if let [value] = values.as_slice() { Some(value) } else { None }
+        if let [value] = values.as_slice() {
+            Some(value)
+        } else {
+            None
+        }
     }
 }
 
 /// Returns the statuses of all answers in a text.
 pub fn statuses(text: &str) -> Vec<u16> {
-    text.split("HTTP/1.1 ").skip(1).filter_map(|head| head.get(..3)?.parse().ok()).collect()
+    text.split("HTTP/1.1 ")
+        .skip(1)
+        .filter_map(|head| head.get(..3)?.parse().ok())
+        .collect()
 }
 
 pub(crate) fn read_framing(bytes: &[u8]) -> Result<Framing> {
@@ -74,7 +97,9 @@ pub(crate) fn read_framing(bytes: &[u8]) -> Result<Framing> {
             _ => None,
         }
     };
-    head_lines(bytes)?.find_map(field).ok_or_else(|| invalid("an answer without an end"))
+    head_lines(bytes)?
+        .find_map(field)
+        .ok_or_else(|| invalid("an answer without an end"))
 }
 
 fn head_lines(bytes: &[u8]) -> Result<std::str::Split<'_, &'static str>> {
@@ -99,7 +124,9 @@ fn join_chunks(mut raw: &[u8]) -> Result<Vec<u8>> {
 }
 
 pub(crate) fn chunk_size(line: &[u8]) -> Result<usize> {
-    let size = std::str::from_utf8(line).ok().map(|line| line.split(';').next().unwrap_or_default().trim());
+    let size = std::str::from_utf8(line)
+        .ok()
+        .map(|line| line.split(';').next().unwrap_or_default().trim());
     size.and_then(|size| usize::from_str_radix(size, 16).ok())
         .ok_or_else(|| invalid("a chunk without a size"))
 }

@@ -35,12 +35,18 @@ pub fn request(token: &str, field: &str, value: &str) -> Vec<u8> {
 /// Returns a quantile of times; zero if there are none.
 pub fn quantile(mut times: Vec<Duration>, percent: usize) -> Duration {
     times.sort_unstable();
-    times.get(times.len() * percent / 100).or(times.last()).copied().unwrap_or_default()
+    times
+        .get(times.len() * percent / 100)
+        .or(times.last())
+        .copied()
+        .unwrap_or_default()
 }
 
 /// Returns the loopback address of a peer.
 pub fn peer(number: usize) -> Ipv4Addr {
-    let [high, low] = u16::try_from(number + 256 + 1).unwrap_or(u16::MAX).to_be_bytes();
+    let [high, low] = u16::try_from(number + 256 + 1)
+        .unwrap_or(u16::MAX)
+        .to_be_bytes();
     Ipv4Addr::new(127, 0, high, low)
 }
 
@@ -49,7 +55,12 @@ pub fn peer(number: usize) -> Ipv4Addr {
 /// # Errors
 /// The connection was refused, or there are too many open files.
 pub fn connect_from(peer: Ipv4Addr, server: SocketAddr) -> Result<TcpStream> {
-    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
     bind(&socket, &SocketAddrV4::new(peer, 0))?;
     connect(&socket, &server)?;
     Ok(TcpStream::from(socket))
@@ -71,9 +82,15 @@ impl Unfinished {
         let numbers = |opener: usize| (opener..peers * of_each).step_by(OPENERS);
         let opened = thread::scope(|scope| {
             let openers: Vec<_> = (0..OPENERS)
-                .map(|opener| scope.spawn(move || numbers(opener).filter_map(open).collect::<Vec<_>>()))
+                .map(|opener| {
+                    scope.spawn(move || numbers(opener).filter_map(open).collect::<Vec<_>>())
+                })
                 .collect();
-            openers.into_iter().filter_map(|opener| opener.join().ok()).flatten().collect()
+            openers
+                .into_iter()
+                .filter_map(|opener| opener.join().ok())
+                .flatten()
+                .collect()
         });
         Self(opened)
     }
@@ -86,7 +103,9 @@ impl Unfinished {
     /// Returns how many the server has not closed.
     pub fn held(&self) -> usize {
         let is_held = |stream: &&TcpStream| {
-            stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+            stream
+                .peek(&mut [0])
+                .is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
         };
         self.0.iter().filter(is_held).count()
     }
@@ -108,7 +127,8 @@ mod tests {
         peers.dedup();
         assert_eq!(
             peers,
-            ["127.0.1.1", "127.0.1.2", "127.0.1.3"].map(|peer| peer.parse::<std::net::IpAddr>().unwrap())
+            ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
+                .map(|peer| peer.parse::<std::net::IpAddr>().unwrap())
         );
         assert!(unfinished.held() < 12);
     }

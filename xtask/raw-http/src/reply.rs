@@ -24,16 +24,27 @@ impl<'a> Reply<'a> {
     /// If the request was not read to its end, the answer closes the connection, so that no further request is sent on
     /// it.
     pub fn whole(self, status: u16, content_type: &str, body: &[u8]) -> Result<()> {
-        let end = if self.body_ended.get() { "" } else { "\r\nConnection: close" };
-        let mut bytes = head(status, content_type, &format!("Content-Length: {}{end}", body.len()));
+        let end = if self.body_ended.get() {
+            ""
+        } else {
+            "\r\nConnection: close"
+        };
+        let mut bytes = head(
+            status,
+            content_type,
+            &format!("Content-Length: {}{end}", body.len()),
+        );
         bytes.extend_from_slice(body);
         self.stream.write_all(&bytes)
     }
 
     /// Begins an answer of unknown length.
     pub fn chunks(self, status: u16, content_type: &str) -> Result<Chunks<'a>> {
-        self.stream.write_all(&head(status, content_type, "Transfer-Encoding: chunked"))?;
-        Ok(Chunks { stream: self.stream })
+        self.stream
+            .write_all(&head(status, content_type, "Transfer-Encoding: chunked"))?;
+        Ok(Chunks {
+            stream: self.stream,
+        })
     }
 }
 

@@ -14,41 +14,105 @@ pub struct Aim {
 }
 
 /// CPU of a turn with its durable step, the tool's process included.
-pub const CPU_PER_TURN: Aim = Aim { what: "CPU a turn", most: 6.0, unit: "ms" };
+pub const CPU_PER_TURN: Aim = Aim {
+    what: "CPU a turn",
+    most: 6.0,
+    unit: "ms",
+};
 /// Time of such a turn.
-pub const WALL_PER_TURN: Aim = Aim { what: "time a turn", most: 10.0, unit: "ms" };
+pub const WALL_PER_TURN: Aim = Aim {
+    what: "time a turn",
+    most: 10.0,
+    unit: "ms",
+};
 /// Time that a sandbox adds to a command.
-pub const SANDBOX_WALL: Aim = Aim { what: "time of the sandbox a command", most: 6.0, unit: "ms" };
+pub const SANDBOX_WALL: Aim = Aim {
+    what: "time of the sandbox a command",
+    most: 6.0,
+    unit: "ms",
+};
 /// CPU that a sandbox adds to a command.
-pub const SANDBOX_CPU: Aim = Aim { what: "CPU of the sandbox a command", most: 2.0, unit: "ms" };
+pub const SANDBOX_CPU: Aim = Aim {
+    what: "CPU of the sandbox a command",
+    most: 2.0,
+    unit: "ms",
+};
 /// Memory of a process that has done a run of [`PEAK_TURNS`].
-pub const PEAK: Aim = Aim { what: "peak memory", most: 40.0, unit: "MB" };
+pub const PEAK: Aim = Aim {
+    what: "peak memory",
+    most: 40.0,
+    unit: "MB",
+};
 /// The turns that [`PEAK`] speaks of.
 pub const PEAK_TURNS: u32 = 200;
 /// Turns from which a run's fixed cost is negligible.
 pub const AMORTIZED_TURNS: u32 = 50;
 /// Memory that each further waiting run takes.
-pub const PER_IDLE_RUN: Aim = Aim { what: "memory of a waiting run", most: 1.0, unit: "MB" };
+pub const PER_IDLE_RUN: Aim = Aim {
+    what: "memory of a waiting run",
+    most: 1.0,
+    unit: "MB",
+};
 /// From a request to its run's claim and the 202.
-pub const TO_ACCEPTED: Aim = Aim { what: "request to 202, p50", most: 10.0, unit: "ms" };
+pub const TO_ACCEPTED: Aim = Aim {
+    what: "request to 202, p50",
+    most: 10.0,
+    unit: "ms",
+};
 /// Age of an event before the eyes of [`WATCHED_BY`] viewers.
-pub const EVENT_AGE: Aim = Aim { what: "age of an event, p99", most: 20.0, unit: "ms" };
+pub const EVENT_AGE: Aim = Aim {
+    what: "age of an event, p99",
+    most: 20.0,
+    unit: "ms",
+};
 /// A page of `runs.list` over HTTP beside SQLite alone, which reads the same values of the same rows.
-pub const LIST: Aim = Aim { what: "runs.list / raw values, p50", most: 3.0, unit: "times" };
+pub const LIST: Aim = Aim {
+    what: "runs.list / raw values, p50",
+    most: 3.0,
+    unit: "times",
+};
 /// A warm attach to a resident of the small repository, by one thread.
-pub const ATTACH_SMALL: Aim = Aim { what: "attach, p50", most: 150.0, unit: "ms" };
+pub const ATTACH_SMALL: Aim = Aim {
+    what: "attach, p50",
+    most: 150.0,
+    unit: "ms",
+};
 /// The same of the medium repository.
-pub const ATTACH_MEDIUM: Aim = Aim { what: "attach, p50", most: 250.0, unit: "ms" };
+pub const ATTACH_MEDIUM: Aim = Aim {
+    what: "attach, p50",
+    most: 250.0,
+    unit: "ms",
+};
 /// An attach beside a clone with installation: at least 40 times as fast.
-pub const ATTACH_RATIO: Aim = Aim { what: "attach / clone+install, p50", most: 1.0 / 40.0, unit: "times" };
+pub const ATTACH_RATIO: Aim = Aim {
+    what: "attach / clone+install, p50",
+    most: 1.0 / 40.0,
+    unit: "times",
+};
 /// A command of a resident that does nothing.
-pub const EXEC: Aim = Aim { what: "exec, p50", most: 15.0, unit: "ms" };
+pub const EXEC: Aim = Aim {
+    what: "exec, p50",
+    most: 15.0,
+    unit: "ms",
+};
 /// A restore of the small repository after the disk is lost.
-pub const RESTORE: Aim = Aim { what: "restore", most: 5_000.0, unit: "ms" };
+pub const RESTORE: Aim = Aim {
+    what: "restore",
+    most: 5_000.0,
+    unit: "ms",
+};
 /// A checkpoint of a tree of the small repository, by one thread.
-pub const CHECKPOINT: Aim = Aim { what: "checkpoint, p50", most: 20.0, unit: "ms" };
+pub const CHECKPOINT: Aim = Aim {
+    what: "checkpoint, p50",
+    most: 20.0,
+    unit: "ms",
+};
 /// The wait of other clients under a load beside their wait without it.
-pub const OVERLOAD: Aim = Aim { what: "p99 of the others / without the load", most: 2.0, unit: "times" };
+pub const OVERLOAD: Aim = Aim {
+    what: "p99 of the others / without the load",
+    most: 2.0,
+    unit: "times",
+};
 /// The viewers that [`EVENT_AGE`] speaks of.
 pub const WATCHED_BY: usize = 100;
 
@@ -76,7 +140,12 @@ impl Verdicts {
 
     /// Fails when an aim was missed.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.missed.is_empty(), "{} missed:\n{}", self.missed.len(), self.missed.join("\n"));
+        ensure!(
+            self.missed.is_empty(),
+            "{} missed:\n{}",
+            self.missed.len(),
+            self.missed.join("\n")
+        );
         Ok(())
     }
 }

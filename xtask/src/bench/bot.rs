@@ -75,21 +75,53 @@ impl Programs {
         let built = build_state_worker(&|line| step.update(line))?;
         let state = Settings::new(&npm, &built, dir)?.secret("MEMORY_TOKEN", TOKEN);
         step.done("");
-        Ok(Self { ars, model, state, dir: dir.to_owned(), sandbox: None })
+        Ok(Self {
+            ars,
+            model,
+            state,
+            dir: dir.to_owned(),
+            sandbox: None,
+        })
     }
 
     /// The same with another `[sandbox]` in the bot's configuration.
     pub fn with_sandbox(&self, sandbox: &'static str) -> Self {
-        let Self { ars, model, state, dir, .. } = self;
+        let Self {
+            ars,
+            model,
+            state,
+            dir,
+            ..
+        } = self;
         let (ars, model, state, dir) = (ars.clone(), model.clone(), state.clone(), dir.clone());
-        Self { ars, model, state, dir, sandbox: Some(sandbox) }
+        Self {
+            ars,
+            model,
+            state,
+            dir,
+            sandbox: Some(sandbox),
+        }
     }
 }
 
 /// The bot and the model.
 fn built(profile: &str, step: &Step) -> Result<(PathBuf, PathBuf)> {
-    let ars = Target { package: "ars", kind: "--bin", name: "ars", profile };
-    Ok((cargo::build(ars, step)?, cargo::build(Target { profile, ..model::TARGET }, step)?))
+    let ars = Target {
+        package: "ars",
+        kind: "--bin",
+        name: "ars",
+        profile,
+    };
+    Ok((
+        cargo::build(ars, step)?,
+        cargo::build(
+            Target {
+                profile,
+                ..model::TARGET
+            },
+            step,
+        )?,
+    ))
 }
 
 /// Requests by route.
@@ -111,7 +143,10 @@ impl Bench {
     pub fn start(programs: &Programs, script: Script) -> Result<Self> {
         let place = place(&programs.dir, script.turns + SPARE_TURNS, programs.sandbox)?;
         let model = Model::start(&programs.model, script)?;
-        let settings = Settings { data_dir: place.path().join("state"), ..programs.state.clone() };
+        let settings = Settings {
+            data_dir: place.path().join("state"),
+            ..programs.state.clone()
+        };
         let worker = Workerd::start(&settings)?;
         // All kinds of sandbox are measured by one user.
         let copy = match programs.sandbox {
@@ -119,8 +154,19 @@ impl Bench {
             None => None,
         };
         let began = Instant::now();
-        let serve = serve(&programs.ars, copy.as_deref(), place.path(), (model.url(), &worker.url()))?;
-        Ok(Self { serve, start: began.elapsed(), model, _worker: worker, _place: place })
+        let serve = serve(
+            &programs.ars,
+            copy.as_deref(),
+            place.path(),
+            (model.url(), &worker.url()),
+        )?;
+        Ok(Self {
+            serve,
+            start: began.elapsed(),
+            model,
+            _worker: worker,
+            _place: place,
+        })
     }
 
     /// The bot's process.
@@ -136,7 +182,10 @@ impl Bench {
     /// Has the bot do a request in a thread, and waits for its end. The mark is the request's own.
     pub fn ask(&self, thread: &str, mark: &str) -> Result<()> {
         let (status, answer) = http::dispatch(self.serve.url(), TOKEN, &body(thread, mark))?;
-        ensure!(status == 200 && answer["run"]["status"] == "completed", "the run ended otherwise: {answer}");
+        ensure!(
+            status == 200 && answer["run"]["status"] == "completed",
+            "the run ended otherwise: {answer}"
+        );
         Ok(())
     }
 
@@ -146,13 +195,18 @@ impl Bench {
         body["async"] = json!(true);
         let (status, answer) = http::dispatch(self.serve.url(), TOKEN, &body)?;
         let run = answer["runId"].as_str().filter(|_| status == 202);
-        Ok(run.with_context(|| format!("no run: {status} {answer}"))?.to_owned())
+        Ok(run
+            .with_context(|| format!("no run: {status} {answer}"))?
+            .to_owned())
     }
 
     /// The address of a run's events.
     pub fn events(&self, run: &str) -> Result<String> {
-        let page = http::live_page(self.serve.url(), None, run)?.context("the run is not in the index")?;
-        let (path, query) = page.split_once('?').context("the run's page has no token")?;
+        let page =
+            http::live_page(self.serve.url(), None, run)?.context("the run is not in the index")?;
+        let (path, query) = page
+            .split_once('?')
+            .context("the run's page has no token")?;
         Ok(format!("{}{path}/events?{query}", self.serve.url()))
     }
 
@@ -160,7 +214,10 @@ impl Bench {
     pub fn recorded(&self) -> Result<()> {
         let began = Instant::now();
         while http::in_flight(self.serve.url())? > 0 {
-            ensure!(began.elapsed() < RECORD_LIMIT, "the run was not recorded in {RECORD_LIMIT:?}");
+            ensure!(
+                began.elapsed() < RECORD_LIMIT,
+                "the run was not recorded in {RECORD_LIMIT:?}"
+            );
             thread::sleep(LOOK);
         }
         Ok(())
@@ -170,10 +227,21 @@ impl Bench {
 /// The requests by route in the text of the metrics.
 fn requests(metrics: &str) -> Counts {
     let mut counts = Counts::new();
-    for line in metrics.lines().filter(|line| line.starts_with("ars_store_request_duration_seconds_count")) {
-        let route = line.split("operation=\"").nth(1).and_then(|rest| rest.split('"').next());
-        let count = line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok());
-        *counts.entry(route.unwrap_or_default().to_owned()).or_default() += count.unwrap_or_default();
+    for line in metrics
+        .lines()
+        .filter(|line| line.starts_with("ars_store_request_duration_seconds_count"))
+    {
+        let route = line
+            .split("operation=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        let count = line
+            .rsplit(' ')
+            .next()
+            .and_then(|count| count.parse::<u64>().ok());
+        *counts
+            .entry(route.unwrap_or_default().to_owned())
+            .or_default() += count.unwrap_or_default();
     }
     counts
 }
@@ -182,7 +250,12 @@ fn body(thread: &str, mark: &str) -> Value {
     json!({"text": format!("agent:coding repo:bench/bench run what is wanted #{mark}"), "thread": thread})
 }
 
-fn serve(ars: &Path, copy: Option<&Path>, place: &Path, (model, state): (&str, &str)) -> Result<Serve> {
+fn serve(
+    ars: &Path,
+    copy: Option<&Path>,
+    place: &Path,
+    (model, state): (&str, &str),
+) -> Result<Serve> {
     Serve::start(copy.unwrap_or(ars), place, |command| {
         if copy.is_some() {
             command.uid(NOBODY).gid(NOBODY).env("HOME", place);
@@ -196,7 +269,10 @@ fn serve(ars: &Path, copy: Option<&Path>, place: &Path, (model, state): (&str, &
             .env("ANTHROPIC_BASE_URL", model)
             .env("ANTHROPIC_API_KEY", "bench")
             .env("MEMORY_TOKEN", TOKEN)
-            .env("SERVICE_INGRESS_TOKENS", json!({ TOKEN: {"subject": "bench"} }).to_string())
+            .env(
+                "SERVICE_INGRESS_TOKENS",
+                json!({ TOKEN: {"subject": "bench"} }).to_string(),
+            )
             .env_remove("RUST_LOG");
     })
 }
@@ -207,16 +283,25 @@ fn place(dir: &Path, turns: u32, sandbox: Option<&str>) -> Result<TempDir> {
     let repository = place.path().join("repository");
     fs::create_dir_all(&repository)?;
     fs::write(repository.join("README.md"), "Measured.\n")?;
-    let steps: [&[&str]; 3] =
-        [&["init", "--quiet"], &["add", "--all"], &["commit", "--quiet", "--message", "Begin"]];
+    let steps: [&[&str]; 3] = [
+        &["init", "--quiet"],
+        &["add", "--all"],
+        &["commit", "--quiet", "--message", "Begin"],
+    ];
     for step in steps {
         let identity = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
-        let status = Command::new("git").args(identity).args(step).current_dir(&repository).status()?;
+        let status = Command::new("git")
+            .args(identity)
+            .args(step)
+            .current_dir(&repository)
+            .status()?;
         ensure!(status.success(), "git {}", step[0]);
     }
     let config = format!(
         "{LIMITS}{READS_ALL_RUNS}{}[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
-        sandbox.map(|keys| format!("[sandbox]\n{keys}\n")).unwrap_or_default(),
+        sandbox
+            .map(|keys| format!("[sandbox]\n{keys}\n"))
+            .unwrap_or_default(),
         json!(repository.to_string_lossy())
     );
     fs::write(place.path().join("ars.toml"), config)?;

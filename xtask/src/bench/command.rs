@@ -96,14 +96,31 @@ fn measure_loop(options: &LoopOptions) -> Result<()> {
     if options.smoke {
         return smoke_loop();
     }
-    let which = if options.as_built { Which::AsBuilt } else { Which::Released };
+    let which = if options.as_built {
+        Which::AsBuilt
+    } else {
+        Which::Released
+    };
     let programs = Programs::new(&options.dir, which)?;
     let wants = |row: Row| options.only.is_empty() || options.only.contains(&row);
-    let size = if options.quick { Size::QUICK } else { Size::FULL };
+    let size = if options.quick {
+        Size::QUICK
+    } else {
+        Size::FULL
+    };
     let mut verdicts = Verdicts::default();
     if wants(Row::Turns) {
-        turns::run(&programs, &options.turns, options.runs.min(size.repeats), &mut verdicts)?;
+        turns::run(
+            &programs,
+            &options.turns,
+            options.runs.min(size.repeats),
+            &mut verdicts,
+        )?;
     }
     scale::run(&programs, size, &mut verdicts, wants)?;
-    if options.check { verdicts.check() } else { Ok(()) }
+    if options.check {
+        verdicts.check()
+    } else {
+        Ok(())
+    }
 }

@@ -62,7 +62,11 @@ impl Row {
             let request = request.clone();
             Box::new(move || request.clone())
         };
-        Self { name, clients, source: Box::new(source) }
+        Self {
+            name,
+            clients,
+            source: Box::new(source),
+        }
     }
 }
 
@@ -84,7 +88,12 @@ pub fn post(path: &str, body: &str) -> Vec<u8> {
 impl Options {
     /// The smallest measurement, which any machine can run.
     pub fn smoke(dir: &Path) -> Self {
-        Self { quick: false, only: Vec::new(), dir: dir.to_owned(), smoke: true }
+        Self {
+            quick: false,
+            only: Vec::new(),
+            dir: dir.to_owned(),
+            smoke: true,
+        }
     }
 
     /// Pins this process to the core of the load and raises its priority, unless this is a smoke test.
@@ -93,10 +102,16 @@ impl Options {
             return Ok(());
         }
         let cores = thread::available_parallelism()?.get();
-        ensure!(cores > LOAD_CORE, "two cores are needed: one for the Workers, one for the load");
+        ensure!(
+            cores > LOAD_CORE,
+            "two cores are needed: one for the Workers, one for the load"
+        );
         // Only root may. Without it, the note below the table shows how much other processes disturbed.
         let pid = std::process::id().to_string();
-        let _ = Command::new("chrt").args(["--rr", "--pid", "1", &pid]).stderr(Stdio::null()).status();
+        let _ = Command::new("chrt")
+            .args(["--rr", "--pid", "1", &pid])
+            .stderr(Stdio::null())
+            .status();
         let mut set = rustix::thread::CpuSet::new();
         set.set(LOAD_CORE);
         rustix::thread::sched_setaffinity(None, &set).context("cannot pin the load to one core")
@@ -113,7 +128,11 @@ impl Options {
     }
 
     fn wants(&self, row: &Row) -> bool {
-        self.only.is_empty() || self.only.iter().any(|part| row.name.contains(part.as_str()))
+        self.only.is_empty()
+            || self
+                .only
+                .iter()
+                .any(|part| row.name.contains(part.as_str()))
     }
 }
 
@@ -191,10 +210,20 @@ fn slice(side: &Side, clients: &mut [Source], length: Duration) -> Result<Slice>
     })?;
     let wall = began.elapsed();
     let used = Usage::of(side.pid)?.since(before);
-    Ok(Slice { latencies: latencies.concat(), wall, cpu: used.own, delayed: used.delayed })
+    Ok(Slice {
+        latencies: latencies.concat(),
+        wall,
+        cpu: used.own,
+        delayed: used.delayed,
+    })
 }
 
-fn run(side: &Side, source: &mut Source, ready: &Barrier, length: Duration) -> Result<Vec<Duration>> {
+fn run(
+    side: &Side,
+    source: &mut Source,
+    ready: &Barrier,
+    length: Duration,
+) -> Result<Vec<Duration>> {
     let connection = Connection::open(side.address);
     ready.wait();
     let mut connection = connection?;

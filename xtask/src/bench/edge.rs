@@ -28,8 +28,7 @@ const JSON: &str = "application/json";
 const FIELDS: &str = "GET /fields HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, X-Mine\r\nX_Mine: 1\r\n\
     TE: trailers\r\nX-ARS-Restart-Subject: ann\r\nbaggage: a=b\r\nX_B3_TraceId: 1\r\nX-Yours: 3\r\n\r\n";
 /// Fields of the answer to that request: those of a connection, and others.
-const ANSWER_FIELDS: &str =
-    "text/plain\r\nConnection: x-listed\r\nX-Listed: 1\r\nUpgrade: h2c\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2";
+const ANSWER_FIELDS: &str = "text/plain\r\nConnection: x-listed\r\nX-Listed: 1\r\nUpgrade: h2c\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2";
 
 /// Measures and prints the table.
 pub fn run(options: &Options) -> Result<()> {
@@ -41,7 +40,12 @@ pub fn run(options: &Options) -> Result<()> {
     let upstream = Upstream::start(answer)?;
     let dir = &options.dir;
     let ours = |data: &Path| Settings::edge(&npm, &built, data, Bot::Native(upstream.url()));
-    let twin = |data: &Path| Ok(Settings { modules: bundle(&npm, TWIN, data)?, ..ours(data)? });
+    let twin = |data: &Path| {
+        Ok(Settings {
+            modules: bundle(&npm, TWIN, data)?,
+            ..ours(data)?
+        })
+    };
     let sides = [
         Side::direct(upstream.address()),
         Side::start("Rust", dir, ours)?,
@@ -66,20 +70,33 @@ fn check_alike([direct, ours, twin]: &[Side; 3]) -> Result<()> {
         let request = (row.source)(0)();
         let expected = direct.ask(&request)?;
         for side in [ours, twin] {
-            ensure!(side.ask(&request)? == expected, "{}: {} changes the answer", row.name, side.name);
+            ensure!(
+                side.ask(&request)? == expected,
+                "{}: {} changes the answer",
+                row.name,
+                side.name
+            );
         }
     }
     let arrived = |side: &Side| {
         let mut answer = side.ask(FIELDS.as_bytes())?;
-        let mut lines: Vec<_> =
-            String::from_utf8(answer.body)?.lines().map(str::to_ascii_lowercase).collect();
+        let mut lines: Vec<_> = String::from_utf8(answer.body)?
+            .lines()
+            .map(str::to_ascii_lowercase)
+            .collect();
         lines.sort_unstable();
         answer.body = lines.join("\n").into_bytes();
         anyhow::Ok(answer)
     };
     let [first, second] = [arrived(ours)?, arrived(twin)?];
-    ensure!(String::from_utf8_lossy(&first.body).contains("x-yours: 3"), "a field did not pass: {first:?}");
-    ensure!(first == second, "the Workers treat fields differently: {first:?} and {second:?}");
+    ensure!(
+        String::from_utf8_lossy(&first.body).contains("x-yours: 3"),
+        "a field did not pass: {first:?}"
+    );
+    ensure!(
+        first == second,
+        "the Workers treat fields differently: {first:?} and {second:?}"
+    );
     Ok(())
 }
 
@@ -88,14 +105,18 @@ fn answer(mut call: Call<'_>) -> IoResult<()> {
     match call.head.target() {
         "/large" => {
             let bytes = copy(&mut call.body, &mut sink())?;
-            call.reply.whole(200, JSON, format!(r#"{{"bytes":{bytes}}}"#).as_bytes())
+            call.reply
+                .whole(200, JSON, format!(r#"{{"bytes":{bytes}}}"#).as_bytes())
         }
         "/frames" => {
             let mut chunks = call.reply.chunks(200, "text/event-stream")?;
             let mut frame = Vec::new();
             for seq in 0..FRAMES {
                 frame.clear();
-                write!(frame, "data: {{\"type\":\"tool_call\",\"seq\":{seq},\"tool\":\"bash\"}}\n\n")?;
+                write!(
+                    frame,
+                    "data: {{\"type\":\"tool_call\",\"seq\":{seq},\"tool\":\"bash\"}}\n\n"
+                )?;
                 chunks.send(&frame)?;
             }
             chunks.end()

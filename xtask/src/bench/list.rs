@@ -84,7 +84,13 @@ pub struct Options {
 impl Options {
     /// The smallest measurement, which any machine can run.
     pub fn smoke(dir: &Path) -> Self {
-        Self { quick: false, runs: SMOKE_RUNS, dir: dir.to_owned(), check: false, smoke: true }
+        Self {
+            quick: false,
+            runs: SMOKE_RUNS,
+            dir: dir.to_owned(),
+            check: false,
+            smoke: true,
+        }
     }
 
     /// Returns the number of runs.
@@ -107,11 +113,23 @@ impl Options {
 pub fn run(options: &Options) -> Result<()> {
     let step = Step::begin("bot");
     let profile = if options.smoke { "dev" } else { "release" };
-    let ars = cargo::build(Target { package: "ars", kind: "--bin", name: "ars", profile }, &step)?;
+    let ars = cargo::build(
+        Target {
+            package: "ars",
+            kind: "--bin",
+            name: "ars",
+            profile,
+        },
+        &step,
+    )?;
     step.done("");
     let place = tempfile::tempdir_in(&options.dir)?;
     let service = serve(&ars, place.path())?;
-    let address = service.url().trim_start_matches("http://").parse().context("the bot's address")?;
+    let address = service
+        .url()
+        .trim_start_matches("http://")
+        .parse()
+        .context("the bot's address")?;
     let step = Step::begin("filling");
     let database = filled(&place.path().join(DATABASE), options.runs())?;
     step.done(&format!("{} runs", options.runs()));
@@ -138,7 +156,11 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let mut verdicts = Verdicts::default();
     println!("{}", table(rows, options.runs(), &mut verdicts));
-    if options.check { verdicts.check() } else { Ok(()) }
+    if options.check {
+        verdicts.check()
+    } else {
+        Ok(())
+    }
 }
 
 /// Opens the service's database and adds the runs.
@@ -148,7 +170,9 @@ fn filled(file: &Path, runs: u32) -> Result<Database> {
     let transaction = database.transaction()?;
     transaction.execute(UNLIMITED, ())?;
     let mut record = state::record("run", 0, newest, 0);
-    record.as_object_mut().map(|members| members.remove("events"));
+    record
+        .as_object_mut()
+        .map(|members| members.remove("events"));
     transaction.execute(FILL, (newest, runs, record.to_string()))?;
     transaction.commit()?;
     Ok(database)
@@ -156,7 +180,9 @@ fn filled(file: &Path, runs: u32) -> Result<Database> {
 
 /// Returns the statement of each value that the page shows.
 fn values_sql() -> String {
-    let values = VALUES.map(|name| format!("brief ->> '$.{name}'")).join(", ");
+    let values = VALUES
+        .map(|name| format!("brief ->> '$.{name}'"))
+        .join(", ");
     format!(
         "SELECT id, finished_at, event_count, bytes, agent, channel_id, user_id, repo, visibility, {values} {PAGE_ROWS}"
     )
@@ -184,7 +210,11 @@ fn check(list: &Request, database: &Database) -> Result<()> {
     connection.send(&list.bytes)?;
     let answer = connection.answer("POST")?;
     let body: Value = serde_json::from_slice(&answer.body).context("the answer is not JSON")?;
-    let shown = body["runs"].as_array().into_iter().flatten().filter_map(|run| run["id"].as_str());
+    let shown = body["runs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|run| run["id"].as_str());
     ensure!(
         shown.eq(read(database, &values_sql())?.iter().map(String::as_str)),
         "the pages differ: {body:.300}"
@@ -200,7 +230,10 @@ struct Row {
 
 impl Row {
     const fn new(name: &'static str) -> Self {
-        Self { name, latencies: Vec::new() }
+        Self {
+            name,
+            latencies: Vec::new(),
+        }
     }
 
     /// Repeats the call for this long.
@@ -225,7 +258,11 @@ fn table(rows: [Row; 4], runs: u32, verdicts: &mut Verdicts) -> String {
     }
     text += &verdicts.hold(LIST, "", list / values);
     let alone = (list - base).max(0.0);
-    text + &format!("\n  without status.show: {:.2}; beside raw texts: {:.2}", alone / values, alone / texts)
+    text + &format!(
+        "\n  without status.show: {:.2}; beside raw texts: {:.2}",
+        alone / values,
+        alone / texts
+    )
 }
 
 /// A request, and where it goes.
@@ -236,8 +273,9 @@ struct Request {
 
 impl Request {
     fn post(address: SocketAddr, command: &str, body: &str) -> Result<Self> {
-        let head =
-            format!("POST /api/{command} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json");
+        let head = format!(
+            "POST /api/{command} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json"
+        );
         let bytes = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
         Ok(Self { address, bytes })
     }
@@ -258,7 +296,12 @@ fn serve(ars: &Path, data: &Path) -> Result<Serve> {
     let config = data.join("ars.toml");
     std::fs::write(&config, READS_ALL_RUNS)?;
     Serve::start(ars, data, |command| {
-        command.args(["--store", "embedded", "--data-dir"]).arg(data).arg("--config").arg(config).env_clear();
+        command
+            .args(["--store", "embedded", "--data-dir"])
+            .arg(data)
+            .arg("--config")
+            .arg(config)
+            .env_clear();
     })
 }
 
@@ -268,13 +311,28 @@ mod tests {
 
     #[test]
     fn table_has_the_ratios() {
-        let row = |name, ms| Row { name, latencies: vec![Duration::from_millis(ms); 3] };
-        let rows =
-            |list| [row("raw values", 2), row("raw texts", 1), row("status.show", 1), row("runs.list", list)];
+        let row = |name, ms| Row {
+            name,
+            latencies: vec![Duration::from_millis(ms); 3],
+        };
+        let rows = |list| {
+            [
+                row("raw values", 2),
+                row("raw texts", 1),
+                row("status.show", 1),
+                row("runs.list", list),
+            ]
+        };
         let mut verdicts = Verdicts::default();
         let met = table(rows(5), 10, &mut verdicts);
-        assert!(met.contains("runs.list / raw values, p50: 2.50 times, at most 3 times: ok"), "{met}");
-        assert!(met.ends_with("without status.show: 2.00; beside raw texts: 4.00"), "{met}");
+        assert!(
+            met.contains("runs.list / raw values, p50: 2.50 times, at most 3 times: ok"),
+            "{met}"
+        );
+        assert!(
+            met.ends_with("without status.show: 2.00; beside raw texts: 4.00"),
+            "{met}"
+        );
         assert!(verdicts.check().is_ok());
         table(rows(7), 10, &mut verdicts);
         assert!(verdicts.check().is_err());

@@ -12,8 +12,12 @@ use anyhow::{Context, Result};
 use crate::cargo::Target;
 
 /// The fake model, from the test kit.
-pub const TARGET: Target<'_> =
-    Target { package: "ars-testkit", kind: "--example", name: "instant_model", profile: "release" };
+pub const TARGET: Target<'_> = Target {
+    package: "ars-testkit",
+    kind: "--example",
+    name: "instant_model",
+    profile: "release",
+};
 
 /// Longest wait for a call of the model.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
@@ -34,7 +38,10 @@ pub struct Script {
 impl Script {
     /// Tool turns at once, then an answer.
     pub fn instant(turns: u32) -> Self {
-        Self { turns, ..Self::default() }
+        Self {
+            turns,
+            ..Self::default()
+        }
     }
 }
 
@@ -63,14 +70,22 @@ impl Model {
     pub fn start(binary: &Path, script: Script) -> Result<Self> {
         let mut child = Command::new(binary)
             .args([script.turns.to_string(), script.output_bytes.to_string()])
-            .args([script.pause.as_millis().to_string(), if script.holds { "hold" } else { "answer" }.into()])
+            .args([
+                script.pause.as_millis().to_string(),
+                if script.holds { "hold" } else { "answer" }.into(),
+            ])
             .stdout(Stdio::piped())
             .spawn()
             .context("the model")?;
         let stdout = child.stdout.take().context("the model has no output")?;
         let (call, calls) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
-        let mut model = Self { child, url: String::new(), calls, answers };
+        let mut model = Self {
+            child,
+            url: String::new(),
+            calls,
+            answers,
+        };
         let mut lines = BufReader::new(stdout).lines();
         model.url = lines.next().context("the model ended")??;
         thread::spawn(move || {
@@ -78,7 +93,10 @@ impl Model {
                 let at = Instant::now();
                 // The receiver may be gone.
                 let _ = match line.strip_suffix(ANSWERED) {
-                    Some(mark) => answer.send(Call { mark: mark.to_owned(), at }),
+                    Some(mark) => answer.send(Call {
+                        mark: mark.to_owned(),
+                        at,
+                    }),
                     None => call.send(Call { mark: line, at }),
                 };
             }
@@ -108,7 +126,9 @@ impl Model {
 }
 
 fn take(from: &Receiver<Call>, count: u32) -> Result<Vec<Call>> {
-    (0..count).map(|_| Ok(from.recv_timeout(CALL_LIMIT)?)).collect()
+    (0..count)
+        .map(|_| Ok(from.recv_timeout(CALL_LIMIT)?))
+        .collect()
 }
 
 impl Drop for Model {

@@ -84,7 +84,13 @@ struct Plan {
 impl Options {
     /// The smallest measurement, which any machine can run.
     pub fn smoke(dir: &Path) -> Self {
-        Self { quick: false, dir: dir.to_owned(), as_built: false, check: false, smoke: true }
+        Self {
+            quick: false,
+            dir: dir.to_owned(),
+            as_built: false,
+            check: false,
+            smoke: true,
+        }
     }
 
     fn plan(&self) -> Plan {
@@ -106,7 +112,11 @@ impl Options {
                 greedy: 8,
                 unfinished: [2, 20],
             },
-            (_, true) => Plan { rounds: 2, requests: 25, ..full },
+            (_, true) => Plan {
+                rounds: 2,
+                requests: 25,
+                ..full
+            },
             _ => full,
         }
     }
@@ -126,7 +136,15 @@ pub fn run(options: &Options) -> Result<()> {
     let model = Model::start(&model, Script::instant(0))?;
     let place = tempfile::tempdir_in(&options.dir)?;
     let bot = serve(&ars, place.path(), model.url(), &plan)?;
-    let mut bench = Bench { address: address(&bot)?, bot, plan, sent: 0, refused: 0, opened: 0, held: 0 };
+    let mut bench = Bench {
+        address: address(&bot)?,
+        bot,
+        plan,
+        sent: 0,
+        refused: 0,
+        opened: 0,
+        held: 0,
+    };
 
     let mut waits: [Vec<Duration>; 3] = Default::default();
     for round in 0..plan.rounds {
@@ -153,7 +171,11 @@ pub fn run(options: &Options) -> Result<()> {
         peers * of_each,
         bench.held,
     );
-    if options.check { verdicts.check() } else { Ok(()) }
+    if options.check {
+        verdicts.check()
+    } else {
+        Ok(())
+    }
 }
 
 fn programs(options: &Options, step: &Step) -> Result<(PathBuf, PathBuf)> {
@@ -162,8 +184,25 @@ fn programs(options: &Options, step: &Step) -> Result<(PathBuf, PathBuf)> {
         return Ok((built.join("ars"), built.join("examples/instant_model")));
     }
     let profile = if options.smoke { "dev" } else { "release" };
-    let ars = cargo::build(Target { package: "ars", kind: "--bin", name: "ars", profile }, step)?;
-    Ok((ars, cargo::build(Target { profile, ..model::TARGET }, step)?))
+    let ars = cargo::build(
+        Target {
+            package: "ars",
+            kind: "--bin",
+            name: "ars",
+            profile,
+        },
+        step,
+    )?;
+    Ok((
+        ars,
+        cargo::build(
+            Target {
+                profile,
+                ..model::TARGET
+            },
+            step,
+        )?,
+    ))
 }
 
 /// Raises the limit of open files, also that of the bot, as far as possible. Returns the limit.
@@ -172,9 +211,21 @@ fn raise_open_files(wanted: usize) -> Result<u64> {
     let own = getrlimit(Resource::Nofile);
     let more = own.maximum.map(|maximum| maximum.max(wanted));
     // Only root may raise the maximum.
-    let raised = setrlimit(Resource::Nofile, Rlimit { current: more, maximum: more });
+    let raised = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: more,
+            maximum: more,
+        },
+    );
     if raised.is_err() {
-        setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own })?;
+        setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: own.maximum,
+                ..own
+            },
+        )?;
     }
     Ok(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))
 }
@@ -192,7 +243,13 @@ fn serve(ars: &Path, data: &Path, model: &str, plan: &Plan) -> Result<Serve> {
     }
     Serve::start(ars, data, |command| {
         command
-            .args(["--store", "embedded", "--model", "anthropic/instant", "--data-dir"])
+            .args([
+                "--store",
+                "embedded",
+                "--model",
+                "anthropic/instant",
+                "--data-dir",
+            ])
             .arg(data)
             .env_clear()
             .env("ANTHROPIC_BASE_URL", model)
@@ -202,7 +259,10 @@ fn serve(ars: &Path, data: &Path, model: &str, plan: &Plan) -> Result<Serve> {
 }
 
 fn address(bot: &Serve) -> Result<SocketAddr> {
-    bot.url().trim_start_matches("http://").parse().context("the bot's address")
+    bot.url()
+        .trim_start_matches("http://")
+        .parse()
+        .context("the bot's address")
 }
 
 /// Returns the token of a measured client, which has one for each round and load: its rate is limited.
@@ -226,7 +286,12 @@ struct Bench {
 impl Bench {
     /// Returns the waits of the measured clients, each on one connection.
     fn measure(&self, round: usize, load: usize) -> Result<Vec<Duration>> {
-        let Plan { others, requests, interval, .. } = self.plan;
+        let Plan {
+            others,
+            requests,
+            interval,
+            ..
+        } = self.plan;
         let client = |number: usize| -> Result<Vec<Duration>> {
             let token = token(round, load, number);
             let mut connection = Connection::open(self.address)?;
@@ -238,22 +303,32 @@ impl Bench {
                 let sent = Instant::now();
                 let (status, _) = connection.exchange(&bytes)?;
                 waits.push(sent.elapsed());
-                ensure!(status == 202, "a client beside {} was answered {status}", LOADS[load]);
+                ensure!(
+                    status == 202,
+                    "a client beside {} was answered {status}",
+                    LOADS[load]
+                );
                 thread::sleep(interval);
             }
             Ok(waits)
         };
         let waits: Result<Vec<_>> = thread::scope(|scope| {
             let client = &client;
-            let clients: Vec<_> = (0..others).map(|number| scope.spawn(move || client(number))).collect();
-            clients.into_iter().map(|client| client.join().unwrap_or_else(|_| Err(broken_off()))).collect()
+            let clients: Vec<_> = (0..others)
+                .map(|number| scope.spawn(move || client(number)))
+                .collect();
+            clients
+                .into_iter()
+                .map(|client| client.join().unwrap_or_else(|_| Err(broken_off())))
+                .collect()
         });
         Ok(waits?.concat())
     }
 
     /// Measures while the clients of the greedy token send as long as that takes.
     fn beside_greedy(&mut self, round: usize) -> Result<Vec<Duration>> {
-        let (is_over, sent, refused) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+        let (is_over, sent, refused) =
+            (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
         let greedy = |number: usize| -> Result<()> {
             let from = peer(GREEDY_PEER + number / GREEDY_PER_PEER);
             let mut connection = Connection::over(connect_from(from, self.address)?)?;
@@ -263,8 +338,12 @@ impl Bench {
                 }
                 // In a thread of its own: a slow run in the same one would be steered, which is answered otherwise.
                 let thread = format!("greedy-{round}-{number}-{request}");
-                let (status, _) = connection.exchange(&overload::request(GREEDY, "thread", &thread))?;
-                ensure!([202, 429].contains(&status), "the greedy token was answered {status}");
+                let (status, _) =
+                    connection.exchange(&overload::request(GREEDY, "thread", &thread))?;
+                ensure!(
+                    [202, 429].contains(&status),
+                    "the greedy token was answered {status}"
+                );
                 sent.fetch_add(1, Ordering::Relaxed);
                 refused.fetch_add(u64::from(status == 429), Ordering::Relaxed);
                 thread::sleep(GREEDY_PAUSE);
@@ -273,8 +352,9 @@ impl Bench {
         };
         let waits = thread::scope(|scope| {
             let greedy = &greedy;
-            let clients: Vec<_> =
-                (0..self.plan.greedy).map(|number| scope.spawn(move || greedy(number))).collect();
+            let clients: Vec<_> = (0..self.plan.greedy)
+                .map(|number| scope.spawn(move || greedy(number)))
+                .collect();
             let waits = self.measure(round, 1);
             is_over.store(true, Ordering::Relaxed);
             let ended: Result<Vec<()>> = clients
@@ -285,7 +365,10 @@ impl Bench {
         })?;
         self.sent += sent.into_inner();
         self.refused += refused.into_inner();
-        ensure!(self.refused > 0 || self.plan.rounds == 1, "the greedy token was never refused");
+        ensure!(
+            self.refused > 0 || self.plan.rounds == 1,
+            "the greedy token was never refused"
+        );
         Ok(waits)
     }
 
@@ -309,7 +392,11 @@ impl Bench {
             connection.send(&overload::request(&token(0, 0, 0), field, &long))?;
             let answer = connection.answer("POST")?;
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            ensure!(answer.status == 400, "{field} of {LONG} bytes: {} {body:.300}", answer.status);
+            ensure!(
+                answer.status == 400,
+                "{field} of {LONG} bytes: {} {body:.300}",
+                answer.status
+            );
         }
         Ok(())
     }
@@ -318,7 +405,10 @@ impl Bench {
     fn settled(&self) -> Result<()> {
         let began = Instant::now();
         while http::in_flight(self.bot.url())? > 0 {
-            ensure!(began.elapsed() < RUNS_LIMIT, "the runs did not end in {RUNS_LIMIT:?}");
+            ensure!(
+                began.elapsed() < RUNS_LIMIT,
+                "the runs did not end in {RUNS_LIMIT:?}"
+            );
             thread::sleep(LOOK);
         }
         Ok(())
@@ -337,7 +427,11 @@ fn table(waits: [Vec<Duration>; 3], verdicts: &mut Verdicts) -> String {
         false => [50, 99].map(|percent| quantile(waits.clone(), percent).as_secs_f64()),
     });
     for (load, [p50, p99]) in LOADS.iter().zip(quantiles) {
-        text += &format!("  {load:<20} p50 {:>8.3} ms, p99 {:>8.3} ms\n", p50 * 1000.0, p99 * 1000.0);
+        text += &format!(
+            "  {load:<20} p50 {:>8.3} ms, p99 {:>8.3} ms\n",
+            p50 * 1000.0,
+            p99 * 1000.0
+        );
     }
     let [[_, idle], loaded @ ..] = quantiles;
     for (load, [_, p99]) in LOADS[1..].iter().zip(loaded) {
@@ -356,8 +450,14 @@ mod tests {
         let of = |ms| vec![Duration::from_millis(ms); 3];
         let mut verdicts = Verdicts::default();
         let met = table([of(2), of(3), of(4)], &mut verdicts);
-        assert!(met.contains("without the load, the greedy token: 1.50 times, at most 2 times: ok"), "{met}");
-        assert!(met.contains("unfinished requests: 2.00 times, at most 2 times: ok"), "{met}");
+        assert!(
+            met.contains("without the load, the greedy token: 1.50 times, at most 2 times: ok"),
+            "{met}"
+        );
+        assert!(
+            met.contains("unfinished requests: 2.00 times, at most 2 times: ok"),
+            "{met}"
+        );
         assert!(verdicts.check().is_ok());
         for waits in [[of(2), of(5), of(2)], [of(2), of(2), Vec::new()]] {
             let mut verdicts = Verdicts::default();

@@ -35,7 +35,12 @@ impl Usage {
         }
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         let children = Stat::read(&stat).context("/proc/<pid>/stat")?.waited_for;
-        Ok(Self { own, delayed, children, below: below(pid)? })
+        Ok(Self {
+            own,
+            delayed,
+            children,
+            below: below(pid)?,
+        })
     }
 
     /// Returns the usage since `earlier`.
@@ -62,13 +67,19 @@ pub fn resident_kb(pid: u32) -> Result<u64> {
 fn status_kb(pid: u32, field: &'static str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).context(field)
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .context(field)
 }
 
 /// How long a thread ran, and how long it was ready and did not.
 fn scheduled(schedstat: &str) -> Option<(Duration, Duration)> {
-    let mut nanos = schedstat.split_whitespace().map_while(|field| field.parse().ok());
-    Some((Duration::from_nanos(nanos.next()?), Duration::from_nanos(nanos.next()?)))
+    let mut nanos = schedstat
+        .split_whitespace()
+        .map_while(|field| field.parse().ok());
+    Some((
+        Duration::from_nanos(nanos.next()?),
+        Duration::from_nanos(nanos.next()?),
+    ))
 }
 
 /// Fields of `/proc/<pid>/stat`.
@@ -84,7 +95,11 @@ impl Stat {
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |field: usize| fields.get(field)?.parse::<u32>().ok();
         let time = |field| Some(TICK * (number(field)? + number(field + 1)?));
-        Some(Self { parent: number(1)?, own: time(11)?, waited_for: time(13)? })
+        Some(Self {
+            parent: number(1)?,
+            own: time(11)?,
+            waited_for: time(13)?,
+        })
     }
 }
 
@@ -93,7 +108,11 @@ fn below(root: u32) -> Result<Duration> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok())
+        else {
             continue;
         };
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
@@ -116,10 +135,16 @@ mod tests {
     #[test]
     fn the_kernels_figures_are_read() {
         let micros = Duration::from_micros;
-        assert_eq!(scheduled("1500000 20000 3\n"), Some((micros(1500), micros(20))));
+        assert_eq!(
+            scheduled("1500000 20000 3\n"),
+            Some((micros(1500), micros(20)))
+        );
         let stat = "7 (a b) S 1 7 7 0 -1 0 0 0 0 0 11 12 13 14 20 0";
         let stat = Stat::read(stat).unwrap();
-        assert_eq!((stat.parent, stat.own, stat.waited_for), (1, TICK * 23, TICK * 27));
+        assert_eq!(
+            (stat.parent, stat.own, stat.waited_for),
+            (1, TICK * 23, TICK * 27)
+        );
     }
 
     #[test]
@@ -131,7 +156,10 @@ mod tests {
             sum = std::hint::black_box(sum + 1);
         }
         assert!(peak_kb(pid).unwrap() > 1000);
-        let mut busy = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut busy = std::process::Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .spawn()
+            .unwrap();
         while Usage::of(pid).unwrap().since(before).below < TICK {
             std::thread::yield_now();
         }

@@ -28,12 +28,23 @@ type Column = (&'static str, fn(&[Sample]) -> String);
 
 const COLUMNS: [Column; 8] = [
     ("CPU/turn", |samples| time(samples, |sample| sample.cpu)),
-    ("own CPU/turn", |samples| time(samples, |sample| sample.own_cpu)),
+    ("own CPU/turn", |samples| {
+        time(samples, |sample| sample.own_cpu)
+    }),
     ("wall/turn", |samples| time(samples, |sample| sample.wall)),
-    ("peak RSS", |samples| format!("{:.1} MB", of(samples, |sample| sample.peak_kb) as f64 / 1024.0)),
-    ("state requests", |samples| of(samples, |sample| sample.state_requests).to_string()),
+    ("peak RSS", |samples| {
+        format!(
+            "{:.1} MB",
+            of(samples, |sample| sample.peak_kb) as f64 / 1024.0
+        )
+    }),
+    ("state requests", |samples| {
+        of(samples, |sample| sample.state_requests).to_string()
+    }),
     ("start", |samples| time(samples, |sample| sample.start)),
-    ("request to model, new thread", |samples| time(samples, |sample| sample.first_call)),
+    ("request to model, new thread", |samples| {
+        time(samples, |sample| sample.first_call)
+    }),
     ("again", |samples| time(samples, |sample| sample.next_call)),
 ];
 
@@ -91,7 +102,11 @@ mod tests {
         };
         let table = table(&[(50, vec![sample(9), sample(2), sample(3)])]);
         let lines: Vec<_> = table.lines().collect();
-        let last: Vec<_> = lines[1].split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let last: Vec<_> = lines[1]
+            .split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .collect();
         assert_eq!((last[0], last[1], last[4]), ("50", "3.00 ms", "3.0 MB"));
         assert_eq!(lines[0].len(), lines[1].len());
     }

@@ -73,7 +73,14 @@ impl Options {
     /// The smallest measurement, which any machine can run.
     pub fn smoke(dir: &Path) -> Self {
         let repository = Repository::Small;
-        Self { threads: vec![1, 2], repository, rounds: 1, dir: dir.to_owned(), check: false, smoke: true }
+        Self {
+            threads: vec![1, 2],
+            repository,
+            rounds: 1,
+            dir: dir.to_owned(),
+            check: false,
+            smoke: true,
+        }
     }
 }
 
@@ -83,32 +90,70 @@ pub fn run(options: &Options) -> Result<()> {
     let options = if options.smoke { &smoke } else { options };
     let step = Step::begin("load");
     let profile = if options.smoke { "dev" } else { "release" };
-    let target = Target { package: "ars-bot-adapters", kind: "--example", name: EXAMPLE, profile };
+    let target = Target {
+        package: "ars-bot-adapters",
+        kind: "--example",
+        name: EXAMPLE,
+        profile,
+    };
     let program = cargo::build(target, &step)?;
     step.done("");
     let place = tempfile::tempdir_in(&options.dir)?;
     let threads: Vec<String> = options.threads.iter().map(u32::to_string).collect();
-    let repository = if options.smoke { TINY } else { options.repository.name() };
+    let repository = if options.smoke {
+        TINY
+    } else {
+        options.repository.name()
+    };
     let output = Command::new(program)
         .arg(place.path())
-        .args([repository.to_owned(), threads.join(","), options.rounds.to_string()])
+        .args([
+            repository.to_owned(),
+            threads.join(","),
+            options.rounds.to_string(),
+        ])
         .stderr(Stdio::inherit())
         .output()
         .context("the load cannot be started")?;
-    ensure!(output.status.success(), "the load failed ({})", output.status);
+    ensure!(
+        output.status.success(),
+        "the load failed ({})",
+        output.status
+    );
     let text = String::from_utf8_lossy(&output.stdout);
-    let rows: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let rows: Vec<Value> = text
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?;
     print!("{}", table(&rows));
     let mut verdicts = Verdicts::default();
     if !options.smoke {
-        print!("{}", judged(&mut verdicts, options.repository, &medians(&rows)));
+        print!(
+            "{}",
+            judged(&mut verdicts, options.repository, &medians(&rows))
+        );
     }
     let errors: u64 = rows.iter().filter_map(|row| row["errors"].as_u64()).sum();
     ensure!(errors == 0, "{errors} operations failed");
-    let is_served = |row: &&Value| row["threads"].as_u64().is_some_and(|threads| threads <= POOL_USERS);
-    let refused: u64 = rows.iter().filter(is_served).filter_map(|row| row["refused"].as_u64()).sum();
-    ensure!(refused == 0, "{refused} operations found no free user, although there are {POOL_USERS}");
-    if options.check { verdicts.check() } else { Ok(()) }
+    let is_served = |row: &&Value| {
+        row["threads"]
+            .as_u64()
+            .is_some_and(|threads| threads <= POOL_USERS)
+    };
+    let refused: u64 = rows
+        .iter()
+        .filter(is_served)
+        .filter_map(|row| row["refused"].as_u64())
+        .sum();
+    ensure!(
+        refused == 0,
+        "{refused} operations found no free user, although there are {POOL_USERS}"
+    );
+    if options.check {
+        verdicts.check()
+    } else {
+        Ok(())
+    }
 }
 
 /// Medians in milliseconds, by the number of threads and the operation.
@@ -116,7 +161,10 @@ type Medians = BTreeMap<(u64, String), f64>;
 
 fn medians(rows: &[Value]) -> Medians {
     let median = |row: &Value| {
-        let key = (row["threads"].as_u64()?, row["operation"].as_str()?.to_owned());
+        let key = (
+            row["threads"].as_u64()?,
+            row["operation"].as_str()?.to_owned(),
+        );
         Some((key, row["p50Ms"].as_f64()?))
     };
     rows.iter().filter_map(median).collect()
@@ -135,9 +183,15 @@ fn judged(verdicts: &mut Verdicts, repository: Repository, medians: &Medians) ->
         figures.push((aim, String::new(), of(1, ATTACH)));
         // An attach does not slow down while a refresh runs.
         for refresh in ["refresh", "refresh+commit", "refresh+install"] {
-            figures.push((aim, format!(" during {refresh}"), of(0, &format!("{ATTACH}, {refresh}"))));
+            figures.push((
+                aim,
+                format!(" during {refresh}"),
+                of(0, &format!("{ATTACH}, {refresh}")),
+            ));
         }
-        let ratio = of(1, ATTACH).zip(of(1, COLD)).map(|(attach, cold)| attach / cold);
+        let ratio = of(1, ATTACH)
+            .zip(of(1, COLD))
+            .map(|(attach, cold)| attach / cold);
         figures.push((aims::ATTACH_RATIO, String::new(), ratio));
     }
     if repository == Repository::Small {
@@ -148,11 +202,19 @@ fn judged(verdicts: &mut Verdicts, repository: Repository, medians: &Medians) ->
             (0, "local checkpoint"),
             (0, "local checkpoint, same"),
         ] {
-            figures.push((aims::CHECKPOINT, format!(" ({operation})"), of(threads, operation)));
+            figures.push((
+                aims::CHECKPOINT,
+                format!(" ({operation})"),
+                of(threads, operation),
+            ));
         }
     }
-    let known = figures.into_iter().filter_map(|(aim, at, figure)| Some((aim, at, figure?)));
-    known.map(|(aim, at, figure)| verdicts.hold(aim, &at, figure) + "\n").collect()
+    let known = figures
+        .into_iter()
+        .filter_map(|(aim, at, figure)| Some((aim, at, figure?)));
+    known
+        .map(|(aim, at, figure)| verdicts.hold(aim, &at, figure) + "\n")
+        .collect()
 }
 
 /// Returns the table, and how many times faster an attach is than a clone with installation.
@@ -164,8 +226,14 @@ fn table(rows: &[Value]) -> String {
     for row in rows {
         let number = |field: &str| row[field].as_u64().unwrap_or(0);
         let (threads, operation) = (number("threads"), row["operation"].as_str().unwrap_or(""));
-        let ms = |field: &str| row[field].as_f64().map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms"));
-        let first = row["bytes"].as_u64().map_or_else(|| ms("p50Ms"), |bytes| format!("{} MiB", bytes >> 20));
+        let ms = |field: &str| {
+            row[field]
+                .as_f64()
+                .map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms"))
+        };
+        let first = row["bytes"]
+            .as_u64()
+            .map_or_else(|| ms("p50Ms"), |bytes| format!("{} MiB", bytes >> 20));
         text += &format!(
             "{threads:>7}  {operation:<30}  {first:>12}  {:>12}  {:>7}  {:>6}\n",
             ms("p95Ms"),
@@ -174,10 +242,15 @@ fn table(rows: &[Value]) -> String {
         );
     }
     let medians = medians(rows);
-    for ((threads, _), attach) in medians.iter().filter(|((_, operation), _)| operation == ATTACH) {
+    for ((threads, _), attach) in medians
+        .iter()
+        .filter(|((_, operation), _)| operation == ATTACH)
+    {
         if let Some(cold) = medians.get(&(*threads, COLD.to_owned())) {
-            text +=
-                &format!("{threads} threads: an attach is {:.1} times as fast as {COLD}\n", cold / attach);
+            text += &format!(
+                "{threads} threads: an attach is {:.1} times as fast as {COLD}\n",
+                cold / attach
+            );
         }
     }
     text
@@ -193,7 +266,10 @@ mod tests {
     fn attach_is_compared_with_a_clone() {
         let row = |operation: &str, ms: f64| json!({"threads": 8, "operation": operation, "p50Ms": ms, "p95Ms": ms, "errors": 0});
         let text = table(&[row("attach", 100.0), row(COLD, 4_000.0)]);
-        assert!(text.ends_with("8 threads: an attach is 40.0 times as fast as clone+install\n"), "{text}");
+        assert!(
+            text.ends_with("8 threads: an attach is 40.0 times as fast as clone+install\n"),
+            "{text}"
+        );
     }
 
     /// A figure that was not measured has no verdict.
@@ -210,7 +286,10 @@ mod tests {
         let mut verdicts = Verdicts::default();
         let text = judged(&mut verdicts, Repository::Small, &medians(&rows));
         assert_eq!(text.lines().count(), 4, "{text}");
-        assert!(text.contains("exec, p50: 16.00 ms, at most 15 ms: MISSED"), "{text}");
+        assert!(
+            text.contains("exec, p50: 16.00 ms, at most 15 ms: MISSED"),
+            "{text}"
+        );
         assert_eq!(text.matches("MISSED").count(), 2, "the ratio is 33: {text}");
         assert!(verdicts.check().is_err());
     }

@@ -22,15 +22,24 @@ impl Serve {
         let mut command = Command::new(ars);
         command.args(["serve", "--listen", "127.0.0.1:0"]);
         configure(&mut command);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log)?);
         let mut child = command.spawn().context("the bot")?;
         let stdout = child.stdout.take();
-        let mut serve = Self { child, url: String::new() };
+        let mut serve = Self {
+            child,
+            url: String::new(),
+        };
         let mut line = String::new();
         BufReader::new(stdout.context("the bot has no output")?).read_line(&mut line)?;
-        let found: Value =
-            serde_json::from_str(&line).with_context(|| fs::read_to_string(&log).unwrap_or_default())?;
-        serve.url = found["listening"].as_str().context("the bot's first line is another one")?.to_owned();
+        let found: Value = serde_json::from_str(&line)
+            .with_context(|| fs::read_to_string(&log).unwrap_or_default())?;
+        serve.url = found["listening"]
+            .as_str()
+            .context("the bot's first line is another one")?
+            .to_owned();
         Ok(serve)
     }
 

@@ -46,16 +46,29 @@ pub fn run(options: &Options) -> Result<()> {
     options.settle()?;
     let ours = |data: &Path| Ok(Settings::new(&npm, &built, data)?.secret("MEMORY_TOKEN", TOKEN));
     let twin = |data: &Path| {
-        let mut settings = Settings { modules: bundle(&npm, TWIN, data)?, ..ours(data)? };
-        settings.wrangler.objects.retain(|object| object.class == CLASS);
+        let mut settings = Settings {
+            modules: bundle(&npm, TWIN, data)?,
+            ..ours(data)?
+        };
+        settings
+            .wrangler
+            .objects
+            .retain(|object| object.class == CLASS);
         Ok(settings)
     };
-    let sides = [Side::start("Rust", &options.dir, ours)?, Side::start("TypeScript", &options.dir, twin)?];
+    let sides = [
+        Side::start("Rust", &options.dir, ours)?,
+        Side::start("TypeScript", &options.dir, twin)?,
+    ];
     let step = Step::begin("filling");
     let requests = filling(if options.smoke { 120 } else { 4_000 })?;
     thread::scope(|scope| {
-        let threads = sides.each_ref().map(|side| scope.spawn(|| fill(side, &requests)));
-        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow!("filling panicked"))?)
+        let threads = sides
+            .each_ref()
+            .map(|side| scope.spawn(|| fill(side, &requests)));
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().map_err(|_| anyhow!("filling panicked"))?)
     })?;
     step.done(&format!("{} requests to each Worker", requests.len()));
     check_alike(&sides)?;
@@ -67,11 +80,31 @@ fn rows() -> [Row; 6] {
     let append = |client: usize| appends(&live_run(client), 32);
     [
         Row::repeated("empty route", 1, get("/healthz")),
-        Row::repeated("get of a small record", 1, read("/runs/get", r#""id":"run-000100""#)),
-        Row::repeated("get of a 1.5 MiB record", 1, read("/runs/get", &format!(r#""id":"{LARGE_RUN}""#))),
-        Row { name: "append of 32 events", clients: 1, source: Box::new(append) },
-        Row { name: "append of 32 events, 16 at once", clients: APPENDERS, source: Box::new(append) },
-        Row::repeated("list of 50, first page", 1, read("/runs/list", r#""limit":50"#)),
+        Row::repeated(
+            "get of a small record",
+            1,
+            read("/runs/get", r#""id":"run-000100""#),
+        ),
+        Row::repeated(
+            "get of a 1.5 MiB record",
+            1,
+            read("/runs/get", &format!(r#""id":"{LARGE_RUN}""#)),
+        ),
+        Row {
+            name: "append of 32 events",
+            clients: 1,
+            source: Box::new(append),
+        },
+        Row {
+            name: "append of 32 events, 16 at once",
+            clients: APPENDERS,
+            source: Box::new(append),
+        },
+        Row::repeated(
+            "list of 50, first page",
+            1,
+            read("/runs/list", r#""limit":50"#),
+        ),
     ]
 }
 
@@ -82,11 +115,17 @@ fn filling(count: usize) -> Result<Vec<Vec<u8>>> {
     let put = |nth: usize, id: &str, events| {
         let age = i64::try_from(count - nth).unwrap_or_default() * 1000;
         let record = record(id, nth, newest - age, events);
-        post("/runs/put", &json!({ "storeKey": RUNS, "record": record }).to_string())
+        post(
+            "/runs/put",
+            &json!({ "storeKey": RUNS, "record": record }).to_string(),
+        )
     };
     let ordinary = (0..count).map(|nth| put(nth, &format!("run-{nth:06}"), EVENTS));
     let large = put(count, LARGE_RUN, LARGE_BYTES / (EVENT_TAIL.len() + 32));
-    Ok(ordinary.chain([large]).chain((0..APPENDERS).map(|client| claim(&live_run(client)))).collect())
+    Ok(ordinary
+        .chain([large])
+        .chain((0..APPENDERS).map(|client| claim(&live_run(client))))
+        .collect())
 }
 
 /// Sends the requests in order.
@@ -94,7 +133,11 @@ fn fill(side: &Side, requests: &[Vec<u8>]) -> Result<()> {
     let mut connection = Connection::open(side.address)?;
     for request in requests {
         let (status, _) = connection.exchange(request)?;
-        ensure!(status == 200, "{} answered {status} while filling", side.name);
+        ensure!(
+            status == 200,
+            "{} answered {status} while filling",
+            side.name
+        );
     }
     Ok(())
 }
@@ -131,14 +174,18 @@ fn claim(run: &str) -> Vec<u8> {
         "card": { "channel": "C001", "ts": "1790000000.000100" },
         "system": "You work on the repository that is checked out here.", "tools": [{ "name": "bash" }],
     });
-    post("/runs/claim", &json!({ "storeKey": RUNS, "run": run }).to_string())
+    post(
+        "/runs/claim",
+        &json!({ "storeKey": RUNS, "run": run }).to_string(),
+    )
 }
 
 /// The record of a finished run.
 pub(super) fn record(id: &str, nth: usize, finished: i64, events: usize) -> Value {
     let pick = |from: &[&'static str]| from[nth % from.len()];
-    let events: Vec<Value> =
-        (1..=events).map(|seq| serde_json::from_str(&event(seq)).unwrap_or_default()).collect();
+    let events: Vec<Value> = (1..=events)
+        .map(|seq| serde_json::from_str(&event(seq)).unwrap_or_default())
+        .collect();
     let channel = format!("slack:C{:03}", nth % 40);
     let total = json!({ "count": 1, "durationMs": 18_000 });
     json!({
@@ -168,10 +215,14 @@ pub(super) fn record(id: &str, nth: usize, finished: i64, events: usize) -> Valu
 /// Checks that both Workers answer the rows' requests and some rejected ones alike.
 fn check_alike([ours, twin]: &[Side; 2]) -> Result<()> {
     let rejected = ["/nowhere", "/runs/get", "/runs/claim"].map(|path| post(path, "{}"));
-    let anonymous = b"POST /runs/get HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".to_vec();
+    let anonymous =
+        b"POST /runs/get HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".to_vec();
     let requests = rows().into_iter().map(|row| (row.source)(0)());
     for request in requests.chain(rejected).chain([anonymous]) {
-        let [first, second] = [comparable(&ours.ask(&request)?)?, comparable(&twin.ask(&request)?)?];
+        let [first, second] = [
+            comparable(&ours.ask(&request)?)?,
+            comparable(&twin.ask(&request)?)?,
+        ];
         let line = String::from_utf8_lossy(&request[..request.len().min(300)]).into_owned();
         ensure!(
             first == second,
@@ -189,5 +240,12 @@ fn comparable(answer: &Message) -> Result<(u16, Value)> {
         answer.status < 500 && answer.field("content-type") == Some("application/json"),
         "failed: {answer:?}"
     );
-    Ok((answer.status, if answer.status == 200 { body } else { Value::Null }))
+    Ok((
+        answer.status,
+        if answer.status == 200 {
+            body
+        } else {
+            Value::Null
+        },
+    ))
 }

@@ -19,7 +19,9 @@ pub fn run(programs: &Programs, turns: &[u32], runs: u32, verdicts: &mut Verdict
     let mut rows = Vec::new();
     for &count in turns {
         let step = Step::begin(&format!("{count} turns"));
-        let samples = (0..runs).map(|_| measure(programs, count)).collect::<Result<Vec<_>>>()?;
+        let samples = (0..runs)
+            .map(|_| measure(programs, count))
+            .collect::<Result<Vec<_>>>()?;
         step.done("");
         rows.push((count, samples));
     }
@@ -39,11 +41,18 @@ pub fn run(programs: &Programs, turns: &[u32], runs: u32, verdicts: &mut Verdict
 
 fn hold(turns: u32, samples: &[Sample], verdicts: &mut Verdicts) {
     let at = format!(" of {turns}");
-    let ms =
-        |field: fn(&Sample) -> Duration| median(samples.iter().map(field).collect()).as_secs_f64() * 1000.0;
+    let ms = |field: fn(&Sample) -> Duration| {
+        median(samples.iter().map(field).collect()).as_secs_f64() * 1000.0
+    };
     if turns >= AMORTIZED_TURNS {
-        println!("{}", verdicts.hold(CPU_PER_TURN, &at, ms(|sample| sample.cpu)));
-        println!("{}", verdicts.hold(WALL_PER_TURN, &at, ms(|sample| sample.wall)));
+        println!(
+            "{}",
+            verdicts.hold(CPU_PER_TURN, &at, ms(|sample| sample.cpu))
+        );
+        println!(
+            "{}",
+            verdicts.hold(WALL_PER_TURN, &at, ms(|sample| sample.wall))
+        );
     }
     if turns == PEAK_TURNS {
         let peak_kb = median(samples.iter().map(|sample| sample.peak_kb).collect());

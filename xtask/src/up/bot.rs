@@ -26,7 +26,12 @@ use super::{http, ports};
 use crate::cargo::Target;
 
 /// The bot's binary.
-pub const TARGET: Target<'_> = Target { package: "ars", kind: "--bin", name: "ars", profile: "dev" };
+pub const TARGET: Target<'_> = Target {
+    package: "ars",
+    kind: "--bin",
+    name: "ars",
+    profile: "dev",
+};
 /// The script of the rehearsal, from the root.
 pub const REHEARSAL: &str = "xtask/sample/rehearsal.toml";
 /// The skills that are shipped, from the root.
@@ -84,11 +89,20 @@ impl Bot {
         if log_path.exists() {
             fs::rename(&log_path, log_path.with_extension("log.old"))?;
         }
-        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&log_path)?;
         // Read at each start, not compiled in: a new commit alone must not rebuild the bot.
         let stamp = launch.data.join("build.json");
         fs::write(&stamp, ars_engine::stamp().to_string())?;
-        let port = ports::choose(launch.data, PART, Ipv4Addr::LOCALHOST, launch.options.bot_port())?;
+        let port = ports::choose(
+            launch.data,
+            PART,
+            Ipv4Addr::LOCALHOST,
+            launch.options.bot_port(),
+        )?;
         let mut child = command(launch, port)
             .env(BUILD_STAMP, &stamp)
             .stdout(Stdio::piped())
@@ -98,11 +112,22 @@ impl Bot {
             .spawn()
             .with_context(|| format!("cannot start {}", launch.ars.display()))?;
         let stdout = child.stdout.take();
-        let mut bot = Self { child, url: String::new(), log: log_path };
-        let url = stdout.context("the bot has no standard output").and_then(|stdout| listening(stdout, log));
-        bot.url =
-            url.with_context(|| format!("the bot did not start; end of its log:\n{}", bot.log_tail()))?;
-        ensure!(http::is_healthy(&bot.url), "the bot listens at {} but GET /healthz fails", bot.url);
+        let mut bot = Self {
+            child,
+            url: String::new(),
+            log: log_path,
+        };
+        let url = stdout
+            .context("the bot has no standard output")
+            .and_then(|stdout| listening(stdout, log));
+        bot.url = url.with_context(|| {
+            format!("the bot did not start; end of its log:\n{}", bot.log_tail())
+        })?;
+        ensure!(
+            http::is_healthy(&bot.url),
+            "the bot listens at {} but GET /healthz fails",
+            bot.url
+        );
         Ok(bot)
     }
 
@@ -119,7 +144,9 @@ impl Bot {
     /// Returns the end of its log.
     pub fn log_tail(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
-        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).trim_end().to_owned()
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..])
+            .trim_end()
+            .to_owned()
     }
 
     /// Shuts it down: runs in flight are stopped and recorded.
@@ -163,7 +190,14 @@ fn command(launch: &Launch<'_>, port: u16) -> Command {
         .args(["--listen", &address])
         .arg("--data-dir")
         .arg(launch.data.bot())
-        .args(["--store", if launch.options.store == Store::Worker { "worker" } else { "embedded" }])
+        .args([
+            "--store",
+            if launch.options.store == Store::Worker {
+                "worker"
+            } else {
+                "embedded"
+            },
+        ])
         .arg("--config")
         .arg(launch.config)
         .arg("--rehearsal")
@@ -185,7 +219,8 @@ fn command(launch: &Launch<'_>, port: u16) -> Command {
         ars.args(["--model", model]);
     }
     if let Some(url) = &launch.state_url {
-        ars.args(["--state-url", url]).env(MEMORY_TOKEN, &launch.secrets.state);
+        ars.args(["--state-url", url])
+            .env(MEMORY_TOKEN, &launch.secrets.state);
     }
     ars
 }
@@ -208,8 +243,10 @@ fn listening(stdout: ChildStdout, mut log: File) -> Result<String> {
             }
         }
     });
-    receiver.recv_timeout(START_LIMIT).map_err(|error| match error {
-        mpsc::RecvTimeoutError::Timeout => anyhow!("it did not listen within {START_LIMIT:?}"),
-        mpsc::RecvTimeoutError::Disconnected => anyhow!("it ended before it listened"),
-    })
+    receiver
+        .recv_timeout(START_LIMIT)
+        .map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => anyhow!("it did not listen within {START_LIMIT:?}"),
+            mpsc::RecvTimeoutError::Disconnected => anyhow!("it ended before it listened"),
+        })
 }

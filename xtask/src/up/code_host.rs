@@ -22,12 +22,21 @@ use super::{http, ports, sample};
 use crate::cargo::Target;
 
 /// The host's binary.
-pub const TARGET: Target<'_> =
-    Target { package: "ars-testkit", kind: "--example", name: "rehearsal_host", profile: "dev" };
+pub const TARGET: Target<'_> = Target {
+    package: "ars-testkit",
+    kind: "--example",
+    name: "rehearsal_host",
+    profile: "dev",
+};
 
 /// The variables of a real code host. With one of them there is no rehearsal host.
-const OWN: [&str; 5] =
-    ["GITHUB_APP_ID", "GITHUB_APP_INSTALLATION_ID", "GITHUB_APP_PRIVATE_KEY", "GH_TOKEN", "GITHUB_BASE_URL"];
+const OWN: [&str; 5] = [
+    "GITHUB_APP_ID",
+    "GITHUB_APP_INSTALLATION_ID",
+    "GITHUB_APP_PRIVATE_KEY",
+    "GH_TOKEN",
+    "GITHUB_BASE_URL",
+];
 /// Its name among the kept ports.
 const PART: &str = "codeHost";
 /// Longest wait for the host to listen.
@@ -57,7 +66,12 @@ pub struct RehearsalHost {
 
 impl RehearsalHost {
     /// Starts the host on the data directory, and waits until it listens on this address.
-    pub fn start(binary: &Path, options: &Options, data: &DataDir, address: Ipv4Addr) -> Result<Self> {
+    pub fn start(
+        binary: &Path,
+        options: &Options,
+        data: &DataDir,
+        address: Ipv4Addr,
+    ) -> Result<Self> {
         let root = data.code_host();
         let port = ports::choose(data, PART, address, options.code_host_port())?;
         let mut child = Command::new(binary)
@@ -71,9 +85,15 @@ impl RehearsalHost {
             .spawn()
             .with_context(|| format!("cannot start {}", binary.display()))?;
         let stdout = child.stdout.take();
-        let found = stdout.context("the code host has no standard output").and_then(listening);
+        let found = stdout
+            .context("the code host has no standard output")
+            .and_then(listening);
         match found {
-            Ok(listening) => Ok(Self { child, listening, root }),
+            Ok(listening) => Ok(Self {
+                child,
+                listening,
+                root,
+            }),
             Err(error) => {
                 // It may have exited already.
                 let _ = child.kill();
@@ -92,18 +112,31 @@ impl RehearsalHost {
     pub fn variables(&self) -> [(&'static str, &str); 4] {
         let [id, installation, private_key] = self.app();
         let [app, on, key, _, base] = OWN;
-        [(base, &self.listening.url), (app, id), (on, installation), (key, private_key)]
+        [
+            (base, &self.listening.url),
+            (app, id),
+            (on, installation),
+            (key, private_key),
+        ]
     }
 
     /// Returns its app: the id, the installation and the private key.
     pub fn app(&self) -> [&str; 3] {
-        let Listening { app_id, installation, private_key, .. } = &self.listening;
+        let Listening {
+            app_id,
+            installation,
+            private_key,
+            ..
+        } = &self.listening;
         [app_id, installation, private_key]
     }
 
     /// Returns the part of it that readers see.
     pub fn place(&self) -> Place {
-        Place { url: self.listening.url.clone(), root: self.root.clone() }
+        Place {
+            url: self.listening.url.clone(),
+            root: self.root.clone(),
+        }
     }
 }
 
@@ -124,7 +157,9 @@ fn listening(stdout: ChildStdout) -> Result<Listening> {
             let _ = sender.send(line);
         }
     });
-    let line = receiver.recv_timeout(START_LIMIT).map_err(|_| anyhow!("the code host did not start"))?;
+    let line = receiver
+        .recv_timeout(START_LIMIT)
+        .map_err(|_| anyhow!("the code host did not start"))?;
     serde_json::from_str(&line).context("the code host printed no address")
 }
 
@@ -163,44 +198,88 @@ impl Place {
     pub fn opened_by(&self, run: &str) -> Result<Option<PullRequest>> {
         let branch = format!("ars/{run}/");
         let pulls = self.read("pulls")?;
-        let is_own =
-            |pull: &&Value| pull["head"]["ref"].as_str().is_some_and(|name| name.starts_with(&branch));
-        let Some(pull) = pulls.as_array().into_iter().flatten().find(is_own) else { return Ok(None) };
+        let is_own = |pull: &&Value| {
+            pull["head"]["ref"]
+                .as_str()
+                .is_some_and(|name| name.starts_with(&branch))
+        };
+        let Some(pull) = pulls.as_array().into_iter().flatten().find(is_own) else {
+            return Ok(None);
+        };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let head = text(&pull["head"]["sha"]);
-        let number = pull["number"].as_u64().context("a pull request without a number")?;
-        let kind = if pull["draft"] == true { "Draft pull request" } else { "Pull request" };
+        let number = pull["number"]
+            .as_u64()
+            .context("a pull request without a number")?;
+        let kind = if pull["draft"] == true {
+            "Draft pull request"
+        } else {
+            "Pull request"
+        };
         let mut lines = vec![
             format!("{kind} #{number}: {}", text(&pull["title"])),
-            format!("  {} for {}", text(&pull["head"]["ref"]), text(&pull["base"]["ref"])),
+            format!(
+                "  {} for {}",
+                text(&pull["head"]["ref"]),
+                text(&pull["base"]["ref"])
+            ),
             format!("  {}", text(&pull["html_url"])),
         ];
         let checks = self.read(&format!("commits/{head}/check-runs"))?;
         for check in checks["check_runs"].as_array().into_iter().flatten() {
-            let [name, conclusion, title] =
-                [&check["name"], &check["conclusion"], &check["output"]["title"]].map(text);
+            let [name, conclusion, title] = [
+                &check["name"],
+                &check["conclusion"],
+                &check["output"]["title"],
+            ]
+            .map(text);
             lines.push(format!("  check {name}: {conclusion} ({title})"));
         }
-        Ok(Some(PullRequest { number, head, lines }))
+        Ok(Some(PullRequest {
+            number,
+            head,
+            lines,
+        }))
     }
 
     /// Returns the commits that a run pushed, as patches.
     pub fn pushed_by(&self, run: &str) -> Result<String> {
         let branches = format!("--branches=ars/{run}/*");
         let place = self.root.join(format!("{}.git", sample::NAME));
-        sample::git(&place, &["log", "--reverse", "--patch", "--format=%h %s", &branches, "^main"], None)
+        sample::git(
+            &place,
+            &[
+                "log",
+                "--reverse",
+                "--patch",
+                "--format=%h %s",
+                &branches,
+                "^main",
+            ],
+            None,
+        )
     }
 
     /// Returns the bodies of the reviews of a pull request's head.
     pub fn reviews_of(&self, pull: &PullRequest) -> Result<Vec<String>> {
         let reviews = self.read(&format!("pulls/{}/reviews", pull.number))?;
-        let of_head = reviews.as_array().into_iter().flatten().filter(|one| one["commit_id"] == pull.head);
-        Ok(of_head.map(|one| one["body"].as_str().unwrap_or_default().to_owned()).collect())
+        let of_head = reviews
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|one| one["commit_id"] == pull.head);
+        Ok(of_head
+            .map(|one| one["body"].as_str().unwrap_or_default().to_owned())
+            .collect())
     }
 
     /// Reads from the interface of the sample's repository.
     fn read(&self, path: &str) -> Result<Value> {
-        let (status, answer) = http::get(&format!("{}/api/v3/repos/{}/{path}", self.url, sample::NAME))?;
+        let (status, answer) = http::get(&format!(
+            "{}/api/v3/repos/{}/{path}",
+            self.url,
+            sample::NAME
+        ))?;
         anyhow::ensure!(status == 200, "the code host answered {status} for {path}");
         Ok(answer)
     }
@@ -214,7 +293,10 @@ mod tests {
     fn real_code_host_replaces_the_rehearsal() {
         assert!(is_wanted(|_| None));
         for own in OWN {
-            assert!(!is_wanted(|name| (name == own).then(|| "x".to_owned())), "{own}");
+            assert!(
+                !is_wanted(|name| (name == own).then(|| "x".to_owned())),
+                "{own}"
+            );
         }
     }
 }

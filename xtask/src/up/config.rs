@@ -13,7 +13,8 @@ use super::sample;
 use super::secrets::{DASHBOARD_TOKEN, INGRESS_TOKENS};
 
 /// The default configuration.
-const OWN: &str = "# Written by `cargo xtask up` at every start; give it --config FILE to use your own.\n";
+const OWN: &str =
+    "# Written by `cargo xtask up` at every start; give it --config FILE to use your own.\n";
 /// The actor that holds the secret of the run pages.
 const OPERATOR: &str = "access:operator";
 /// The gate of a configuration that names none: the secret of the run pages. It shows all runs.
@@ -26,8 +27,7 @@ token = { actor = \"access:operator\" }
 channels = \"all\"
 ";
 /// Its actions if the secret is that of the start, which `up` prints: all commands.
-const ALL_ACTIONS: &str =
-    "actions = [\"runs:write\", \"config:write\", \"memory:write\", \"repo:write\", \"repo:exec\"]\n";
+const ALL_ACTIONS: &str = "actions = [\"runs:write\", \"config:write\", \"memory:write\", \"repo:write\", \"repo:exec\"]\n";
 /// Its actions if the secret is configured. People may know it who only view runs.
 const PAGE_ACTIONS: &str = "actions = [\"runs:write\"]\n";
 /// The grants of the ingress token `operator` that is made here. Own tokens have their own.
@@ -53,19 +53,38 @@ impl Effective {
     /// Returns the user's own configuration, or the default.
     /// One that names no mode of the dashboard receives mode `token`.
     pub fn of(options: &Options) -> Result<Self> {
-        let Some(own) = &options.config else { return Ok(Self::gated("toml", OWN.to_owned(), set)) };
-        let text = fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display()))?;
+        let Some(own) = &options.config else {
+            return Ok(Self::gated("toml", OWN.to_owned(), set));
+        };
+        let text =
+            fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display()))?;
         Ok(Self::gated(format(own), text, set))
     }
 
-    fn gated(format: &'static str, text: String, variable: impl Fn(&str) -> Option<String>) -> Self {
+    fn gated(
+        format: &'static str,
+        text: String,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Self {
         // The bot reports what is wrong with a malformed text.
         let parsed = parsed(&text, format).filter(|root| root["dashboard"]["auth"].is_null());
         let Some(mut root) = parsed.filter(|_| !has_proxy(&variable)) else {
-            return Self { format, text, is_changed: false };
+            return Self {
+                format,
+                text,
+                is_changed: false,
+            };
         };
-        let of_ingress = if variable(INGRESS_TOKENS).is_none() { OF_INGRESS } else { "" };
-        let actions = if variable(DASHBOARD_TOKEN).is_none() { ALL_ACTIONS } else { PAGE_ACTIONS };
+        let of_ingress = if variable(INGRESS_TOKENS).is_none() {
+            OF_INGRESS
+        } else {
+            ""
+        };
+        let actions = if variable(DASHBOARD_TOKEN).is_none() {
+            ALL_ACTIONS
+        } else {
+            PAGE_ACTIONS
+        };
         let gate = format!("{GATE}{actions}{of_ingress}");
         let grants: Value = toml::from_str(&gate).unwrap_or_default();
         let grants = grants["grants"].as_object().cloned().unwrap_or_default();
@@ -73,7 +92,11 @@ impl Effective {
         let is_free = root["dashboard"].is_null() && !grants.keys().any(is_granted);
         if format == "toml" && is_free {
             // Appended, so that the lines the bot may complain about keep their numbers.
-            return Self { format, text: format!("{}\n{gate}", text.trim_end()), is_changed: true };
+            return Self {
+                format,
+                text: format!("{}\n{gate}", text.trim_end()),
+                is_changed: true,
+            };
         }
         root["dashboard"]["auth"] = json!("token");
         if root["dashboard"]["token"]["actor"].is_null() {
@@ -84,12 +107,18 @@ impl Effective {
                 }
             }
         }
-        Self { format: "json", text: root.to_string(), is_changed: true }
+        Self {
+            format: "json",
+            text: root.to_string(),
+            is_changed: true,
+        }
     }
 
     /// Returns its section `dashboard`.
     pub fn dashboard(&self) -> Value {
-        parsed(&self.text, self.format).map(|root| root["dashboard"].clone()).unwrap_or_default()
+        parsed(&self.text, self.format)
+            .map(|root| root["dashboard"].clone())
+            .unwrap_or_default()
     }
 }
 
@@ -102,21 +131,32 @@ fn parsed(text: &str, format: &str) -> Option<Value> {
     };
     parsed.filter(|root| {
         root.is_object()
-            && ["dashboard", "grants"].iter().all(|key| root.get(key).is_none_or(Value::is_object))
+            && ["dashboard", "grants"]
+                .iter()
+                .all(|key| root.get(key).is_none_or(Value::is_object))
     })
 }
 
 /// Returns whether the variables of an access proxy are set, which admits viewers of the run pages.
 pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
-    ["ACCESS_TEAM_DOMAIN", "ACCESS_AUD"].iter().all(|name| variable(name).is_some())
+    ["ACCESS_TEAM_DOMAIN", "ACCESS_AUD"]
+        .iter()
+        .all(|name| variable(name).is_some())
 }
 
 /// Returns the configuration file of the bot: the user's own, if it needs no addition.
 /// `sample` is the origin of the sample repository, `added` a text in TOML that connects the residents.
-pub fn write(options: &Options, data: &DataDir, sample: &str, added: Option<&str>) -> Result<PathBuf> {
+pub fn write(
+    options: &Options,
+    data: &DataDir,
+    sample: &str,
+    added: Option<&str>,
+) -> Result<PathBuf> {
     let found = Effective::of(options)?;
-    if let Some(own) =
-        options.config.as_ref().filter(|_| !options.offers_sample() && !found.is_changed && added.is_none())
+    if let Some(own) = options
+        .config
+        .as_ref()
+        .filter(|_| !options.offers_sample() && !found.is_changed && added.is_none())
     {
         return Ok(own.clone());
     }
@@ -126,17 +166,31 @@ pub fn write(options: &Options, data: &DataDir, sample: &str, added: Option<&str
 }
 
 /// Returns the text of a configuration with the sample, if it is offered, and with `added`.
-pub fn completed(options: &Options, found: Effective, sample: &str, added: Option<&str>) -> Result<String> {
+pub fn completed(
+    options: &Options,
+    found: Effective,
+    sample: &str,
+    added: Option<&str>,
+) -> Result<String> {
     let mut text = if options.offers_sample() {
-        ensure!(found.format == "toml", "the sample is added to TOML files only: use --no-demo");
+        ensure!(
+            found.format == "toml",
+            "the sample is added to TOML files only: use --no-demo"
+        );
         with_sample(&found.text, sample)?
     } else {
         found.text
     };
     if let Some(added) = added {
-        ensure!(found.format == "toml", "residents are added to TOML files only");
+        ensure!(
+            found.format == "toml",
+            "residents are added to TOML files only"
+        );
         let has_own = parsed(&text, "toml").is_some_and(|root| !root["execution"].is_null());
-        ensure!(!has_own, "the configuration has `execution`, which --residents adds");
+        ensure!(
+            !has_own,
+            "the configuration has `execution`, which --residents adds"
+        );
         text.push_str(added);
     }
     Ok(text)
@@ -144,7 +198,10 @@ pub fn completed(options: &Options, found: Effective, sample: &str, added: Optio
 
 /// Returns the format of a configuration by its extension, as the bot chooses it.
 pub fn format(path: &Path) -> &'static str {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let extension = path
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
         "yaml" | "yml" => "yaml",
         "json" => "json",
@@ -155,7 +212,11 @@ pub fn format(path: &Path) -> &'static str {
 /// Appended, so that the lines the bot may complain about keep their numbers.
 fn with_sample(text: &str, sample: &str) -> Result<String> {
     let origin = serde_json::to_string(sample)?;
-    Ok(format!("{}\n\n[[repositories]]\nname = \"{}\"\norigin = {origin}\n", text.trim_end(), sample::NAME))
+    Ok(format!(
+        "{}\n\n[[repositories]]\nname = \"{}\"\norigin = {origin}\n",
+        text.trim_end(),
+        sample::NAME
+    ))
 }
 
 #[cfg(test)]
@@ -164,8 +225,7 @@ mod tests {
 
     #[test]
     fn the_sample_is_added_to_what_is_there() {
-        let own =
-            "[[repositories]]\nname = \"acme/app\"\norigin = \"/srv/app\"\n[defaults]\nagent = \"coding\"\n";
+        let own = "[[repositories]]\nname = \"acme/app\"\norigin = \"/srv/app\"\n[defaults]\nagent = \"coding\"\n";
         for text in [OWN, own] {
             let table: toml::Table = with_sample(text, "/a \"b\"/c").unwrap().parse().unwrap();
             let last = table["repositories"].as_array().unwrap().last().unwrap();
@@ -188,7 +248,11 @@ mod tests {
             ("json", "{}", "json"),
         ] {
             let gated = Effective::gated(format, text.to_owned(), none);
-            assert_eq!((gated.format, gated.dashboard()), (kept_format, operator.clone()), "{text}");
+            assert_eq!(
+                (gated.format, gated.dashboard()),
+                (kept_format, operator.clone()),
+                "{text}"
+            );
             let parsed = parsed(&gated.text, gated.format).unwrap();
             for actor in [OPERATOR, "http:operator", "mcp:operator"] {
                 assert_eq!(parsed["grants"][actor]["channels"], "all", "{actor}");
@@ -200,13 +264,20 @@ mod tests {
         let own_tokens = |name: &str| (name == INGRESS_TOKENS).then(|| "{}".to_owned());
         let gated = Effective::gated("toml", OWN.to_owned(), own_tokens);
         assert!(!gated.text.contains("http:operator") && gated.text.contains("access:operator"));
-        for (text, proxy) in [("[dashboard]\nauth = \"none\"", false), ("", true), ("[[broken", false)] {
+        for (text, proxy) in [
+            ("[dashboard]\nauth = \"none\"", false),
+            ("", true),
+            ("[[broken", false),
+        ] {
             let variable = |_: &str| proxy.then(|| "x".to_owned());
             let kept = Effective::gated("toml", text.to_owned(), variable);
             assert_eq!((kept.text.as_str(), kept.is_changed), (text, false));
         }
         let own = "dashboard: {token: {actor: 'access:ann', env: MINE}}";
         let kept = Effective::gated("yaml", own.to_owned(), none).dashboard();
-        assert_eq!(kept, json!({"auth": "token", "token": {"actor": "access:ann", "env": "MINE"}}));
+        assert_eq!(
+            kept,
+            json!({"auth": "token", "token": {"actor": "access:ann", "env": "MINE"}})
+        );
     }
 }

@@ -65,30 +65,52 @@ impl Contained {
         let (format, text) = configuration(options, hosts)?;
         configure(&state.url(), &secrets.state, format, &text)?;
         let containers = format!("workerd-{}-", data.edge_name());
-        let mut contained = Self { edge: None, engine, containers, state };
+        let mut contained = Self {
+            edge: None,
+            engine,
+            containers,
+            state,
+        };
         // A container of an earlier start has that start's environment.
         contained.remove()?;
         let wanted = Some(options.edge_port()).filter(|port| *port != 0);
         let port = ports::choose(data, PART, Ipv4Addr::LOCALHOST, wanted)?;
         let mut variables = vec![
-            ("STATE_WORKER_URL", address_for_containers(contained.state.address().port())),
+            (
+                "STATE_WORKER_URL",
+                address_for_containers(contained.state.address().port()),
+            ),
             ("SERVICE_CONFIG", CONFIG.to_owned()),
         ];
         if set(bot::PUBLIC_BASE_URL).is_none() {
-            variables.push((bot::PUBLIC_BASE_URL, format!("http://{}:{port}", Ipv4Addr::LOCALHOST)));
+            variables.push((
+                bot::PUBLIC_BASE_URL,
+                format!("http://{}:{port}", Ipv4Addr::LOCALHOST),
+            ));
         }
         if let Some(hosts) = hosts {
             let bearers = secrets.residents.of_bot().into_iter();
-            let of_code_host = hosts.code_host().into_iter().flat_map(|host| host.variables());
-            variables.extend(bearers.chain(of_code_host).map(|(name, value)| (name, value.to_owned())));
+            let of_code_host = hosts
+                .code_host()
+                .into_iter()
+                .flat_map(|host| host.variables());
+            variables.extend(
+                bearers
+                    .chain(of_code_host)
+                    .map(|(name, value)| (name, value.to_owned())),
+            );
             // The configuration of a container is a document, which sends bearers to listed hosts only.
             if let Some(fleet) = hosts.fleet() {
-                let listed = std::env::var(CONFIG_HOSTS).into_iter().chain([fleet.host().to_owned()]);
+                let listed = std::env::var(CONFIG_HOSTS)
+                    .into_iter()
+                    .chain([fleet.host().to_owned()]);
                 variables.push((CONFIG_HOSTS, listed.collect::<Vec<_>>().join(",")));
             }
         }
         let bot = Bot::Container(contained.engine.of_edge(&image));
-        let edge = contained.edge.insert(workers::start_edge(port, data, secrets, bot, &variables)?);
+        let edge = contained
+            .edge
+            .insert(workers::start_edge(port, data, secrets, bot, &variables)?);
         let step = Step::begin("container");
         if let Err(error) = workers::wait(edge, signals) {
             let logs = contained.logs().unwrap_or_default();
@@ -115,7 +137,10 @@ impl Contained {
                 self.edge.as_mut().is_some_and(Workerd::is_running),
                 "the edge Worker ended unexpectedly"
             );
-            ensure!(self.state.is_running(), "the state Worker ended unexpectedly");
+            ensure!(
+                self.state.is_running(),
+                "the state Worker ended unexpectedly"
+            );
             if let Some(hosts) = &mut hosts {
                 hosts.report_ended();
             }
@@ -141,12 +166,16 @@ impl Contained {
 
     fn logs(&self) -> Result<String> {
         let containers = self.containers()?;
-        let logs = containers.iter().map(|container| self.engine.logs(&container.id));
+        let logs = containers
+            .iter()
+            .map(|container| self.engine.logs(&container.id));
         Ok(logs.collect::<Result<Vec<_>>>()?.join("\n"))
     }
 
     fn remove(&self) -> Result<()> {
-        self.containers()?.iter().try_for_each(|found| self.engine.remove(&found.id))
+        self.containers()?
+            .iter()
+            .try_for_each(|found| self.engine.remove(&found.id))
     }
 }
 
@@ -175,11 +204,19 @@ fn configuration(options: &Options, hosts: Option<&Hosts>) -> Result<(&'static s
     if !options.is_rehearsal(set) {
         return Ok((format, own));
     }
-    ensure!(format == "toml", "a rehearsal is added to TOML files only: name a model of your own");
-    let script = if hosts.is_some() { bot::REHEARSAL } else { REHEARSAL };
+    ensure!(
+        format == "toml",
+        "a rehearsal is added to TOML files only: name a model of your own"
+    );
+    let script = if hosts.is_some() {
+        bot::REHEARSAL
+    } else {
+        REHEARSAL
+    };
     let script = fs::read_to_string(repo_root().join(script)).context(script)?;
     let rehearsal = toml::toml! { type = "rehearsal" };
-    let mut providers = toml::Table::from_iter([("rehearsal".to_owned(), toml::Value::Table(rehearsal))]);
+    let mut providers =
+        toml::Table::from_iter([("rehearsal".to_owned(), toml::Value::Table(rehearsal))]);
     if let Some(toml::Value::Table(rehearsal)) = providers.get_mut("rehearsal") {
         rehearsal.insert("script_text".to_owned(), toml::Value::String(script));
     }
@@ -204,7 +241,11 @@ pub fn configure(state: &str, token: &str, format: &str, text: &str) -> Result<u
     if known["document"] == document {
         return Ok(version);
     }
-    let put =
-        ask("/config/put", json!({"key": CONFIG_KEY, "document": document, "expectedVersion": version}))?;
-    put["version"].as_u64().context("POST /config/put answered without a version")
+    let put = ask(
+        "/config/put",
+        json!({"key": CONFIG_KEY, "document": document, "expectedVersion": version}),
+    )?;
+    put["version"]
+        .as_u64()
+        .context("POST /config/put answered without a version")
 }

@@ -39,13 +39,19 @@ impl Dashboard {
         };
         let name = section["token"]["env"].as_str().unwrap_or(DASHBOARD_TOKEN);
         let token = (mode == "token").then(|| variable(name)).flatten();
-        Self { url: format!("{bot}/runs"), mode: mode.to_owned(), token }
+        Self {
+            url: format!("{bot}/runs"),
+            mode: mode.to_owned(),
+            token,
+        }
     }
 
     /// Returns the address that opens a path of the service in a browser: it signs in if that is needed.
     pub fn link(&self, path: &str) -> String {
         let bot = self.url.trim_end_matches("/runs");
-        let Some(token) = &self.token else { return format!("{bot}{path}") };
+        let Some(token) = &self.token else {
+            return format!("{bot}{path}");
+        };
         let [token, next] = [token, path].map(escaped);
         format!("{bot}/runs/sign-in?token={token}&next={next}")
     }
@@ -54,8 +60,13 @@ impl Dashboard {
 /// Returns the text as a value of a query string.
 fn escaped(text: &str) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(byte);
-    let escape =
-        |byte: u8| if is_plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let escape = |byte: u8| {
+        if is_plain(&byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    };
     text.bytes().map(escape).collect()
 }
 
@@ -71,16 +82,30 @@ mod tests {
         let token = json!({"auth": "token"});
         let other = json!({"auth": "token", "token": {"env": "OTHER"}});
         for (section, known, mode, secret) in [
-            (json!({"auth": "none"}), &[DASHBOARD_TOKEN][..], "none", None),
+            (
+                json!({"auth": "none"}),
+                &[DASHBOARD_TOKEN][..],
+                "none",
+                None,
+            ),
             (json!({}), &proxy, "access", None),
-            (token.clone(), &[DASHBOARD_TOKEN], "token", Some(DASHBOARD_TOKEN)),
+            (
+                token.clone(),
+                &[DASHBOARD_TOKEN],
+                "token",
+                Some(DASHBOARD_TOKEN),
+            ),
             (token, &proxy, "token", None),
             (other, &["OTHER", DASHBOARD_TOKEN], "token", Some("OTHER")),
         ] {
             let variable = |name: &str| known.contains(&name).then(|| name.to_owned());
             let found = Dashboard::configured("http://b", &section, variable);
             assert_eq!(found.url, "http://b/runs");
-            assert_eq!((found.mode.as_str(), found.token.as_deref()), (mode, secret), "{section} {known:?}");
+            assert_eq!(
+                (found.mode.as_str(), found.token.as_deref()),
+                (mode, secret),
+                "{section} {known:?}"
+            );
         }
     }
 

@@ -103,7 +103,11 @@ fn lock(path: &Path) -> Result<File> {
             // The number is a courtesy; without it the refusal is as clear.
             let _ = file.read_to_string(&mut owner);
             let owner = owner.trim();
-            let owner = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
+            let owner = if owner.is_empty() {
+                String::new()
+            } else {
+                format!(" (process {owner})")
+            };
             bail!(
                 "{} is in use by another `cargo xtask up`{owner}: stop it, or choose another --data-dir",
                 path.display()
@@ -124,7 +128,12 @@ pub fn write_private(path: &Path, text: &str) -> Result<()> {
     let unfinished = path.with_extension(format!("unfinished-{}", std::process::id()));
     let write = || -> std::io::Result<()> {
         let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&unfinished)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&unfinished, path)
@@ -139,7 +148,11 @@ mod tests {
     #[test]
     fn each_directory_has_its_own_edge() {
         let dir = tempfile::tempdir().unwrap();
-        let name = |place: &str| DataDir::claim(Some(&dir.path().join(place))).unwrap().edge_name();
+        let name = |place: &str| {
+            DataDir::claim(Some(&dir.path().join(place)))
+                .unwrap()
+                .edge_name()
+        };
         assert_eq!(name("a"), name("a"));
         assert_ne!(name("a"), name("b"));
         assert!(name("a").starts_with("ars-bot-"), "{}", name("a"));
@@ -152,7 +165,10 @@ mod tests {
         let wanted = Some(place.as_path());
         let first = DataDir::claim(wanted).unwrap();
         let refused = DataDir::claim(wanted).err().unwrap().to_string();
-        assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        assert!(
+            refused.contains(&format!("process {}", std::process::id())),
+            "{refused}"
+        );
         drop(first);
         assert!(DataDir::claim(wanted).is_ok());
     }
@@ -162,7 +178,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ready.json");
         write_private(&path, "{}").unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -91,12 +91,21 @@ impl Demo {
 
     fn run(&self, caller: &Token, signals: &Signals) -> Result<()> {
         if let Some(Trees::Resident(fleet)) = &self.trees {
-            println!("\n── a warm environment ──────────────────────────────────────────────────────");
-            println!("{} is onboarded: a container with a mirror, a checkout and tools\n", sample::NAME);
+            println!(
+                "\n── a warm environment ──────────────────────────────────────────────────────"
+            );
+            println!(
+                "{} is onboarded: a container with a mirror, a checkout and tools\n",
+                sample::NAME
+            );
             fleet.onboard_sample(signals)?;
         }
         println!("\n── the main job ─────────────────────────────────────────────────────────────");
-        let request = if self.trees.is_some() { REQUEST } else { CONTAINER_REQUEST };
+        let request = if self.trees.is_some() {
+            REQUEST
+        } else {
+            CONTAINER_REQUEST
+        };
         println!("{request}\n");
         if self.is_rehearsal {
             println!(
@@ -111,16 +120,27 @@ impl Demo {
         }
         let Some(trees) = &self.trees else {
             // Without work on a repository there is nothing to follow but the answer.
-            let (status, answer) = self.ask(caller, &format!("agent:general {request}"), Wait::Answer)?;
+            let (status, answer) =
+                self.ask(caller, &format!("agent:general {request}"), Wait::Answer)?;
             return show_reply(status, &answer);
         };
-        let run = self.follow(caller, &format!("agent:coding repo:{} {request}", sample::NAME))?;
+        let run = self.follow(
+            caller,
+            &format!("agent:coding repo:{} {request}", sample::NAME),
+        )?;
         let changed = match trees {
             Trees::Resident(fleet) => self.commits(fleet, &run)?,
             Trees::Local { data, config } => self.diff(&run.thread, data, config)?,
         };
         println!("\n── its changes ─────────────────────────────────────────────────────────────");
-        println!("{}", if changed.is_empty() { "nothing" } else { changed.trim_end() });
+        println!(
+            "{}",
+            if changed.is_empty() {
+                "nothing"
+            } else {
+                changed.trim_end()
+            }
+        );
         if let Some(host) = &self.code_host {
             self.show_pull_request(caller, host, &run)?;
         }
@@ -131,7 +151,9 @@ impl Demo {
 
     /// Sends a request in a thread of its own.
     fn ask(&self, caller: &Token, text: &str, wait: Wait) -> Result<(u16, Value)> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         // Each demonstration starts with a new working tree.
         let thread = format!("demo-{}", now.as_millis());
         let body = json!({ "text": text, "thread": thread, "async": wait == Wait::Run });
@@ -147,8 +169,10 @@ impl Demo {
                 answer["reply"].as_str().unwrap_or(&answer.to_string())
             );
         }
-        let run =
-            Run { id: text(&answer, "runId")?.to_owned(), thread: text(&answer, "threadKey")?.to_owned() };
+        let run = Run {
+            id: text(&answer, "runId")?.to_owned(),
+            thread: text(&answer, "threadKey")?.to_owned(),
+        };
         let viewer = self.dashboard.token.as_deref();
         let live = http::live_page(&self.bot, viewer, &run.id)?.unwrap_or_else(|| run.page());
         println!("watch it in a browser: {}\n", self.dashboard.link(&live));
@@ -166,8 +190,12 @@ impl Demo {
         println!("\n── its pull request, on the rehearsal host ─────────────────────────────────");
         let Some(pull) = host.opened_by(&run.id)? else {
             let why = match &self.trees {
-                Some(Trees::Resident(_)) => "none: its commit stays in the thread's tree on the resident",
-                Some(Trees::Local { .. }) | None => "none: the run handed over no commits with a description",
+                Some(Trees::Resident(_)) => {
+                    "none: its commit stays in the thread's tree on the resident"
+                }
+                Some(Trees::Local { .. }) | None => {
+                    "none: the run handed over no commits with a description"
+                }
             };
             println!("{why}");
             return Ok(());
@@ -179,7 +207,11 @@ impl Demo {
         let review = self.follow(caller, &format!("agent:review {request}"))?;
         let posted = host.reviews_of(&pull)?;
         println!("\nreviews posted on #{}: {}", pull.number, posted.len());
-        for line in posted.iter().flat_map(|body| body.lines()).filter(|line| !line.starts_with("<!--")) {
+        for line in posted
+            .iter()
+            .flat_map(|body| body.lines())
+            .filter(|line| !line.starts_with("<!--"))
+        {
             println!("  │ {line}");
         }
         println!("the review's page: {}", self.dashboard.link(&review.page()));
@@ -188,9 +220,17 @@ impl Demo {
 
     /// Returns the commits of a run in a resident. A tree with pushed commits is released after the reply.
     fn commits(&self, fleet: &Fleet, run: &Run) -> Result<String> {
-        let pushed = self.code_host.as_ref().map(|host| host.pushed_by(&run.id)).transpose()?;
+        let pushed = self
+            .code_host
+            .as_ref()
+            .map(|host| host.pushed_by(&run.id))
+            .transpose()?;
         let pushed = pushed.filter(|commits| !commits.is_empty());
-        Ok(pushed.unwrap_or_else(|| fleet.commits().unwrap_or_else(|_| "the tree was released".to_owned())))
+        Ok(pushed.unwrap_or_else(|| {
+            fleet
+                .commits()
+                .unwrap_or_else(|_| "the tree was released".to_owned())
+        }))
     }
 
     /// Returns the changes in a thread's tree on the local disk.
@@ -198,7 +238,11 @@ impl Demo {
         let mut diff = self.ars(&["diff", thread]);
         diff.arg("--data-dir").arg(data).arg("--config").arg(config);
         let diff = diff.output().context("ars diff")?;
-        ensure!(diff.status.success(), "ars diff: {}", String::from_utf8_lossy(&diff.stderr).trim());
+        ensure!(
+            diff.status.success(),
+            "ars diff: {}",
+            String::from_utf8_lossy(&diff.stderr).trim()
+        );
         Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
     }
 
@@ -218,5 +262,7 @@ fn show_reply(status: u16, answer: &Value) -> Result<()> {
 }
 
 fn text<'a>(answer: &'a Value, field: &str) -> Result<&'a str> {
-    answer[field].as_str().with_context(|| format!("POST /ingress answered without {field}"))
+    answer[field]
+        .as_str()
+        .with_context(|| format!("POST /ingress answered without {field}"))
 }

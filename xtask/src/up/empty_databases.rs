@@ -50,7 +50,9 @@ fn is_candidate(path: &Path) -> bool {
 /// Returns whether a database is one page without a table.
 fn is_empty(path: &Path) -> io::Result<bool> {
     let mut page = Vec::with_capacity(PAGE_BYTES + 1);
-    File::open(path)?.take(PAGE_BYTES as u64 + 1).read_to_end(&mut page)?;
+    File::open(path)?
+        .take(PAGE_BYTES as u64 + 1)
+        .read_to_end(&mut page)?;
     let is_schema_empty =
         page.get(SCHEMA) == Some(&ROWS) && page.get(SCHEMA + 3..SCHEMA + 5) == Some(&[0, 0]);
     Ok(page.len() == PAGE_BYTES && page.starts_with(MAGIC) && is_schema_empty)
@@ -86,8 +88,15 @@ mod tests {
             fs::write(objects.join(name), content).unwrap();
         }
         assert_eq!(remove(folder.path()).unwrap(), 1);
-        let stay = files.iter().skip(1).filter(|(name, _)| objects.join(name).exists()).count();
-        assert_eq!((objects.join("ended.sqlite").exists(), stay), (false, files.len() - 1));
+        let stay = files
+            .iter()
+            .skip(1)
+            .filter(|(name, _)| objects.join(name).exists())
+            .count();
+        assert_eq!(
+            (objects.join("ended.sqlite").exists(), stay),
+            (false, files.len() - 1)
+        );
         assert_eq!(remove(&folder.path().join("missing")).unwrap(), 0);
     }
 }

@@ -35,10 +35,17 @@ impl Hosts {
         ground: Option<Ground>,
     ) -> Result<Self> {
         if !code_host::is_wanted(set) {
-            ensure!(ground.is_none(), "--residents uses the rehearsal host: unset the variables of GitHub");
+            ensure!(
+                ground.is_none(),
+                "--residents uses the rehearsal host: unset the variables of GitHub"
+            );
             let place = sample::make(data, Home::DataDirectory)?;
             let sample = place.to_string_lossy().into_owned();
-            return Ok(Self { residents: None, code_host: None, sample });
+            return Ok(Self {
+                residents: None,
+                code_host: None,
+                sample,
+            });
         }
         let address = ground.as_ref().map_or(Ipv4Addr::LOCALHOST, Ground::gateway);
         let step = Step::begin("code host");
@@ -50,7 +57,11 @@ impl Hosts {
             Some(ground) => Some(ResidentSide::start(ground, options, data, secrets, &host)?),
             None => None,
         };
-        Ok(Self { residents, sample: host.place().sample(), code_host: Some(host) })
+        Ok(Self {
+            residents,
+            sample: host.place().sample(),
+            code_host: Some(host),
+        })
     }
 
     /// Returns the rehearsal host, if there is one.
@@ -90,7 +101,9 @@ impl Hosts {
             );
         }
         if self.residents.as_mut().is_some_and(ResidentSide::has_ended) {
-            eprintln!("\nThe resident Worker ended unexpectedly. The bot continues on local working trees.");
+            eprintln!(
+                "\nThe resident Worker ended unexpectedly. The bot continues on local working trees."
+            );
         }
     }
 }

@@ -14,26 +14,39 @@ const FEED_LIMIT: Duration = Duration::from_secs(20);
 
 fn agent() -> Agent {
     // An error status is an answer too. The event stream has no end, so only the wait for its head is limited.
-    let config =
-        Agent::config_builder().http_status_as_error(false).timeout_recv_response(Some(ANSWER_LIMIT));
+    let config = Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_recv_response(Some(ANSWER_LIMIT));
     config.build().into()
 }
 
 /// Whether the bot answers its probe.
 pub fn is_healthy(bot: &str) -> bool {
-    agent().get(format!("{bot}/healthz")).call().is_ok_and(|answer| answer.status().is_success())
+    agent()
+        .get(format!("{bot}/healthz"))
+        .call()
+        .is_ok_and(|answer| answer.status().is_success())
 }
 
 /// How many requests the bot is busy with, their records included.
 pub fn in_flight(bot: &str) -> Result<u64> {
-    let mut answer = agent().get(format!("{bot}/healthz")).call().context("GET /healthz")?;
-    let health: Value = serde_json::from_str(&answer.body_mut().read_to_string()?).context("GET /healthz")?;
-    health["inFlight"].as_u64().context("GET /healthz answered without inFlight")
+    let mut answer = agent()
+        .get(format!("{bot}/healthz"))
+        .call()
+        .context("GET /healthz")?;
+    let health: Value =
+        serde_json::from_str(&answer.body_mut().read_to_string()?).context("GET /healthz")?;
+    health["inFlight"]
+        .as_u64()
+        .context("GET /healthz answered without inFlight")
 }
 
 /// Returns the text of the bot's metrics.
 pub fn metrics(bot: &str) -> Result<String> {
-    let mut answer = agent().get(format!("{bot}/metrics")).call().context("GET /metrics")?;
+    let mut answer = agent()
+        .get(format!("{bot}/metrics"))
+        .call()
+        .context("GET /metrics")?;
     Ok(answer.body_mut().read_to_string()?)
 }
 
@@ -60,8 +73,14 @@ fn read(url: &str, token: Option<&str>) -> Result<(u16, Value)> {
     }
     let mut answer = request.call().with_context(|| format!("GET /{path}"))?;
     let status = answer.status().as_u16();
-    let text = answer.body_mut().read_to_string().with_context(|| format!("GET /{path}"))?;
-    Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
+    let text = answer
+        .body_mut()
+        .read_to_string()
+        .with_context(|| format!("GET /{path}"))?;
+    Ok((
+        status,
+        serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    ))
 }
 
 /// Posts JSON with a bearer; an answer that is not JSON is returned as text.
@@ -74,8 +93,14 @@ pub fn post(url: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
         .send(body.to_string())
         .with_context(|| format!("POST /{path}"))?;
     let status = answer.status().as_u16();
-    let text = answer.body_mut().read_to_string().with_context(|| format!("POST /{path}"))?;
-    Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
+    let text = answer
+        .body_mut()
+        .read_to_string()
+        .with_context(|| format!("POST /{path}"))?;
+    Ok((
+        status,
+        serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    ))
 }
 
 /// Returns the path of a run's live page; its token is only in the index.
@@ -89,7 +114,10 @@ pub fn live_page(bot: &str, viewer: Option<&str>, run: &str) -> Result<Option<St
     let feed = request.call().context("GET /runs?stream=1")?;
     for line in BufReader::new(feed.into_body().into_reader()).lines() {
         let line = line.context("the stream of the index broke off")?;
-        if let Some(path) = line.strip_prefix("data:").and_then(|data| url_of(data, run)) {
+        if let Some(path) = line
+            .strip_prefix("data:")
+            .and_then(|data| url_of(data, run))
+        {
             return Ok(Some(path));
         }
         // Keep-alives see to it that this is looked at.

@@ -76,8 +76,14 @@ impl Options {
 
     /// Rejects ports in use before anything is built.
     fn check_ports(&self) -> Result<()> {
-        let Some(base) = self.port_base else { return Ok(()) };
-        let workers = if self.store == Store::Worker { base + 1..=base + 2 } else { base..=base };
+        let Some(base) = self.port_base else {
+            return Ok(());
+        };
+        let workers = if self.store == Store::Worker {
+            base + 1..=base + 2
+        } else {
+            base..=base
+        };
         let residents = self.residents.then_some(base + 4);
         for port in [base, base + 3].into_iter().chain(workers).chain(residents) {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port))
@@ -125,7 +131,9 @@ mod tests {
     }
 
     fn options(line: &[&str]) -> Options {
-        Line::try_parse_from([&["up"], line].concat()).unwrap().options
+        Line::try_parse_from([&["up"], line].concat())
+            .unwrap()
+            .options
     }
 
     #[test]
@@ -136,16 +144,26 @@ mod tests {
         assert!(plays(&[], &[]) && plays(&["--model", "rehearsal/script"], &["ANTHROPIC_API_KEY"]));
         assert!(plays(&[], &["OPENAI_BASE_URL"]));
         assert!(!plays(&[], &["ANTHROPIC_BASE_URL"]) && !plays(&[], &["OPENAI_API_KEY"]));
-        assert!(!plays(&["--model", "openai/llama"], &[]) && !plays(&["--config", "ars.toml"], &[]));
+        assert!(
+            !plays(&["--model", "openai/llama"], &[]) && !plays(&["--config", "ars.toml"], &[])
+        );
     }
 
     #[test]
     fn ports_follow_the_base_or_are_free() {
         let ports = |line: &[&str]| {
             let options = options(line);
-            (options.bot_port(), options.state_port(), options.edge_port(), options.code_host_port())
+            (
+                options.bot_port(),
+                options.state_port(),
+                options.edge_port(),
+                options.code_host_port(),
+            )
         };
-        assert_eq!(ports(&["--port-base", "8787"]), (Some(8787), 8788, 8789, Some(8790)));
+        assert_eq!(
+            ports(&["--port-base", "8787"]),
+            (Some(8787), 8788, 8789, Some(8790))
+        );
         assert_eq!(ports(&[]), (None, 0, 0, None));
         for none in ["65532", "65535"] {
             assert!(Line::try_parse_from(["up", "--port-base", none]).is_err());
@@ -154,7 +172,10 @@ mod tests {
 
     #[test]
     fn residents_go_with_every_bot() {
-        for line in [&["--residents", "--containers"][..], &["--residents", "--store", "embedded"]] {
+        for line in [
+            &["--residents", "--containers"][..],
+            &["--residents", "--store", "embedded"],
+        ] {
             assert!(options(line).check().is_ok(), "{line:?}");
         }
     }
@@ -164,7 +185,10 @@ mod tests {
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = taken.local_addr().unwrap().port();
         let base = port.to_string();
-        let refused = options(&["--port-base", &base]).check_ports().unwrap_err().to_string();
+        let refused = options(&["--port-base", &base])
+            .check_ports()
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(&base), "{refused}");
     }
 }

@@ -27,7 +27,10 @@ pub fn choose(data: &DataDir, part: &str, host: Ipv4Addr, wanted: Option<u16>) -
     // Without a readable file every port is new.
     let text = fs::read_to_string(&file).unwrap_or_default();
     let mut kept: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
-    let last = kept.get(part).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    let last = kept
+        .get(part)
+        .and_then(Value::as_u64)
+        .and_then(|port| u16::try_from(port).ok());
     if let Some(last) = last.filter(|port| is_free(host, *port)) {
         return Ok(last);
     }
@@ -42,7 +45,9 @@ fn free(host: Ipv4Addr) -> Result<u16> {
     getrandom::fill(&mut random)?;
     let (size, start) = (RANGE.end - RANGE.start, u16::from_ne_bytes(random));
     let mut ports = (0..ATTEMPTS).map(|step| RANGE.start + (start % size + step) % size);
-    ports.find(|port| is_free(host, *port)).context("no port is free")
+    ports
+        .find(|port| is_free(host, *port))
+        .context("no port is free")
 }
 
 fn is_free(host: Ipv4Addr, port: u16) -> bool {
@@ -60,7 +65,10 @@ mod tests {
         let of = |part: &str, wanted| choose(&data, part, Ipv4Addr::LOCALHOST, wanted).unwrap();
         let (bot, host) = (of("bot", None), of("host", None));
         assert!(RANGE.contains(&bot));
-        assert_eq!((of("bot", None), of("host", None), of("bot", Some(9))), (bot, host, 9));
+        assert_eq!(
+            (of("bot", None), of("host", None), of("bot", Some(9))),
+            (bot, host, 9)
+        );
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, bot)).unwrap();
         assert_ne!(of("bot", None), bot);
         drop(taken);

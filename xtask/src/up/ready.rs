@@ -15,7 +15,9 @@ use super::secrets::Secrets;
 
 /// Removes the file, at the start and at the end, so that no reader finds an old one.
 pub fn withdraw(options: &Options) -> Result<()> {
-    let Some(path) = &options.ready_file else { return Ok(()) };
+    let Some(path) = &options.ready_file else {
+        return Ok(());
+    };
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", path.display()))
@@ -46,7 +48,9 @@ pub fn announce(
     dashboard: &Dashboard,
     secrets: &Secrets,
 ) -> Result<()> {
-    let Some(path) = &options.ready_file else { return Ok(()) };
+    let Some(path) = &options.ready_file else {
+        return Ok(());
+    };
     write_private(path, &content(addresses, dashboard, secrets)?.to_string())
 }
 
@@ -85,12 +89,25 @@ mod tests {
             ingress: "{}".into(),
             tokens: BTreeMap::new(),
         };
-        let addresses = Addresses { bot: "http://b".into(), ..Addresses::default() };
-        let pages = Dashboard { url: "http://b/runs".into(), mode: "none".into(), token: None };
+        let addresses = Addresses {
+            bot: "http://b".into(),
+            ..Addresses::default()
+        };
+        let pages = Dashboard {
+            url: "http://b/runs".into(),
+            mode: "none".into(),
+            token: None,
+        };
         let embedded = content(&addresses, &pages, &secrets).unwrap();
         let dashboard = json!({"url": "http://b/runs", "mode": "none", "token": null});
-        assert_eq!(embedded, json!({"bot": {"url": "http://b", "dashboard": dashboard}, "tokens": {}}));
-        let place = Place { url: "http://c".into(), root: "/d/code-host".into() };
+        assert_eq!(
+            embedded,
+            json!({"bot": {"url": "http://b", "dashboard": dashboard}, "tokens": {}})
+        );
+        let place = Place {
+            url: "http://c".into(),
+            root: "/d/code-host".into(),
+        };
         let whole = Addresses {
             state: Some("http://w".into()),
             edge: Some("http://e".into()),
@@ -100,6 +117,9 @@ mod tests {
         let whole = content(&whole, &pages, &secrets).unwrap();
         assert_eq!(whole["state"], json!({"url": "http://w", "token": "s"}));
         assert_eq!(whole["edge"], json!({"url": "http://e"}));
-        assert_eq!(whole["codeHost"], json!({"git": "http://c", "root": "/d/code-host"}));
+        assert_eq!(
+            whole["codeHost"],
+            json!({"git": "http://c", "root": "/d/code-host"})
+        );
     }
 }

@@ -91,15 +91,28 @@ impl ResidentSide {
             settings.host = engine.gateway();
         }
         let worker = Workerd::start(&settings)?;
-        step.done(&format!("{} kB compressed, answers", built.gzip_bytes / 1000));
+        step.done(&format!(
+            "{} kB compressed, answers",
+            built.gzip_bytes / 1000
+        ));
         let url = worker.url();
         let bot_url = match options.containers {
             true => address_for_containers(worker.address().port()),
             false => url.clone(),
         };
         let tokens = secrets.residents.clone();
-        let fleet = Fleet { url, bot_url, tokens, code_host: place.url };
-        Ok(Self { worker: Some(worker), engine, containers: settings.containers_prefix(), fleet })
+        let fleet = Fleet {
+            url,
+            bot_url,
+            tokens,
+            code_host: place.url,
+        };
+        Ok(Self {
+            worker: Some(worker),
+            engine,
+            containers: settings.containers_prefix(),
+            fleet,
+        })
     }
 
     /// Its interface.
@@ -119,7 +132,9 @@ impl ResidentSide {
 
     fn remove(&self) -> Result<()> {
         let found = self.engine.containers_named(&self.containers)?;
-        found.iter().try_for_each(|found| self.engine.remove(&found.id))
+        found
+            .iter()
+            .try_for_each(|found| self.engine.remove(&found.id))
     }
 }
 
@@ -150,7 +165,9 @@ impl Fleet {
 
     /// Returns the host and port to which the bot sends its bearers.
     pub fn host(&self) -> &str {
-        self.bot_url.split_once("://").map_or(self.bot_url.as_str(), |(_, host)| host)
+        self.bot_url
+            .split_once("://")
+            .map_or(self.bot_url.as_str(), |(_, host)| host)
     }
 
     /// Returns its fields in the ready file.
@@ -160,7 +177,9 @@ impl Fleet {
 
     /// Returns the part of the bot's configuration that connects it.
     pub fn configuration(&self) -> String {
-        let Self { bot_url, code_host, .. } = self;
+        let Self {
+            bot_url, code_host, ..
+        } = self;
         format!("\n[execution.resident]\nbaseUrl = \"{bot_url}\"\ncodeHostUrl = \"{code_host}\"\n")
     }
 
@@ -170,7 +189,10 @@ impl Fleet {
         let commands = json!({ "build": "true", "test": "python3 -m unittest" });
         let body = json!({ "resource": resource, "commands": commands, "defaultRef": "main" });
         let (status, answer) = self.post_as_admin("/onboard", &body)?;
-        ensure!(status == ACCEPTED || status == ALREADY, "POST /onboard answered {status}: {answer}");
+        ensure!(
+            status == ACCEPTED || status == ALREADY,
+            "POST /onboard answered {status}: {answer}"
+        );
         let began = Instant::now();
         let mut shown = String::new();
         loop {
@@ -179,14 +201,21 @@ impl Fleet {
             let (state, step) = (text("state"), text("step"));
             let line = format!("{state:<11} {step}");
             if line != shown {
-                println!("  {:>5.1} s  {}", began.elapsed().as_secs_f64(), line.trim_end());
+                println!(
+                    "  {:>5.1} s  {}",
+                    began.elapsed().as_secs_f64(),
+                    line.trim_end()
+                );
                 shown = line;
             }
             match state.as_str() {
                 "warm" => return Ok(()),
                 "down" => bail!("it cannot be onboarded: {}", text("reason")),
                 _ if signals.received() => return Ok(()),
-                _ => ensure!(began.elapsed() < SERVES_LIMIT, "it does not serve after {SERVES_LIMIT:?}"),
+                _ => ensure!(
+                    began.elapsed() < SERVES_LIMIT,
+                    "it does not serve after {SERVES_LIMIT:?}"
+                ),
             }
             thread::sleep(LOOK);
         }
@@ -199,8 +228,12 @@ impl Fleet {
         let thread = &live["threads"][0]["threadKey"];
         let body = json!({ "resource": resource, "threadKey": thread, "command": COMMITS });
         let (status, answer) = self.post_as_operator("/exec", &body)?;
-        let shown = answer["stdout"].as_str().filter(|_| answer["exitCode"] == 0);
-        shown.map(str::to_owned).with_context(|| format!("POST /exec answered {status}: {answer}"))
+        let shown = answer["stdout"]
+            .as_str()
+            .filter(|_| answer["exitCode"] == 0);
+        shown
+            .map(str::to_owned)
+            .with_context(|| format!("POST /exec answered {status}: {answer}"))
     }
 
     /// Returns all residents with their views.
@@ -212,8 +245,13 @@ impl Fleet {
 
     /// Returns the view of a resident.
     pub fn live(&self, resource: &str) -> Result<Value> {
-        let found = self.residents()?.into_iter().find(|row| row["resource"] == resource);
-        found.map(|row| row["live"].clone()).with_context(|| format!("{resource} has no resident any more"))
+        let found = self
+            .residents()?
+            .into_iter()
+            .find(|row| row["resource"] == resource);
+        found
+            .map(|row| row["live"].clone())
+            .with_context(|| format!("{resource} has no resident any more"))
     }
 
     /// Posts to a route of operators.

@@ -86,7 +86,11 @@ pub fn make(data: &DataDir, home: Home) -> Result<PathBuf> {
     let made = match home {
         Home::DataDirectory => tree,
         Home::RehearsalHost => {
-            git(&folder, &["clone", "--quiet", "--bare", ".making", ".making-bare"], None)?;
+            git(
+                &folder,
+                &["clone", "--quiet", "--bare", ".making", ".making-bare"],
+                None,
+            )?;
             fs::remove_dir_all(&tree)?;
             bare
         }
@@ -115,7 +119,11 @@ fn create(root: &Path) -> Result<()> {
             fs::write(path, text)?;
         }
         git(root, &["add", "--all"], None)?;
-        git(root, &["commit", "--quiet", "--message", commit.message], Some(commit.date))?;
+        git(
+            root,
+            &["commit", "--quiet", "--message", commit.message],
+            Some(commit.date),
+        )?;
     }
     Ok(())
 }
@@ -142,7 +150,8 @@ pub fn git(root: &Path, arguments: &[&str], date: Option<&str>) -> Result<String
         git.env_remove(name);
     }
     if let Some(date) = date {
-        git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
+        git.env("GIT_AUTHOR_DATE", date)
+            .env("GIT_COMMITTER_DATE", date);
     }
     let output = git.output().context("git cannot be started")?;
     ensure!(
@@ -167,18 +176,30 @@ mod tests {
 
     fn unittest(place: &Path) -> (bool, String) {
         let mut python = Command::new("python3");
-        let output = python.args(["-B", "-m", "unittest"]).current_dir(place).output().unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let output = python
+            .args(["-B", "-m", "unittest"])
+            .current_dir(place)
+            .output()
+            .unwrap();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
     }
 
     #[test]
     fn sample_has_a_history_and_a_failing_test() {
         let (_dir, _data, place) = made();
-        assert_eq!(git(&place, &["rev-list", "--count", "HEAD"], None).unwrap(), COMMITS.len().to_string());
+        assert_eq!(
+            git(&place, &["rev-list", "--count", "HEAD"], None).unwrap(),
+            COMMITS.len().to_string()
+        );
         assert_eq!(git(&place, &["status", "--porcelain"], None).unwrap(), "");
         let (passed, said) = unittest(&place);
         assert!(
-            !passed && said.contains("test_no_cent_is_lost") && said.contains("FAILED (failures=1)"),
+            !passed
+                && said.contains("test_no_cent_is_lost")
+                && said.contains("FAILED (failures=1)"),
             "{said}"
         );
     }
@@ -188,9 +209,15 @@ mod tests {
         let (_dir, _data, place) = made();
         let script: toml::Table = include_str!("../../sample/rehearsal.toml").parse().unwrap();
         let turns = script["turn"].as_array().unwrap().iter();
-        let mut calls =
-            turns.flat_map(|turn| turn.get("call").and_then(|calls| calls.as_array()).into_iter().flatten());
-        let edit = &calls.find(|call| call["tool"].as_str() == Some("edit_file")).unwrap()["input"];
+        let mut calls = turns.flat_map(|turn| {
+            turn.get("call")
+                .and_then(|calls| calls.as_array())
+                .into_iter()
+                .flatten()
+        });
+        let edit = &calls
+            .find(|call| call["tool"].as_str() == Some("edit_file"))
+            .unwrap()["input"];
         let (file, old, new) = (
             place.join(edit["path"].as_str().unwrap()),
             edit["old"].as_str().unwrap(),
@@ -209,7 +236,10 @@ mod tests {
         let head = git(&place, &["rev-parse", "HEAD"], None).unwrap();
         fs::write(place.join("untracked"), "mine").unwrap();
         make(&data, Home::DataDirectory).unwrap();
-        assert!(place.join("untracked").exists(), "an equal sample is left as it is");
+        assert!(
+            place.join("untracked").exists(),
+            "an equal sample is left as it is"
+        );
         git(&place, &["add", "--all"], None).unwrap();
         git(&place, &["commit", "--quiet", "--message", "mine"], None).unwrap();
         make(&data, Home::DataDirectory).unwrap();

@@ -36,9 +36,17 @@ pub fn lines(ars: &Path, bot: &str, config: &Path, data: &Path) -> Vec<String> {
     let health = http::get(&format!("{bot}/healthz")).map_or(Value::Null, |(_, health)| health);
     let finding = || {
         let mut doctor = Command::new(ars);
-        doctor.args(["doctor", "--json", "--config"]).arg(config).arg("--data-dir").arg(data);
+        doctor
+            .args(["doctor", "--json", "--config"])
+            .arg(config)
+            .arg("--data-dir")
+            .arg(data);
         // The start shows what it can: without an answer the kind is shown alone.
-        let output = doctor.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        let output = doctor
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
         finding(&String::from_utf8_lossy(&output.stdout))
     };
     of(&health, finding)
@@ -54,7 +62,9 @@ fn of(health: &Value, finding: impl FnOnce() -> Option<Value>) -> Vec<String> {
     if kind != Some(WHOLE)
         && let Some(finding) = finding()
     {
-        let texts = ["detail", "mend"].into_iter().filter_map(|field| finding[field].as_str());
+        let texts = ["detail", "mend"]
+            .into_iter()
+            .filter_map(|field| finding[field].as_str());
         lines.extend(texts.map(str::to_owned));
     }
     lines
@@ -62,7 +72,9 @@ fn of(health: &Value, finding: impl FnOnce() -> Option<Value>) -> Vec<String> {
 
 /// Returns the finding about the sandbox among those of `ars doctor`, one a line.
 fn finding(output: &str) -> Option<Value> {
-    let mut findings = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut findings = output
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     findings.find(|finding| finding["check"] == "sandbox")
 }
 
@@ -79,7 +91,11 @@ mod tests {
         let health = json!({ "sandbox": "landlock", "network": "proxy" });
         assert_eq!(
             of(&health, || finding(output)),
-            ["landlock, network proxy", "skipped: bwrap is missing", "apt install bubblewrap"]
+            [
+                "landlock, network proxy",
+                "skipped: bwrap is missing",
+                "apt install bubblewrap"
+            ]
         );
         let missing = of(&json!({}), || finding(output));
         assert_eq!(
@@ -92,6 +108,9 @@ mod tests {
     #[test]
     fn whole_sandbox_is_one_line() {
         let health = json!({ "sandbox": "bubblewrap", "network": "proxy" });
-        assert_eq!(of(&health, || panic!("nothing is missing")), ["bubblewrap, network proxy"]);
+        assert_eq!(
+            of(&health, || panic!("nothing is missing")),
+            ["bubblewrap, network proxy"]
+        );
     }
 }

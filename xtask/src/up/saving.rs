@@ -21,7 +21,11 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Saves what the containers of residents have only on their disks. What could not be saved is printed.
 pub fn save(fleet: &Fleet, signals: &Signals) {
     let step = Step::begin("work on residents");
-    let saving = Saving { fleet, signals, began: Instant::now() };
+    let saving = Saving {
+        fleet,
+        signals,
+        began: Instant::now(),
+    };
     match saving.all(&step) {
         Ok(0) => step.done("none is unsaved"),
         Ok(saved) => step.done(&format!("checkpoints are in the snapshots of {saved}")),
@@ -44,7 +48,9 @@ impl Saving<'_> {
     fn all(&self, step: &Step) -> Result<usize> {
         let (mut saved, mut failed) = (0, Ok(()));
         for resident in self.fleet.residents()? {
-            let name = resident["resource"].as_str().context("a resident without a name")?;
+            let name = resident["resource"]
+                .as_str()
+                .context("a resident without a name")?;
             step.update(name);
             match self.one(name, &resident["live"]) {
                 Ok(has_snapshot) => saved += usize::from(has_snapshot),
@@ -99,7 +105,10 @@ impl Saving<'_> {
 
     fn may_go_on(&self) -> Result<()> {
         ensure!(!self.signals.insists(), "it was stopped at once");
-        ensure!(self.began.elapsed() < SAVE_LIMIT, "it was not done within {SAVE_LIMIT:?}");
+        ensure!(
+            self.began.elapsed() < SAVE_LIMIT,
+            "it was not done within {SAVE_LIMIT:?}"
+        );
         Ok(())
     }
 }
@@ -120,7 +129,10 @@ enum Next {
 /// Decides from the view of a resident. `requested` is the state's time at the last request.
 fn next(live: &Value, requested: Option<&Value>) -> Next {
     // A cycle that began before the checkpoint may end after it, without it.
-    let (saved_at, taken_at) = (live["lastCheckpointAt"].as_i64(), live["snapshot"]["createdAt"].as_i64());
+    let (saved_at, taken_at) = (
+        live["lastCheckpointAt"].as_i64(),
+        live["snapshot"]["createdAt"].as_i64(),
+    );
     if saved_at < taken_at {
         return Next::Done;
     }
@@ -148,12 +160,28 @@ mod tests {
     fn only_a_snapshot_after_the_checkpoint_has_it() {
         let before = json!(60);
         for state in ["warm", "refreshing", "degraded"] {
-            assert_eq!(next(&live(state, 70, 51), Some(&before)), Next::Done, "{state}");
+            assert_eq!(
+                next(&live(state, 70, 51), Some(&before)),
+                Next::Done,
+                "{state}"
+            );
         }
-        assert_eq!(next(&live("refreshing", 60, 40), None), Next::Wait, "a request would be ignored");
-        assert_eq!(next(&live("warm", 70, 50), None), Next::Request, "that cycle began before");
+        assert_eq!(
+            next(&live("refreshing", 60, 40), None),
+            Next::Wait,
+            "a request would be ignored"
+        );
+        assert_eq!(
+            next(&live("warm", 70, 50), None),
+            Next::Request,
+            "that cycle began before"
+        );
         assert_eq!(next(&live("warm", 70, 50), Some(&json!(70))), Next::Wait);
-        assert_eq!(next(&live("warm", 70, 50), Some(&before)), Next::Request, "it came too late");
+        assert_eq!(
+            next(&live("warm", 70, 50), Some(&before)),
+            Next::Request,
+            "it came too late"
+        );
         assert_eq!(next(&live("degraded", 60, 40), None), Next::Request);
         assert_eq!(next(&live("degraded", 70, 40), Some(&before)), Next::Fail);
         assert_eq!(next(&live("down", 70, 40), None), Next::Fail);

@@ -127,7 +127,11 @@ impl Secrets {
         Self::choose(kept(data, &folder)?, random()?, set)
     }
 
-    fn choose(kept: Kept, dashboard: String, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+    fn choose(
+        kept: Kept,
+        dashboard: String,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self> {
         let state = variable(MEMORY_TOKEN).unwrap_or(kept.state);
         // A configured secret of the run pages may be known to people who only view them.
         let of_start = dashboard.clone();
@@ -144,18 +148,38 @@ impl Secrets {
             if let Some(fault) = parsed.fault {
                 bail!("{INGRESS_TOKENS} is {fault}: correct it or unset it");
             }
-            return Ok(Self { state, dashboard, residents, tokens: listed(&parsed.map), ingress });
+            return Ok(Self {
+                state,
+                dashboard,
+                residents,
+                tokens: listed(&parsed.map),
+                ingress,
+            });
         }
         let made = MADE.iter().filter_map(|(name, channel, scopes)| {
             let own = (*name == OPERATOR).then(|| of_start.clone());
             let token = own.or_else(|| kept.ingress.get(*name).cloned())?;
             let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
             let channel = channel.map(str::to_owned);
-            Some(((*name).to_owned(), Token { token, subject: (*name).to_owned(), channel, scopes }))
+            Some((
+                (*name).to_owned(),
+                Token {
+                    token,
+                    subject: (*name).to_owned(),
+                    channel,
+                    scopes,
+                },
+            ))
         });
         let tokens: BTreeMap<_, _> = made.collect();
         let ingress = Value::Object(tokens.values().map(entry).collect::<Map<_, _>>()).to_string();
-        Ok(Self { state, dashboard, residents, ingress, tokens })
+        Ok(Self {
+            state,
+            dashboard,
+            residents,
+            ingress,
+            tokens,
+        })
     }
 
     /// The token that may invoke commands, if it was made here.
@@ -165,8 +189,14 @@ impl Secrets {
 
     /// A token that may start runs, in any channel if there is one.
     pub fn caller(&self) -> Option<&Token> {
-        let may = || self.tokens.values().filter(|token| token.scopes.iter().any(|scope| scope == DISPATCH));
-        may().find(|token| token.channel.is_none()).or_else(|| may().next())
+        let may = || {
+            self.tokens
+                .values()
+                .filter(|token| token.scopes.iter().any(|scope| scope == DISPATCH))
+        };
+        may()
+            .find(|token| token.channel.is_none())
+            .or_else(|| may().next())
     }
 }
 
@@ -174,7 +204,9 @@ impl Secrets {
 fn folder(data: &DataDir, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
     let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    let own = state.context("HOME is not set: there is no folder for tokens")?.join("ars-up");
+    let own = state
+        .context("HOME is not set: there is no folder for tokens")?
+        .join("ars-up");
     let folder = own.join(data.edge_name());
     DirBuilder::new()
         .recursive(true)
@@ -197,21 +229,35 @@ fn kept(data: &DataDir, folder: &Path) -> Result<Kept> {
         _ => {}
     }
     let mut kept: Kept = match fs::read_to_string(&path) {
-        Ok(text) => serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?,
+        Ok(text) => {
+            serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Kept::default(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     let mut grown = false;
     grown |= kept.ingress.remove(OPERATOR).is_some();
     let is_missing = |name: &str| name != OPERATOR && !kept.ingress.contains_key(name);
-    let missing = MADE.iter().filter(|(name, ..)| is_missing(name)).collect::<Vec<_>>();
+    let missing = MADE
+        .iter()
+        .filter(|(name, ..)| is_missing(name))
+        .collect::<Vec<_>>();
     for (name, ..) in missing {
         kept.ingress.insert((*name).to_owned(), random()?);
         grown = true;
     }
-    let Kept { state, residents, .. } = &mut kept;
-    let ResidentTokens { admin, operator, read } = residents;
-    for token in [state, admin, operator, read].into_iter().filter(|token| token.is_empty()) {
+    let Kept {
+        state, residents, ..
+    } = &mut kept;
+    let ResidentTokens {
+        admin,
+        operator,
+        read,
+    } = residents;
+    for token in [state, admin, operator, read]
+        .into_iter()
+        .filter(|token| token.is_empty())
+    {
         *token = random()?;
         grown = true;
     }
@@ -231,10 +277,20 @@ fn random() -> Result<String> {
 fn listed(map: &TokenMap) -> BTreeMap<String, Token> {
     let mut tokens = BTreeMap::new();
     for secret in map.secrets() {
-        let Some(entry) = map.authenticate(secret.expose()) else { continue };
-        let names =
-            (1..).map(|n| if n == 1 { entry.subject.clone() } else { format!("{}-{n}", entry.subject) });
-        let name = names.into_iter().find(|name| !tokens.contains_key(name)).unwrap_or_default();
+        let Some(entry) = map.authenticate(secret.expose()) else {
+            continue;
+        };
+        let names = (1..).map(|n| {
+            if n == 1 {
+                entry.subject.clone()
+            } else {
+                format!("{}-{n}", entry.subject)
+            }
+        });
+        let name = names
+            .into_iter()
+            .find(|name| !tokens.contains_key(name))
+            .unwrap_or_default();
         let token = Token {
             token: secret.expose().to_owned(),
             subject: entry.subject.clone(),
@@ -267,8 +323,12 @@ mod tests {
     #[test]
     fn tokens_are_made_once_and_kept() {
         let (dir, data) = data();
-        let folder = folder(&data, |name| (name == "HOME").then(|| dir.path().join("home"))).unwrap();
-        let load = || Secrets::choose(kept(&data, &folder).unwrap(), random().unwrap(), |_| None).unwrap();
+        let folder = folder(&data, |name| {
+            (name == "HOME").then(|| dir.path().join("home"))
+        })
+        .unwrap();
+        let load =
+            || Secrets::choose(kept(&data, &folder).unwrap(), random().unwrap(), |_| None).unwrap();
         let (first, second) = (load(), load());
         assert_eq!(
             (&first.state, &first.tokens["demo"].token),
@@ -277,39 +337,67 @@ mod tests {
         assert_eq!(first.tokens["operator"].token, first.dashboard);
         assert_eq!(first.residents.all(), second.residents.all());
         assert_ne!(first.dashboard, second.dashboard, "it is of one start");
-        assert_eq!([first.state.len(), first.dashboard.len()], [2 * TOKEN_BYTES; 2]);
+        assert_eq!(
+            [first.state.len(), first.dashboard.len()],
+            [2 * TOKEN_BYTES; 2]
+        );
         let text = fs::read_to_string(folder.join(FILE)).unwrap();
         assert!(text.contains(&first.state) && !text.contains(&first.dashboard));
         let parsed = TokenMap::parse(Some(&first.ingress)).map;
         let pinned = parsed.authenticate(&first.tokens["pinned"].token).unwrap();
         assert_eq!(
-            (pinned.subject.as_str(), pinned.channel.as_ref().map(ToString::to_string)),
+            (
+                pinned.subject.as_str(),
+                pinned.channel.as_ref().map(ToString::to_string)
+            ),
             ("pinned", Some("pinned".into()))
         );
-        assert!(!parsed.authenticate(&first.tokens["reader"].token).unwrap().has_scope(DISPATCH));
+        assert!(
+            !parsed
+                .authenticate(&first.tokens["reader"].token)
+                .unwrap()
+                .has_scope(DISPATCH)
+        );
         assert_eq!(first.caller().unwrap().subject, "demo");
     }
 
     #[test]
     fn tokens_leave_the_data_directory() {
         let (dir, data) = data();
-        fs::write(data.join(FILE), r#"{"state":"old","dashboard":"gone","ingress":{"demo":"d"}}"#).unwrap();
+        fs::write(
+            data.join(FILE),
+            r#"{"state":"old","dashboard":"gone","ingress":{"demo":"d"}}"#,
+        )
+        .unwrap();
         let private = dir.path().join("state");
-        let folder = folder(&data, |name| (name == "XDG_STATE_HOME").then(|| private.clone())).unwrap();
+        let folder = folder(&data, |name| {
+            (name == "XDG_STATE_HOME").then(|| private.clone())
+        })
+        .unwrap();
         let moved = kept(&data, &folder).unwrap();
-        assert_eq!((moved.state.as_str(), moved.ingress["demo"].as_str()), ("old", "d"));
+        assert_eq!(
+            (moved.state.as_str(), moved.ingress["demo"].as_str()),
+            ("old", "d")
+        );
         assert!(!data.join(FILE).exists());
         for (path, mode) in [(private.join("ars-up"), 0o700), (folder.join(FILE), 0o600)] {
-            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
+            assert_eq!(
+                fs::metadata(path).unwrap().permissions().mode() & 0o777,
+                mode
+            );
         }
     }
 
     #[test]
     fn tokens_of_the_environment_take_precedence() {
         let own = r#"{"t1":{"subject":"ann"},"t2":{"subject":"ann","channel":"ops","scopes":["runs:read"]},"t3":{"scopes":[]}}"#;
-        let variable = |name: &str| Some(if name == INGRESS_TOKENS { own } else { name }.to_owned());
+        let variable =
+            |name: &str| Some(if name == INGRESS_TOKENS { own } else { name }.to_owned());
         let secrets = Secrets::choose(Kept::default(), String::new(), variable).unwrap();
-        assert_eq!((secrets.state.as_str(), secrets.ingress.as_str()), (MEMORY_TOKEN, own));
+        assert_eq!(
+            (secrets.state.as_str(), secrets.ingress.as_str()),
+            (MEMORY_TOKEN, own)
+        );
         assert_eq!(secrets.dashboard, DASHBOARD_TOKEN);
         assert_eq!(secrets.tokens.keys().collect::<Vec<_>>(), ["ann", "ann-2"]);
         assert_eq!(secrets.caller().unwrap().token, "t1");
@@ -323,7 +411,13 @@ mod tests {
     #[test]
     fn a_map_that_is_none_is_rejected() {
         let variable = |name: &str| (name == INGRESS_TOKENS).then(|| "[\"secret\"]".to_owned());
-        let rejected = Secrets::choose(Kept::default(), String::new(), variable).err().unwrap().to_string();
-        assert!(rejected.contains(INGRESS_TOKENS) && !rejected.contains("\"secret"), "{rejected}");
+        let rejected = Secrets::choose(Kept::default(), String::new(), variable)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            rejected.contains(INGRESS_TOKENS) && !rejected.contains("\"secret"),
+            "{rejected}"
+        );
     }
 }

@@ -60,8 +60,19 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     let step = Step::begin("bot");
     let ars = cargo::build(bot::TARGET, &step)?;
     step.done("built");
-    let up = Up { options, signals, data: &data, secrets: &secrets, ars, began };
-    if options.containers { up.contained() } else { up.native() }
+    let up = Up {
+        options,
+        signals,
+        data: &data,
+        secrets: &secrets,
+        ars,
+        began,
+    };
+    if options.containers {
+        up.contained()
+    } else {
+        up.native()
+    }
 }
 
 /// The parts common to both ways to run the bot.
@@ -89,13 +100,24 @@ impl Up<'_> {
 
     /// The bot as a process of this machine.
     fn native(self) -> Result<()> {
-        let Self { options, signals, data, secrets, .. } = self;
+        let Self {
+            options,
+            signals,
+            data,
+            secrets,
+            ..
+        } = self;
         let mut hosts = Hosts::start(options, data, secrets, self.ground(None)?)?;
         let fleet = hosts.fleet();
         let added = fleet.as_ref().map(Fleet::configuration);
         let config = config::write(options, data, hosts.sample(), added.as_deref())?;
         let mut state = match options.store {
-            Store::Worker => Some(workers::start_state(options, data, secrets, Ipv4Addr::LOCALHOST)?),
+            Store::Worker => Some(workers::start_state(
+                options,
+                data,
+                secrets,
+                Ipv4Addr::LOCALHOST,
+            )?),
             Store::Embedded => None,
         };
         let step = Step::begin("service");
@@ -115,7 +137,13 @@ impl Up<'_> {
         let edge = match options.store {
             Store::Worker => {
                 let native = ars_workerd::Bot::Native(bot.url().to_owned());
-                Some(workers::start_edge(options.edge_port(), data, secrets, native, &[])?)
+                Some(workers::start_edge(
+                    options.edge_port(),
+                    data,
+                    secrets,
+                    native,
+                    &[],
+                )?)
             }
             Store::Embedded => None,
         };
@@ -127,7 +155,13 @@ impl Up<'_> {
             residents: fleet.clone(),
         };
         let sandbox = sandbox::lines(&self.ars, &addresses.bot, &config, &data.bot());
-        let trees = fleet.map_or_else(|| Trees::Local { data: data.bot(), config }, Trees::Resident);
+        let trees = fleet.map_or_else(
+            || Trees::Local {
+                data: data.bot(),
+                config,
+            },
+            Trees::Resident,
+        );
         self.serving(&addresses, state.as_ref(), Some(trees), Some(&sandbox))?;
         let ended = watch(signals, &mut bot, state.as_mut(), &mut hosts);
         let withdrawn = ready::withdraw(options);
@@ -141,13 +175,20 @@ impl Up<'_> {
 
     /// The bot in a container behind the edge.
     fn contained(self) -> Result<()> {
-        let Self { options, signals, data, secrets, .. } = self;
+        let Self {
+            options,
+            signals,
+            data,
+            secrets,
+            ..
+        } = self;
         let engine = Rc::new(image::engine()?);
         let mut hosts = match self.ground(Some(&engine))? {
             Some(ground) => Some(Hosts::start(options, data, secrets, Some(ground))?),
             None => None,
         };
-        let mut service = Contained::start(options, data, secrets, signals, engine, hosts.as_ref())?;
+        let mut service =
+            Contained::start(options, data, secrets, signals, engine, hosts.as_ref())?;
         let url = service.url();
         let fleet = hosts.as_ref().and_then(Hosts::fleet);
         let addresses = Addresses {
@@ -157,7 +198,12 @@ impl Up<'_> {
             code_host: hosts.as_ref().and_then(Hosts::place),
             residents: fleet.clone(),
         };
-        self.serving(&addresses, Some(service.state()), fleet.map(Trees::Resident), None)?;
+        self.serving(
+            &addresses,
+            Some(service.state()),
+            fleet.map(Trees::Resident),
+            None,
+        )?;
         let ended = service.watch(signals, hosts.as_mut());
         let withdrawn = ready::withdraw(options);
         let stopped = service.stop();
@@ -176,7 +222,13 @@ impl Up<'_> {
         trees: Option<Trees>,
         sandbox: Option<&[String]>,
     ) -> Result<()> {
-        let Self { options, signals, data, secrets, .. } = self;
+        let Self {
+            options,
+            signals,
+            data,
+            secrets,
+            ..
+        } = self;
         signals.serving()?;
         let dashboard = Dashboard::of(options, &addresses.bot, secrets)?;
         ready::announce(options, addresses, &dashboard, secrets)?;
@@ -212,17 +264,32 @@ fn print_next_steps(
     println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
     println!("  runs      {}", dashboard.link("/runs"));
     println!("  ingress   {}/ingress", addresses.bot);
-    if let Some(edge) = addresses.edge.as_ref().filter(|edge| **edge != addresses.bot) {
+    if let Some(edge) = addresses
+        .edge
+        .as_ref()
+        .filter(|edge| **edge != addresses.bot)
+    {
         println!("  edge      {edge}  (the way of a deployment; the ingress above needs none)");
     }
     if let Some(state) = state {
-        println!("  state     {}  (workerd, log: {})", state.url(), state.log_path().display());
+        println!(
+            "  state     {}  (workerd, log: {})",
+            state.url(),
+            state.log_path().display()
+        );
     }
     if let Some(host) = &addresses.code_host {
-        println!("  code host {}  (a rehearsal: bare repositories in {})", host.url, host.root.display());
+        println!(
+            "  code host {}  (a rehearsal: bare repositories in {})",
+            host.url,
+            host.root.display()
+        );
     }
     if let Some(fleet) = &addresses.residents {
-        println!("  residents {}  (a container for each onboarded repository)", fleet.url());
+        println!(
+            "  residents {}  (a container for each onboarded repository)",
+            fleet.url()
+        );
     }
     println!("  data      {}", data.path().display());
     // The bot of a container has its own log, and runs no command.
@@ -264,24 +331,36 @@ impl Guide {
         } else {
             "What can you do?".to_owned()
         };
-        let opens_pages = |token: &Token| self.viewer.as_deref().is_none_or(|secret| secret == token.token);
+        let opens_pages = |token: &Token| {
+            self.viewer
+                .as_deref()
+                .is_none_or(|secret| secret == token.token)
+        };
         let operator = self.operator.as_ref().filter(|token| opens_pages(token));
         let (token, uses) = match (operator, &self.operator) {
-            (Some(operator), _) => {
-                (operator, "for requests, commands and the run pages, until the next start")
-            }
+            (Some(operator), _) => (
+                operator,
+                "for requests, commands and the run pages, until the next start",
+            ),
             (None, Some(operator)) => (operator, "for requests and commands"),
             (None, None) => (caller, "for requests"),
         };
         let names = format!("export BOT={} TOKEN={}", self.bot, token.token);
         let request = |body: &str| {
-            format!("  curl -sS $BOT/ingress -H \"Authorization: Bearer $TOKEN\" \\\n    -d '{body}'\n")
+            format!(
+                "  curl -sS $BOT/ingress -H \"Authorization: Bearer $TOKEN\" \\\n    -d '{body}'\n"
+            )
         };
         let talk = request(&format!("{{\"text\":\"{text}\",\"thread\":\"mine\"}}"));
-        let mut lines =
-            format!("The token `{}`, {uses}:\n\n  {names}\n\nTalk to it:\n\n{talk}", token.subject);
+        let mut lines = format!(
+            "The token `{}`, {uses}:\n\n  {names}\n\nTalk to it:\n\n{talk}",
+            token.subject
+        );
         if self.operator.is_some() {
-            lines.push_str(&format!("\nSee its commands:\n\n{}", request("{\"text\":\"help\"}")));
+            lines.push_str(&format!(
+                "\nSee its commands:\n\n{}",
+                request("{\"text\":\"help\"}")
+            ));
         }
         if operator.is_some() {
             lines.push_str(
@@ -299,10 +378,18 @@ impl Guide {
 }
 
 /// Serves until a signal comes or a part dies.
-fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut Workerd>, hosts: &mut Hosts) -> Result<()> {
+fn watch(
+    signals: &Signals,
+    bot: &mut Bot,
+    mut state: Option<&mut Workerd>,
+    hosts: &mut Hosts,
+) -> Result<()> {
     while !signals.received() {
         if let Some(status) = bot.exited()? {
-            bail!("the bot ended unexpectedly ({status}); end of its log:\n{}", bot.log_tail());
+            bail!(
+                "the bot ended unexpectedly ({status}); end of its log:\n{}",
+                bot.log_tail()
+            );
         }
         if let Some(ended) = state.take_if(|state| !state.is_running()) {
             let log = ended.log_path().display();

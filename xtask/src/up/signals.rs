@@ -35,8 +35,8 @@ struct Shared {
 impl Signals {
     /// Listens from now on.
     pub fn listen() -> Result<Self> {
-        let mut arrivals =
-            iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
+        let mut arrivals = iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .context("cannot listen for signals")?;
         let shared = Arc::new(Shared::default());
         let listener = Arc::clone(&shared);
         thread::spawn(move || {
@@ -64,7 +64,11 @@ impl Signals {
     /// Ends the set-up phase, unless a signal arrived.
     pub fn serving(&self) -> Result<()> {
         self.shared.serving.store(true, Ordering::SeqCst);
-        if self.received() { Err(Interrupted.into()) } else { Ok(()) }
+        if self.received() {
+            Err(Interrupted.into())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -85,7 +89,13 @@ fn end_tools() {
 fn descendants(of: u32) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         if let Some(parent) = parent(&stat) {
             children.entry(parent).or_default().push(pid);
@@ -103,7 +113,12 @@ fn descendants(of: u32) -> Vec<u32> {
 
 /// The parent in a `/proc/<pid>/stat` line. The name before it may hold anything, parentheses included.
 fn parent(stat: &str) -> Option<u32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]

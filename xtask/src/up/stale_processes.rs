@@ -27,7 +27,11 @@ pub fn end(data: &DataDir) -> Result<()> {
         if found.is_empty() {
             return Ok(());
         }
-        ensure!(began.elapsed() < LIMIT, "{} is still used by processes {found:?}", data.path().display());
+        ensure!(
+            began.elapsed() < LIMIT,
+            "{} is still used by processes {found:?}",
+            data.path().display()
+        );
         // Acknowledged data is on disk, so they can be killed.
         for pid in found {
             eprintln!("ending process {pid}, left behind by a killed `cargo xtask up`");
@@ -52,9 +56,16 @@ fn working_in(data: &Path) -> Vec<i32> {
     let started = processes.filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let line = fs::read(entry.path().join("cmdline")).ok()?;
-        let arguments: Vec<_> = line.split(|byte| *byte == 0).map(OsStr::from_bytes).collect();
+        let arguments: Vec<_> = line
+            .split(|byte| *byte == 0)
+            .map(OsStr::from_bytes)
+            .collect();
         let serves = arguments.contains(&OsStr::new("serve"));
-        (serves && places.iter().any(|place| arguments.contains(&place.as_os_str()))).then_some(pid)
+        (serves
+            && places
+                .iter()
+                .any(|place| arguments.contains(&place.as_os_str())))
+        .then_some(pid)
     });
     started.collect()
 }
@@ -72,12 +83,15 @@ mod tests {
         let start = |folder: &str| {
             let mut shell = Command::new("sh");
             // A process that looks like a bot by its arguments, and ends with its input.
-            shell.args(["-c", "read _", "ars", "serve", "--data-dir"]).arg(data.join(folder));
+            shell
+                .args(["-c", "read _", "ars", "serve", "--data-dir"])
+                .arg(data.join(folder));
             shell.stdin(Stdio::piped()).spawn().unwrap()
         };
         let (mut left, mut other) = (start("bot"), start("elsewhere"));
         // A process that is starting has no arguments yet.
-        let found = std::iter::repeat_with(|| working_in(data.path())).find(|found| !found.is_empty());
+        let found =
+            std::iter::repeat_with(|| working_in(data.path())).find(|found| !found.is_empty());
         assert_eq!(found.unwrap(), [i32::try_from(left.id()).unwrap()]);
         // Reaped by another thread, as the system does for orphans.
         let reaper = thread::spawn(move || left.wait().unwrap());

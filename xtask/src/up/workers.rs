@@ -25,17 +25,26 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Builds and starts the state Worker, with its Durable Objects on disk.
 /// `host` is the address of this machine by which its clients reach it.
-pub fn start_state(options: &Options, data: &DataDir, secrets: &Secrets, host: Ipv4Addr) -> Result<Workerd> {
+pub fn start_state(
+    options: &Options,
+    data: &DataDir,
+    secrets: &Secrets,
+    host: Ipv4Addr,
+) -> Result<Workerd> {
     let step = Step::begin("tools of the edge");
     let npm = ensure_npm(&|line| step.update(line))?;
     step.done("");
     let step = Step::begin("state Worker");
     let built = build_state_worker(&|line| step.update(line))?;
-    let mut settings = Settings::new(&npm, &built, data.state())?.secret(MEMORY_TOKEN, &secrets.state);
+    let mut settings =
+        Settings::new(&npm, &built, data.state())?.secret(MEMORY_TOKEN, &secrets.state);
     settings.host = host;
     settings.port = options.state_port();
     let workerd = Workerd::start(&settings)?;
-    step.done(&format!("{} kB compressed, answers", built.gzip_bytes / 1000));
+    step.done(&format!(
+        "{} kB compressed, answers",
+        built.gzip_bytes / 1000
+    ));
     Ok(workerd)
 }
 
@@ -55,7 +64,9 @@ pub fn start_edge(
     let mut settings = settings.secret(INGRESS_TOKENS, &secrets.ingress);
     if contained {
         settings.wrangler.name = data.edge_name();
-        settings = settings.secret(MEMORY_TOKEN, &secrets.state).secret(DASHBOARD_TOKEN, &secrets.dashboard);
+        settings = settings
+            .secret(MEMORY_TOKEN, &secrets.state)
+            .secret(DASHBOARD_TOKEN, &secrets.dashboard);
         for (name, value) in passed_on(variables) {
             settings = settings.secret(&name, &value);
         }
@@ -67,7 +78,10 @@ pub fn start_edge(
     // A container takes longer to start than a Worker, so its users wait for it.
     settings.awaits_health = false;
     let workerd = Workerd::start(&settings)?;
-    step.done(&format!("{} kB compressed, listens", built.gzip_bytes / 1000));
+    step.done(&format!(
+        "{} kB compressed, listens",
+        built.gzip_bytes / 1000
+    ));
     Ok(workerd)
 }
 
@@ -76,7 +90,10 @@ pub fn wait(edge: &Workerd, signals: &Signals) -> Result<()> {
     let began = Instant::now();
     while !http::is_healthy(&edge.url()) {
         if signals.received() || began.elapsed() > HEALTH_LIMIT {
-            bail!("no bot answers behind the edge (log: {})", edge.log_path().display());
+            bail!(
+                "no bot answers behind the edge (log: {})",
+                edge.log_path().display()
+            );
         }
         thread::sleep(LOOK);
     }
@@ -90,7 +107,11 @@ fn passed_on(decided: &[(&str, String)]) -> Vec<(String, String)> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let texts: Vec<_> = texts.collect();
-    let forwarded = environment::of(texts.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let forwarded = environment::of(
+        texts
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
     let is_decided = |name: &str| {
         // The port is the container's own, and no variable of anybody's.
         [INGRESS_TOKENS, MEMORY_TOKEN, DASHBOARD_TOKEN, PORT].contains(&name)

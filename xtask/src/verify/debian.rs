@@ -12,7 +12,10 @@ use crate::terminal::Step;
 const NEEDS: [Need<'_>; 5] = [
     (&["/usr/bin/chromium", "--version"], "chromium"),
     (&["/usr/bin/chromedriver", "--version"], "chromium-driver"),
-    (&["test", "-d", "/usr/share/fonts/truetype/dejavu"], "fonts-dejavu-core"),
+    (
+        &["test", "-d", "/usr/share/fonts/truetype/dejavu"],
+        "fonts-dejavu-core",
+    ),
     (&["python3", "-c", "import ensurepip, venv"], "python3-venv"),
     SANDBOX,
 ];

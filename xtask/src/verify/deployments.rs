@@ -46,17 +46,28 @@ fn deploy(program: &Path, engine: &Engine) -> Result<()> {
     for (name, settings) in WORKERS {
         let wrangler = |environment: &[&str]| {
             let mut wrangler = Command::new("node");
-            wrangler.arg(program).args(["deploy", "--dry-run", "--config", settings]).args(environment);
+            wrangler
+                .arg(program)
+                .args(["deploy", "--dry-run", "--config", settings])
+                .args(environment);
             wrangler.current_dir(repo_root());
-            wrangler.env("WRANGLER_SEND_METRICS", "false").env("CI", "1");
+            wrangler
+                .env("WRANGLER_SEND_METRICS", "false")
+                .env("CI", "1");
             wrangler
                 .env("WRANGLER_DOCKER_BIN", engine.command_line())
                 .env("DOCKER_HOST", engine.docker_host());
             wrangler
         };
-        stage(&format!("deployment, {name}"), &mut wrangler(&["--env", "production"]))?;
+        stage(
+            &format!("deployment, {name}"),
+            &mut wrangler(&["--env", "production"]),
+        )?;
         let without = wrangler(&[]).output()?;
-        ensure!(!without.status.success(), "{settings} can be deployed without naming an environment");
+        ensure!(
+            !without.status.success(),
+            "{settings} can be deployed without naming an environment"
+        );
     }
     Ok(())
 }
@@ -65,9 +76,13 @@ fn deploy(program: &Path, engine: &Engine) -> Result<()> {
 /// They lie beside the original, because paths in them are relative.
 fn copy_with_built_image() -> Result<()> {
     let text = fs::read_to_string(repo_root().join(RESIDENT)).context(RESIDENT)?;
-    let lines: Vec<_> =
-        text.lines().filter(|line| !IMAGE_LINES.iter().any(|key| line.starts_with(key))).collect();
-    let class = lines.iter().position(|line| *line == "[[env.production.containers]]");
+    let lines: Vec<_> = text
+        .lines()
+        .filter(|line| !IMAGE_LINES.iter().any(|key| line.starts_with(key)))
+        .collect();
+    let class = lines
+        .iter()
+        .position(|line| *line == "[[env.production.containers]]");
     let class = class.with_context(|| format!("{RESIDENT} has no container"))?;
     ensure!(
         lines.len() + IMAGE_LINES.len() == text.lines().count(),

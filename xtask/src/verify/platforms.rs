@@ -23,9 +23,13 @@ impl Platforms {
     pub fn of(members: &[Member]) -> Self {
         let (mut wasm_only, mut both) = (Vec::new(), Vec::new());
         for member in members {
-            if WASM_ONLY.iter().any(|folder| member.folder.starts_with(folder)) {
+            if WASM_ONLY
+                .iter()
+                .any(|folder| member.folder.starts_with(folder))
+            {
                 wasm_only.push(member.name.clone());
-            } else if member.folder.starts_with(SHARED) && !NATIVE.contains(&member.folder.as_str()) {
+            } else if member.folder.starts_with(SHARED) && !NATIVE.contains(&member.folder.as_str())
+            {
                 both.push(member.name.clone());
             }
         }
@@ -50,7 +54,10 @@ impl Platforms {
 }
 
 fn targeted<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
-    ["--target", WASM_TARGET].into_iter().chain(names.flat_map(|name| ["--package", name])).collect()
+    ["--target", WASM_TARGET]
+        .into_iter()
+        .chain(names.flat_map(|name| ["--package", name]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -59,12 +66,27 @@ mod tests {
 
     #[test]
     fn crates_are_divided_by_their_folder() {
-        let folders = ["shared/a", "shared/testkit", "workers/w", "durable-objects/d", "containers/bot/core"];
-        let members = folders.map(|folder| Member { name: folder.replace('/', "-"), folder: folder.into() });
+        let folders = [
+            "shared/a",
+            "shared/testkit",
+            "workers/w",
+            "durable-objects/d",
+            "containers/bot/core",
+        ];
+        let members = folders.map(|folder| Member {
+            name: folder.replace('/', "-"),
+            folder: folder.into(),
+        });
         let platforms = Platforms::of(&members);
         assert_eq!(
             platforms.native_args(),
-            ["--workspace", "--exclude", "workers-w", "--exclude", "durable-objects-d"]
+            [
+                "--workspace",
+                "--exclude",
+                "workers-w",
+                "--exclude",
+                "durable-objects-d"
+            ]
         );
         assert_eq!(platforms.wasm_only, ["workers-w", "durable-objects-d"]);
         assert_eq!(platforms.both, ["shared-a"]);

@@ -16,7 +16,9 @@ pub fn stage(name: &str, command: &mut Command) -> Result<()> {
 /// Runs the last stage; its own last line remains the last one printed.
 pub fn last_stage(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("\n▸ {name}");
-    let status = command.status().with_context(|| format!("stage `{name}` cannot be started"))?;
+    let status = command
+        .status()
+        .with_context(|| format!("stage `{name}` cannot be started"))?;
     if !status.success() {
         bail!("stage `{name}` failed ({status})");
     }

@@ -26,7 +26,10 @@ pub fn check() -> Result<()> {
     edge::ensure_rust_target(&|line| eprintln!("{line}"))?;
     lints(&platforms)?;
     dependencies()?;
-    stage("rules of the tree", command("test").args(["--quiet", "--package", ARCHITECTURE]))
+    stage(
+        "rules of the tree",
+        command("test").args(["--quiet", "--package", ARCHITECTURE]),
+    )
 }
 
 /// Everything.
@@ -40,7 +43,12 @@ pub fn test() -> Result<()> {
     fuzz_targets()?;
     docs(&platforms)?;
     let doc_tests = ["--doc", "--quiet"];
-    stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
+    stage(
+        "examples in the documentation",
+        command("test")
+            .args(doc_tests)
+            .args(platforms.native_args()),
+    )?;
     subjects()?;
     deployments::check()?;
     bench::smoke()?;
@@ -73,15 +81,29 @@ fn subjects() -> Result<()> {
     let built = edge::build_resident_worker(&|line| step.update(line))?;
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
     let step = Step::begin("Worker of the platform's tests");
-    edge::build_worker(&edge::repo_root().join(PLATFORM_WORKER), &|line| step.update(line))?;
+    edge::build_worker(&edge::repo_root().join(PLATFORM_WORKER), &|line| {
+        step.update(line)
+    })?;
     step.done("");
     Ok(())
 }
 
 fn lints(platforms: &Platforms) -> Result<()> {
     stage("format", command("fmt").args(["--all", "--check"]))?;
-    stage("lints", command("clippy").args(platforms.native_args()).arg("--all-targets").args(DENY))?;
-    stage("lints, wasm32", command("clippy").args(platforms.wasm_args()).arg("--lib").args(DENY))
+    stage(
+        "lints",
+        command("clippy")
+            .args(platforms.native_args())
+            .arg("--all-targets")
+            .args(DENY),
+    )?;
+    stage(
+        "lints, wasm32",
+        command("clippy")
+            .args(platforms.wasm_args())
+            .arg("--lib")
+            .args(DENY),
+    )
 }
 
 /// Bans, licences and sources of dependencies, by `deny.toml`, which says why advisories are left out.
@@ -90,14 +112,21 @@ fn dependencies() -> Result<()> {
     let deny = edge::ensure_cargo_deny(&|line| step.update(line))?;
     step.done("");
     let mut deny = Command::new(deny);
-    deny.args(["check", "bans", "licenses", "sources"]).current_dir(edge::repo_root());
+    deny.args(["check", "bans", "licenses", "sources"])
+        .current_dir(edge::repo_root());
     stage("dependencies and licences", &mut deny)
 }
 
 /// Checks that the fuzz targets compile (docs/decisions/0025). They are a workspace of their own.
 fn fuzz_targets() -> Result<()> {
     let mut check = command("check");
-    check.args(["--quiet", "--locked", "--bins", "--manifest-path", "fuzz/Cargo.toml"]);
+    check.args([
+        "--quiet",
+        "--locked",
+        "--bins",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+    ]);
     let target_dir = edge::target_dir(&edge::repo_root())?.join("fuzz");
     // A path to a compiled libFuzzer, which a check does not link. Without it the build script compiles it.
     check.env("CUSTOM_LIBFUZZER_PATH", target_dir.join("libfuzzer.a"));
@@ -109,18 +138,26 @@ fn docs(platforms: &Platforms) -> Result<()> {
     let flags = ("RUSTDOCFLAGS", "--deny warnings");
     let doc = || {
         let mut doc = command("doc");
-        doc.args(["--no-deps", "--document-private-items"]).env(flags.0, flags.1);
+        doc.args(["--no-deps", "--document-private-items"])
+            .env(flags.0, flags.1);
         doc
     };
     stage("documentation", doc().args(platforms.native_args()))?;
-    stage("documentation, wasm32", doc().args(platforms.wasm_only_args()))
+    stage(
+        "documentation, wasm32",
+        doc().args(platforms.wasm_only_args()),
+    )
 }
 
 /// Returns the test runner.
 /// nextest runs each test in a separate process and reports slow ones; cargo does not.
 fn runner() -> Command {
     let mut probe = Command::new("cargo");
-    let present = probe.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let present = probe
+        .args(["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     if present.is_ok_and(|status| status.success()) {
         let mut nextest = command("nextest");
         nextest.args(["run", "--no-fail-fast"]);

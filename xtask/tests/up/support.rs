@@ -44,14 +44,27 @@ impl Up {
     /// Starts it with something changed about its process.
     pub fn start_with(data: &Path, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Self {
         // A separate file for each start, because that of a killed start remains.
-        let ready_file = data.join(format!("ready-{}.json", STARTS.fetch_add(1, Ordering::Relaxed)));
+        let ready_file = data.join(format!(
+            "ready-{}.json",
+            STARTS.fetch_add(1, Ordering::Relaxed)
+        ));
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-        command.arg("up").args(arguments).arg("--data-dir").arg(data).arg("--ready-file").arg(&ready_file);
+        command
+            .arg("up")
+            .args(arguments)
+            .arg("--data-dir")
+            .arg(data)
+            .arg("--ready-file")
+            .arg(&ready_file);
         for name in OWN.split(' ') {
             command.env_remove(name);
         }
         command.env("XDG_STATE_HOME", data.join("private"));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
         change(&mut command);
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -63,7 +76,13 @@ impl Up {
                 *output.lock().unwrap() += &format!("{}\n", line.unwrap());
             }
         });
-        Self { child, ready_file, stdout, said, reader: Some(reader) }
+        Self {
+            child,
+            ready_file,
+            stdout,
+            said,
+            reader: Some(reader),
+        }
     }
 
     /// Waits for the ready file and returns its content.
@@ -73,7 +92,10 @@ impl Up {
                 return serde_json::from_str(&text).unwrap();
             }
             if let Some(status) = self.child.try_wait().unwrap() {
-                panic!("up ended ({status}) before it was ready:\n{}", self.stderr());
+                panic!(
+                    "up ended ({status}) before it was ready:\n{}",
+                    self.stderr()
+                );
             }
             thread::sleep(LOOK);
         }
@@ -84,7 +106,10 @@ impl Up {
         let mut text = String::new();
         while !text.contains(wanted) {
             if self.stdout.read_line(&mut text).unwrap() == 0 {
-                panic!("up ended without saying {wanted:?}:\n{text}\n{}", self.stderr());
+                panic!(
+                    "up ended without saying {wanted:?}:\n{text}\n{}",
+                    self.stderr()
+                );
             }
         }
         text
@@ -120,9 +145,11 @@ impl Up {
             let mut listed = String::new();
             // Each thread has a list of the processes that it started.
             for thread in fs::read_dir(format!("/proc/{own}/task")).unwrap() {
-                listed += &fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default();
+                listed += &fs::read_to_string(thread.unwrap().path().join("children"))
+                    .unwrap_or_default();
             }
-            let comm = |id: &str| fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+            let comm =
+                |id: &str| fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
             if let Some(id) = listed.split_whitespace().find(|id| comm(id).trim() == name) {
                 return pid(id.parse().unwrap());
             }
@@ -159,25 +186,48 @@ pub fn data() -> TempDir {
 
 /// Posts to the bot or to the state Worker: the status and the JSON.
 pub fn post(url: &str, token: &Value, body: &Value) -> (u16, Value) {
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let token = format!("Bearer {}", token.as_str().unwrap());
-    let mut answer = agent.post(url).header("authorization", token).send(body.to_string()).unwrap();
+    let mut answer = agent
+        .post(url)
+        .header("authorization", token)
+        .send(body.to_string())
+        .unwrap();
     let text = answer.body_mut().read_to_string().unwrap();
-    (answer.status().as_u16(), serde_json::from_str(&text).unwrap())
+    (
+        answer.status().as_u16(),
+        serde_json::from_str(&text).unwrap(),
+    )
 }
 
 /// Returns the status of a GET with this bearer.
 pub fn status_of(url: &str, token: &str) -> u16 {
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-    let answer = agent.get(url).header("authorization", format!("Bearer {token}")).call().unwrap();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
+    let answer = agent
+        .get(url)
+        .header("authorization", format!("Bearer {token}"))
+        .call()
+        .unwrap();
     answer.status().as_u16()
 }
 
 /// Returns the answer to a GET, also a redirect.
 pub fn get(url: &str, headers: &[(&str, &str)]) -> ureq::http::Response<String> {
-    let config = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0);
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0);
     let agent: ureq::Agent = config.build().into();
-    let request = headers.iter().fold(agent.get(url), |request, (name, value)| request.header(*name, *value));
+    let request = headers
+        .iter()
+        .fold(agent.get(url), |request, (name, value)| {
+            request.header(*name, *value)
+        });
     let (head, mut body) = request.call().unwrap().into_parts();
     ureq::http::Response::from_parts(head, body.read_to_string().unwrap())
 }

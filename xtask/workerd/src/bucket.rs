@@ -27,7 +27,11 @@ pub(crate) struct Parts {
 
 /// The binding of one bucket.
 pub(crate) fn binding(bucket: &BucketBinding) -> Result<String> {
-    Ok(format!("(name = {}, r2Bucket = {})", text(&bucket.binding)?, text(&service(bucket))?))
+    Ok(format!(
+        "(name = {}, r2Bucket = {})",
+        text(&bucket.binding)?,
+        text(&service(bucket))?
+    ))
 }
 
 /// Everything but the bindings. Objects are stored below the directory of the Worker's own objects.

@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 use crate::cache::Lock;
 use crate::pack::{MODULES, entry, pack, runtime};
 use crate::{
-    Progress, command, commit, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm, ensure_rust_target,
-    repo_root, resident_worker_dir, state_worker_dir, tools, wrangler,
+    Progress, command, commit, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm,
+    ensure_rust_target, repo_root, resident_worker_dir, state_worker_dir, tools, wrangler,
 };
 
 /// Limit of the state Worker's compressed size, its JavaScript included.
@@ -70,7 +70,11 @@ pub fn build_resident_worker(progress: Progress<'_>) -> Result<Built> {
 pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     edge::refuse_dev_bot(&wrangler::path_of(&edge_worker_dir()))?;
     let command = std::env::var(edge::WRANGLER_COMMAND).ok();
-    edge::refuse_stale_image(command.as_deref(), &repo_root().join(edge::IMAGE_STAMP), commit().as_deref())?;
+    edge::refuse_stale_image(
+        command.as_deref(),
+        &repo_root().join(edge::IMAGE_STAMP),
+        commit().as_deref(),
+    )?;
     build_worker(&edge_worker_dir(), progress)
 }
 
@@ -87,10 +91,18 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     progress(&format!("{name}: compiling to wasm"));
     let commit = commit();
     compile(crate_dir, &profile, commit.as_deref(), progress)?;
-    let wasm = target_dir(crate_dir)?.join(tools::WASM_TARGET).join(&profile).join(format!("{name}.wasm"));
+    let wasm = target_dir(crate_dir)?
+        .join(tools::WASM_TARGET)
+        .join(&profile)
+        .join(format!("{name}.wasm"));
     let settings = wrangler::path_of(crate_dir);
     let objects = wrangler::Wrangler::read(&settings)?.objects;
-    let entry = entry(&objects.iter().map(|object| object.class.as_str()).collect::<Vec<_>>());
+    let entry = entry(
+        &objects
+            .iter()
+            .map(|object| object.class.as_str())
+            .collect::<Vec<_>>(),
+    );
     let stamp = stamp(&entry, &wasm)?;
     let stamp_path = modules.join(STAMP);
     let complete = MODULES.iter().all(|module| modules.join(module).is_file());
@@ -99,15 +111,36 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
         progress(&format!("{name}: packing"));
         // Without a stamp an interrupted packing is done again.
         fs::write(&stamp_path, "")?;
-        pack(&entry, &wasm, &modules, (&cargo_tools, &npm_tools), progress)?;
+        pack(
+            &entry,
+            &wasm,
+            &modules,
+            (&cargo_tools, &npm_tools),
+            progress,
+        )?;
         fs::write(&stamp_path, stamp)?;
     }
     let gzip_bytes = gzip_bytes(&modules)?;
-    progress(&format!("{name}: {:.0} kB compressed", gzip_bytes as f64 / 1000.0));
-    Ok(Built { crate_dir: crate_dir.to_owned(), settings, modules, commit, gzip_bytes, reused })
+    progress(&format!(
+        "{name}: {:.0} kB compressed",
+        gzip_bytes as f64 / 1000.0
+    ));
+    Ok(Built {
+        crate_dir: crate_dir.to_owned(),
+        settings,
+        modules,
+        commit,
+        gzip_bytes,
+        reused,
+    })
 }
 
-fn compile(crate_dir: &Path, profile: &str, commit: Option<&str>, progress: Progress<'_>) -> Result<()> {
+fn compile(
+    crate_dir: &Path,
+    profile: &str,
+    commit: Option<&str>,
+    progress: Progress<'_>,
+) -> Result<()> {
     let mut cargo = command::cargo("rustc");
     cargo
         .args([
@@ -142,15 +175,22 @@ struct Package {
 impl Package {
     fn read(crate_dir: &Path) -> Result<Self> {
         let path = crate_dir.join("Cargo.toml");
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(&text)
     }
 
     fn parse(manifest: &str) -> Result<Self> {
         let manifest: Value = toml::from_str(manifest)?;
         let package = &manifest["package"];
-        let name = package["name"].as_str().context("a crate without a name")?.replace('-', "_");
-        let profile = package["metadata"]["worker"]["profile"].as_str().unwrap_or(PROFILE).to_owned();
+        let name = package["name"]
+            .as_str()
+            .context("a crate without a name")?
+            .replace('-', "_");
+        let profile = package["metadata"]["worker"]["profile"]
+            .as_str()
+            .unwrap_or(PROFILE)
+            .to_owned();
         Ok(Self { name, profile })
     }
 }
@@ -158,11 +198,20 @@ impl Package {
 /// Returns cargo's target directory, which environment and configuration can change.
 pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
     let mut cargo = command::cargo("metadata");
-    cargo.args(["--no-deps", "--offline", "--format-version", "1"]).current_dir(crate_dir);
+    cargo
+        .args(["--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(crate_dir);
     let output = cargo.output().context("cargo cannot be started")?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+    ensure!(
+        output.status.success(),
+        "cargo metadata: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
     let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
-    Ok(metadata["target_directory"].as_str().context("cargo metadata")?.into())
+    Ok(metadata["target_directory"]
+        .as_str()
+        .context("cargo metadata")?
+        .into())
 }
 
 /// Returns a digest of all inputs of the packing: the module, its JavaScript and the tools.
@@ -191,10 +240,15 @@ mod tests {
 
     #[test]
     fn manifest_may_name_another_profile() {
-        let read = |manifest| Package::parse(manifest).map(|package| (package.name, package.profile)).ok();
+        let read = |manifest| {
+            Package::parse(manifest)
+                .map(|package| (package.name, package.profile))
+                .ok()
+        };
         let named = |profile: &str| Some(("a_worker".to_owned(), profile.to_owned()));
         assert_eq!(read("[package]\nname = 'a-worker'"), named(PROFILE));
-        let small = "[package]\nname = 'a-worker'\n[package.metadata.worker]\nprofile = 'worker-small'";
+        let small =
+            "[package]\nname = 'a-worker'\n[package.metadata.worker]\nprofile = 'worker-small'";
         assert_eq!(read(small), named("worker-small"));
         assert_eq!(read("[workspace]"), None);
     }

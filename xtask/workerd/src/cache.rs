@@ -7,8 +7,12 @@ use anyhow::{Context, Result};
 
 /// The cache: `$ARS_CACHE`, else `$XDG_CACHE_HOME/ars`, else `~/.cache/ars`.
 pub fn cache_dir() -> Result<PathBuf> {
-    choose(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
-        .context("none of ARS_CACHE, XDG_CACHE_HOME and HOME is set: nowhere to keep tools")
+    choose(|name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    })
+    .context("none of ARS_CACHE, XDG_CACHE_HOME and HOME is set: nowhere to keep tools")
 }
 
 fn choose(var: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
@@ -27,8 +31,10 @@ impl Lock {
     pub(crate) fn acquire(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let path = dir.join(".ars-setup.lock");
-        let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        let file =
+            File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        file.lock()
+            .with_context(|| format!("cannot lock {}", path.display()))?;
         Ok(Self { _file: file })
     }
 }
@@ -45,7 +51,10 @@ mod tests {
             choose(|n| (n != "ARS_CACHE").then(|| all(n)).flatten()),
             Some("/XDG_CACHE_HOME/ars".into())
         );
-        assert_eq!(choose(|n| (n == "HOME").then(|| all(n)).flatten()), Some("/HOME/.cache/ars".into()));
+        assert_eq!(
+            choose(|n| (n == "HOME").then(|| all(n)).flatten()),
+            Some("/HOME/.cache/ars".into())
+        );
         assert_eq!(choose(|_| None), None);
     }
 }

@@ -18,7 +18,9 @@ pub fn cargo(subcommand: &str) -> Command {
     cargo.arg(subcommand);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_CRATE_NAME"
+        if text.starts_with("CARGO_PKG_")
+            || text.starts_with("CARGO_MANIFEST_")
+            || text == "CARGO_CRATE_NAME"
         {
             cargo.env_remove(&name);
         }
@@ -29,8 +31,13 @@ pub fn cargo(subcommand: &str) -> Command {
 /// Runs `command`; `what` is its name in progress and errors.
 pub fn run(mut command: Command, what: &str, progress: Progress<'_>) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-    let mut child = command.spawn().with_context(|| format!("{what}: cannot start"))?;
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("{what}: cannot start"))?;
     // The command keeps the pipe's write ends; the reader below would wait for them for ever.
     drop(command);
 
@@ -62,8 +69,14 @@ mod tests {
         let seen = RefCell::new(Vec::new());
         let mut command = Command::new("ls");
         command.arg("/definitely/not/here");
-        let error = run(command, "listing", &|line| seen.borrow_mut().push(line.to_owned())).unwrap_err();
-        assert!(error.to_string().contains("/definitely/not/here"), "{error}");
+        let error = run(command, "listing", &|line| {
+            seen.borrow_mut().push(line.to_owned())
+        })
+        .unwrap_err();
+        assert!(
+            error.to_string().contains("/definitely/not/here"),
+            "{error}"
+        );
         assert!(seen.borrow()[0].starts_with("listing: "));
     }
 

@@ -37,7 +37,11 @@ pub(crate) fn capnp(
             ))
         })
         .chain(wrangler.buckets.iter().map(bucket::binding))
-        .chain(secrets.iter().map(|name| Ok(format!("(name = {0}, fromEnvironment = {0})", text(name)?))))
+        .chain(
+            secrets
+                .iter()
+                .map(|name| Ok(format!("(name = {0}, fromEnvironment = {0})", text(name)?))),
+        )
         .collect::<Result<Vec<_>>>()?
         .join(",\n    ");
     let namespaces = wrangler
@@ -53,23 +57,50 @@ pub(crate) fn capnp(
             format!("\n  containerEngine = (localDocker = (socketPath = {socket})),")
         }
     };
-    let (service, clock) = if settings.ticks { ("clock", clock()) } else { ("main", String::new()) };
-    let clock_service = if settings.ticks { "\n    (name = \"clock\", worker = .clock)," } else { "" };
-    let network = if settings.outbound { r#""public", "private""# } else { "" };
+    let (service, clock) = if settings.ticks {
+        ("clock", clock())
+    } else {
+        ("main", String::new())
+    };
+    let clock_service = if settings.ticks {
+        "\n    (name = \"clock\", worker = .clock),"
+    } else {
+        ""
+    };
+    let network = if settings.outbound {
+        r#""public", "private""#
+    } else {
+        ""
+    };
     let modules = modules
         .iter()
         .map(|name| {
-            let kind = if name.ends_with(".wasm") { "wasm" } else { "esModule" };
-            Ok(format!("(name = {}, {kind} = embed {})", text(name)?, text(&format!("/{name}"))?))
+            let kind = if name.ends_with(".wasm") {
+                "wasm"
+            } else {
+                "esModule"
+            };
+            Ok(format!(
+                "(name = {}, {kind} = embed {})",
+                text(name)?,
+                text(&format!("/{name}"))?
+            ))
         })
         .collect::<Result<Vec<_>>>()?
         .join(",\n    ");
-    let flags =
-        wrangler.compatibility_flags.iter().map(|flag| text(flag)).collect::<Result<Vec<_>>>()?.join(", ");
+    let flags = wrangler
+        .compatibility_flags
+        .iter()
+        .map(|flag| text(flag))
+        .collect::<Result<Vec<_>>>()?
+        .join(", ");
     let date = text(&wrangler.compatibility_date)?;
     let directory = text(&objects.to_string_lossy())?;
-    let bucket::Parts { services: buckets, workers: bucket_workers, extensions } =
-        bucket::parts(&wrangler.buckets, &wrangler.name, objects)?;
+    let bucket::Parts {
+        services: buckets,
+        workers: bucket_workers,
+        extensions,
+    } = bucket::parts(&wrangler.buckets, &wrangler.name, objects)?;
     Ok(format!(
         r#"using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -132,8 +163,14 @@ fn namespace(worker: &str, object: &ObjectBinding, engine: Option<&Engine>) -> R
 
 /// A text literal of the configuration language.
 pub(crate) fn text(value: &str) -> Result<String> {
-    ensure!(!value.chars().any(char::is_control), "a control character in a name or path");
-    Ok(format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
+    ensure!(
+        !value.chars().any(char::is_control),
+        "a control character in a name or path"
+    );
+    Ok(format!(
+        "\"{}\"",
+        value.replace('\\', "\\\\").replace('"', "\\\"")
+    ))
 }
 
 #[cfg(test)]

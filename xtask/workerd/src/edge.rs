@@ -46,14 +46,25 @@ pub enum Bot {
 
 impl Settings {
     /// Settings of the edge Worker in front of a bot, on the runtime that can start containers either way.
-    pub fn edge(npm: &NpmTools, built: &Built, data_dir: impl Into<PathBuf>, bot: Bot) -> Result<Self> {
+    pub fn edge(
+        npm: &NpmTools,
+        built: &Built,
+        data_dir: impl Into<PathBuf>,
+        bot: Bot,
+    ) -> Result<Self> {
         let mut settings = Self::new(npm, built, data_dir)?;
         settings.workerd.clone_from(&npm.container_workerd);
         Ok(match bot {
-            Bot::Native(url) => Self { outbound: true, ..settings.secret(DEV_BOT_URL, &url) },
+            Bot::Native(url) => Self {
+                outbound: true,
+                ..settings.secret(DEV_BOT_URL, &url)
+            },
             Bot::Container(engine) => {
                 let settings = settings.secret(BOT_IMAGE, &engine.image);
-                Self { engine: Some(engine), ..settings }
+                Self {
+                    engine: Some(engine),
+                    ..settings
+                }
             }
         })
     }
@@ -61,11 +72,15 @@ impl Settings {
 
 /// Refuses a deployment's settings that name a developer's machine or an image of no build.
 pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
-    let text =
-        std::fs::read_to_string(settings).with_context(|| format!("cannot read {}", settings.display()))?;
+    let text = std::fs::read_to_string(settings)
+        .with_context(|| format!("cannot read {}", settings.display()))?;
     let file: toml::Value = toml::from_str(&text)?;
     for name in [DEV_BOT_URL, BOT_IMAGE] {
-        ensure!(!has_key(&file, name), "{}: {name} is for this machine only", settings.display());
+        ensure!(
+            !has_key(&file, name),
+            "{}: {name} is for this machine only",
+            settings.display()
+        );
     }
     Ok(())
 }
@@ -73,14 +88,22 @@ pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
 /// Rejects a deployment with an image of another commit.
 /// Its context is written by hand (docs/guide/cloudflare.md) and remains until the next time. `command` is wrangler's.
 /// Builds for this machine name their image differently.
-pub(crate) fn refuse_stale_image(command: Option<&str>, stamp: &Path, commit: Option<&str>) -> Result<()> {
+pub(crate) fn refuse_stale_image(
+    command: Option<&str>,
+    stamp: &Path,
+    commit: Option<&str>,
+) -> Result<()> {
     if command != Some(DEPLOYING) {
         return Ok(());
     }
     let text = std::fs::read_to_string(stamp).with_context(|| {
-        format!("cannot read {}: run `cargo xtask image --context` first", stamp.display())
+        format!(
+            "cannot read {}: run `cargo xtask image --context` first",
+            stamp.display()
+        )
     })?;
-    let found: Value = serde_json::from_str(&text).with_context(|| format!("{}", stamp.display()))?;
+    let found: Value =
+        serde_json::from_str(&text).with_context(|| format!("{}", stamp.display()))?;
     let found = found["commit"].as_str();
     ensure!(
         found == commit,
@@ -94,7 +117,9 @@ pub(crate) fn refuse_stale_image(command: Option<&str>, stamp: &Path, commit: Op
 
 fn has_key(value: &toml::Value, name: &str) -> bool {
     match value {
-        toml::Value::Table(table) => table.iter().any(|(key, value)| key == name || has_key(value, name)),
+        toml::Value::Table(table) => table
+            .iter()
+            .any(|(key, value)| key == name || has_key(value, name)),
         toml::Value::Array(items) => items.iter().any(|item| has_key(item, name)),
         _ => false,
     }
@@ -113,8 +138,10 @@ mod tests {
         std::fs::write(&path, &ours).unwrap();
         refuse_dev_bot(&path).unwrap();
         for name in [DEV_BOT_URL, BOT_IMAGE] {
-            let planted =
-                ours.replace("[env.production.vars]", &format!("[env.production.vars]\n{name} = 'x'"));
+            let planted = ours.replace(
+                "[env.production.vars]",
+                &format!("[env.production.vars]\n{name} = 'x'"),
+            );
             assert_ne!(planted, ours);
             std::fs::write(&path, planted).unwrap();
             let error = refuse_dev_bot(&path).unwrap_err().to_string();
@@ -129,10 +156,17 @@ mod tests {
         let deploy = |commit| refuse_stale_image(Some("deploy"), &stamp, commit);
         let missing = format!("{:#}", deploy(Some("new")).unwrap_err());
         assert!(missing.contains("cargo xtask image --context"), "{missing}");
-        std::fs::write(&stamp, r#"{"commit":"old","builtAt":"2026-01-01T00:00:00Z"}"#).unwrap();
+        std::fs::write(
+            &stamp,
+            r#"{"commit":"old","builtAt":"2026-01-01T00:00:00Z"}"#,
+        )
+        .unwrap();
         for other in [Some("new"), Some("old-dirty"), None] {
             let refused = deploy(other).unwrap_err().to_string();
-            assert!(refused.contains("is of old") && refused.contains("image --context"), "{refused}");
+            assert!(
+                refused.contains("is of old") && refused.contains("image --context"),
+                "{refused}"
+            );
             // A build for this machine uses another image.
             refuse_stale_image(None, &stamp, other).unwrap();
         }

@@ -21,8 +21,8 @@ mod wrangler;
 use std::path::{Path, PathBuf};
 
 pub use build::{
-    Built, RESIDENT_WORKER_GZIP_LIMIT, STATE_WORKER_GZIP_LIMIT, build_edge_worker, build_resident_worker,
-    build_state_worker, build_worker, target_dir,
+    Built, RESIDENT_WORKER_GZIP_LIMIT, STATE_WORKER_GZIP_LIMIT, build_edge_worker,
+    build_resident_worker, build_state_worker, build_worker, target_dir,
 };
 pub use cache::cache_dir;
 pub use command::{cargo, run as run_tool};
@@ -32,7 +32,9 @@ pub use edge::{Bot, DEV_BOT_URL};
 pub use npm::{NpmTools, ensure_npm};
 pub use process::{Engine, Settings, Workerd};
 pub use resident::{RESIDENT_TOKENS, ResidentSetup, resident_settings};
-pub use tools::{CargoTools, ensure_cargo_deny, ensure_cargo_tools, ensure_rust_target, ensure_target};
+pub use tools::{
+    CargoTools, ensure_cargo_deny, ensure_cargo_tools, ensure_rust_target, ensure_target,
+};
 pub use wrangler::{BucketBinding, ObjectBinding, Wrangler};
 
 /// Receives the progress of a long step, a line at a time.

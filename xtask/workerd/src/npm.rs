@@ -40,7 +40,8 @@ pub struct NpmTools {
 pub fn ensure_npm(progress: Progress<'_>) -> Result<NpmTools> {
     let root = repo_root();
     let lockfile = root.join("package-lock.json");
-    let text = fs::read(&lockfile).with_context(|| format!("cannot read {}", lockfile.display()))?;
+    let text =
+        fs::read(&lockfile).with_context(|| format!("cannot read {}", lockfile.display()))?;
     let wanted = hex::encode(Sha256::digest(&text));
     let stamp = root.join("node_modules").join(STAMP);
     let installed = || fs::read_to_string(&stamp).is_ok_and(|found| found == wanted);
@@ -66,18 +67,30 @@ fn tools(node_modules: &Path) -> Result<NpmTools> {
         (os, arch) => bail!("workerd is not published for {os} on {arch}; use --store embedded"),
     };
     let found = NpmTools {
-        workerd: node_modules.join("@cloudflare").join(workerd).join("bin/workerd"),
+        workerd: node_modules
+            .join("@cloudflare")
+            .join(workerd)
+            .join("bin/workerd"),
         container_workerd: node_modules
             .join("wrangler/node_modules/@cloudflare")
             .join(workerd)
             .join("bin/workerd"),
         wrangler: node_modules.join("wrangler/bin/wrangler.js"),
-        esbuild: node_modules.join("@esbuild").join(esbuild).join("bin/esbuild"),
+        esbuild: node_modules
+            .join("@esbuild")
+            .join(esbuild)
+            .join("bin/esbuild"),
         wasm_opt: node_modules.join("binaryen/bin/wasm-opt"),
         simulators: node_modules.join("miniflare/dist/src/workers"),
         node_modules: node_modules.to_owned(),
     };
-    let files = [&found.workerd, &found.container_workerd, &found.wrangler, &found.esbuild, &found.wasm_opt];
+    let files = [
+        &found.workerd,
+        &found.container_workerd,
+        &found.wrangler,
+        &found.esbuild,
+        &found.wasm_opt,
+    ];
     for path in files {
         ensure!(path.is_file(), "{} is missing after npm ci", path.display());
     }
@@ -103,7 +116,10 @@ mod tests {
         let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
         for (name, version) in manifest["devDependencies"].as_object().unwrap() {
             let version = version.as_str().unwrap();
-            assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{name} {version} is a range");
+            assert!(
+                version.starts_with(|c: char| c.is_ascii_digit()),
+                "{name} {version} is a range"
+            );
         }
     }
 }

@@ -40,7 +40,8 @@ pub(crate) fn runtime() -> PathBuf {
 /// Returns the entry of a Worker with these Durable Object classes, which must be static exports.
 pub(crate) fn entry(classes: &[&str]) -> String {
     let mut text =
-        "import { handlers, objectClass } from \"./runtime.js\";\nexport default handlers;\n".to_owned();
+        "import { handlers, objectClass } from \"./runtime.js\";\nexport default handlers;\n"
+            .to_owned();
     for class in classes {
         text += &format!("export const {class} = objectClass(\"{class}\");\n");
     }
@@ -66,16 +67,26 @@ pub(crate) fn pack(
         .arg(&staging);
     command::run(bindgen, "wasm-bindgen", progress)?;
     let bindings = staging.join(MODULES[0]);
-    let text =
-        fs::read_to_string(&bindings).with_context(|| format!("cannot read {}", bindings.display()))?;
+    let text = fs::read_to_string(&bindings)
+        .with_context(|| format!("cannot read {}", bindings.display()))?;
     fs::write(&bindings, instantiable(&text)?)?;
     fs::copy(runtime(), staging.join("runtime.js")).context("cannot read runtime.js")?;
     fs::write(staging.join("entry.js"), entry)?;
 
     let mut bundle = Command::new(&npm_tools.esbuild);
     bundle
-        .args(["entry.js", "--bundle", "--minify", "--format=esm", "--log-level=warning"])
-        .args(["--external:./index_bg.wasm", "--external:cloudflare:*", "--allow-overwrite"])
+        .args([
+            "entry.js",
+            "--bundle",
+            "--minify",
+            "--format=esm",
+            "--log-level=warning",
+        ])
+        .args([
+            "--external:./index_bg.wasm",
+            "--external:cloudflare:*",
+            "--allow-overwrite",
+        ])
         .arg(format!("--outfile={}", modules.join(MODULES[0]).display()))
         .current_dir(&staging);
     command::run(bundle, "esbuild", progress)?;
@@ -97,7 +108,10 @@ pub(crate) fn pack(
 ///
 /// The module is imported as Workers always could: wrangler's bundler does not know source phase imports.
 fn instantiable(bindings: &str) -> Result<String> {
-    ensure!(bindings.contains(SOURCE_IMPORT), "wasm-bindgen imports the module in another way");
+    ensure!(
+        bindings.contains(SOURCE_IMPORT),
+        "wasm-bindgen imports the module in another way"
+    );
     let mut imports = String::new();
     let mut body = String::new();
     let mut exports = Vec::new();
@@ -131,11 +145,15 @@ fn instantiable(bindings: &str) -> Result<String> {
 fn export(declaration: &str) -> Option<String> {
     // A local name differs where an import has the same one.
     if let Some(aliased) = declaration.strip_prefix("{ ") {
-        let (local, name) = aliased.trim_end_matches(['}', ';', ' ']).split_once(" as ")?;
+        let (local, name) = aliased
+            .trim_end_matches(['}', ';', ' '])
+            .split_once(" as ")?;
         return Some(format!("{name}: {local}"));
     }
     let keywords = ["async function ", "function ", "class "];
-    let rest = keywords.iter().find_map(|keyword| declaration.strip_prefix(keyword))?;
+    let rest = keywords
+        .iter()
+        .find_map(|keyword| declaration.strip_prefix(keyword))?;
     let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))?;
     Some(rest[..end].to_owned())
 }
@@ -154,7 +172,10 @@ mod tests {
             function fetch2() {\n}\nlet wasm = 1;\nreturn { Store, answer, fetch: fetch2, stackPointer: wasm.__stack_pointer };\n};\n";
         assert_eq!(instantiable(bindings).unwrap(), expected);
         for other in ["export { a };\n", "export const a = 1;\n"] {
-            assert!(instantiable(&format!("{bindings}{other}")).is_err(), "{other}");
+            assert!(
+                instantiable(&format!("{bindings}{other}")).is_err(),
+                "{other}"
+            );
         }
         assert!(instantiable("let wasm = 1;\n").is_err());
     }
@@ -162,7 +183,13 @@ mod tests {
     #[test]
     fn entry_exports_each_class() {
         let entry = entry(&["RunStore", "Schedules"]);
-        assert!(entry.contains("export const RunStore = objectClass(\"RunStore\");\n"), "{entry}");
-        assert!(entry.ends_with("export const Schedules = objectClass(\"Schedules\");\n"), "{entry}");
+        assert!(
+            entry.contains("export const RunStore = objectClass(\"RunStore\");\n"),
+            "{entry}"
+        );
+        assert!(
+            entry.ends_with("export const Schedules = objectClass(\"Schedules\");\n"),
+            "{entry}"
+        );
     }
 }

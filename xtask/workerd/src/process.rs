@@ -116,7 +116,8 @@ impl Workerd {
     /// Starts workerd and waits until it listens, and, if wanted, until `GET /healthz` answers.
     pub fn start(settings: &Settings) -> Result<Self> {
         let log = settings.log_path();
-        start(settings).with_context(|| format!("workerd did not start; end of its log:\n{}", tail(&log)))
+        start(settings)
+            .with_context(|| format!("workerd did not start; end of its log:\n{}", tail(&log)))
     }
 
     /// Where it listens.
@@ -164,15 +165,23 @@ fn start(settings: &Settings) -> Result<Workerd> {
     let objects = settings.data_dir.join("objects");
     fs::create_dir_all(&objects).with_context(|| format!("cannot create {}", objects.display()))?;
     let objects = objects.canonicalize()?;
-    let names: Vec<_> = settings.secrets.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<_> = settings
+        .secrets
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     let has_buckets = !settings.wrangler.buckets.is_empty();
     let archives = objects.join(bucket::FOLDER);
     if has_buckets {
-        fs::create_dir_all(&archives).with_context(|| format!("cannot create {}", archives.display()))?;
+        fs::create_dir_all(&archives)
+            .with_context(|| format!("cannot create {}", archives.display()))?;
     }
     let config = settings.data_dir.join("workerd.capnp");
     // A Worker without wasm is one module.
-    let modules: Vec<_> = MODULES.into_iter().filter(|name| settings.modules.join(name).is_file()).collect();
+    let modules: Vec<_> = MODULES
+        .into_iter()
+        .filter(|name| settings.modules.join(name).is_file())
+        .collect();
     let text = config::capnp(settings, &modules, &names, &objects)?;
     OpenOptions::new()
         .write(true)
@@ -185,7 +194,11 @@ fn start(settings: &Settings) -> Result<Workerd> {
 
     hide_memory(&settings.workerd);
     let log_path = settings.log_path();
-    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&log_path)?;
     let mut child = program(settings)
         .arg("serve")
         // Standard output carries the port, then whatever the Worker prints there.
@@ -207,7 +220,11 @@ fn start(settings: &Settings) -> Result<Workerd> {
         .with_context(|| format!("cannot start {}", settings.workerd.display()))?;
     let stdout = child.stdout.take();
     // An early return drops and thereby kills the process.
-    let mut workerd = Workerd { child, address: SocketAddr::from((settings.host, 0)), log: log_path };
+    let mut workerd = Workerd {
+        child,
+        address: SocketAddr::from((settings.host, 0)),
+        log: log_path,
+    };
     let port = port(stdout.context("workerd has no standard output")?, log)?;
     workerd.address.set_port(port);
     if settings.awaits_health {
@@ -230,7 +247,10 @@ fn program(settings: &Settings) -> Command {
         None => Command::new(&settings.workerd),
         Some(core) => {
             let mut taskset = Command::new("taskset");
-            taskset.arg("--cpu-list").arg(core.to_string()).arg(&settings.workerd);
+            taskset
+                .arg("--cpu-list")
+                .arg(core.to_string())
+                .arg(&settings.workerd);
             taskset
         }
     }
@@ -253,15 +273,24 @@ fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
             }
         }
     });
-    receiver.recv_timeout(START_LIMIT).map_err(|error| match error {
-        mpsc::RecvTimeoutError::Timeout => anyhow!("no port within {START_LIMIT:?}"),
-        mpsc::RecvTimeoutError::Disconnected => anyhow!("workerd ended before it listened"),
-    })
+    receiver
+        .recv_timeout(START_LIMIT)
+        .map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => anyhow!("no port within {START_LIMIT:?}"),
+            mpsc::RecvTimeoutError::Disconnected => anyhow!("workerd ended before it listened"),
+        })
 }
 
 fn ready(url: &str) -> Result<()> {
-    let agent: ureq::Agent = ureq::Agent::config_builder().timeout_global(Some(START_LIMIT)).build().into();
-    let status = agent.get(format!("{url}/healthz")).call().context("GET /healthz")?.status();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .timeout_global(Some(START_LIMIT))
+        .build()
+        .into();
+    let status = agent
+        .get(format!("{url}/healthz"))
+        .call()
+        .context("GET /healthz")?
+        .status();
     if !status.is_success() {
         bail!("GET /healthz answered {status}");
     }
@@ -291,9 +320,18 @@ mod tests {
 
     /// Whether another process of its user reads the environment of a process of this program.
     fn is_readable(program: &Path) -> bool {
-        let mut hidden = as_plain_user(program).arg("60").env_clear().env("TOKEN", "s3cret").spawn().unwrap();
+        let mut hidden = as_plain_user(program)
+            .arg("60")
+            .env_clear()
+            .env("TOKEN", "s3cret")
+            .spawn()
+            .unwrap();
         let path = format!("/proc/{}/environ", hidden.id());
-        let read = as_plain_user("/bin/cat").arg(path).stderr(Stdio::null()).output().unwrap();
+        let read = as_plain_user("/bin/cat")
+            .arg(path)
+            .stderr(Stdio::null())
+            .output()
+            .unwrap();
         hidden.kill().unwrap();
         hidden.wait().unwrap();
         String::from_utf8_lossy(&read.stdout).contains("s3cret")

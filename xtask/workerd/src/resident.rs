@@ -11,10 +11,17 @@ const RESIDENT_IMAGE: &str = "RESIDENT_IMAGE";
 /// The variable with the base address of the code host.
 const CODE_HOST_URL: &str = "CODE_HOST_URL";
 /// The variables of the app: its id, its installation, its private key.
-const APP: [&str; 3] = ["GITHUB_APP_ID", "GITHUB_APP_INSTALLATION_ID", "GITHUB_APP_PRIVATE_KEY"];
+const APP: [&str; 3] = [
+    "GITHUB_APP_ID",
+    "GITHUB_APP_INSTALLATION_ID",
+    "GITHUB_APP_PRIVATE_KEY",
+];
 /// The variables of the bearers: of administrators, operators, readers.
-pub const RESIDENT_TOKENS: [&str; 3] =
-    ["RESIDENT_ADMIN_TOKEN", "RESIDENT_OPERATOR_TOKEN", "RESIDENT_READ_TOKEN"];
+pub const RESIDENT_TOKENS: [&str; 3] = [
+    "RESIDENT_ADMIN_TOKEN",
+    "RESIDENT_OPERATOR_TOKEN",
+    "RESIDENT_READ_TOKEN",
+];
 
 /// What differs between resident Workers of this machine. No `Debug`: it holds secrets.
 pub struct ResidentSetup<'a> {
@@ -37,12 +44,20 @@ pub struct ResidentSetup<'a> {
 ///
 /// # Errors
 /// The settings cannot be read, or the checkout has no commit.
-pub fn resident_settings(npm: &NpmTools, built: &Built, setup: ResidentSetup<'_>) -> Result<Settings> {
+pub fn resident_settings(
+    npm: &NpmTools,
+    built: &Built,
+    setup: ResidentSetup<'_>,
+) -> Result<Settings> {
     let build = commit().context("an image of residents needs the commit of its checkout")?;
     let mut settings = Settings::new(npm, built, setup.data_dir)?
         .secret(RESIDENT_IMAGE, &build)
         .secret(CODE_HOST_URL, setup.code_host);
-    for (name, value) in APP.into_iter().zip(setup.app).chain(RESIDENT_TOKENS.into_iter().zip(setup.tokens)) {
+    for (name, value) in APP
+        .into_iter()
+        .zip(setup.app)
+        .chain(RESIDENT_TOKENS.into_iter().zip(setup.tokens))
+    {
         settings = settings.secret(name, value);
     }
     settings.wrangler.name = setup.name;

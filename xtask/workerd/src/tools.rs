@@ -40,13 +40,25 @@ pub struct CargoTools {
 pub fn ensure_cargo_tools(progress: Progress<'_>) -> Result<CargoTools> {
     let cache = cache_dir()?;
     Ok(CargoTools {
-        wasm_bindgen: ensure(&cache, "wasm-bindgen-cli", WASM_BINDGEN, "wasm-bindgen", progress)?,
+        wasm_bindgen: ensure(
+            &cache,
+            "wasm-bindgen-cli",
+            WASM_BINDGEN,
+            "wasm-bindgen",
+            progress,
+        )?,
     })
 }
 
 /// Installs cargo-deny if it is missing, and returns its path.
 pub fn ensure_cargo_deny(progress: Progress<'_>) -> Result<PathBuf> {
-    ensure(&cache_dir()?, "cargo-deny", CARGO_DENY, "cargo-deny", progress)
+    ensure(
+        &cache_dir()?,
+        "cargo-deny",
+        CARGO_DENY,
+        "cargo-deny",
+        progress,
+    )
 }
 
 /// Adds the standard library of the Workers' target to the pinned toolchain.
@@ -75,7 +87,13 @@ pub(crate) fn pins() -> String {
     format!("wasm-bindgen {WASM_BINDGEN}, instantiable bindings")
 }
 
-fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Progress<'_>) -> Result<PathBuf> {
+fn ensure(
+    cache: &Path,
+    krate: &str,
+    version: &str,
+    binary: &str,
+    progress: Progress<'_>,
+) -> Result<PathBuf> {
     let home = cache.join("tools").join(format!("{krate}-{version}"));
     let path = home.join("bin").join(binary);
     if path.is_file() {
@@ -85,9 +103,13 @@ fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Prog
     if path.is_file() {
         return Ok(path);
     }
-    progress(&format!("{krate} {version}: installing (minutes, once per machine)"));
+    progress(&format!(
+        "{krate} {version}: installing (minutes, once per machine)"
+    ));
     // Built aside and renamed, so that an interrupted installation is never taken for a finished one.
-    let unfinished = cache.join("tools").join(format!(".unfinished-{krate}-{version}"));
+    let unfinished = cache
+        .join("tools")
+        .join(format!(".unfinished-{krate}-{version}"));
     discard(&unfinished)?;
     let install = |locked: &[&str]| {
         let mut install = Command::new("cargo");
@@ -105,7 +127,8 @@ fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Prog
     // Its own lockfile is what it was released with; where that is not to be had, the newest of everything may do.
     install(&["--locked"]).or_else(|_| install(&[]))?;
     discard(&home)?;
-    fs::rename(&unfinished, &home).with_context(|| format!("cannot keep {krate} in {}", home.display()))?;
+    fs::rename(&unfinished, &home)
+        .with_context(|| format!("cannot keep {krate} in {}", home.display()))?;
     Ok(path)
 }
 
@@ -128,13 +151,18 @@ mod tests {
         let bin = cache.path().join("tools/some-tool-1.2.3/bin");
         fs::create_dir_all(&bin).unwrap();
         fs::write(bin.join("tool"), "").unwrap();
-        let found = ensure(cache.path(), "some-tool", "1.2.3", "tool", &|line| panic!("{line}")).unwrap();
+        let found = ensure(cache.path(), "some-tool", "1.2.3", "tool", &|line| {
+            panic!("{line}")
+        })
+        .unwrap();
         assert_eq!(found, bin.join("tool"));
     }
 
     #[test]
     fn wasm_bindgen_pin_equals_the_lockfile() {
         let lock = fs::read_to_string(repo_root().join("Cargo.lock")).unwrap();
-        assert!(lock.contains(&format!("name = \"wasm-bindgen\"\nversion = \"{WASM_BINDGEN}\"")));
+        assert!(lock.contains(&format!(
+            "name = \"wasm-bindgen\"\nversion = \"{WASM_BINDGEN}\""
+        )));
     }
 }

@@ -53,14 +53,16 @@ pub struct BucketBinding {
 /// Reads the settings of the Worker in `crate_dir`: its own, or those at the root.
 /// Those at the root are for the Worker with an image of the whole checkout.
 pub(crate) fn path_of(crate_dir: &Path) -> PathBuf {
-    Some(crate_dir.join(FILE)).filter(|own| own.is_file()).unwrap_or_else(|| repo_root().join(FILE))
+    Some(crate_dir.join(FILE))
+        .filter(|own| own.is_file())
+        .unwrap_or_else(|| repo_root().join(FILE))
 }
 
 impl Wrangler {
     /// Reads a `wrangler.toml`.
     pub fn read(path: &Path) -> Result<Self> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(&text).with_context(|| format!("{} is not as expected", path.display()))
     }
 
@@ -69,9 +71,13 @@ impl Wrangler {
         let production = &file["env"]["production"];
         ensure!(production.is_object(), "[env.production] is missing");
         let migrations = listed(&production["migrations"]).iter();
-        let sqlite: Vec<_> = migrations.flat_map(|found| listed(&found["new_sqlite_classes"])).collect();
-        let containers: Vec<_> =
-            listed(&production["containers"]).iter().map(|found| &found["class_name"]).collect();
+        let sqlite: Vec<_> = migrations
+            .flat_map(|found| listed(&found["new_sqlite_classes"]))
+            .collect();
+        let containers: Vec<_> = listed(&production["containers"])
+            .iter()
+            .map(|found| &found["class_name"])
+            .collect();
         let object = |found: &Value| {
             let class = &found["class_name"];
             Ok(ObjectBinding {
@@ -82,9 +88,14 @@ impl Wrangler {
             })
         };
         let bucket = |found: &Value| {
-            Ok(BucketBinding { binding: required(found, "binding")?, name: required(found, "bucket_name")? })
+            Ok(BucketBinding {
+                binding: required(found, "binding")?,
+                name: required(found, "bucket_name")?,
+            })
         };
-        let flags = listed(&file["compatibility_flags"]).iter().filter_map(Value::as_str);
+        let flags = listed(&file["compatibility_flags"])
+            .iter()
+            .filter_map(Value::as_str);
         Ok(Self {
             name: required(&file, "name")?,
             compatibility_date: required(&file, "compatibility_date")?,
@@ -93,7 +104,10 @@ impl Wrangler {
                 .iter()
                 .map(object)
                 .collect::<Result<_>>()?,
-            buckets: listed(&production["r2_buckets"]).iter().map(bucket).collect::<Result<_>>()?,
+            buckets: listed(&production["r2_buckets"])
+                .iter()
+                .map(bucket)
+                .collect::<Result<_>>()?,
         })
     }
 }
@@ -103,7 +117,10 @@ fn listed(value: &Value) -> &[Value] {
 }
 
 fn required(table: &Value, key: &str) -> Result<String> {
-    Ok(table[key].as_str().with_context(|| format!("no text `{key}`"))?.to_owned())
+    Ok(table[key]
+        .as_str()
+        .with_context(|| format!("no text `{key}`"))?
+        .to_owned())
 }
 
 #[cfg(test)]
@@ -125,29 +142,61 @@ mod tests {
             sqlite,
             container: !sqlite,
         };
-        assert_eq!(wrangler.objects, [object("A", "Alpha", true), object("B", "Beta", false)]);
-        assert_eq!(wrangler.buckets, [BucketBinding { binding: "C".into(), name: "gamma".into() }]);
+        assert_eq!(
+            wrangler.objects,
+            [object("A", "Alpha", true), object("B", "Beta", false)]
+        );
+        assert_eq!(
+            wrangler.buckets,
+            [BucketBinding {
+                binding: "C".into(),
+                name: "gamma".into()
+            }]
+        );
         assert!(wrangler.compatibility_flags.is_empty());
     }
 
     #[test]
     fn deployment_needs_an_environment() {
-        for crate_dir in [crate::state_worker_dir(), crate::edge_worker_dir(), crate::resident_worker_dir()] {
+        for crate_dir in [
+            crate::state_worker_dir(),
+            crate::edge_worker_dir(),
+            crate::resident_worker_dir(),
+        ] {
             let text = std::fs::read_to_string(path_of(&crate_dir)).unwrap();
             let file: toml::Table = toml::from_str(&text).unwrap();
             // wrangler has no entry point at the top level, so a deployment without `-e` is an error.
             assert!(!file.contains_key("main") && file["env"]["production"].get("main").is_some());
-            assert!(Wrangler::parse(&text).unwrap().objects.iter().all(|object| object.sqlite));
+            assert!(
+                Wrangler::parse(&text)
+                    .unwrap()
+                    .objects
+                    .iter()
+                    .all(|object| object.sqlite)
+            );
         }
     }
 
     #[test]
     fn bots_and_residents_have_containers() {
         let edge = Wrangler::read(&path_of(&crate::edge_worker_dir())).unwrap();
-        assert_eq!(edge.objects.iter().map(|object| object.container).collect::<Vec<_>>(), [true]);
+        assert_eq!(
+            edge.objects
+                .iter()
+                .map(|object| object.container)
+                .collect::<Vec<_>>(),
+            [true]
+        );
         let state = Wrangler::read(&path_of(&crate::state_worker_dir())).unwrap();
         assert!(state.objects.iter().all(|object| !object.container));
         let resident = Wrangler::read(&path_of(&crate::resident_worker_dir())).unwrap();
-        assert_eq!(resident.objects.iter().map(|object| object.container).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(
+            resident
+                .objects
+                .iter()
+                .map(|object| object.container)
+                .collect::<Vec<_>>(),
+            [true, false]
+        );
     }
 }

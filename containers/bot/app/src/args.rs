@@ -88,12 +88,20 @@ pub struct Args {
 /// Release and commit.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let commit = &build_stamp::build().commit;
-    let build = if commit == build_stamp::UNKNOWN { "built without a commit" } else { commit };
+    let build = if commit == build_stamp::UNKNOWN {
+        "built without a commit"
+    } else {
+        commit
+    };
     format!("{} ({build})", env!("CARGO_PKG_VERSION"))
 });
 
-static AGENT_HELP: LazyLock<String> =
-    LazyLock::new(|| format!("Agent: {} [default: general; coding with --repo]", agents::names()));
+static AGENT_HELP: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "Agent: {} [default: general; coding with --repo]",
+        agents::names()
+    )
+});
 
 /// The group of the registry that has a command of the command line's own.
 pub const RUNS: &str = "runs";
@@ -111,18 +119,35 @@ pub fn command_line(commands: &Registry) -> clap::Command {
 ///
 /// The arguments are invalid. The message ends with the usage.
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
-    let commands = if asks_for_help(arguments) { registry::configured(arguments) } else { catalogue() };
+    let commands = if asks_for_help(arguments) {
+        registry::configured(arguments)
+    } else {
+        catalogue()
+    };
     let cli = command_line(&commands);
     // Without a word, the list of commands suffices.
-    let cli = if arguments.len() > 1 { cli } else { cli.after_help(AFTER_SHORT_HELP) };
+    let cli = if arguments.len() > 1 {
+        cli
+    } else {
+        cli.after_help(AFTER_SHORT_HELP)
+    };
     // The registry's own grammar does not know help, and clap would report other words first.
-    let text = |index: usize| arguments.get(index).and_then(|word| word.to_str()).unwrap_or_default();
+    let text = |index: usize| {
+        arguments
+            .get(index)
+            .and_then(|word| word.to_str())
+            .unwrap_or_default()
+    };
     let id = format!("{}.{}", text(1), text(2));
     let matches = match commands.get(&id, Surface::Cli) {
         Some(definition) => registry::alone(definition).get_matches_from(["ars", "--help"]),
-        None => cli.try_get_matches_from(arguments).map_err(|error| refused(&error))?,
+        None => cli
+            .try_get_matches_from(arguments)
+            .map_err(|error| refused(&error))?,
     };
-    let watched = matches.subcommand_matches(RUNS).and_then(|runs| runs.subcommand_matches(WATCH));
+    let watched = matches
+        .subcommand_matches(RUNS)
+        .and_then(|runs| runs.subcommand_matches(WATCH));
     let parsed = match watched {
         Some(watch) => RunsWatch::from_arg_matches(watch).map(Command::RunsWatch),
         None => Args::from_arg_matches(&matches).map(|args| args.command),
@@ -147,7 +172,12 @@ fn refused(error: &clap::Error) -> Failure {
 fn asks_for_help(arguments: &[OsString]) -> bool {
     let words = arguments.get(1..).unwrap_or_default();
     let is_help = |word: Option<&OsString>| word.is_some_and(|word| word == "help");
-    let is_group = |word: &OsString| catalogue().groups(Surface::Cli).iter().any(|group| word == group);
+    let is_group = |word: &OsString| {
+        catalogue()
+            .groups(Surface::Cli)
+            .iter()
+            .any(|group| word == group)
+    };
     let mut options = words.iter().take_while(|word| *word != "--");
     words.is_empty()
         || is_help(words.first())
@@ -183,7 +213,12 @@ pub struct Setup {
     pub data: Data,
     /// Configuration file (YAML, JSON or TOML), or `state://KEY`:
     /// the document that the state Worker has under that key
-    #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SERVICE_CONFIG",
+        hide_env_values = true
+    )]
     pub config: Option<PathBuf>,
     /// Model of requests that name none; wins over the configuration
     #[arg(long, value_name = "PROVIDER/NAME", value_parser = ModelRef::parse)]
@@ -213,7 +248,12 @@ pub enum Purpose {
 pub struct Data {
     /// Directory of runs and working trees; by default `ars` in the user's data directory,
     /// such as ~/.local/share/ars
-    #[arg(long = "data-dir", value_name = "DIR", env = "ARS_DATA_DIR", hide_env_values = true)]
+    #[arg(
+        long = "data-dir",
+        value_name = "DIR",
+        env = "ARS_DATA_DIR",
+        hide_env_values = true
+    )]
     pub dir: Option<PathBuf>,
 }
 
@@ -256,7 +296,9 @@ impl Ask {
     /// Returns how the request is printed.
     pub fn format(&self) -> Format {
         match self {
-            Self { json_lines: true, .. } => Format::JsonLines,
+            Self {
+                json_lines: true, ..
+            } => Format::JsonLines,
             Self { json: true, .. } => Format::Json,
             Self { .. } => Format::Text,
         }
@@ -284,7 +326,12 @@ pub struct Serve {
     #[arg(long, value_enum, value_name = "WHERE")]
     pub store: Option<Store>,
     /// Address of the state Worker; implies `--store worker`. Its bearer is `MEMORY_TOKEN`
-    #[arg(long, value_name = "URL", env = "STATE_WORKER_URL", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "STATE_WORKER_URL",
+        hide_env_values = true
+    )]
     pub state_url: Option<String>,
     /// Shared settings.
     #[command(flatten)]
@@ -317,10 +364,20 @@ pub struct Diff {
     #[command(flatten)]
     pub data: Data,
     /// Configuration, of which `workspaceDir` and `[sandbox]` count here
-    #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SERVICE_CONFIG",
+        hide_env_values = true
+    )]
     pub config: Option<PathBuf>,
     /// Address of the state Worker, for a configuration at `state://KEY`
-    #[arg(long, value_name = "URL", env = "STATE_WORKER_URL", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "STATE_WORKER_URL",
+        hide_env_values = true
+    )]
     pub state_url: Option<String>,
 }
 
@@ -348,7 +405,12 @@ pub struct Doctor {
     #[arg(long, value_name = "URL", conflicts_with_all = ["call_model", "rehearsal"])]
     pub server: Option<String>,
     /// Address of the state Worker, as for `serve`
-    #[arg(long, value_name = "URL", env = "STATE_WORKER_URL", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "STATE_WORKER_URL",
+        hide_env_values = true
+    )]
     pub state_url: Option<String>,
     /// Shared settings.
     #[command(flatten)]

@@ -24,15 +24,26 @@ const OVERRIDES_TIMEOUT: Duration = Duration::from_secs(3);
 /// Returns the web client, with search when a key is configured.
 pub fn web(search_key: Option<&Secret>, policy: WebPolicy) -> Result<Arc<dyn Web>, Failure> {
     let base_url = environment::variable(name::BRAVE_SEARCH_BASE_URL);
-    let search = search_key.map(|key| BraveSearch::new(key, base_url.as_deref())).transpose();
-    let web = search.and_then(PublicWeb::new).context("the web tools").map_err(Failure::Unavailable)?;
-    let web = web.through(environment::upstream()).context("the web tools").map_err(Failure::Unavailable)?;
+    let search = search_key
+        .map(|key| BraveSearch::new(key, base_url.as_deref()))
+        .transpose();
+    let web = search
+        .and_then(PublicWeb::new)
+        .context("the web tools")
+        .map_err(Failure::Unavailable)?;
+    let web = web
+        .through(environment::upstream())
+        .context("the web tools")
+        .map_err(Failure::Unavailable)?;
     Ok(Arc::new(web.with_policy(policy)))
 }
 
 /// Returns the code host, if one is configured. No request is sent yet.
 pub fn code_host(config: Option<&CodeHostConfig>) -> Result<Option<Arc<dyn CodeHost>>, Failure> {
-    config.map(CodeHostConfig::open).transpose().map_err(|error| Failure::Unavailable(anyhow!(error)))
+    config
+        .map(CodeHostConfig::open)
+        .transpose()
+        .map_err(|error| Failure::Unavailable(anyhow!(error)))
 }
 
 /// Returns memory, if it is enabled.
@@ -45,14 +56,22 @@ pub fn memory(
         return Ok(None);
     }
     // Without the name, shared facts would be dropped silently.
-    if organization.as_ref().is_none_or(|name| name.trim().is_empty()) {
-        let problem =
-            "configuration: organization must name the owner of shared memory, because memory is enabled";
+    if organization
+        .as_ref()
+        .is_none_or(|name| name.trim().is_empty())
+    {
+        let problem = "configuration: organization must name the owner of shared memory, because memory is enabled";
         return Err(Failure::InvalidInput(problem.to_owned()));
     }
-    let budget =
-        settings.budget().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-    Ok(Some(MemoryDeps { store, organization, budget, model: settings.model.clone() }))
+    let budget = settings
+        .budget()
+        .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
+    Ok(Some(MemoryDeps {
+        store,
+        organization,
+        budget,
+        model: settings.model.clone(),
+    }))
 }
 
 /// Loads the overrides of the configuration.
@@ -64,7 +83,10 @@ pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failu
         Err(error @ LoadError::Malformed(_)) => return Err(Failure::Unavailable(anyhow!(error))),
         Err(error @ (LoadError::Timeout | LoadError::Store(_))) => {
             let reason = format!("{:#}", anyhow!(error));
-            tracing::error!(reason, "runtime overrides are not in force yet: the store did not give them");
+            tracing::error!(
+                reason,
+                "runtime overrides are not in force yet: the store did not give them"
+            );
         }
     }
     Ok(overrides)
@@ -72,9 +94,13 @@ pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failu
 
 /// Returns the skills of the configured folder, if one is configured.
 pub fn skills() -> Result<Option<Arc<dyn Skills>>, Failure> {
-    let Some(folder) = environment::variable(name::SKILLS_DIR) else { return Ok(None) };
+    let Some(folder) = environment::variable(name::SKILLS_DIR) else {
+        return Ok(None);
+    };
     match skills::load(Path::new(&folder)) {
         Ok(skills) => Ok(Some(Arc::new(skills))),
-        Err(error) => Err(Failure::Unavailable(anyhow!(error).context(name::SKILLS_DIR))),
+        Err(error) => Err(Failure::Unavailable(
+            anyhow!(error).context(name::SKILLS_DIR),
+        )),
     }
 }

@@ -21,7 +21,11 @@ pub struct CodeHostConfig {
 
 /// The service's identity on the host.
 enum Identity {
-    App { app_id: String, installation: u64, private_key: Secret },
+    App {
+        app_id: String,
+        installation: u64,
+        private_key: Secret,
+    },
     Token(Secret),
 }
 
@@ -32,16 +36,28 @@ pub enum InvalidCodeHost {
     #[error("{0} is not set, and a GitHub App needs all of its variables")]
     Missing(&'static str),
     /// The installation is no number.
-    #[error("{} must be the number in the address of the installation", name::GITHUB_APP_INSTALLATION_ID)]
+    #[error(
+        "{} must be the number in the address of the installation",
+        name::GITHUB_APP_INSTALLATION_ID
+    )]
     Installation,
     /// The key cannot sign.
-    #[error("{}: the private key must be an RSA key in PEM", name::GITHUB_APP_PRIVATE_KEY)]
+    #[error(
+        "{}: the private key must be an RSA key in PEM",
+        name::GITHUB_APP_PRIVATE_KEY
+    )]
     Key,
     /// The address is no base address.
-    #[error("{} must be https:// and a host, without a path", name::GITHUB_BASE_URL)]
+    #[error(
+        "{} must be https:// and a host, without a path",
+        name::GITHUB_BASE_URL
+    )]
     BaseUrl,
     /// Webhooks are on without a code host.
-    #[error("{} needs a code host: set the variables of a GitHub App", name::GITHUB_WEBHOOK_SECRET)]
+    #[error(
+        "{} needs a code host: set the variables of a GitHub App",
+        name::GITHUB_WEBHOOK_SECRET
+    )]
     Webhook,
     /// The HTTP client cannot be made.
     #[error("the HTTP client of the code host cannot be made")]
@@ -53,29 +69,51 @@ impl CodeHostConfig {
     ///
     /// # Errors
     /// Returns which variable is missing or invalid.
-    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, InvalidCodeHost> {
+    pub fn read(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, InvalidCodeHost> {
         let app_id = variable(name::GITHUB_APP_ID);
         let installation = variable(name::GITHUB_APP_INSTALLATION_ID);
         let private_key = Secret::parse(variable(name::GITHUB_APP_PRIVATE_KEY));
         let webhook_secret = Secret::parse(variable(name::GITHUB_WEBHOOK_SECRET));
-        let identity = match (app_id, installation, private_key, Secret::parse(variable(name::GH_TOKEN))) {
-            (None, None, None, None) if webhook_secret.is_some() => return Err(InvalidCodeHost::Webhook),
+        let identity = match (
+            app_id,
+            installation,
+            private_key,
+            Secret::parse(variable(name::GH_TOKEN)),
+        ) {
+            (None, None, None, None) if webhook_secret.is_some() => {
+                return Err(InvalidCodeHost::Webhook);
+            }
             (None, None, None, None) => return Ok(None),
             (None, None, None, Some(token)) => Identity::Token(token),
             (Some(app_id), Some(installation), Some(private_key), _) => {
                 AppKey::parse(&private_key).map_err(|_| InvalidCodeHost::Key)?;
-                let installation = installation.trim().parse().map_err(|_| InvalidCodeHost::Installation)?;
-                Identity::App { app_id: app_id.trim().to_owned(), installation, private_key }
+                let installation = installation
+                    .trim()
+                    .parse()
+                    .map_err(|_| InvalidCodeHost::Installation)?;
+                Identity::App {
+                    app_id: app_id.trim().to_owned(),
+                    installation,
+                    private_key,
+                }
             }
             (None, ..) => return Err(InvalidCodeHost::Missing(name::GITHUB_APP_ID)),
-            (_, None, ..) => return Err(InvalidCodeHost::Missing(name::GITHUB_APP_INSTALLATION_ID)),
+            (_, None, ..) => {
+                return Err(InvalidCodeHost::Missing(name::GITHUB_APP_INSTALLATION_ID));
+            }
             (_, _, None, _) => return Err(InvalidCodeHost::Missing(name::GITHUB_APP_PRIVATE_KEY)),
         };
         let host = match variable(name::GITHUB_BASE_URL) {
             Some(base) => Host::parse(base.trim()).ok_or(InvalidCodeHost::BaseUrl)?,
             None => Host::default(),
         };
-        Ok(Some(Self { host, identity, webhook_secret }))
+        Ok(Some(Self {
+            host,
+            identity,
+            webhook_secret,
+        }))
     }
 
     /// Returns the secrets, which no output may contain.
@@ -94,7 +132,11 @@ impl CodeHostConfig {
     pub fn open(&self) -> Result<Arc<dyn CodeHost>, InvalidCodeHost> {
         let credentials = match &self.identity {
             Identity::Token(token) => Credentials::Token(token.clone()),
-            Identity::App { app_id, installation, private_key } => Credentials::App {
+            Identity::App {
+                app_id,
+                installation,
+                private_key,
+            } => Credentials::App {
                 app_id: app_id.clone(),
                 installation: *installation,
                 key: Box::new(AppKey::parse(private_key).map_err(|_| InvalidCodeHost::Key)?),
@@ -107,7 +149,9 @@ impl CodeHostConfig {
             pause: Arc::new(TokioPause),
             randomness: Randomness::default(),
         };
-        Ok(Arc::new(GitHub::new(settings).map_err(|_| InvalidCodeHost::Client)?))
+        Ok(Arc::new(
+            GitHub::new(settings).map_err(|_| InvalidCodeHost::Client)?,
+        ))
     }
 }
 
@@ -116,27 +160,47 @@ mod tests {
     use super::*;
 
     fn fault(pairs: &[(&str, &str)]) -> Option<InvalidCodeHost> {
-        let value = |name: &str| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
+        let value = |name: &str| {
+            pairs
+                .iter()
+                .find(|pair| pair.0 == name)
+                .map(|pair| pair.1.to_owned())
+        };
         CodeHostConfig::read(value).err()
     }
 
     #[test]
     fn incomplete_app_names_the_missing_variable() {
-        let (id, installation, key) =
-            (("GITHUB_APP_ID", "1"), ("GITHUB_APP_INSTALLATION_ID", "2"), ("GITHUB_APP_PRIVATE_KEY", "x"));
+        let (id, installation, key) = (
+            ("GITHUB_APP_ID", "1"),
+            ("GITHUB_APP_INSTALLATION_ID", "2"),
+            ("GITHUB_APP_PRIVATE_KEY", "x"),
+        );
         for (pairs, expected) in [
             (vec![], None),
             (vec![("GH_TOKEN", "t")], None),
-            (vec![id], Some(InvalidCodeHost::Missing("GITHUB_APP_INSTALLATION_ID"))),
+            (
+                vec![id],
+                Some(InvalidCodeHost::Missing("GITHUB_APP_INSTALLATION_ID")),
+            ),
             (
                 vec![id, installation, ("GH_TOKEN", "t")],
                 Some(InvalidCodeHost::Missing("GITHUB_APP_PRIVATE_KEY")),
             ),
-            (vec![("GITHUB_WEBHOOK_SECRET", "s")], Some(InvalidCodeHost::Webhook)),
-            (vec![("GITHUB_WEBHOOK_SECRET", "s"), ("GH_TOKEN", "t")], None),
+            (
+                vec![("GITHUB_WEBHOOK_SECRET", "s")],
+                Some(InvalidCodeHost::Webhook),
+            ),
+            (
+                vec![("GITHUB_WEBHOOK_SECRET", "s"), ("GH_TOKEN", "t")],
+                None,
+            ),
             (vec![key], Some(InvalidCodeHost::Missing("GITHUB_APP_ID"))),
             (vec![id, installation, key], Some(InvalidCodeHost::Key)),
-            (vec![("GH_TOKEN", "t"), ("GITHUB_BASE_URL", "ghe.example")], Some(InvalidCodeHost::BaseUrl)),
+            (
+                vec![("GH_TOKEN", "t"), ("GITHUB_BASE_URL", "ghe.example")],
+                Some(InvalidCodeHost::BaseUrl),
+            ),
         ] {
             assert_eq!(fault(&pairs), expected, "{pairs:?}");
         }

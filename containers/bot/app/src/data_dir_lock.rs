@@ -29,24 +29,41 @@ impl DataDirLock {
         let place = directory.display();
         let path = directory.join(FILE);
         let opened = || {
-            DirBuilder::new().recursive(true).mode(PRIVATE.0).create(directory)?;
-            OpenOptions::new().create(true).append(true).mode(PRIVATE.1).open(&path)
+            DirBuilder::new()
+                .recursive(true)
+                .mode(PRIVATE.0)
+                .create(directory)?;
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .mode(PRIVATE.1)
+                .open(&path)
         };
         let unusable = || format!("the data directory {place} cannot be used");
-        let mut file = opened().with_context(unusable).map_err(Failure::Unavailable)?;
+        let mut file = opened()
+            .with_context(unusable)
+            .map_err(Failure::Unavailable)?;
         let busy = || {
             // The number is a courtesy.
             let owner = fs::read_to_string(&path).unwrap_or_default();
             let owner = owner.trim();
-            let owner = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
+            let owner = if owner.is_empty() {
+                String::new()
+            } else {
+                format!(" (process {owner})")
+            };
             format!(
                 "the data directory {place} is in use by another `ars serve`{owner}: stop it, or choose another one \
                  with --data-dir"
             )
         };
         exclusive(&file, busy, unusable)?;
-        let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-        written.with_context(unusable).map_err(Failure::Unavailable)?;
+        let written = file
+            .set_len(0)
+            .and_then(|()| writeln!(file, "{}", std::process::id()));
+        written
+            .with_context(unusable)
+            .map_err(Failure::Unavailable)?;
         Ok(Self { _file: file })
     }
 }
@@ -60,8 +77,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
         let held = DataDirLock::take(&path).ok().unwrap();
-        let Err(Failure::Conflict(text)) = DataDirLock::take(&path) else { panic!("it is held") };
-        assert!(text.contains(&format!("(process {})", std::process::id())), "{text}");
+        let Err(Failure::Conflict(text)) = DataDirLock::take(&path) else {
+            panic!("it is held")
+        };
+        assert!(
+            text.contains(&format!("(process {})", std::process::id())),
+            "{text}"
+        );
         drop(held);
         assert!(DataDirLock::take(&path).is_ok());
     }

@@ -64,7 +64,9 @@ pub mod name {
 
 /// Returns a variable that is set, not blank, and valid text.
 pub fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+    std::env::var(name)
+        .ok()
+        .filter(|value| !value.trim().is_empty())
 }
 
 /// Returns a variable as the operating system stores it.
@@ -81,7 +83,12 @@ pub fn upstream() -> Arc<UpstreamProxy> {
 /// Returns `ars` in the user's data directory (XDG); `None` without a home directory.
 pub fn user_data_dir() -> Option<PathBuf> {
     // The XDG base directory rules ignore relative paths.
-    let absolute = |name: &str| raw(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
+    let absolute = |name: &str| {
+        raw(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let data =
+        absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
     Some(data.join("ars"))
 }

@@ -52,7 +52,10 @@ impl Failure {
 
     /// Returns whether a repeated request may succeed: the service is not reachable or has an outage.
     pub const fn is_outage(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Command(ErrorCode::Unavailable, _))
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::Command(ErrorCode::Unavailable, _)
+        )
     }
 
     /// Adds what the failure leaves behind.
@@ -119,7 +122,10 @@ pub enum ConfigError {
 impl ConfigError {
     /// Makes an [`ConfigError::Invalid`].
     pub fn invalid(key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self::Invalid { key: key.into(), problem: problem.into() }
+        Self::Invalid {
+            key: key.into(),
+            problem: problem.into(),
+        }
     }
 }
 

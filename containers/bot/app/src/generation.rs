@@ -7,7 +7,10 @@ pub fn mint() -> anyhow::Result<Generation> {
     let mut random = [0; 4];
     getrandom::fill(&mut random)?;
     let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
-    Ok(Generation::parse(format!("{stamp}-{}", hex::encode(random)))?)
+    Ok(Generation::parse(format!(
+        "{stamp}-{}",
+        hex::encode(random)
+    ))?)
 }
 
 #[cfg(test)]
@@ -16,6 +19,10 @@ mod tests {
     fn generations_are_told_apart_and_sort_by_time() {
         let (one, other) = (super::mint().unwrap(), super::mint().unwrap());
         assert_ne!(one, other);
-        assert_eq!(one.as_str().len(), "20261121T101112123Z-0123abcd".len(), "{one:?}");
+        assert_eq!(
+            one.as_str().len(),
+            "20261121T101112123Z-0123abcd".len(),
+            "{one:?}"
+        );
     }
 }

@@ -32,14 +32,20 @@ pub async fn or_only(
 
 /// Returns the only model of the only server, or what to do for a model.
 async fn only_model(providers: &BTreeMap<String, ProviderConfig>) -> Result<ModelRef, String> {
-    let is_server =
-        |config: &ProviderConfig| config.kind == ProviderKind::OpenAiCompatible && config.base_url.is_some();
-    let servers: Vec<_> = providers.iter().filter(|(_, config)| is_server(config)).collect();
+    let is_server = |config: &ProviderConfig| {
+        config.kind == ProviderKind::OpenAiCompatible && config.base_url.is_some()
+    };
+    let servers: Vec<_> = providers
+        .iter()
+        .filter(|(_, config)| is_server(config))
+        .collect();
     let (name, config) = match servers[..] {
         [] => return Err(SET_A_KEY.to_owned()),
         [server] => server,
         [(first, _), ..] => {
-            return Err(format!("name one with --model, such as --model {first}/NAME, or in defaults.model"));
+            return Err(format!(
+                "name one with --model, such as --model {first}/NAME, or in defaults.model"
+            ));
         }
     };
     let listed = match Transport::default().client() {
@@ -53,18 +59,35 @@ fn choose(provider: &str, listed: Result<Vec<String>, String>) -> Result<ModelRe
     let names = match listed {
         Ok(names) => names,
         Err(reason) => {
-            return Err(format!("give --model {provider}/NAME, because its models are not known: {reason}"));
+            return Err(format!(
+                "give --model {provider}/NAME, because its models are not known: {reason}"
+            ));
         }
     };
-    let models: Vec<ModelRef> =
-        names.iter().filter_map(|name| ModelRef::parse(&format!("{provider}/{name}")).ok()).collect();
+    let models: Vec<ModelRef> = names
+        .iter()
+        .filter_map(|name| ModelRef::parse(&format!("{provider}/{name}")).ok())
+        .collect();
     match &models[..] {
-        [] => Err(format!("give --model {provider}/NAME, because the server lists no model")),
+        [] => Err(format!(
+            "give --model {provider}/NAME, because the server lists no model"
+        )),
         [model] => Ok(model.clone()),
         several => {
-            let named: Vec<String> = several.iter().take(MAX_NAMED).map(ToString::to_string).collect();
-            let more = if several.len() > MAX_NAMED { ", …" } else { "" };
-            Err(format!("choose one of the server's with --model: {}{more}", named.join(", ")))
+            let named: Vec<String> = several
+                .iter()
+                .take(MAX_NAMED)
+                .map(ToString::to_string)
+                .collect();
+            let more = if several.len() > MAX_NAMED {
+                ", …"
+            } else {
+                ""
+            };
+            Err(format!(
+                "choose one of the server's with --model: {}{more}",
+                named.join(", ")
+            ))
         }
     }
 }
@@ -75,14 +98,32 @@ mod tests {
 
     #[test]
     fn only_model_is_used_and_several_are_named() {
-        let chosen = |names: &[&str]| choose("openai", Ok(names.iter().map(|name| (*name).into()).collect()));
-        assert_eq!(chosen(&["llama3"]).map(|model| model.to_string()), Ok("openai/llama3".to_owned()));
+        let chosen = |names: &[&str]| {
+            choose(
+                "openai",
+                Ok(names.iter().map(|name| (*name).into()).collect()),
+            )
+        };
+        assert_eq!(
+            chosen(&["llama3"]).map(|model| model.to_string()),
+            Ok("openai/llama3".to_owned())
+        );
         let several = chosen(&["a/b", "llama3"]).unwrap_err();
-        assert!(several.ends_with("with --model: openai/a/b, openai/llama3"), "{several}");
+        assert!(
+            several.ends_with("with --model: openai/a/b, openai/llama3"),
+            "{several}"
+        );
         assert!(chosen(&[]).unwrap_err().contains("--model openai/NAME"));
         let unknown = choose("mine", Err("h:1 cannot be reached".into())).unwrap_err();
-        assert!(unknown.contains("--model mine/NAME") && unknown.contains("h:1"), "{unknown}");
+        assert!(
+            unknown.contains("--model mine/NAME") && unknown.contains("h:1"),
+            "{unknown}"
+        );
         let many: Vec<String> = (0..20).map(|n| format!("m{n}")).collect();
-        assert!(choose("openai", Ok(many)).unwrap_err().ends_with("openai/m7, …"));
+        assert!(
+            choose("openai", Ok(many))
+                .unwrap_err()
+                .ends_with("openai/m7, …")
+        );
     }
 }

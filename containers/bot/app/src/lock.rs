@@ -15,6 +15,8 @@ pub fn exclusive(
 ) -> Result<(), Failure> {
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => Failure::Conflict(busy()),
-        TryLockError::Error(error) => Failure::Unavailable(anyhow::Error::new(error).context(unusable())),
+        TryLockError::Error(error) => {
+            Failure::Unavailable(anyhow::Error::new(error).context(unusable()))
+        }
     })
 }

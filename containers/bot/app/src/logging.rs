@@ -12,8 +12,11 @@ pub use ars_bot_telemetry::Level;
 
 /// Sends logs to standard error from now on.
 pub fn start(redactor: Arc<Redactor>, level: Level) {
-    let options =
-        TelemetryOptions::lines(level, environment::variable("RUST_LOG"), env!("CARGO_PKG_VERSION"));
+    let options = TelemetryOptions::lines(
+        level,
+        environment::variable("RUST_LOG"),
+        env!("CARGO_PKG_VERSION"),
+    );
     // Without a collector and metrics nothing can fail, and nothing has to be finished.
     if let Ok(mut telemetry) = ars_bot_telemetry::start(redactor, &options)
         && let Some(sink) = telemetry.take_span_sink()

@@ -71,7 +71,10 @@ fn main() -> ExitCode {
         None => {}
     }
     // Exactly one crypto provider: with two, the first TLS call would panic.
-    if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
+    if rustls::crypto::aws_lc_rs::default_provider()
+        .install_default()
+        .is_err()
+    {
         return Failure::Internal(anyhow!("the TLS provider was already chosen")).report();
     }
     let arguments: Vec<_> = std::env::args_os().collect();
@@ -109,7 +112,9 @@ enum Parsed {
 async fn run(parsed: Parsed) -> ExitCode {
     let command = match parsed {
         Parsed::Registry(invocation) => {
-            return registry::run(invocation).await.unwrap_or_else(|failure| failure.report());
+            return registry::run(invocation)
+                .await
+                .unwrap_or_else(|failure| failure.report());
         }
         Parsed::Own(command) => command,
     };

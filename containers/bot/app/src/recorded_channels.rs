@@ -25,7 +25,11 @@ impl Channels for RecordedChannels {
             ReplyPath::Record => Some(Arc::new(NobodyListens)),
             ReplyPath::Conversation => {
                 let host = Arc::clone(self.code_host.as_ref()?);
-                Some(Arc::new(CommentChannel::reopen(run, host, self.pages.clone())?))
+                Some(Arc::new(CommentChannel::reopen(
+                    run,
+                    host,
+                    self.pages.clone(),
+                )?))
             }
         }
     }

@@ -8,8 +8,8 @@ use ars_auth::Secret;
 use ars_bot_adapters::{
     logins::secrets_of,
     residents::{
-        AutoOnboarding, KnownRepositories, LocalTransport, PROBE_TIMEOUT, RESIDENTS, ResidentPlaces,
-        ResidentWorker, ResidentWorkspaces, ResidentsClient, ResourceOf,
+        AutoOnboarding, KnownRepositories, LocalTransport, PROBE_TIMEOUT, RESIDENTS,
+        ResidentPlaces, ResidentWorker, ResidentWorkspaces, ResidentsClient, ResourceOf,
     },
     workspace::GitWorkspaces,
 };
@@ -53,18 +53,28 @@ impl ResidentsConfig {
     /// # Errors
     /// A key is invalid, or the Worker's bearer is not set.
     pub fn read(settings: &Resident) -> Result<Self, Failure> {
-        let failed = |error: &config::ConfigError| Failure::InvalidInput(format!("configuration: {error}"));
+        let failed =
+            |error: &config::ConfigError| Failure::InvalidInput(format!("configuration: {error}"));
         settings.check().map_err(|error| failed(&error))?;
         let Some(base_url) = settings.base_url.clone() else {
-            return Ok(if settings.local == Some(false) { Self::Off } else { Self::Local });
+            return Ok(if settings.local == Some(false) {
+                Self::Off
+            } else {
+                Self::Local
+            });
         };
-        let invalid =
-            |words: &str| Failure::InvalidInput(format!("configuration: execution.resident.{words}"));
+        let invalid = |words: &str| {
+            Failure::InvalidInput(format!("configuration: execution.resident.{words}"))
+        };
         if !is_private(&base_url) {
-            return Err(invalid("baseUrl: must begin with https:// (http:// only for this machine)"));
+            return Err(invalid(
+                "baseUrl: must begin with https:// (http:// only for this machine)",
+            ));
         }
         let secret = |configured: &Option<String>, default: &str| {
-            Secret::parse(environment::variable(configured.as_deref().unwrap_or(default)))
+            Secret::parse(environment::variable(
+                configured.as_deref().unwrap_or(default),
+            ))
         };
         let operator = secret(&settings.token_env, name::RESIDENT_OPERATOR_TOKEN);
         let operator = operator.ok_or_else(|| {
@@ -74,15 +84,25 @@ impl ResidentsConfig {
         if settings.admin_token_env.is_some() && admin.is_none() {
             return Err(invalid("adminTokenEnv: the bearer it names is not set"));
         }
-        let code_host = settings.code_host_url.clone().unwrap_or_else(|| CODE_HOST.to_owned());
-        Ok(Self::Worker { base_url, operator, admin, code_host })
+        let code_host = settings
+            .code_host_url
+            .clone()
+            .unwrap_or_else(|| CODE_HOST.to_owned());
+        Ok(Self::Worker {
+            base_url,
+            operator,
+            admin,
+            code_host,
+        })
     }
 
     /// Returns the bearers, which no output may contain.
     pub fn secrets(&self) -> Vec<Secret> {
         match self {
             Self::Off | Self::Local => Vec::new(),
-            Self::Worker { operator, admin, .. } => [operator].into_iter().chain(admin).cloned().collect(),
+            Self::Worker {
+                operator, admin, ..
+            } => [operator].into_iter().chain(admin).cloned().collect(),
         }
     }
 }
@@ -108,33 +128,68 @@ pub fn connect(
     data_dir: &Path,
     onboards: bool,
 ) -> Result<Option<InstalledResidents>, Failure> {
-    let probe = settings.probe_timeout_ms.map_or(PROBE_TIMEOUT, Duration::from_millis);
+    let probe = settings
+        .probe_timeout_ms
+        .map_or(PROBE_TIMEOUT, Duration::from_millis);
     let repositories: Arc<[Repository]> = repositories.into();
     let (port, places, local): (Arc<dyn Residents>, _, _) = match config {
         ResidentsConfig::Off => return Ok(None),
         ResidentsConfig::Local => {
             let known = known(Arc::clone(&repositories));
             let resource_of = on_this_machine(Arc::clone(&known));
-            let (folder, build) = (data_dir.join(RESIDENTS), build_stamp::build().commit.clone());
-            let transport = Arc::new(LocalTransport::new(folder, Arc::clone(workspaces), known, build));
+            let (folder, build) = (
+                data_dir.join(RESIDENTS),
+                build_stamp::build().commit.clone(),
+            );
+            let transport = Arc::new(LocalTransport::new(
+                folder,
+                Arc::clone(workspaces),
+                known,
+                build,
+            ));
             let client = ResidentsClient::over(Arc::clone(&transport), probe);
-            (Arc::new(client), ResidentPlaces { resource_of, are_local: true }, Some(transport))
+            (
+                Arc::new(client),
+                ResidentPlaces {
+                    resource_of,
+                    are_local: true,
+                },
+                Some(transport),
+            )
         }
-        ResidentsConfig::Worker { base_url, operator, admin, code_host } => {
+        ResidentsConfig::Worker {
+            base_url,
+            operator,
+            admin,
+            code_host,
+        } => {
             let worker = ResidentWorker::at(base_url, operator, admin.as_ref());
-            let worker =
-                worker.map_err(|error| Failure::InvalidInput(format!("execution.resident: {error}")))?;
+            let worker = worker
+                .map_err(|error| Failure::InvalidInput(format!("execution.resident: {error}")))?;
             let resource_of = on_code_host(code_host);
             let client = ResidentsClient::over(worker, probe);
-            (Arc::new(client), ResidentPlaces { resource_of, are_local: false }, None)
+            (
+                Arc::new(client),
+                ResidentPlaces {
+                    resource_of,
+                    are_local: false,
+                },
+                None,
+            )
         }
     };
-    let mut selected = ResidentWorkspaces::new(Arc::clone(workspaces), Arc::clone(&port), places, data_dir);
+    let mut selected =
+        ResidentWorkspaces::new(Arc::clone(workspaces), Arc::clone(&port), places, data_dir);
     if let Some(transport) = local.as_ref().filter(|_| onboards) {
-        let onboarding = AutoOnboarding::new(Arc::clone(transport), Arc::clone(&port), repositories);
+        let onboarding =
+            AutoOnboarding::new(Arc::clone(transport), Arc::clone(&port), repositories);
         selected = selected.with_onboarding(onboarding);
     }
-    Ok(Some(InstalledResidents { port, workspaces: Arc::new(selected), local }))
+    Ok(Some(InstalledResidents {
+        port,
+        workspaces: Arc::new(selected),
+        local,
+    }))
 }
 
 /// Returns the repository of a resource on this machine.
@@ -143,15 +198,23 @@ fn known(repositories: Arc<[Repository]>) -> KnownRepositories {
     Arc::new(move |resource| {
         let by_name = |known: &&Repository| slug_resource(&known.name).as_ref() == Some(resource);
         let by_place = |known: &&Repository| {
-            place_of(&known.origin).and_then(|place| place.resource()).as_ref() == Some(resource)
+            place_of(&known.origin)
+                .and_then(|place| place.resource())
+                .as_ref()
+                == Some(resource)
         };
-        let configured = repositories.iter().find(by_name).or_else(|| repositories.iter().find(by_place));
+        let configured = repositories
+            .iter()
+            .find(by_name)
+            .or_else(|| repositories.iter().find(by_place));
         let repository = configured.cloned().unwrap_or_else(|| Repository {
             name: resource.slug().to_owned(),
             origin: format!("{CODE_HOST}/{}", resource.slug()),
         });
         // Git's arguments are visible to other processes of this machine.
-        secrets_of(&repository.origin).is_empty().then_some(repository)
+        secrets_of(&repository.origin)
+            .is_empty()
+            .then_some(repository)
     })
 }
 
@@ -159,7 +222,10 @@ fn known(repositories: Arc<[Repository]>) -> KnownRepositories {
 fn on_this_machine(known: KnownRepositories) -> ResourceOf {
     Arc::new(move |repository| {
         let of_place = place_of(&repository.origin);
-        let candidates = [slug_resource(&repository.name), of_place.as_ref().and_then(Place::resource)];
+        let candidates = [
+            slug_resource(&repository.name),
+            of_place.as_ref().and_then(Place::resource),
+        ];
         candidates.into_iter().flatten().find(|resource| {
             known(resource).is_some_and(|known| {
                 known.origin == repository.origin
@@ -174,7 +240,9 @@ fn on_code_host(base_url: &str) -> ResourceOf {
     let base = host_of(base_url);
     Arc::new(move |repository| {
         let place = place_of(&repository.origin)?;
-        (Some(&place.host) == base.as_ref()).then(|| place.resource()).flatten()
+        (Some(&place.host) == base.as_ref())
+            .then(|| place.resource())
+            .flatten()
     })
 }
 
@@ -193,7 +261,9 @@ impl Place {
         let (name, owner) = (parts.next()?, parts.next()?);
         // On a code host a repository is right below the host.
         let is_whole = self.host.is_empty() || parts.next().is_none();
-        is_whole.then(|| slug_resource(&format!("{owner}/{name}"))).flatten()
+        is_whole
+            .then(|| slug_resource(&format!("{owner}/{name}")))
+            .flatten()
     }
 }
 
@@ -206,28 +276,45 @@ fn slug_resource(slug: &str) -> Option<Resource> {
 fn place_of(origin: &str) -> Option<Place> {
     let bare = |path: &str| {
         let path = path.trim_end_matches('/');
-        path.strip_suffix(".git").unwrap_or(path).trim_matches('/').to_owned()
+        path.strip_suffix(".git")
+            .unwrap_or(path)
+            .trim_matches('/')
+            .to_owned()
     };
     if origin.starts_with('/') {
-        return Some(Place { host: String::new(), path: bare(origin) });
+        return Some(Place {
+            host: String::new(),
+            path: bare(origin),
+        });
     }
     if origin.contains("://") {
         let url = reqwest::Url::parse(origin).ok()?;
         if url.scheme() == "file" {
-            return Some(Place { host: String::new(), path: bare(url.path()) });
+            return Some(Place {
+                host: String::new(),
+                path: bare(url.path()),
+            });
         }
-        return Some(Place { host: host_of(origin)?, path: bare(url.path()) });
+        return Some(Place {
+            host: host_of(origin)?,
+            path: bare(url.path()),
+        });
     }
     let (host, path) = origin.split_once(':')?;
     let host = host.rsplit('@').next()?.to_lowercase();
-    Some(Place { host, path: bare(path) })
+    Some(Place {
+        host,
+        path: bare(path),
+    })
 }
 
 /// Returns host and port of a URL. The default port of its scheme is absent.
 fn host_of(url: &str) -> Option<String> {
     let url = reqwest::Url::parse(url).ok()?;
     let host = url.host_str()?.to_lowercase();
-    let port = url.port().filter(|port| !(url.scheme() == "ssh" && *port == 22));
+    let port = url
+        .port()
+        .filter(|port| !(url.scheme() == "ssh" && *port == 22));
     Some(port.map_or_else(|| host.clone(), |port| format!("{host}:{port}")))
 }
 
@@ -236,7 +323,10 @@ mod tests {
     use super::*;
 
     fn repository(name: &str, origin: &str) -> Repository {
-        Repository { name: name.to_owned(), origin: origin.to_owned() }
+        Repository {
+            name: name.to_owned(),
+            origin: origin.to_owned(),
+        }
     }
 
     fn shown(resource: Option<Resource>) -> Option<String> {
@@ -247,19 +337,30 @@ mod tests {
     fn worker_serves_repositories_of_its_code_host() {
         let of = on_code_host("https://github.com");
         let slug = |origin: &str| shown(of(&repository("any", origin)));
-        for origin in
-            ["https://github.com/Acme/App.git", "git@github.com:acme/app", "ssh://git@github.com:22/acme/app"]
-        {
+        for origin in [
+            "https://github.com/Acme/App.git",
+            "git@github.com:acme/app",
+            "ssh://git@github.com:22/acme/app",
+        ] {
             assert_eq!(slug(origin).as_deref(), Some("acme/app"), "{origin}");
         }
-        for origin in
-            ["https://github.example/acme/app", "https://github.com/a/b/c", "/srv/git/acme/app", "x"]
-        {
+        for origin in [
+            "https://github.example/acme/app",
+            "https://github.com/a/b/c",
+            "/srv/git/acme/app",
+            "x",
+        ] {
             assert_eq!(slug(origin), None, "{origin}");
         }
         let local = on_code_host("http://127.0.0.1:9000");
-        assert_eq!(shown(local(&repository("any", "http://127.0.0.1:9000/a/b.git"))).as_deref(), Some("a/b"));
-        assert_eq!(local(&repository("any", "http://127.0.0.1:9001/a/b.git")), None);
+        assert_eq!(
+            shown(local(&repository("any", "http://127.0.0.1:9000/a/b.git"))).as_deref(),
+            Some("a/b")
+        );
+        assert_eq!(
+            local(&repository("any", "http://127.0.0.1:9001/a/b.git")),
+            None
+        );
     }
 
     #[test]
@@ -273,9 +374,16 @@ mod tests {
         let of = on_this_machine(known(Arc::clone(&configured)));
         assert_eq!(shown(of(&configured[0])).as_deref(), Some("acme/app"));
         assert_eq!(shown(of(&configured[1])).as_deref(), Some("acme/lib"));
-        assert_eq!(of(&configured[2]), None, "its credentials would be an argument");
+        assert_eq!(
+            of(&configured[2]),
+            None,
+            "its credentials would be an argument"
+        );
         // The name is taken by another place.
-        assert_eq!(of(&repository("origin:x", "https://github.com/acme/app")), None);
+        assert_eq!(
+            of(&repository("origin:x", "https://github.com/acme/app")),
+            None
+        );
         assert_eq!(
             shown(of(&repository("origin:y", "https://github.com/cli/cli"))).as_deref(),
             Some("cli/cli")

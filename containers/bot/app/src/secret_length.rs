@@ -49,15 +49,32 @@ pub fn first_short<'a>(tokens: impl Iterator<Item = &'a Secret>, plan: &Plan) ->
         Dashboard::Token { secret, .. } => Some(secret),
         Dashboard::Loopback | Dashboard::Access(_) => None,
     };
-    let of_dashboard = plan.file.dashboard.token.env.as_deref().unwrap_or(DASHBOARD_TOKEN);
+    let of_dashboard = plan
+        .file
+        .dashboard
+        .token
+        .env
+        .as_deref()
+        .unwrap_or(DASHBOARD_TOKEN);
     let webhooks = Secret::parse(environment::variable(name::GITHUB_WEBHOOK_SECRET));
-    let others = [(of_dashboard, dashboard), (name::GITHUB_WEBHOOK_SECRET, webhooks.as_ref())];
-    let others = others.into_iter().filter_map(|(name, secret)| Some((name, secret?)));
-    first_short_of(tokens.map(|token| (name::INGRESS_TOKENS, token)).chain(others))
+    let others = [
+        (of_dashboard, dashboard),
+        (name::GITHUB_WEBHOOK_SECRET, webhooks.as_ref()),
+    ];
+    let others = others
+        .into_iter()
+        .filter_map(|(name, secret)| Some((name, secret?)));
+    first_short_of(
+        tokens
+            .map(|token| (name::INGRESS_TOKENS, token))
+            .chain(others),
+    )
 }
 
 fn first_short_of<'a>(mut secrets: impl Iterator<Item = (&'a str, &'a Secret)>) -> Option<String> {
-    secrets.find(|(_, secret)| is_short(secret)).map(|(variable, _)| variable.to_owned())
+    secrets
+        .find(|(_, secret)| is_short(secret))
+        .map(|(variable, _)| variable.to_owned())
 }
 
 fn is_short(secret: &Secret) -> bool {
@@ -85,7 +102,10 @@ mod tests {
             match accept(address, first_short_of([("A_TOKEN", &secret)].into_iter())) {
                 Ok(()) => assert!(is_accepted, "{address}"),
                 Err(Failure::InvalidInput(text)) => {
-                    assert!(!is_accepted && text.contains("A_TOKEN") && !text.contains("sss"), "{text}");
+                    assert!(
+                        !is_accepted && text.contains("A_TOKEN") && !text.contains("sss"),
+                        "{text}"
+                    );
                 }
                 Err(_) => panic!("{address}"),
             }
@@ -99,7 +119,10 @@ mod tests {
         let found = |secrets: &[(&str, &Secret)]| {
             first_short_of(secrets.iter().map(|&(name, secret)| (name, secret)))
         };
-        assert_eq!(found(&[("A", &long), ("B", &short), ("C", &short)]).as_deref(), Some("B"));
+        assert_eq!(
+            found(&[("A", &long), ("B", &short), ("C", &short)]).as_deref(),
+            Some("B")
+        );
         assert_eq!(found(&[("A", &long)]), None);
     }
 }

@@ -48,7 +48,9 @@ pub async fn shut_down(
     tracing::info!(in_flight, ?cause, "shutting down");
     if cause == ShutdownCause::Signal(StopSignal::Interrupt) && in_flight > 0 {
         // A person pressed Ctrl-C and must see that it had an effect.
-        terminal::tell(&format!("waiting for requests in flight ({in_flight}); Ctrl-C again stops them"));
+        terminal::tell(&format!(
+            "waiting for requests in flight ({in_flight}); Ctrl-C again stops them"
+        ));
     }
     let deadline = Instant::now() + DRAIN_DEADLINE;
     let drained = tokio::select! {
@@ -75,7 +77,10 @@ pub async fn shut_down(
 
 /// Stops the runs in flight; a further SIGINT ends even that wait.
 async fn stopped(core: &Core, signals: &mut Signals, server: &services::Handle) -> ShutdownOutcome {
-    tracing::info!(in_flight = core.load().in_flight, "stopping the runs in flight");
+    tracing::info!(
+        in_flight = core.load().in_flight,
+        "stopping the runs in flight"
+    );
     tokio::select! {
         () = stop(core, server) => {}
         () = signals.interrupted() => {

@@ -42,11 +42,24 @@ impl Service for Hanging {
 }
 
 fn core(data_dir: &std::path::Path) -> Core {
-    let place = Place { wanted: None, state_url: None, token: None, data_dir, memory_cap: 10 };
-    let store = Stores::open(&RunHistory::default(), &place).ok().unwrap().runs;
+    let place = Place {
+        wanted: None,
+        state_url: None,
+        token: None,
+        data_dir,
+        memory_cap: 10,
+    };
+    let store = Stores::open(&RunHistory::default(), &place)
+        .ok()
+        .unwrap()
+        .runs;
     Core::new(Deps {
         clock: Arc::new(SystemClock),
-        models: Arc::new(Catalog::new(BTreeMap::new(), Transport::default()).ok().unwrap()),
+        models: Arc::new(
+            Catalog::new(BTreeMap::new(), Transport::default())
+                .ok()
+                .unwrap(),
+        ),
         workspaces: Arc::new(workspaces(data_dir, SandboxSettings::default())),
         store,
         capabilities: Capabilities::default(),
@@ -76,7 +89,10 @@ async fn drain_and_server_share_one_deadline() {
     let asked = tokio::spawn({
         let core = core.clone();
         let history_permit = Some(Arc::clone(&allowed));
-        let io = Arc::new(RecordingChannel { history_permit, ..RecordingChannel::default() });
+        let io = Arc::new(RecordingChannel {
+            history_permit,
+            ..RecordingChannel::default()
+        });
         async move { core.dispatch(message(), io).await }
     });
     while core.load().in_flight == 0 {

@@ -61,12 +61,17 @@ pub struct Place<'a> {
 impl Stores {
     /// Opens the stores. The command line wins over the file; the default is the data directory.
     pub fn open(history: &RunHistory, place: &Place<'_>) -> Result<Self, Failure> {
-        let policy =
-            history.policy().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-        let proposal = policy.map(|policy| Proposal { policy, updated_at: SystemClock.now() });
+        let policy = history
+            .policy()
+            .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
+        let proposal = policy.map(|policy| Proposal {
+            policy,
+            updated_at: SystemClock.now(),
+        });
         let to_worker = match place.wanted {
             Some(Store::Embedded) if place.state_url.is_some() => {
-                let words = "--state-url is the state Worker's: it does not go with --store embedded";
+                let words =
+                    "--state-url is the state Worker's: it does not go with --store embedded";
                 return Err(Failure::InvalidInput(words.into()));
             }
             Some(store) => store == Store::Worker,
@@ -76,12 +81,22 @@ impl Stores {
         let transport: Arc<dyn Transport> = if to_worker {
             Arc::new(worker(history, place)?)
         } else {
-            let embedded = Embedded::open(place.data_dir, Arc::new(SystemClock))
-                .with_context(|| format!("the data directory {} cannot be used", place.data_dir.display()));
+            let embedded =
+                Embedded::open(place.data_dir, Arc::new(SystemClock)).with_context(|| {
+                    format!(
+                        "the data directory {} cannot be used",
+                        place.data_dir.display()
+                    )
+                });
             Arc::new(embedded.map_err(Failure::Unavailable)?)
         };
-        let client = Client::over(decorated(transport)?, proposal)?.with_memory_cap(place.memory_cap);
-        Ok(Self::of(client, Kept::of(history.store, to_worker), to_worker))
+        let client =
+            Client::over(decorated(transport)?, proposal)?.with_memory_cap(place.memory_cap);
+        Ok(Self::of(
+            client,
+            Kept::of(history.store, to_worker),
+            to_worker,
+        ))
     }
 
     /// Moves memory to its own Worker (`memory.worker`).
@@ -107,12 +122,26 @@ impl Stores {
 
     fn of(client: Client<Arc<dyn Transport>>, kept: Kept, are_shared: bool) -> Self {
         let client = Arc::new(client);
-        let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
+        let live = LiveStores {
+            ledger: client.clone(),
+            transcripts: client.clone(),
+        };
         let documents = client.clone();
         let schedules = client.clone();
-        let runs: Arc<dyn RunStore> =
-            if kept == Kept::Nothing { Arc::new(NoHistory) } else { client.clone() };
-        Self { runs, live, documents, schedules, memory: client, kept, are_shared }
+        let runs: Arc<dyn RunStore> = if kept == Kept::Nothing {
+            Arc::new(NoHistory)
+        } else {
+            client.clone()
+        };
+        Self {
+            runs,
+            live,
+            documents,
+            schedules,
+            memory: client,
+            kept,
+            are_shared,
+        }
     }
 }
 
@@ -136,9 +165,12 @@ fn client(
 ) -> Result<Client<Arc<dyn Transport>>, Failure> {
     let invalid = |words: &str| Failure::InvalidInput(format!("configuration: {key}.{words}"));
     if !is_private(&worker.base_url) {
-        return Err(invalid("baseUrl: must begin with https:// (http:// only for this machine)"));
+        return Err(invalid(
+            "baseUrl: must begin with https:// (http:// only for this machine)",
+        ));
     }
-    let token = token.ok_or_else(|| invalid("tokenEnv: the bearer it names, or MEMORY_TOKEN, is not set"))?;
+    let token = token
+        .ok_or_else(|| invalid("tokenEnv: the bearer it names, or MEMORY_TOKEN, is not set"))?;
     let transport = decorated(Arc::new(Worker::at(&worker.base_url, token)?))?;
     Ok(Client::over(transport, None)?)
 }
@@ -156,10 +188,16 @@ fn decorated(transport: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failur
 }
 
 fn worker(history: &RunHistory, place: &Place<'_>) -> Result<Worker, Failure> {
-    let configured = || history.worker.as_ref().map(|worker| worker.base_url.clone());
+    let configured = || {
+        history
+            .worker
+            .as_ref()
+            .map(|worker| worker.base_url.clone())
+    };
     let url = place.state_url.clone().or_else(configured).ok_or_else(|| {
         Failure::InvalidInput(
-            "the state Worker's address is missing: give --state-url or runHistory.worker.baseUrl".into(),
+            "the state Worker's address is missing: give --state-url or runHistory.worker.baseUrl"
+                .into(),
         )
     })?;
     require_private(&url)?;
@@ -180,24 +218,31 @@ pub fn require_private(url: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::InvalidInput(
-        "the state Worker's address must begin with https:// (http:// only for this machine)".into(),
+        "the state Worker's address must begin with https:// (http:// only for this machine)"
+            .into(),
     ))
 }
 
 /// Returns whether a bearer may be sent to an address: encrypted, or within this machine.
 /// Uses the parsed URL, because the host of `http://127.0.0.1:80@elsewhere` is `elsewhere`.
 pub fn is_private(url: &str) -> bool {
-    let Ok(parsed) = reqwest::Url::parse(url) else { return false };
+    let Ok(parsed) = reqwest::Url::parse(url) else {
+        return false;
+    };
     let bare = parsed.username().is_empty() && parsed.password().is_none();
     bare && (parsed.scheme() == "https" || (parsed.scheme() == "http" && is_local(url)))
 }
 
 /// Returns whether the host of an address is this machine.
 pub fn is_local(url: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let Ok(url) = reqwest::Url::parse(url) else {
+        return false;
+    };
     match url.host_str() {
         Some("localhost" | "[::1]" | CONTAINER_HOST) => true,
-        Some(host) => host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+        Some(host) => host
+            .parse::<Ipv4Addr>()
+            .is_ok_and(|address| address.is_loopback()),
         None => false,
     }
 }

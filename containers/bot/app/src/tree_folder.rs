@@ -26,15 +26,22 @@ impl TreeFolderLock {
     pub fn take(folder: &Path) -> Result<Self, Failure> {
         let place = folder.display();
         let opened = || {
-            DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(PRIVATE)
+                .create(folder)?;
             File::open(folder)
         };
         let opened = opened().with_context(|| format!("workspaceDir: {place} cannot be used"));
         let opened = opened.map_err(Failure::Unavailable)?;
         let busy = || {
-            format!("workspaceDir: another process uses {place}: wait for its end, or name another folder")
+            format!(
+                "workspaceDir: another process uses {place}: wait for its end, or name another folder"
+            )
         };
-        exclusive(&opened, busy, || format!("workspaceDir: {place} cannot be locked"))?;
+        exclusive(&opened, busy, || {
+            format!("workspaceDir: {place} cannot be locked")
+        })?;
         Ok(Self { _folder: opened })
     }
 }

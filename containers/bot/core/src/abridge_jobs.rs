@@ -39,7 +39,11 @@ impl AbridgeJobs {
 
     /// Returns the state of a run's job.
     pub(crate) fn state(&self, run: &RunId) -> Abridgement {
-        let state = self.lock().by_run.get(run).map(|state| state.borrow().clone());
+        let state = self
+            .lock()
+            .by_run
+            .get(run)
+            .map(|state| state.borrow().clone());
         state.map_or(Abridgement::Absent, JobState::into_abridgement)
     }
 
@@ -47,8 +51,12 @@ impl AbridgeJobs {
     pub(crate) fn finished(&self, run: &RunId) -> impl Future<Output = Abridgement> + Send + use<> {
         let state = self.lock().by_run.get(run).cloned();
         async move {
-            let Some(mut state) = state else { return Abridgement::Absent };
-            let ended = state.wait_for(|state| !matches!(state, JobState::Running { .. })).await;
+            let Some(mut state) = state else {
+                return Abridgement::Absent;
+            };
+            let ended = state
+                .wait_for(|state| !matches!(state, JobState::Running { .. }))
+                .await;
             // A job that panicked leaves its last state.
             let ended = ended.map(|state| state.clone());
             ended.map_or(Abridgement::Absent, JobState::into_abridgement)
@@ -87,7 +95,10 @@ impl JobState {
         match self {
             Self::Running { started_at } => Abridgement::Running { started_at },
             Self::Failed { reason, at } => Abridgement::Failed { reason, at },
-            Self::Done { artifact } => Abridgement::Done { reused: false, artifact },
+            Self::Done { artifact } => Abridgement::Done {
+                reused: false,
+                artifact,
+            },
         }
     }
 }

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use ars_auth::TokenMap;
-use ars_bot_ports::{Channel, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider};
+use ars_bot_ports::{
+    Channel, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider,
+};
 use ars_events::Redactor;
 use ars_types::UnixMillis;
 use tokio::sync::mpsc;
@@ -116,12 +118,22 @@ impl RunContext {
             commands,
             deps,
         };
-        (Self { inner: Arc::new(inner) }, requeued)
+        (
+            Self {
+                inner: Arc::new(inner),
+            },
+            requeued,
+        )
     }
 
     /// Queues an unread follow-up for dispatch, also during a drain.
     pub(crate) fn requeue(&self, message: IncomingMessage, io: Arc<dyn Channel>) {
-        let requeued = Requeued { context: self.clone(), message, io, in_flight: self.enter() };
+        let requeued = Requeued {
+            context: self.clone(),
+            message,
+            io,
+            in_flight: self.enter(),
+        };
         if self.inner.requeue.send(requeued).is_err() {
             tracing::error!("unread follow-up dropped: its queue is closed");
         }
@@ -199,7 +211,10 @@ impl RunContext {
 
     /// The sources of the day's spend.
     pub(crate) fn spend_sources(&self) -> SpendSources<'_> {
-        SpendSources { store: &**self.store(), live: self.live() }
+        SpendSources {
+            store: &**self.store(),
+            live: self.live(),
+        }
     }
 
     /// The day's spend of this process.

@@ -87,7 +87,9 @@ impl DaySpend {
             counted.count(ended.run.as_str(), ended.microusd);
         }
         let unspent = cap.saturating_sub(counted.microusd);
-        let left = unspent.saturating_sub(own.held).saturating_sub(counted.held_by_others());
+        let left = unspent
+            .saturating_sub(own.held)
+            .saturating_sub(counted.held_by_others());
         if left == 0 {
             return Err(match unspent {
                 0 => Refusal::BudgetSpent { cap },
@@ -97,7 +99,11 @@ impl DaySpend {
         let microusd = run_cap.unwrap_or(left).min(left);
         own.held = own.held.saturating_add(microusd);
         drop(own);
-        Ok(Hold { spend: Arc::clone(self), microusd, run: None })
+        Ok(Hold {
+            spend: Arc::clone(self),
+            microusd,
+            run: None,
+        })
     }
 
     /// Reserves the amount of another process's run regardless of the budget, which allowed it already.
@@ -105,14 +111,22 @@ impl DaySpend {
         let mut own = self.own();
         own.held = own.held.saturating_add(cap.run_microusd);
         drop(own);
-        let mut hold = Hold { spend: Arc::clone(self), microusd: cap.run_microusd, run: None };
+        let mut hold = Hold {
+            spend: Arc::clone(self),
+            microusd: cap.run_microusd,
+            run: None,
+        };
         hold.assign(run);
         hold
     }
 
     /// Records the total cost of an ended run.
     pub(crate) fn cost(&self, run: &RunId, microusd: u64, at: UnixMillis) {
-        self.own().ended.push(Ended { run: run.clone(), at, microusd });
+        self.own().ended.push(Ended {
+            run: run.clone(),
+            at,
+            microusd,
+        });
     }
 
     /// Returns whether this process has a reservation for a run.

@@ -135,6 +135,9 @@ pub(crate) enum Refused {
 impl Refused {
     /// Returns whether the run lost its working tree, which its record then notes.
     pub(crate) const fn is_of_tree(&self) -> bool {
-        matches!(self, Self::Disk(_) | Self::Workspace(_) | Self::TreeGone | Self::AnotherTree)
+        matches!(
+            self,
+            Self::Disk(_) | Self::Workspace(_) | Self::TreeGone | Self::AnotherTree
+        )
     }
 }

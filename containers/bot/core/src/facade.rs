@@ -67,7 +67,10 @@ impl Core {
             dispatch::serve_requeued(requeued).await;
             drop(ended);
         });
-        Self { context, requeue_ended }
+        Self {
+            context,
+            requeue_ended,
+        }
     }
 
     /// Serves one request to its end and replies through `io`. Never fails.
@@ -99,15 +102,29 @@ impl Core {
     /// # Errors
     /// The history did not answer.
     pub async fn is_own_pull_request(&self, facts: &PullRequestFacts) -> Result<bool, StoreError> {
-        let PullRequest { repository, number, head_branch, .. } = &facts.pull_request;
-        own_pulls::is_own(&**self.context.store(), (repository, *number), head_branch, facts.is_own).await
+        let PullRequest {
+            repository,
+            number,
+            head_branch,
+            ..
+        } = &facts.pull_request;
+        own_pulls::is_own(
+            &**self.context.store(),
+            (repository, *number),
+            head_branch,
+            facts.is_own,
+        )
+        .await
     }
 
     /// Records the end of a pull request that a run opened.
     ///
     /// # Errors
     /// The history did not answer.
-    pub async fn record_pull_request_end(&self, ended: &EndedPullRequest) -> Result<(), StoreError> {
+    pub async fn record_pull_request_end(
+        &self,
+        ended: &EndedPullRequest,
+    ) -> Result<(), StoreError> {
         pull_ends::record(&self.context, ended).await
     }
 
@@ -164,7 +181,9 @@ impl Core {
     /// # Errors
     /// The ledger did not answer.
     pub async fn live_threads(&self) -> Result<HashSet<String>, StoreError> {
-        let Some(live) = self.context.live() else { return Ok(HashSet::new()) };
+        let Some(live) = self.context.live() else {
+            return Ok(HashSet::new());
+        };
         let rows = live.ledger().live().await?;
         Ok(rows.into_iter().map(|row| row.thread_key).collect())
     }
@@ -183,7 +202,10 @@ impl Core {
     /// It reclaims at once and then every lease interval.
     pub async fn keep_ledger(&self, end: CancellationToken) {
         if let Some(live) = self.context.live() {
-            tokio::join!(live.run(end.clone()), lifecycle::reclaim_loop(&self.context, end));
+            tokio::join!(
+                live.run(end.clone()),
+                lifecycle::reclaim_loop(&self.context, end)
+            );
         }
     }
 

@@ -28,7 +28,10 @@ impl InFlightCount {
     /// A count of zero, not draining.
     pub(crate) fn new() -> Arc<Self> {
         let (count, _) = watch::channel(0);
-        Arc::new(Self { count, drain_started_at: AtomicI64::new(0) })
+        Arc::new(Self {
+            count,
+            drain_started_at: AtomicI64::new(0),
+        })
     }
 
     /// Counts a new request, or returns `None` during a drain, which accepts no new work.
@@ -40,7 +43,9 @@ impl InFlightCount {
         });
         is_admitted.then(|| {
             metrics::in_flight(self.current());
-            InFlight { counter: Arc::clone(self) }
+            InFlight {
+                counter: Arc::clone(self),
+            }
         })
     }
 
@@ -50,7 +55,9 @@ impl InFlightCount {
             *count += 1;
             metrics::in_flight(*count);
         });
-        InFlight { counter: Arc::clone(self) }
+        InFlight {
+            counter: Arc::clone(self),
+        }
     }
 
     /// Returns the current count.
@@ -75,7 +82,9 @@ impl InFlightCount {
     /// Waits until the count is zero. Returns `false` when `limit` elapses first.
     pub(crate) async fn idle(&self, limit: Duration) -> bool {
         let mut count = self.count.subscribe();
-        tokio::time::timeout(limit, count.wait_for(|count| *count == 0)).await.is_ok()
+        tokio::time::timeout(limit, count.wait_for(|count| *count == 0))
+            .await
+            .is_ok()
     }
 }
 

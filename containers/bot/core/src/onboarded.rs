@@ -33,12 +33,17 @@ pub(crate) struct OnboardedRepositories {
 
 impl OnboardedRepositories {
     pub(crate) fn new(residents: Option<Arc<dyn Residents>>) -> Self {
-        Self { residents, paused_until: Mutex::default() }
+        Self {
+            residents,
+            paused_until: Mutex::default(),
+        }
     }
 
     /// Looks repositories up. An installation without residents knows none of them.
     pub(crate) async fn look_up(&self, repositories: &[RepoSlug]) -> BTreeMap<RepoSlug, Listing> {
-        let Some(residents) = self.residents.as_deref() else { return BTreeMap::new() };
+        let Some(residents) = self.residents.as_deref() else {
+            return BTreeMap::new();
+        };
         if self.is_paused() {
             return repositories
                 .iter()
@@ -49,12 +54,18 @@ impl OnboardedRepositories {
         for repository in repositories {
             lookups.push(self.listing(residents, repository));
         }
-        repositories.iter().cloned().zip(join_all(lookups).await).collect()
+        repositories
+            .iter()
+            .cloned()
+            .zip(join_all(lookups).await)
+            .collect()
     }
 
     async fn listing(&self, residents: &dyn Residents, repository: &RepoSlug) -> Listing {
         // A longer name has no resident.
-        let Ok(resource) = Resource::of(repository) else { return Listing::Unknown };
+        let Ok(resource) = Resource::of(repository) else {
+            return Listing::Unknown;
+        };
         let (request, cancel) = (StatusRequest { resource }, CancellationToken::new());
         let error = match timeout(LOOKUP_TIMEOUT, residents.status(&request, &cancel)).await {
             Ok(Ok(_)) => return Listing::Known,
@@ -66,14 +77,20 @@ impl OnboardedRepositories {
         };
         tracing::warn!(%error, %repository, "a repository could not be looked up among the residents");
         if matches!(error, ResidentsError::Unreachable(_)) {
-            let mut paused_until = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut paused_until = self
+                .paused_until
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             *paused_until = Some(Instant::now() + UNREACHABLE_PAUSE);
         }
         Listing::Unavailable
     }
 
     fn is_paused(&self) -> bool {
-        let paused_until = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let paused_until = self
+            .paused_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         paused_until.is_some_and(|end| Instant::now() < end)
     }
 }

@@ -41,7 +41,11 @@ struct Loaded {
 impl Overrides {
     /// Overrides without a document until the first load.
     pub fn new(documents: Arc<dyn Documents>) -> Self {
-        Self { documents, loaded: watch::Sender::default(), changing: Mutex::new(()) }
+        Self {
+            documents,
+            loaded: watch::Sender::default(),
+            changing: Mutex::new(()),
+        }
     }
 
     /// Loads the newest document. The current one stays in effect if the store fails or exceeds `timeout`.
@@ -56,13 +60,19 @@ impl Overrides {
             });
             Ok(())
         };
-        tokio::time::timeout(timeout, refreshing).await.unwrap_or(Err(LoadError::Timeout))
+        tokio::time::timeout(timeout, refreshing)
+            .await
+            .unwrap_or(Err(LoadError::Timeout))
     }
 
     /// Polls until `end` fires. Logs when polling starts to fail and when it recovers.
     pub async fn keep_current(&self, end: CancellationToken) {
         let mut is_failing = false;
-        while end.run_until_cancelled(tokio::time::sleep(REFRESH_EVERY)).await.is_some() {
+        while end
+            .run_until_cancelled(tokio::time::sleep(REFRESH_EVERY))
+            .await
+            .is_some()
+        {
             let refreshed = self.refresh(REFRESH_EVERY).await;
             match &refreshed {
                 Ok(()) if is_failing => tracing::info!("runtime overrides are current again"),
@@ -92,15 +102,23 @@ impl Overrides {
             let loaded = self.loaded.borrow().clone();
             let wanted = change(&loaded.scopes).map_err(ChangeError::Refused)?;
             let document = wanted.document().map_err(ChangeError::Refused)?;
-            let replaced = self.documents.replace(OVERRIDES, &document, loaded.version).await;
+            let replaced = self
+                .documents
+                .replace(OVERRIDES, &document, loaded.version)
+                .await;
             match replaced.map_err(|error| ChangeError::Unavailable(LoadError::Store(error)))? {
                 Replacement::Saved(version) => {
                     let scopes = Arc::new(wanted);
-                    self.loaded.send_replace(Loaded { scopes: Arc::clone(&scopes), version });
+                    self.loaded.send_replace(Loaded {
+                        scopes: Arc::clone(&scopes),
+                        version,
+                    });
                     return Ok(scopes);
                 }
                 Replacement::Stale(_) => {
-                    let newer = fetch(&*self.documents).await.map_err(ChangeError::Unavailable)?;
+                    let newer = fetch(&*self.documents)
+                        .await
+                        .map_err(ChangeError::Unavailable)?;
                     self.loaded.send_replace(newer);
                 }
             }
@@ -110,7 +128,18 @@ impl Overrides {
 }
 
 async fn fetch(documents: &dyn Documents) -> Result<Loaded, LoadError> {
-    let found = documents.newest(OVERRIDES).await.map_err(LoadError::Store)?;
-    let scopes = found.document.as_ref().map(Scopes::read).transpose().map_err(LoadError::Malformed)?;
-    Ok(Loaded { scopes: Arc::new(scopes.unwrap_or_default()), version: found.version })
+    let found = documents
+        .newest(OVERRIDES)
+        .await
+        .map_err(LoadError::Store)?;
+    let scopes = found
+        .document
+        .as_ref()
+        .map(Scopes::read)
+        .transpose()
+        .map_err(LoadError::Malformed)?;
+    Ok(Loaded {
+        scopes: Arc::new(scopes.unwrap_or_default()),
+        version: found.version,
+    })
 }

@@ -8,8 +8,11 @@ use crate::context::Deps;
 
 /// Returns whether a schedule fires in this installation.
 pub(crate) fn is_on(deps: &Deps, schedule: &Schedule) -> bool {
-    let (BOT, Action::Run { identity, .. }) = (schedule.worker, schedule.action) else { return true };
+    let (BOT, Action::Run { identity, .. }) = (schedule.worker, schedule.action) else {
+        return true;
+    };
     let needs_host = schedule.name == SELF_IMPROVEMENT;
-    let has_host = deps.capabilities.code_host.is_some() && deps.settings.proposals.repository.is_some();
+    let has_host =
+        deps.capabilities.code_host.is_some() && deps.settings.proposals.repository.is_some();
     deps.settings.grants.contains_key(identity) && (has_host || !needs_host)
 }

@@ -26,15 +26,30 @@ const FOLLOW_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Records the end of a pull request. One that is not the run's has no effect.
 /// An event may be late, so the host's time counts; one without a readable time ended now.
-pub(crate) async fn record(context: &RunContext, ended: &EndedPullRequest) -> Result<(), StoreError> {
-    let at = ended.ended_at.as_deref().and_then(time::parsed).unwrap_or_else(|| context.clock().now());
+pub(crate) async fn record(
+    context: &RunContext,
+    ended: &EndedPullRequest,
+) -> Result<(), StoreError> {
+    let at = ended
+        .ended_at
+        .as_deref()
+        .and_then(time::parsed)
+        .unwrap_or_else(|| context.clock().now());
     let end = End {
         repository: ended.repository.as_str(),
         number: ended.number,
-        state: if ended.is_merged { PullRequestState::Merged } else { PullRequestState::Closed },
+        state: if ended.is_merged {
+            PullRequestState::Merged
+        } else {
+            PullRequestState::Closed
+        },
         at: Some(at),
     };
-    context.history().amend(&ended.run, |record| end.apply(record)).await.map(drop)
+    context
+        .history()
+        .amend(&ended.run, |record| end.apply(record))
+        .await
+        .map(drop)
 }
 
 /// The end of a pull request, or that it is open again.
@@ -47,13 +62,19 @@ struct End<'a> {
 
 impl End<'_> {
     fn apply(&self, record: &mut RunRecord) {
-        let Some(known) = fact::<PullRequestFact>(record.extra.get(PULL_REQUEST)) else { return };
+        let Some(known) = fact::<PullRequestFact>(record.extra.get(PULL_REQUEST)) else {
+            return;
+        };
         let is_same = known.repo == self.repository && known.number == self.number && known.created;
         // A merge is final, and a repeated event keeps the first time.
         if !is_same || known.state == PullRequestState::Merged {
             return;
         }
-        let changed = PullRequestFact { state: self.state, ended_at: self.at, ..known };
+        let changed = PullRequestFact {
+            state: self.state,
+            ended_at: self.at,
+            ..known
+        };
         if let Ok(value) = serde_json::to_value(changed) {
             record.extra.insert(PULL_REQUEST.to_owned(), value);
         }
@@ -73,7 +94,11 @@ impl PullRequestFollower {
     /// Returns the follower of a process, or `None` without a code host or a run history.
     pub(crate) fn of(context: &RunContext) -> Option<Self> {
         let host = context.deps().capabilities.code_host.clone()?;
-        context.store().keeps_records().then(|| Self { context: context.clone(), host, next: 0 })
+        context.store().keeps_records().then(|| Self {
+            context: context.clone(),
+            host,
+            next: 0,
+        })
     }
 
     /// Asks every hour until `end` fires.
@@ -101,7 +126,12 @@ impl PullRequestFollower {
         };
         // Begins behind the last one, and goes round.
         let start = if self.next < open.len() { self.next } else { 0 };
-        let turn = open.iter().enumerate().cycle().skip(start).take(open.len().min(MAX_ASKED_PULL_REQUESTS));
+        let turn = open
+            .iter()
+            .enumerate()
+            .cycle()
+            .skip(start)
+            .take(open.len().min(MAX_ASKED_PULL_REQUESTS));
         let (mut failed, mut leaving) = (BTreeSet::new(), Vec::new());
         for (place, (run, known)) in turn {
             // The next ones of the repository would fail as well. Those of others may not.
@@ -112,7 +142,9 @@ impl PullRequestFollower {
             if failed.contains(&known.repo) {
                 continue;
             }
-            let Some(repository) = parse_slug(&known.repo) else { continue };
+            let Some(repository) = parse_slug(&known.repo) else {
+                continue;
+            };
             let read = self.host.pull_request(&repository, known.number).await;
             if let Err(error) = &read {
                 tracing::debug!(%error, %run, "pull request not read");
@@ -120,7 +152,9 @@ impl PullRequestFollower {
                     failed.insert(known.repo.clone());
                 }
             }
-            let Some((state, at)) = read.ok().as_ref().and_then(state_of) else { continue };
+            let Some((state, at)) = read.ok().as_ref().and_then(state_of) else {
+                continue;
+            };
             if state == known.state {
                 continue;
             }
@@ -128,8 +162,17 @@ impl PullRequestFollower {
                 leaving.push(place);
                 self.next = next_place(place, &leaving);
             }
-            let end = End { repository: &known.repo, number: known.number, state, at };
-            let amended = self.context.history().amend(run, |record| end.apply(record)).await;
+            let end = End {
+                repository: &known.repo,
+                number: known.number,
+                state,
+                at,
+            };
+            let amended = self
+                .context
+                .history()
+                .amend(run, |record| end.apply(record))
+                .await;
             if let Err(error) = amended {
                 tracing::warn!(%error, %run, "end of a pull request not recorded");
             }
@@ -140,14 +183,16 @@ impl PullRequestFollower {
     async fn open(&self) -> Result<Vec<(RunId, PullRequestFact)>, StoreError> {
         let everyone = Viewer::new(Actor::cli_local());
         let queries = Queries::new(self.context.clone());
-        let runs = queries.finished_facts(&everyone, None, MAX_FOLLOWED_RUNS).await?;
+        let runs = queries
+            .finished_facts(&everyone, None, MAX_FOLLOWED_RUNS)
+            .await?;
         let now = self.context.clock().now();
         let open = |fact: &PullRequestFact| {
             let is_followed = match fact.state {
                 PullRequestState::Open => true,
-                PullRequestState::Closed => {
-                    fact.ended_at.is_some_and(|at| now.saturating_sub(at) < MAX_REOPENING_AGE_MS)
-                }
+                PullRequestState::Closed => fact
+                    .ended_at
+                    .is_some_and(|at| now.saturating_sub(at) < MAX_REOPENING_AGE_MS),
                 PullRequestState::Merged => false,
             };
             fact.created && is_followed
@@ -170,9 +215,12 @@ fn next_place(place: usize, leaving: &[usize]) -> usize {
 fn state_of(facts: &PullRequestFacts) -> Option<(PullRequestState, Option<UnixMillis>)> {
     match facts.pull_request.state {
         review::PullRequestState::Open => Some((PullRequestState::Open, None)),
-        review::PullRequestState::Closed => Some((PullRequestState::Closed, Some(facts.closed_at?))),
-        review::PullRequestState::Merged => {
-            Some((PullRequestState::Merged, Some(facts.merged_at.or(facts.closed_at)?)))
+        review::PullRequestState::Closed => {
+            Some((PullRequestState::Closed, Some(facts.closed_at?)))
         }
+        review::PullRequestState::Merged => Some((
+            PullRequestState::Merged,
+            Some(facts.merged_at.or(facts.closed_at)?),
+        )),
     }
 }

@@ -100,9 +100,21 @@ impl Registry {
     }
 
     /// An empty registry that draws ids and tokens from this source.
-    pub fn drawing_from(randomness: Randomness, clock: Arc<dyn Clock>, redactor: Arc<Redactor>) -> Self {
+    pub fn drawing_from(
+        randomness: Randomness,
+        clock: Arc<dyn Clock>,
+        redactor: Arc<Redactor>,
+    ) -> Self {
         let (index, _) = broadcast::channel(INDEX_BACKLOG);
-        Self { inner: Arc::new(Inner { clock, redactor, randomness, runs: Mutex::default(), index }) }
+        Self {
+            inner: Arc::new(Inner {
+                clock,
+                redactor,
+                randomness,
+                runs: Mutex::default(),
+                index,
+            }),
+        }
     }
 
     /// Returns a new run's id.
@@ -115,7 +127,10 @@ impl Registry {
     /// # Errors
     /// The operating system has no randomness.
     pub fn create(&self, id: RunId, facts: RunFacts) -> Result<RunHandle, getrandom::Error> {
-        let origin = Origin { started_at: self.inner.clock.now(), ..Origin::default() };
+        let origin = Origin {
+            started_at: self.inner.clock.now(),
+            ..Origin::default()
+        };
         self.restore(id, facts, origin)
     }
 
@@ -124,10 +139,21 @@ impl Registry {
     ///
     /// Events that the other process published but the ledger never received are lost, and their seqs are reused. A
     /// viewer of such events continues after the stored ones (docs/decisions/0011).
-    pub fn restore(&self, id: RunId, facts: RunFacts, origin: Origin) -> Result<RunHandle, getrandom::Error> {
+    pub fn restore(
+        &self,
+        id: RunId,
+        facts: RunFacts,
+        origin: Origin,
+    ) -> Result<RunHandle, getrandom::Error> {
         let token = origin.token.clone().filter(|token| is_token(token));
         let token = token.map_or_else(|| self.mint_token(), Ok)?;
-        let run = Arc::new(Run::new(id.clone(), token, facts, origin, &self.inner.redactor));
+        let run = Arc::new(Run::new(
+            id.clone(),
+            token,
+            facts,
+            origin,
+            &self.inner.redactor,
+        ));
         self.lock().insert(id.clone(), Arc::clone(&run));
         self.changed(IndexChange::Upsert(id));
         Ok(RunHandle::new(run, self.clone()))
@@ -162,7 +188,8 @@ impl Registry {
 
     /// Subscribes to a run's events after `after_seq`, authorized by its capability token.
     pub fn subscribe(&self, id: &RunId, token: &str, after_seq: u64) -> Option<Subscription> {
-        self.authorized(id, token).map(|run| Subscription::new(run, after_seq))
+        self.authorized(id, token)
+            .map(|run| Subscription::new(run, after_seq))
     }
 
     /// Subscribes to changes of the index.
@@ -172,12 +199,17 @@ impl Registry {
 
     /// Stops a run, authorized by its capability token. Such a stop carries no actor.
     pub fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
-        self.authorized(id, token).map_or(StopOutcome::Unknown, |run| self.request_stop(&run, mode, None))
+        self.authorized(id, token)
+            .map_or(StopOutcome::Unknown, |run| {
+                self.request_stop(&run, mode, None)
+            })
     }
 
     /// Stops a run on behalf of an authorized actor.
     pub fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
-        self.find(id).map_or(StopOutcome::Unknown, |run| self.request_stop(&run, mode, Some(actor)))
+        self.find(id).map_or(StopOutcome::Unknown, |run| {
+            self.request_stop(&run, mode, Some(actor))
+        })
     }
 
     /// Stops every live run, before the process exits.
@@ -197,7 +229,8 @@ impl Registry {
     }
 
     fn authorized(&self, id: &RunId, token: &str) -> Option<Arc<Run>> {
-        self.find(id).filter(|run| bool::from(run.token().as_bytes().ct_eq(token.as_bytes())))
+        self.find(id)
+            .filter(|run| bool::from(run.token().as_bytes().ct_eq(token.as_bytes())))
     }
 
     fn find(&self, id: &RunId) -> Option<Arc<Run>> {
@@ -217,7 +250,9 @@ impl Registry {
         let now = self.inner.clock.now();
         let mut gone = Vec::new();
         self.lock().retain(|id, run| {
-            let stays = run.finished_at().is_none_or(|at| now - at < FINISHED_RETENTION_MS);
+            let stays = run
+                .finished_at()
+                .is_none_or(|at| now - at < FINISHED_RETENTION_MS);
             if !stays {
                 gone.push(id.clone());
             }
@@ -243,7 +278,10 @@ impl Registry {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<Run>>> {
-        self.inner.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner
+            .runs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -264,7 +302,10 @@ fn mint_id(randomness: &Randomness) -> RunId {
 
 /// Returns whether a stored token has the form of a capability token.
 pub(crate) fn is_token(token: &str) -> bool {
-    token.len() == 2 * TOKEN_BYTES && token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    token.len() == 2 * TOKEN_BYTES
+        && token
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

@@ -34,13 +34,20 @@ const JITTER_STEPS: u64 = 1000;
 
 impl Policy {
     /// A run's record, written in the background.
-    pub const RECORD: Self =
-        Self { waits: &[Duration::from_secs(1), Duration::from_secs(4)], jitter: Jitter::Half };
+    pub const RECORD: Self = Self {
+        waits: &[Duration::from_secs(1), Duration::from_secs(4)],
+        jitter: Jitter::Half,
+    };
     /// A claim, which delays the run.
-    pub const CLAIM: Self =
-        Self { waits: &[Duration::from_millis(200), Duration::from_millis(800)], jitter: Jitter::None };
+    pub const CLAIM: Self = Self {
+        waits: &[Duration::from_millis(200), Duration::from_millis(800)],
+        jitter: Jitter::None,
+    };
     /// A step record, which delays the step's tools.
-    pub const STEP: Self = Self { waits: &[Duration::from_millis(200)], jitter: Jitter::None };
+    pub const STEP: Self = Self {
+        waits: &[Duration::from_millis(200)],
+        jitter: Jitter::None,
+    };
     /// The dispatcher's state. The next change replaces a lost one.
     pub const STATE: Self = Self::STEP;
 
@@ -50,7 +57,8 @@ impl Policy {
         F: Future<Output = Result<T, StoreError>>,
         A: FnMut() -> F,
     {
-        self.run_hurried(run, &CancellationToken::new(), attempt).await
+        self.run_hurried(run, &CancellationToken::new(), attempt)
+            .await
     }
 
     /// Like [`Self::run`], but `hurry` ends the waits, never a started attempt.
@@ -64,7 +72,11 @@ impl Policy {
         F: Future<Output = Result<T, StoreError>>,
         A: FnMut() -> F,
     {
-        let waits: Vec<_> = self.waits.iter().map(|wait| self.jitter.of(*wait, run)).collect();
+        let waits: Vec<_> = self
+            .waits
+            .iter()
+            .map(|wait| self.jitter.of(*wait, run))
+            .collect();
         let hurry = hurry.clone();
         let sleep = move |wait| {
             let hurry = hurry.clone();
@@ -128,7 +140,10 @@ mod tests {
         let run = RunId::parse(run).unwrap();
         let result = policy.run(&run, || async {
             if attempts.fetch_add(1, Ordering::Relaxed) < failures {
-                return Err(StoreError { kind, message: "as scripted".into() });
+                return Err(StoreError {
+                    kind,
+                    message: "as scripted".into(),
+                });
             }
             Ok(())
         });
@@ -142,10 +157,16 @@ mod tests {
         assert_eq!(play(Policy::CLAIM, Transient, 1).await, (Ok(()), 2, 200));
         assert_eq!(play(Policy::CLAIM, Transient, 2).await, (Ok(()), 3, 1000));
         let (result, attempts, waited) = play(Policy::CLAIM, Transient, 3).await;
-        assert_eq!((result.unwrap_err().kind, attempts, waited), (Transient, 3, 1000));
+        assert_eq!(
+            (result.unwrap_err().kind, attempts, waited),
+            (Transient, 3, 1000)
+        );
         for policy in [Policy::STEP, Policy::STATE] {
             let (result, attempts, waited) = play(policy, Transient, 9).await;
-            assert_eq!((result.unwrap_err().kind, attempts, waited), (Transient, 2, 200));
+            assert_eq!(
+                (result.unwrap_err().kind, attempts, waited),
+                (Transient, 2, 200)
+            );
         }
     }
 
@@ -187,7 +208,10 @@ mod tests {
         let attempt = || async {
             if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
                 failed.notify_one();
-                return Err(StoreError { kind: StoreErrorKind::Transient, message: String::new() });
+                return Err(StoreError {
+                    kind: StoreErrorKind::Transient,
+                    message: String::new(),
+                });
             }
             under_way.notify_one();
             release.notified().await;

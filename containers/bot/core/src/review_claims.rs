@@ -27,7 +27,10 @@ pub(crate) struct ReviewClaimStore {
 
 impl ReviewClaimStore {
     pub(crate) fn new(documents: Option<Arc<dyn Documents>>) -> Self {
-        Self { documents, ..Self::default() }
+        Self {
+            documents,
+            ..Self::default()
+        }
     }
 
     /// Claims a review for a run. `None` if the store does not answer.
@@ -43,7 +46,8 @@ impl ReviewClaimStore {
         ended: &RunId,
         now: UnixMillis,
     ) -> Option<Claimed> {
-        self.change(run, |claims| claims.claim_of_ended(key, run, ended, now)).await
+        self.change(run, |claims| claims.claim_of_ended(key, run, ended, now))
+            .await
     }
 
     /// Releases the claim of a run that posted nothing. It expires if the store does not answer.
@@ -86,7 +90,12 @@ impl ReviewClaimStore {
     /// Returns the run that claimed a review last, if that is known.
     pub(crate) async fn owner(&self, key: &str) -> Option<RunId> {
         match &self.documents {
-            None => self.local.lock().unwrap_or_else(PoisonError::into_inner).owner(key).cloned(),
+            None => self
+                .local
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .owner(key)
+                .cloned(),
             Some(documents) => load(&**documents).await.ok()?.0.owner(key).cloned(),
         }
     }
@@ -95,5 +104,8 @@ impl ReviewClaimStore {
 async fn load(documents: &dyn Documents) -> Result<(ReviewClaims, u64), StoreError> {
     let found = documents.newest(DOCUMENT).await?;
     let read = |document: &Value| ReviewClaims::deserialize(document).ok();
-    Ok((found.document.as_ref().and_then(read).unwrap_or_default(), found.version))
+    Ok((
+        found.document.as_ref().and_then(read).unwrap_or_default(),
+        found.version,
+    ))
 }

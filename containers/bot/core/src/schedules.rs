@@ -10,7 +10,9 @@ use std::{
 };
 
 use ars_auth::{Actor, Grants};
-use ars_bot_ports::{Channel, ChannelEvent, Choices, HistoryTurn, IncomingMessage, ReplyError, Schedules};
+use ars_bot_ports::{
+    Channel, ChannelEvent, Choices, HistoryTurn, IncomingMessage, ReplyError, Schedules,
+};
 use ars_schedules::{Action, BOT, Cron, Schedule, due, firing};
 use ars_types::{ChannelTraits, Platform, RunId, RunStatus, ThreadKey, UnixMillis};
 use ars_wire::{ErrorCode, schedules::Firing};
@@ -46,7 +48,10 @@ impl Scheduler {
     pub fn of(core: &Core) -> Option<Self> {
         let deps = core.context.deps();
         let store = Arc::clone(deps.capabilities.commands.schedules.as_ref()?);
-        let mut own = store.schedules().iter().filter(|schedule| schedule.worker == BOT);
+        let mut own = store
+            .schedules()
+            .iter()
+            .filter(|schedule| schedule.worker == BOT);
         own.any(|schedule| is_on(deps, schedule)).then(|| Self {
             core: core.clone(),
             store,
@@ -75,11 +80,27 @@ impl Scheduler {
         if self.core.load().draining {
             return;
         }
-        for Due { schedule, command, identity, at } in self.due().await {
+        for Due {
+            schedule,
+            command,
+            identity,
+            at,
+        } in self.due().await
+        {
             let now = self.core.clock().now();
             // Two processes find the same firing due. The claim expires, for a process that ends before the record.
-            let (key, owner) = (format!("firing {schedule} {at}"), self.core.registry().mint());
-            if self.core.context.work_claims().claim(&key, &owner, now).await != Some(true) {
+            let (key, owner) = (
+                format!("firing {schedule} {at}"),
+                self.core.registry().mint(),
+            );
+            if self
+                .core
+                .context
+                .work_claims()
+                .claim(&key, &owner, now)
+                .await
+                != Some(true)
+            {
                 continue;
             }
             let since = self.conflicts.get(schedule).copied().unwrap_or(now);
@@ -122,14 +143,24 @@ impl Scheduler {
         };
         let (deps, now) = (self.core.context.deps(), self.core.clock().now());
         let due = |schedule: &'static Schedule| {
-            let (BOT, Action::Run { command, identity }) = (schedule.worker, schedule.action) else {
+            let (BOT, Action::Run { command, identity }) = (schedule.worker, schedule.action)
+            else {
                 return None;
             };
-            let recorded = recorded.iter().find(|firing| firing.schedule == schedule.name);
-            let last = recorded.map(|firing| firing.fired_at).max(self.fired.get(schedule.name).copied());
+            let recorded = recorded
+                .iter()
+                .find(|firing| firing.schedule == schedule.name);
+            let last = recorded
+                .map(|firing| firing.fired_at)
+                .max(self.fired.get(schedule.name).copied());
             let cron = Cron::parse(schedule.cron).ok()?;
             let at = due(&cron, last, now).filter(|_| is_on(deps, schedule))?;
-            Some(Due { schedule: schedule.name, command, identity, at })
+            Some(Due {
+                schedule: schedule.name,
+                command,
+                identity,
+                at,
+            })
         };
         self.store.schedules().iter().filter_map(due).collect()
     }
@@ -143,7 +174,13 @@ struct Fired {
 }
 
 /// Dispatches the message of a firing. Returns `None` if the process shuts down instead.
-async fn fire(core: &Core, schedule: &str, command: &str, identity: &str, now: UnixMillis) -> Option<Fired> {
+async fn fire(
+    core: &Core,
+    schedule: &str,
+    command: &str,
+    identity: &str,
+    now: UnixMillis,
+) -> Option<Fired> {
     let channel = Arc::new(FiringChannel::default());
     let message = IncomingMessage {
         // The entry of the configuration replaces the grants of a schedule.
@@ -157,8 +194,12 @@ async fn fire(core: &Core, schedule: &str, command: &str, identity: &str, now: U
         source: None,
         idempotency: None,
     };
-    core.dispatch(message, Arc::<FiringChannel>::clone(&channel)).await;
-    let outcome = channel.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    core.dispatch(message, Arc::<FiringChannel>::clone(&channel))
+        .await;
+    let outcome = channel
+        .outcome
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if outcome.is_rejected_by_shutdown {
         return None;
     }
@@ -171,7 +212,10 @@ async fn fire(core: &Core, schedule: &str, command: &str, identity: &str, now: U
         }
         None => firing::without_run(schedule, now, &reply),
     };
-    Some(Fired { firing, has_conflict })
+    Some(Fired {
+        firing,
+        has_conflict,
+    })
 }
 
 /// The channel of a firing, which collects its outcome.

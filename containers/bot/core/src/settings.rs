@@ -96,7 +96,10 @@ impl Settings {
     /// Returns the limits of a run of this agent with this model, apart from its budget.
     pub fn limits(&self, agent: &AgentSpec, model: &ModelRef) -> Limits {
         Limits {
-            context: Some(ContextLimit::new(self.window(model), self.max_output_tokens(agent).into())),
+            context: Some(ContextLimit::new(
+                self.window(model),
+                self.max_output_tokens(agent).into(),
+            )),
             price: self.prices.of(model),
             cap: self.money.run.map(|run_microusd| MoneyCap { run_microusd }),
         }
@@ -104,8 +107,15 @@ impl Settings {
 
     /// Returns the tokens that a model's window holds.
     pub fn window(&self, model: &ModelRef) -> u64 {
-        let default = if model.provider() == ANTHROPIC { ANTHROPIC_WINDOW_TOKENS } else { WINDOW_TOKENS };
-        self.windows.get(&model.to_string()).copied().unwrap_or(default)
+        let default = if model.provider() == ANTHROPIC {
+            ANTHROPIC_WINDOW_TOKENS
+        } else {
+            WINDOW_TOKENS
+        };
+        self.windows
+            .get(&model.to_string())
+            .copied()
+            .unwrap_or(default)
     }
 
     /// Returns the maximum output tokens of a model call of this agent.
@@ -115,7 +125,13 @@ impl Settings {
 
     /// Returns a run's address: below the public base, or the path alone.
     pub fn run_url(&self, run: &RunId) -> String {
-        format!("{}/runs/{run}", self.public_base_url.as_deref().unwrap_or_default().trim_end_matches('/'))
+        format!(
+            "{}/runs/{run}",
+            self.public_base_url
+                .as_deref()
+                .unwrap_or_default()
+                .trim_end_matches('/')
+        )
     }
 }
 
@@ -130,9 +146,15 @@ mod tests {
         let general = agents::find("general").unwrap();
         let own = Settings::default();
         assert_eq!(own.max_output_tokens(general), general.max_output_tokens);
-        let configured = Settings { max_tokens: Some(900), ..Settings::default() };
+        let configured = Settings {
+            max_tokens: Some(900),
+            ..Settings::default()
+        };
         assert_eq!(configured.max_output_tokens(general), 900);
-        let context = configured.limits(general, &ModelRef::parse("a/m").unwrap()).context.unwrap();
+        let context = configured
+            .limits(general, &ModelRef::parse("a/m").unwrap())
+            .context
+            .unwrap();
         assert_eq!(context.max_output_tokens, 900);
     }
 }

@@ -75,7 +75,12 @@ pub(crate) enum RunSlot {
 
 impl Slots {
     pub(crate) fn new(limits: LoadLimits) -> Self {
-        Self { inner: Arc::new(Inner { limits, state: Mutex::default() }) }
+        Self {
+            inner: Arc::new(Inner {
+                limits,
+                state: Mutex::default(),
+            }),
+        }
     }
 
     /// Takes a free slot.
@@ -86,19 +91,29 @@ impl Slots {
         let mut state = self.lock();
         state.check(caller, &self.inner.limits)?;
         state.begin(caller);
-        Ok(Slot { slots: self.clone(), caller: caller.to_owned() })
+        Ok(Slot {
+            slots: self.clone(),
+            caller: caller.to_owned(),
+        })
     }
 
     /// Takes a free slot, or a place in the queue.
     ///
     /// # Errors
     /// The limit of the queue.
-    pub(crate) fn take_or_wait(&self, caller: &str, since: UnixMillis) -> Result<RunSlot, Overload> {
+    pub(crate) fn take_or_wait(
+        &self,
+        caller: &str,
+        since: UnixMillis,
+    ) -> Result<RunSlot, Overload> {
         // One lock for the check and the change: concurrent requests must not pass a limit together.
         let mut state = self.lock();
         if state.check(caller, &self.inner.limits).is_ok() {
             state.begin(caller);
-            return Ok(RunSlot::Free(Slot { slots: self.clone(), caller: caller.to_owned() }));
+            return Ok(RunSlot::Free(Slot {
+                slots: self.clone(),
+                caller: caller.to_owned(),
+            }));
         }
         state.check_queue(caller, &self.inner.limits)?;
         Ok(RunSlot::Awaited(self.place(&mut state, caller, since)))
@@ -112,13 +127,22 @@ impl Slots {
     fn place(&self, state: &mut State, caller: &str, since: UnixMillis) -> Place {
         let (ticket, progress) = state.enqueue(caller, since);
         state.fill(&self.inner.limits);
-        Place { slots: self.clone(), ticket, caller: caller.to_owned(), progress, is_taken: false }
+        Place {
+            slots: self.clone(),
+            ticket,
+            caller: caller.to_owned(),
+            progress,
+            is_taken: false,
+        }
     }
 
     /// Takes a slot beyond the limits: for a run that was live in another process.
     pub(crate) fn take_beyond(&self, caller: &str) -> Slot {
         self.lock().begin(caller);
-        Slot { slots: self.clone(), caller: caller.to_owned() }
+        Slot {
+            slots: self.clone(),
+            caller: caller.to_owned(),
+        }
     }
 
     fn release(&self, caller: &str) {
@@ -128,7 +152,10 @@ impl Slots {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -164,7 +191,11 @@ impl State {
 
     /// Checks whether one more run of the caller may wait.
     fn check_queue(&self, caller: &str, limits: &LoadLimits) -> Result<(), Overload> {
-        let own = self.waiting.iter().filter(|waiter| waiter.caller == caller).count();
+        let own = self
+            .waiting
+            .iter()
+            .filter(|waiter| waiter.caller == caller)
+            .count();
         if let Some(limit) = exceeded(own, limits.queued_runs_per_caller) {
             return Err(Overload::OwnQueue { limit });
         }
@@ -178,18 +209,28 @@ impl State {
     fn enqueue(&mut self, caller: &str, since: UnixMillis) -> (u64, watch::Receiver<Progress>) {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        let (sender, progress) = watch::channel(Progress::Waits(QueuePlace { position: 0, limit: None }));
-        let waiter = Waiter { since, ticket, caller: caller.to_owned(), progress: sender };
-        let index = self.waiting.partition_point(|other| (other.since, other.ticket) < (since, ticket));
+        let (sender, progress) = watch::channel(Progress::Waits(QueuePlace {
+            position: 0,
+            limit: None,
+        }));
+        let waiter = Waiter {
+            since,
+            ticket,
+            caller: caller.to_owned(),
+            progress: sender,
+        };
+        let index = self
+            .waiting
+            .partition_point(|other| (other.since, other.ticket) < (since, ticket));
         self.waiting.insert(index, waiter);
         (ticket, progress)
     }
 
     /// Grants the free slots, and numbers the runs that wait on.
     fn fill(&mut self, limits: &LoadLimits) {
-        while let Some(index) =
-            self.next(&self.live, |index| self.check(&self.waiting[index].caller, limits).is_ok())
-        {
+        while let Some(index) = self.next(&self.live, |index| {
+            self.check(&self.waiting[index].caller, limits).is_ok()
+        }) {
             let waiter = self.waiting.remove(index);
             self.begin(&waiter.caller);
             waiter.progress.send_replace(Progress::Granted);
@@ -199,9 +240,18 @@ impl State {
     }
 
     /// Returns the next waiter of the eligible ones if the callers have these live runs.
-    fn next(&self, live: &HashMap<String, u32>, is_eligible: impl Fn(usize) -> bool) -> Option<usize> {
+    fn next(
+        &self,
+        live: &HashMap<String, u32>,
+        is_eligible: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let eligible = (0..self.waiting.len()).filter(|index| is_eligible(*index));
-        eligible.min_by_key(|index| (live.get(&self.waiting[*index].caller).copied().unwrap_or(0), *index))
+        eligible.min_by_key(|index| {
+            (
+                live.get(&self.waiting[*index].caller).copied().unwrap_or(0),
+                *index,
+            )
+        })
     }
 
     /// Gives each waiting run its position: the order in which they would start if no live run ended.
@@ -209,13 +259,17 @@ impl State {
         let mut live = self.live.clone();
         let mut is_numbered = vec![false; self.waiting.len()];
         for position in 1.. {
-            let Some(next) = self.next(&live, |index| !is_numbered[index]) else { return };
+            let Some(next) = self.next(&live, |index| !is_numbered[index]) else {
+                return;
+            };
             is_numbered[next] = true;
             let waiter = &self.waiting[next];
             *live.entry(waiter.caller.clone()).or_default() += 1;
             let limit = self.check(&waiter.caller, limits).err();
             let progress = Progress::Waits(QueuePlace { position, limit });
-            waiter.progress.send_if_modified(|known| std::mem::replace(known, progress) != progress);
+            waiter
+                .progress
+                .send_if_modified(|known| std::mem::replace(known, progress) != progress);
         }
     }
 }
@@ -247,7 +301,10 @@ impl Place {
         let is_granted = !self.is_taken && self.progress() == Progress::Granted;
         is_granted.then(|| {
             self.is_taken = true;
-            Slot { slots: self.slots.clone(), caller: self.caller.clone() }
+            Slot {
+                slots: self.slots.clone(),
+                caller: self.caller.clone(),
+            }
         })
     }
 }

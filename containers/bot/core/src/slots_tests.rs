@@ -3,8 +3,11 @@
 use super::*;
 
 fn slots(runs_per_caller: u32, runs: u32) -> Slots {
-    let limits =
-        LoadLimits { runs_per_caller: Some(runs_per_caller), runs: Some(runs), ..LoadLimits::default() };
+    let limits = LoadLimits {
+        runs_per_caller: Some(runs_per_caller),
+        runs: Some(runs),
+        ..LoadLimits::default()
+    };
     Slots::new(limits)
 }
 
@@ -30,7 +33,10 @@ fn limits_are_named() {
 #[test]
 fn caller_with_fewest_runs_is_next() {
     let slots = slots(8, 2);
-    let (first, second) = (slots.take("greedy").ok().unwrap(), slots.take("greedy").ok().unwrap());
+    let (first, second) = (
+        slots.take("greedy").ok().unwrap(),
+        slots.take("greedy").ok().unwrap(),
+    );
     let mut greedy: Vec<_> = (0..3).map(|since| slots.wait("greedy", since)).collect();
     let mut modest = slots.wait("modest", 9);
     let places = [&greedy[0], &greedy[1], &greedy[2], &modest];
@@ -55,7 +61,10 @@ fn caller_at_its_limit_does_not_block_the_queue() {
     drop(other);
     assert_eq!(positions(&[&waiting, &next]), [Some(1), None]);
     let limit = Some(Overload::OwnRuns { limit: 1 });
-    assert_eq!(waiting.progress(), Progress::Waits(QueuePlace { position: 1, limit }));
+    assert_eq!(
+        waiting.progress(),
+        Progress::Waits(QueuePlace { position: 1, limit })
+    );
 }
 
 #[test]
@@ -87,9 +96,15 @@ fn queue_is_bounded() {
         Err(overload) => Err(overload),
     };
     let _first = place(slots.take_or_wait("a", 1)).unwrap();
-    assert_eq!(place(slots.take_or_wait("a", 1)).err(), Some(Overload::OwnQueue { limit: 1 }));
+    assert_eq!(
+        place(slots.take_or_wait("a", 1)).err(),
+        Some(Overload::OwnQueue { limit: 1 })
+    );
     let _second = place(slots.take_or_wait("b", 2)).unwrap();
-    assert_eq!(place(slots.take_or_wait("c", 3)).err(), Some(Overload::Queue { limit: 2 }));
+    assert_eq!(
+        place(slots.take_or_wait("c", 3)).err(),
+        Some(Overload::Queue { limit: 2 })
+    );
 }
 
 #[test]

@@ -13,7 +13,12 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 impl RunContext {
     /// Stops a run, authorized by its capability token. Such a stop carries no actor.
-    pub(crate) async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
+    pub(crate) async fn stop_with_token(
+        &self,
+        id: &RunId,
+        token: &str,
+        mode: StopMode,
+    ) -> StopOutcome {
         let outcome = self.registry().stop_with_token(id, token, mode);
         self.record_stop(id, mode, None, outcome).await
     }
@@ -34,7 +39,9 @@ impl RunContext {
         outcome: StopOutcome,
     ) -> StopOutcome {
         if let (StopOutcome::Stopping, Some(live)) = (outcome, self.live())
-            && let Err(error) = Policy::CLAIM.run(id, || live.ledger().stop(id, mode, actor.as_ref())).await
+            && let Err(error) = Policy::CLAIM
+                .run(id, || live.ledger().stop(id, mode, actor.as_ref()))
+                .await
         {
             tracing::warn!(run = %id, error = %error, "stop not recorded in the ledger yet");
             if error.kind == StoreErrorKind::Transient {

@@ -65,12 +65,21 @@ pub struct Claim {
 
 impl Threads {
     /// Claims a thread, or returns its owner.
-    pub fn claim(&self, thread: &ThreadKey, work: Work<'_>, now: UnixMillis) -> Result<Claim, Box<Occupant>> {
+    pub fn claim(
+        &self,
+        thread: &ThreadKey,
+        work: Work<'_>,
+        now: UnixMillis,
+    ) -> Result<Claim, Box<Occupant>> {
         let mut live = self.lock();
         if let Some(occupant) = live.get(thread) {
             return Err(Box::new(occupant.clone()));
         }
-        let Work { agent, repository, git_ref } = work;
+        let Work {
+            agent,
+            repository,
+            git_ref,
+        } = work;
         let (mailbox, freed) = (Mailbox::default(), CancellationToken::new());
         let occupant = Occupant {
             agent,
@@ -82,7 +91,13 @@ impl Threads {
             freed: freed.clone(),
         };
         live.insert(thread.clone(), occupant);
-        Ok(Claim { threads: self.clone(), thread: thread.clone(), agent, mailbox, freed })
+        Ok(Claim {
+            threads: self.clone(),
+            thread: thread.clone(),
+            agent,
+            mailbox,
+            freed,
+        })
     }
 
     /// Returns the owner of a thread, if it has one.
@@ -130,7 +145,10 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let unread = self.mailbox.close(Closed::Ended).len();
         if unread > 0 {
-            tracing::error!(unread, "follow-ups lost: the claim was dropped without a run");
+            tracing::error!(
+                unread,
+                "follow-ups lost: the claim was dropped without a run"
+            );
         }
         self.threads.lock().remove(&self.thread);
         self.freed.cancel();
@@ -144,8 +162,16 @@ mod tests {
 
     use super::*;
 
-    const CODING: Work<'_> = Work { agent: "coding", repository: Some("acme/app"), git_ref: Some("dev") };
-    const GENERAL: Work<'_> = Work { agent: "general", repository: None, git_ref: None };
+    const CODING: Work<'_> = Work {
+        agent: "coding",
+        repository: Some("acme/app"),
+        git_ref: Some("dev"),
+    };
+    const GENERAL: Work<'_> = Work {
+        agent: "general",
+        repository: None,
+        git_ref: None,
+    };
 
     #[test]
     fn thread_has_one_live_run() {
@@ -155,11 +181,22 @@ mod tests {
         let run = RunId::parse("r1").unwrap();
         claim.set_run(&run);
         let occupant = threads.claim(&thread, GENERAL, 9).err().unwrap();
-        assert_eq!((occupant.agent, occupant.run, occupant.since), ("coding", Some(run), 5));
+        assert_eq!(
+            (occupant.agent, occupant.run, occupant.since),
+            ("coding", Some(run), 5)
+        );
         let place = (occupant.repository.as_deref(), occupant.git_ref.as_deref());
         assert_eq!(place, (Some("acme/app"), Some("dev")));
         assert!(threads.occupant(&thread).is_some());
-        assert!(threads.claim(&ThreadKey::new(Platform::Http, "default", "other"), GENERAL, 9).is_ok());
+        assert!(
+            threads
+                .claim(
+                    &ThreadKey::new(Platform::Http, "default", "other"),
+                    GENERAL,
+                    9
+                )
+                .is_ok()
+        );
         drop(claim);
         assert!(threads.occupant(&thread).is_none());
         assert!(threads.claim(&thread, GENERAL, 9).is_ok());

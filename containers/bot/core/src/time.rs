@@ -12,7 +12,9 @@ pub fn iso(at: UnixMillis) -> String {
 
 /// Returns the time that a text of RFC 3339 names.
 pub fn parsed(text: &str) -> Option<UnixMillis> {
-    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+    text.parse::<jiff::Timestamp>()
+        .ok()
+        .map(jiff::Timestamp::as_millisecond)
 }
 
 #[cfg(test)]
@@ -24,6 +26,9 @@ mod tests {
         assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(iso(1_700_000_000_120), "2023-11-14T22:13:20.120Z");
         assert_eq!(iso(i64::MAX), i64::MAX.to_string());
-        assert_eq!((parsed("2023-11-14T22:13:20Z"), parsed("soon")), (Some(1_700_000_000_000), None));
+        assert_eq!(
+            (parsed("2023-11-14T22:13:20Z"), parsed("soon")),
+            (Some(1_700_000_000_000), None)
+        );
     }
 }

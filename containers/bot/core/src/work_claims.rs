@@ -48,16 +48,31 @@ struct Claim {
 impl Known {
     /// Claims work. Returns whether the owner has it.
     fn claim(&mut self, key: &str, owner: &RunId, now: UnixMillis) -> bool {
-        self.claims.retain(|_, claim| now.saturating_sub(claim.at) < MAX_WORK_CLAIM_AGE_MS);
-        if self.claims.get(key).is_some_and(|claim| claim.owner != *owner) {
+        self.claims
+            .retain(|_, claim| now.saturating_sub(claim.at) < MAX_WORK_CLAIM_AGE_MS);
+        if self
+            .claims
+            .get(key)
+            .is_some_and(|claim| claim.owner != *owner)
+        {
             return false;
         }
-        self.claims.insert(key.to_owned(), Claim { owner: owner.clone(), at: now });
+        self.claims.insert(
+            key.to_owned(),
+            Claim {
+                owner: owner.clone(),
+                at: now,
+            },
+        );
         true
     }
 
     fn release(&mut self, key: &str, owner: &RunId) {
-        if self.claims.get(key).is_some_and(|claim| claim.owner == *owner) {
+        if self
+            .claims
+            .get(key)
+            .is_some_and(|claim| claim.owner == *owner)
+        {
             self.claims.remove(key);
         }
     }
@@ -65,7 +80,10 @@ impl Known {
 
 impl WorkClaims {
     pub(crate) fn new(documents: Option<Arc<dyn Documents>>) -> Self {
-        Self { documents, ..Self::default() }
+        Self {
+            documents,
+            ..Self::default()
+        }
     }
 
     /// Waits until no other call of this process files issues.
@@ -101,7 +119,9 @@ impl WorkClaims {
                     return Ok(Some(result));
                 }
                 let document = serde_json::to_value(&known).unwrap_or_else(|_| json!({}));
-                let replaced = documents.replace(DOCUMENT, &document, found.version).await?;
+                let replaced = documents
+                    .replace(DOCUMENT, &document, found.version)
+                    .await?;
                 Ok::<_, StoreError>(matches!(replaced, Replacement::Saved(_)).then_some(result))
             };
             match changed.await {

@@ -96,45 +96,66 @@ impl IngressError {
             Self::Gate(rejection) => return respond::rejected(Surface::Ingress, *rejection),
             Self::OtherGate(text) => {
                 let detail = Some((*text).to_owned());
-                let body = ErrorBody { error: "unauthorized".to_owned(), code: None, detail };
+                let body = ErrorBody {
+                    error: "unauthorized".to_owned(),
+                    code: None,
+                    detail,
+                };
                 return respond::rejected_with(Surface::Ingress, Rejection::Unauthenticated, &body);
             }
             Self::TooLarge => ("the body is larger than 1000000 bytes".to_owned(), None),
             Self::TooSlow => ("the body took too long to arrive".to_owned(), None),
             Self::BadBody(text) => (text.clone(), None),
-            Self::KeyReused => {
-                ("Idempotency-Key was used by an earlier request with another body".to_owned(), None)
-            }
-            Self::AnswerGone => {
-                ("Idempotency-Key names a request whose answer is no longer kept".to_owned(), None)
-            }
+            Self::KeyReused => (
+                "Idempotency-Key was used by an earlier request with another body".to_owned(),
+                None,
+            ),
+            Self::AnswerGone => (
+                "Idempotency-Key names a request whose answer is no longer kept".to_owned(),
+                None,
+            ),
             Self::Unavailable => {
                 let detail = "the Idempotency-Key could not be looked up; try again";
                 ("unavailable".to_owned(), Some(detail))
             }
             Self::Overloaded(overload) => (texts::overload(*overload), None),
             Self::Draining => {
-                let detail = "the service is being restarted and did not start this request; try again";
+                let detail =
+                    "the service is being restarted and did not start this request; try again";
                 ("unavailable".to_owned(), Some(detail))
             }
             Self::Internal => ("internal error".to_owned(), None),
         };
         let code = self.code();
         // The other bodies carry no code: their status is enough, and the contract fixes their bytes.
-        let is_coded = matches!(self, Self::Overloaded(_) | Self::Draining | Self::Unavailable);
+        let is_coded = matches!(
+            self,
+            Self::Overloaded(_) | Self::Draining | Self::Unavailable
+        );
         let shown = is_coded.then_some(code);
-        let body = ErrorBody { error, code: shown, detail: detail.map(str::to_owned) };
+        let body = ErrorBody {
+            error,
+            code: shown,
+            detail: detail.map(str::to_owned),
+        };
         let mut response = respond::json(self.status(), &body);
         match self {
             // The rest of the body is not wanted, so the connection cannot carry another request.
             Self::TooLarge | Self::TooSlow => {
-                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                response
+                    .headers_mut()
+                    .insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Self::Overloaded(overload) => {
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(overload.wait_s()));
+                response
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, HeaderValue::from(overload.wait_s()));
             }
             Self::Draining | Self::Unavailable => {
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(NEXT_PROCESS_S));
+                response.headers_mut().insert(
+                    header::RETRY_AFTER,
+                    HeaderValue::from_static(NEXT_PROCESS_S),
+                );
             }
             Self::Gate(_)
             | Self::OtherGate(_)

@@ -6,19 +6,29 @@ use percent_encoding::percent_decode_str;
 /// Returns the first value of a query key; `None` if it is absent or unreadable.
 pub(crate) fn query(uri: &Uri, key: &str) -> Option<String> {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    pairs.into_iter().find(|(name, _)| name == key).map(|(_, value)| value.into_owned())
+    pairs
+        .into_iter()
+        .find(|(name, _)| name == key)
+        .map(|(_, value)| value.into_owned())
 }
 
 /// Decodes percent-encoding once. Returns `None` if it is malformed.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('%') {
-        if !after.as_bytes().get(..2).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
+        if !after
+            .as_bytes()
+            .get(..2)
+            .is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+        {
             return None;
         }
         rest = after;
     }
-    percent_decode_str(text).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    percent_decode_str(text)
+        .decode_utf8()
+        .ok()
+        .map(std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]

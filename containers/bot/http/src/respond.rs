@@ -16,27 +16,44 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
         // Bodies are plain data with string keys, so this is a bug.
         Err(error) => {
             tracing::error!(error = %error, "answer has no JSON form");
-            with_type(StatusCode::INTERNAL_SERVER_ERROR, "application/json", r#"{"error":"internal error"}"#)
+            with_type(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "application/json",
+                r#"{"error":"internal error"}"#,
+            )
         }
     }
 }
 
 /// Returns a surface's answer to a request that its gate rejected. The edge sends the same bytes.
 pub(crate) fn rejected(surface: Surface, rejection: Rejection) -> Response {
-    let Rejected { status, body, header: required } = surface.rejected(rejection);
+    let Rejected {
+        status,
+        body,
+        header: required,
+    } = surface.rejected(rejection);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = with_type(status, "application/json", body);
     if let Some((name, value)) = required {
-        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        response.headers_mut().insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
     }
     if let Rejection::TooManyAttempts { wait_s } = rejection {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
     }
     response
 }
 
 /// Returns the same answer with a body that says more.
-pub(crate) fn rejected_with(surface: Surface, rejection: Rejection, body: &impl Serialize) -> Response {
+pub(crate) fn rejected_with(
+    surface: Surface,
+    rejection: Rejection,
+    body: &impl Serialize,
+) -> Response {
     let mut response = rejected(surface, rejection);
     if let Ok(bytes) = serde_json::to_vec(body) {
         *response.body_mut() = Body::from(bytes);
@@ -46,7 +63,14 @@ pub(crate) fn rejected_with(surface: Surface, rejection: Rejection, body: &impl 
 
 /// Returns a JSON error with its code.
 pub(crate) fn coded(code: ErrorCode, error: &str) -> Response {
-    json(status_of(code), &ErrorBody { error: error.into(), code: Some(code), detail: None })
+    json(
+        status_of(code),
+        &ErrorBody {
+            error: error.into(),
+            code: Some(code),
+            detail: None,
+        },
+    )
 }
 
 /// Returns the HTTP status of a code.
@@ -79,9 +103,15 @@ pub(crate) fn html(text: String) -> Response {
 }
 
 /// Returns a body of a media type.
-pub(crate) fn with_type(status: StatusCode, media_type: &'static str, body: impl Into<Body>) -> Response {
+pub(crate) fn with_type(
+    status: StatusCode,
+    media_type: &'static str,
+    body: impl Into<Body>,
+) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }

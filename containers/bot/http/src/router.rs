@@ -14,7 +14,9 @@ use crate::{
 };
 
 /// The methods of a route that checks the method itself.
-const METHODS: &[&str] = &["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE"];
+const METHODS: &[&str] = &[
+    "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE",
+];
 
 /// A path with the handler of one or all of its methods.
 struct Route {
@@ -41,24 +43,43 @@ pub fn router(state: HttpState) -> Router {
 /// Returns method and path of every route. All other paths reach the fallback.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
     let routes = [machines(), operators(), people(), others()];
-    let pairs = |route: Route| route.methods.iter().map(move |method| (*method, route.path));
+    let pairs = |route: Route| {
+        route
+            .methods
+            .iter()
+            .map(move |method| (*method, route.path))
+    };
     routes.into_iter().flatten().flat_map(pairs).collect()
 }
 
 fn group(routes: Vec<Route>) -> Router<HttpState> {
-    routes.into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler))
+    routes.into_iter().fold(Router::new(), |router, route| {
+        router.route(route.path, route.handler)
+    })
 }
 
 fn read<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
-    Route { methods: &["GET", "HEAD"], path, handler: get(handler) }
+    Route {
+        methods: &["GET", "HEAD"],
+        path,
+        handler: get(handler),
+    }
 }
 
 fn write<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
-    Route { methods: &["POST"], path, handler: post(handler) }
+    Route {
+        methods: &["POST"],
+        path,
+        handler: post(handler),
+    }
 }
 
 fn all<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
-    Route { methods: METHODS, path, handler: any(handler) }
+    Route {
+        methods: METHODS,
+        path,
+        handler: any(handler),
+    }
 }
 
 fn machines() -> Vec<Route> {

@@ -100,7 +100,10 @@ impl HttpState {
     /// The limit of its reads in a minute.
     pub(crate) fn count_read(&self, actor: &str) -> Result<(), Overload> {
         let limit = self.core.settings().load.requests_per_minute;
-        self.reads.admit(actor, limit.map(|limit| limit.saturating_mul(READS_PER_REQUEST)))
+        self.reads.admit(
+            actor,
+            limit.map(|limit| limit.saturating_mul(READS_PER_REQUEST)),
+        )
     }
 
     /// Counts a command of an actor.
@@ -108,7 +111,11 @@ impl HttpState {
     /// # Errors
     /// The limit of its writes or reads in a minute.
     pub(crate) fn count_command(&self, actor: &str, is_write: bool) -> Result<(), Overload> {
-        if is_write { self.count(actor) } else { self.count_read(actor) }
+        if is_write {
+            self.count(actor)
+        } else {
+            self.count_read(actor)
+        }
     }
 
     /// Returns the state with another mode of the dashboard gate.

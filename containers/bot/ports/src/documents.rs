@@ -14,7 +14,12 @@ pub trait Documents: Send + Sync {
     async fn newest(&self, key: &str) -> Result<Document, StoreError>;
 
     /// Replaces version `expected`, which is 0 before there is a document, with this object.
-    async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError>;
+    async fn replace(
+        &self,
+        key: &str,
+        document: &Value,
+        expected: u64,
+    ) -> Result<Replacement, StoreError>;
 }
 
 /// A stored document.

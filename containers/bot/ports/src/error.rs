@@ -104,7 +104,9 @@ pub enum WebError {
     #[error("`url` must be an absolute http or https URL without a user name or password")]
     Url,
     /// The host is private, local or reserved by its name, its literal address, or a resolved address.
-    #[error("the address is not on the public internet; private, local and reserved addresses are refused")]
+    #[error(
+        "the address is not on the public internet; private, local and reserved addresses are refused"
+    )]
     Forbidden,
     /// Nothing is fetched, because commands have no network either.
     #[error("nothing is fetched here, because `sandbox.network` is \"none\"")]

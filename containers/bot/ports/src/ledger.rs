@@ -51,13 +51,26 @@ pub trait Ledger: Send + Sync {
 
     /// Requests a stop of a live run.
     /// Its owner receives it with the next heartbeat, and its note names the actor.
-    async fn stop(&self, run: &RunId, mode: StopMode, actor: Option<&Actor>) -> Result<Stop, StoreError>;
+    async fn stop(
+        &self,
+        run: &RunId,
+        mode: StopMode,
+        actor: Option<&Actor>,
+    ) -> Result<Stop, StoreError>;
 
     /// Queues a follow-up for a live run. Returns its number, or `None` when the run is not live.
-    async fn inbox(&self, run: &RunId, message: &Map<String, Value>) -> Result<Option<u64>, StoreError>;
+    async fn inbox(
+        &self,
+        run: &RunId,
+        message: &Map<String, Value>,
+    ) -> Result<Option<u64>, StoreError>;
 
     /// Offers runs of this generation to the next one. Returns those that could be offered.
-    async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError>;
+    async fn handoff(
+        &self,
+        generation: &Generation,
+        runs: &[RunId],
+    ) -> Result<Vec<RunId>, StoreError>;
 
     /// Reclaims the runs that other generations offered or that have an expired lease, `except` these.
     /// Their transcripts keep their owner until [`super::Transcripts::set_owner`].

@@ -39,8 +39,8 @@ pub use clock::Clock;
 pub use code_host::{CodeHost, CodeHostError};
 pub use documents::{Document, Documents, Replacement};
 pub use error::{
-    ModelError, ModelErrorKind, ReplyError, SourceError, StoreError, StoreErrorKind, UnknownProvider,
-    WebError, WorkspaceError,
+    ModelError, ModelErrorKind, ReplyError, SourceError, StoreError, StoreErrorKind,
+    UnknownProvider, WebError, WorkspaceError,
 };
 pub use friction::FrictionRecords;
 pub use ledger::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop};
@@ -57,7 +57,8 @@ pub use sources::Sources;
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, FetchScope, Fetched, FetchedBody, Web, WebHit};
 pub use workspace::{
-    Checkpoint, CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER,
-    LINE_BYTES, NO_CHECKPOINT, OpenFor, PUSHED_REFS, Placement, PushOutcome, ReachedLimit, RefusedHost,
-    Release, Repository, SearchHit, TreeAccess, Workspace, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest,
+    KEPT_FOLDER, LINE_BYTES, NO_CHECKPOINT, OpenFor, PUSHED_REFS, Placement, PushOutcome,
+    ReachedLimit, RefusedHost, Release, Repository, SearchHit, TreeAccess, Workspace,
+    WorkspaceProvider, WorkspaceRequest,
 };

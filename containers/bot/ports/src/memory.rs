@@ -17,7 +17,11 @@ pub trait Memory: Send + Sync {
     async fn retrieve(&self, scope: &StoreKey, query: &str, limit: u32) -> Vec<MemoryRecord>;
 
     /// Writes at most 50 candidates atomically.
-    async fn write(&self, scope: &StoreKey, candidates: &[Candidate]) -> Result<Written, StoreError>;
+    async fn write(
+        &self,
+        scope: &StoreKey,
+        candidates: &[Candidate],
+    ) -> Result<Written, StoreError>;
 
     /// Returns at most `limit` (1 to 50) records that match `query`, newest first, without counting a use.
     async fn list(

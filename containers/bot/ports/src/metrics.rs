@@ -46,7 +46,11 @@ pub enum Outcome {
 impl Outcome {
     /// Returns `Ok` or `Failed`.
     pub fn of<T, E>(result: &Result<T, E>) -> Self {
-        if result.is_ok() { Self::Ok } else { Self::Failed }
+        if result.is_ok() {
+            Self::Ok
+        } else {
+            Self::Failed
+        }
     }
 
     const fn as_str(self) -> &'static str {
@@ -62,17 +66,29 @@ impl Outcome {
 pub fn describe() {
     describe_counter!(RUNS_STARTED, "Runs started, by agent");
     describe_counter!(RUNS_FINISHED, "Runs finished, by agent and status");
-    describe_histogram!(RUN_SECONDS, "Time from a run's start to its finish, by agent and status");
+    describe_histogram!(
+        RUN_SECONDS,
+        "Time from a run's start to its finish, by agent and status"
+    );
     describe_gauge!(IN_FLIGHT, "Dispatches and post-run work in flight");
     describe_counter!(MODEL_TURNS, "Model turns, by provider and outcome");
-    describe_histogram!(MODEL_TURN_SECONDS, "Time of a model turn with its retries, by provider and outcome");
+    describe_histogram!(
+        MODEL_TURN_SECONDS,
+        "Time of a model turn with its retries, by provider and outcome"
+    );
     describe_counter!(MODEL_TOKENS, "Tokens, by provider and kind");
-    describe_counter!(COST, "Cost of model turns, in millionths of a dollar, by provider");
+    describe_counter!(
+        COST,
+        "Cost of model turns, in millionths of a dollar, by provider"
+    );
     describe_counter!(TOOL_CALLS, "Tool calls, by tool and outcome");
     describe_histogram!(TOOL_SECONDS, "Time of a tool call, by tool and outcome");
     describe_counter!(LEDGER_FLUSHES, "Flushes to the live-run ledger, by outcome");
     describe_counter!(LEDGER_EVENTS, "Events that the live-run ledger took in");
-    describe_histogram!(STORE_SECONDS, "Time of a store request, by operation and outcome");
+    describe_histogram!(
+        STORE_SECONDS,
+        "Time of a store request, by operation and outcome"
+    );
     describe_gauge!(VIEWERS, "Viewers that follow a stream");
     describe_counter!(REFUSED, "Requests refused because of a limit, by limit");
     describe_gauge!(QUEUED_RUNS, "Runs that wait for a slot");
@@ -101,8 +117,10 @@ pub fn in_flight(count: u64) {
 /// Counts a model turn, its retries included. `provider` is the name of a configured provider.
 pub fn model_turn(provider: &str, outcome: Outcome, took: Duration) {
     let provider = provider.to_owned();
-    counter!(MODEL_TURNS, "provider" => provider.clone(), "outcome" => outcome.as_str()).increment(1);
-    histogram!(MODEL_TURN_SECONDS, "provider" => provider, "outcome" => outcome.as_str()).record(took);
+    counter!(MODEL_TURNS, "provider" => provider.clone(), "outcome" => outcome.as_str())
+        .increment(1);
+    histogram!(MODEL_TURN_SECONDS, "provider" => provider, "outcome" => outcome.as_str())
+        .record(took);
 }
 
 /// Counts the tokens of a model turn and, if the model has a price, its cost in millionths of a dollar.
@@ -194,7 +212,10 @@ mod tests {
     #[track_caller]
     fn assert_has(text: &str, lines: &[&str]) {
         for line in lines {
-            assert!(text.lines().any(|has| has == *line), "no {line:?} in\n{text}");
+            assert!(
+                text.lines().any(|has| has == *line),
+                "no {line:?} in\n{text}"
+            );
         }
     }
 
@@ -216,8 +237,12 @@ mod tests {
 
     #[test]
     fn model_turn_counts_tokens_and_cost() {
-        let usage =
-            Usage { input_tokens: 10, output_tokens: 20, cache_read_tokens: 30, cache_write_tokens: 40 };
+        let usage = Usage {
+            input_tokens: 10,
+            output_tokens: 20,
+            cache_read_tokens: 30,
+            cache_write_tokens: 40,
+        };
         let text = rendered(|| {
             model_turn("anthropic", Outcome::Ok, Duration::from_millis(500));
             model_usage("anthropic", usage, Some(1_500));
@@ -233,7 +258,10 @@ mod tests {
             "ars_cost_microdollars_total{provider=\"anthropic\"} 1500",
         ];
         assert_has(&text, &lines);
-        assert!(!text.contains("ars_cost_microdollars_total{provider=\"local\"}"), "unpriced is not free");
+        assert!(
+            !text.contains("ars_cost_microdollars_total{provider=\"local\"}"),
+            "unpriced is not free"
+        );
     }
 
     #[test]

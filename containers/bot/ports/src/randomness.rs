@@ -11,7 +11,9 @@ type Fill = dyn Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync;
 impl Randomness {
     /// A source given by the caller.
     /// Its bytes become tokens that open runs, so they must not be guessable in production.
-    pub fn of(fill: impl Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync + 'static) -> Self {
+    pub fn of(
+        fill: impl Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(fill))
     }
 

@@ -280,7 +280,9 @@ impl Refusal {
 impl ThreadRefusal {
     fn error_code(&self) -> ErrorCode {
         match self {
-            Self::AgentForbidden { .. } | Self::RepositoryForbidden { .. } => ErrorCode::Unauthorized,
+            Self::AgentForbidden { .. } | Self::RepositoryForbidden { .. } => {
+                ErrorCode::Unauthorized
+            }
             Self::OtherAgent(_) | Self::RunEnding { .. } | Self::Busy => ErrorCode::Conflict,
             Self::FollowUpUnconfirmed { .. } | Self::OwnerUnknown => ErrorCode::Unavailable,
         }

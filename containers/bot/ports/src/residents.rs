@@ -7,11 +7,12 @@
 use ars_resident::{
     refusal::Refusal,
     wire::{
-        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer, CheckpointRequest,
-        DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardPlan, OffboardReport, OffboardRequest,
-        OnboardAnswer, OnboardRequest, OpAnswer, OpRequest, OpStatus, PushAnswer, PushRequest, ReadAnswer,
-        ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer,
-        RestoreAnswer, StatusAnswer, StatusRequest, WriteAnswer, WriteRequest,
+        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer,
+        CheckpointRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardPlan,
+        OffboardReport, OffboardRequest, OnboardAnswer, OnboardRequest, OpAnswer, OpRequest,
+        OpStatus, PushAnswer, PushRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
+        ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, RestoreAnswer, StatusAnswer,
+        StatusRequest, WriteAnswer, WriteRequest,
     },
 };
 use async_trait::async_trait;
@@ -75,7 +76,11 @@ pub trait Residents: Send + Sync {
     ) -> Result<DetachAnswer, ResidentsError>;
 
     /// Runs an operation of the command table without a model. A failing command is a result.
-    async fn op(&self, request: &OpRequest, cancel: &CancellationToken) -> Result<OpReply, ResidentsError>;
+    async fn op(
+        &self,
+        request: &OpRequest,
+        cancel: &CancellationToken,
+    ) -> Result<OpReply, ResidentsError>;
 
     /// Runs a command in the tree of a thread. A non-zero exit code is a result.
     async fn exec(

@@ -29,7 +29,12 @@ pub trait RunStore: Send + Sync {
     async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError>;
 
     /// Returns a page of one run's events, or `None` when the run is unknown.
-    async fn events(&self, id: &RunId, after_seq: u64, limit: u32) -> Result<Option<EventsPage>, StoreError>;
+    async fn events(
+        &self,
+        id: &RunId,
+        after_seq: u64,
+        limit: u32,
+    ) -> Result<Option<EventsPage>, StoreError>;
 
     /// Removes a record and its events. Returns `false` if there was none.
     async fn delete(&self, id: &RunId) -> Result<bool, StoreError>;

@@ -8,15 +8,16 @@ use ars_events::checkpoint_note;
 use ars_types::{ModelRef, RefName};
 
 use super::{
-    Checkpoint, DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Overload, Refusal,
-    ThreadRefusal,
+    Checkpoint, DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Overload,
+    Refusal, ThreadRefusal,
 };
 
 /// The answer of a run that panicked.
 pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
 
 /// The reply of an interrupted run on a channel that replaces replies.
-pub const INTERRUPTED: &str = "⚠️ The run was interrupted before its answer. Send the request again.";
+pub const INTERRUPTED: &str =
+    "⚠️ The run was interrupted before its answer. Send the request again.";
 
 /// Returns the text of a refusal.
 pub fn refusal(refusal: &Refusal) -> String {
@@ -70,7 +71,11 @@ pub fn refusal(refusal: &Refusal) -> String {
 
 /// Returns the exceeded limit and the time of another attempt, for error bodies.
 pub fn overload(overload: Overload) -> String {
-    format!("the limit of {} is reached; try again in {} s", limit_words(overload), overload.wait_s())
+    format!(
+        "the limit of {} is reached; try again in {} s",
+        limit_words(overload),
+        overload.wait_s()
+    )
 }
 
 fn limit_words(overload: Overload) -> String {
@@ -88,7 +93,10 @@ fn limit_words(overload: Overload) -> String {
 /// Returns the place of a run that waits: its position, and the limit that leaves no slot free.
 pub fn queue_place(position: u32, limit: Option<Overload>) -> String {
     match limit {
-        Some(limit) => format!("position {position}, limit of {} reached", limit_words(limit)),
+        Some(limit) => format!(
+            "position {position}, limit of {} reached",
+            limit_words(limit)
+        ),
         None => format!("position {position}"),
     }
 }
@@ -111,7 +119,10 @@ pub fn tree_removed(commit: Option<&str>) -> String {
 pub fn tree_saved(saved: &Checkpoint) -> String {
     let mut text = checkpoint_note(&saved.git_ref, &saved.commit);
     if !saved.withheld.is_empty() {
-        text.push_str(&format!(", without secrets and other parts of: {}", saved.withheld.join(", ")));
+        text.push_str(&format!(
+            ", without secrets and other parts of: {}",
+            saved.withheld.join(", ")
+        ));
     }
     text
 }
@@ -135,7 +146,8 @@ pub fn left_queue(seconds: i64) -> String {
 }
 
 /// The answer of a run that was stopped while it waited for a slot.
-pub const STOPPED_IN_QUEUE: &str = "⏹️ The run was stopped while it waited for a free slot. Nothing was run.";
+pub const STOPPED_IN_QUEUE: &str =
+    "⏹️ The run was stopped while it waited for a free slot. Nothing was run.";
 
 /// Returns the text for a caller after another process has taken over the run.
 pub fn run_continues_elsewhere(page: &str) -> String {
@@ -167,9 +179,15 @@ pub fn run_without_answer(page: &str) -> String {
 /// Returns the text of an invalid directive, which begins in lower case.
 pub fn directive_fault(fault: &DirectiveFault) -> String {
     match fault {
-        DirectiveFault::Agent { known } => format!("there is no such agent. The agents are: {known}."),
-        DirectiveFault::Effort { known } => format!("there is no such effort. The efforts are: {known}."),
-        DirectiveFault::TooLong { key, max } => format!("`{key}` may have at most {max} characters."),
+        DirectiveFault::Agent { known } => {
+            format!("there is no such agent. The agents are: {known}.")
+        }
+        DirectiveFault::Effort { known } => {
+            format!("there is no such effort. The efforts are: {known}.")
+        }
+        DirectiveFault::TooLong { key, max } => {
+            format!("`{key}` may have at most {max} characters.")
+        }
         DirectiveFault::Ref => format!(
             "the name behind `ref` must {}. Name a branch, a tag or a commit, or write code between backticks.",
             RefName::RULE
@@ -208,32 +226,53 @@ fn occupied(refusal: &ThreadRefusal) -> String {
 }
 
 fn repository(is_named: bool, known: &[String]) -> String {
-    let lead = if is_named { "that repository is not known here." } else { "which repository?" };
+    let lead = if is_named {
+        "that repository is not known here."
+    } else {
+        "which repository?"
+    };
     match known {
         [] => format!("⛔ Sorry, {lead} No repository is configured."),
-        known => format!("⛔ Sorry, {lead} Name one with `repo:<name>`. Known here: {}.", known.join(", ")),
+        known => format!(
+            "⛔ Sorry, {lead} Name one with `repo:<name>`. Known here: {}.",
+            known.join(", ")
+        ),
     }
 }
 
 /// Returns the text of a notice.
 pub fn notice(notice: &Notice) -> String {
     match notice {
-        Notice::Steered(LiveRunFacts { agent, seconds, url }) => {
-            format!("↪️ Passed on to the {agent} agent, {seconds} s into its work{}", link(url.as_deref()))
+        Notice::Steered(LiveRunFacts {
+            agent,
+            seconds,
+            url,
+        }) => {
+            format!(
+                "↪️ Passed on to the {agent} agent, {seconds} s into its work{}",
+                link(url.as_deref())
+            )
         }
-        Notice::FollowUpRejected { refusal: reason, text } => {
-            quoting(&format!("{}\n\nThis message was not run:", refusal(reason)), text)
-        }
+        Notice::FollowUpRejected {
+            refusal: reason,
+            text,
+        } => quoting(
+            &format!("{}\n\nThis message was not run:", refusal(reason)),
+            text,
+        ),
         Notice::Stopped => "⏹️ The run was stopped before it read this; it was not run.".to_owned(),
-        Notice::StoppedUnread { text } => {
-            quoting("⏹️ The run was stopped before it read this message; it was not run:", text)
-        }
-        Notice::TooLate { text } => {
-            quoting("⏳ This message came too late for the run, and was not run. Send it again:", text)
-        }
-        Notice::TokenRemoved { text } => {
-            quoting("⛔ The token that sent this message is no longer configured. It was not run:", text)
-        }
+        Notice::StoppedUnread { text } => quoting(
+            "⏹️ The run was stopped before it read this message; it was not run:",
+            text,
+        ),
+        Notice::TooLate { text } => quoting(
+            "⏳ This message came too late for the run, and was not run. Send it again:",
+            text,
+        ),
+        Notice::TokenRemoved { text } => quoting(
+            "⛔ The token that sent this message is no longer configured. It was not run:",
+            text,
+        ),
         Notice::NotRequeued { text } => quoting(
             "⏳ The run continues in another process and did not receive this message. Send it again:",
             text,
@@ -255,7 +294,10 @@ mod tests {
 
     #[test]
     fn rejected_follow_up_is_quoted() {
-        let rejected = Notice::FollowUpRejected { refusal: Refusal::NotStarted, text: "a\nb".into() };
+        let rejected = Notice::FollowUpRejected {
+            refusal: Refusal::NotStarted,
+            text: "a\nb".into(),
+        };
         assert_eq!(
             notice(&rejected),
             "❌ The run could not be started.\n\nThis message was not run:\n\n> a\n> b"
@@ -266,17 +308,30 @@ mod tests {
     fn unknown_repository_lists_the_known_ones() {
         let known = vec!["acme/app".to_owned(), "acme/site".to_owned()];
         assert_eq!(
-            refusal(&Refusal::Repository { is_named: true, known }),
+            refusal(&Refusal::Repository {
+                is_named: true,
+                known
+            }),
             "⛔ Sorry, that repository is not known here. Name one with `repo:<name>`. Known here: acme/app, \
              acme/site."
         );
-        let unnamed = Refusal::Repository { is_named: false, known: Vec::new() };
-        assert_eq!(refusal(&unnamed), "⛔ Sorry, which repository? No repository is configured.");
+        let unnamed = Refusal::Repository {
+            is_named: false,
+            known: Vec::new(),
+        };
+        assert_eq!(
+            refusal(&unnamed),
+            "⛔ Sorry, which repository? No repository is configured."
+        );
     }
 
     #[test]
     fn link_follows_the_seconds() {
-        let facts = LiveRunFacts { agent: "coding".into(), seconds: 3, url: Some("/runs/r1".into()) };
+        let facts = LiveRunFacts {
+            agent: "coding".into(),
+            seconds: 3,
+            url: Some("/runs/r1".into()),
+        };
         assert_eq!(
             notice(&Notice::Steered(facts.clone())),
             "↪️ Passed on to the coding agent, 3 s into its work: /runs/r1"

@@ -31,9 +31,15 @@ pub fn set_sink(sink: Box<dyn SpanSink>) {
 pub fn trace_id(run: &RunId) -> String {
     let digits: String = run.as_str().chars().filter(|c| *c != '-').collect();
     let is_id = digits.len() == TRACE_ID_DIGITS
-        && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && digits
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && digits.bytes().any(|byte| byte != b'0');
-    if is_id { digits } else { hash(run.as_str(), TRACE_ID_DIGITS) }
+    if is_id {
+        digits
+    } else {
+        hash(run.as_str(), TRACE_ID_DIGITS)
+    }
 }
 
 /// Returns a span name made from any text: `[a-z0-9_.-]`, shortened with a hash as suffix.
@@ -53,7 +59,11 @@ pub fn span_name(text: &str) -> String {
 /// Passes an ended span to the sink. Other events than a `SpanEnd` are ignored.
 pub fn ended(run: &RunId, end: &EventBody) {
     if let (EventBody::SpanEnd { .. }, Some(sink)) = (end, SINK.get()) {
-        sink.ended(EndedSpan { run: run.clone(), trace: trace_id(run), end: end.clone() });
+        sink.ended(EndedSpan {
+            run: run.clone(),
+            trace: trace_id(run),
+            end: end.clone(),
+        });
     }
 }
 
@@ -66,7 +76,9 @@ tokio::task_local! {
 pub async fn within<W: Future>(run: &RunId, span: &str, work: W) -> W::Output {
     let trace = trace_id(run);
     let parent = hash(&format!("{trace}/{span}"), SPAN_ID_DIGITS);
-    TRACEPARENT.scope(format!("00-{trace}-{parent}-01"), work).await
+    TRACEPARENT
+        .scope(format!("00-{trace}-{parent}-01"), work)
+        .await
 }
 
 /// Returns the `traceparent` for a request to our own hosts; others must not learn of our traces.
@@ -122,14 +134,27 @@ mod tests {
         set_sink(Box::new(recorder.clone()));
         ended(&uuid, &end);
         ended(&uuid, &EventBody::answer("no span"));
-        let expected = EndedSpan { run: uuid.clone(), trace: trace_id(&uuid), end };
+        let expected = EndedSpan {
+            run: uuid.clone(),
+            trace: trace_id(&uuid),
+            end,
+        };
         let received = recorder.0.lock().unwrap().clone();
         // Other tests of this process may end spans too.
-        assert_eq!(received.into_iter().filter(|span| span.run == uuid).collect::<Vec<_>>(), [expected]);
+        assert_eq!(
+            received
+                .into_iter()
+                .filter(|span| span.run == uuid)
+                .collect::<Vec<_>>(),
+            [expected]
+        );
         assert_eq!(traceparent(), None);
         let traceparent = within(&run, "s1", async { traceparent() }).await.unwrap();
         // The collector's span of this name has this id (`ars-bot-telemetry`, `export/convert.rs`).
-        assert_eq!(traceparent, "00-0123456789abcdef0123456789abcdef-dc77fb9e4dd41485-01");
+        assert_eq!(
+            traceparent,
+            "00-0123456789abcdef0123456789abcdef-dc77fb9e4dd41485-01"
+        );
     }
 
     #[test]
@@ -140,11 +165,18 @@ mod tests {
 
     #[test]
     fn other_run_ids_have_a_derived_trace_id() {
-        for id in ["run-1", "00000000-0000-0000-0000-000000000000", "ZZZZ1a52-6f3c-4d89-9c1e-2f6f3a1d7e44"] {
+        for id in [
+            "run-1",
+            "00000000-0000-0000-0000-000000000000",
+            "ZZZZ1a52-6f3c-4d89-9c1e-2f6f3a1d7e44",
+        ] {
             let run = RunId::parse(id).unwrap();
             let trace = trace_id(&run);
             assert_eq!(trace, trace_id(&run));
-            assert!(trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit()), "{trace}");
+            assert!(
+                trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                "{trace}"
+            );
             assert!(trace.bytes().any(|byte| byte != b'0'));
         }
     }
@@ -158,7 +190,10 @@ mod tests {
 
     #[test]
     fn shortened_names_stay_distinct() {
-        let (a, b) = (format!("tool.{}a", "x".repeat(80)), format!("tool.{}b", "x".repeat(80)));
+        let (a, b) = (
+            format!("tool.{}a", "x".repeat(80)),
+            format!("tool.{}b", "x".repeat(80)),
+        );
         assert_eq!((span_name(&a).len(), span_name(&b).len()), (64, 64));
         assert_ne!(span_name(&a), span_name(&b));
         assert_eq!(span_name(&a), span_name(&a));

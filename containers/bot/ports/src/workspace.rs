@@ -21,7 +21,8 @@ pub trait WorkspaceProvider: Send + Sync {
     }
 
     /// Returns the repository of the thread's workspace, or `None` if the thread has no workspace yet.
-    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError>;
+    async fn repository_of(&self, thread: &ThreadKey)
+    -> Result<Option<Repository>, WorkspaceError>;
 
     /// Looks for a tree of the thread that this machine has no note of, and notes it.
     /// The run that continues names the repository.
@@ -135,7 +136,11 @@ pub struct Placement {
 impl Placement {
     /// Returns the placement of a tree on the disk of the bot.
     pub fn local(note: Option<String>) -> Self {
-        Self { tree: TreePlace::Local, sandbox: None, note }
+        Self {
+            tree: TreePlace::Local,
+            sandbox: None,
+            note,
+        }
     }
 }
 
@@ -361,11 +366,21 @@ impl fmt::Display for ReachedLimit {
                 bytes >> 20
             ),
             Self::OtherMemory => {
-                write!(f, "the memory of the machine ran out, and processes of this run were killed")
+                write!(
+                    f,
+                    "the memory of the machine ran out, and processes of this run were killed"
+                )
             }
             Self::Processes { max, is_killed } => {
-                write!(f, "the process limit of a run was reached ({max} processes and threads), ")?;
-                let effect = if *is_killed { "and they were killed" } else { "and more were refused" };
+                write!(
+                    f,
+                    "the process limit of a run was reached ({max} processes and threads), "
+                )?;
+                let effect = if *is_killed {
+                    "and they were killed"
+                } else {
+                    "and more were refused"
+                };
                 write!(f, "{effect}; sandbox.limits.processes sets it")
             }
         }

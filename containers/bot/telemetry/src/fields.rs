@@ -19,22 +19,32 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Returns the redacted fields that `record` records.
-    pub(crate) fn read(redactor: &'a Redactor, record: impl FnOnce(&mut dyn Visit)) -> Map<String, Value> {
-        let mut fields = Self { redactor, read: Map::new() };
+    pub(crate) fn read(
+        redactor: &'a Redactor,
+        record: impl FnOnce(&mut dyn Visit),
+    ) -> Map<String, Value> {
+        let mut fields = Self {
+            redactor,
+            read: Map::new(),
+        };
         record(&mut fields);
         fields.read
     }
 
     fn text(&mut self, field: &Field, text: &str) {
         let clean = self.redactor.clean_named(field.name(), text, FIELD_MAX);
-        self.read.insert(field.name().to_owned(), Value::from(clean));
+        self.read
+            .insert(field.name().to_owned(), Value::from(clean));
     }
 
     /// Redacts a number: a configured secret of digits is secret in any type.
     fn number(&mut self, field: &Field, number: Value) {
         let text = number.to_string();
-        let value =
-            if self.redactor.redact(&text) == text { number } else { Value::from(ars_events::PLACEHOLDER) };
+        let value = if self.redactor.redact(&text) == text {
+            number
+        } else {
+            Value::from(ars_events::PLACEHOLDER)
+        };
         self.read.insert(field.name().to_owned(), value);
     }
 }
@@ -60,7 +70,8 @@ impl Visit for Fields<'_> {
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.read.insert(field.name().to_owned(), Value::from(value));
+        self.read
+            .insert(field.name().to_owned(), Value::from(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {

@@ -45,7 +45,11 @@ impl<W: for<'w> MakeWriter<'w>> Lines<W> {
         line.insert("timestamp".into(), json!(now()));
         line.insert("level".into(), json!(level.as_str()));
         for (name, value) in fields {
-            let name = if FIXED.contains(&name.as_str()) { format!("{name}_") } else { name };
+            let name = if FIXED.contains(&name.as_str()) {
+                format!("{name}_")
+            } else {
+                name
+            };
             line.insert(name, value);
         }
         line.insert("target".into(), json!(target));
@@ -57,7 +61,10 @@ impl<W: for<'w> MakeWriter<'w>> Lines<W> {
 
     fn write(&self, line: &Value) {
         // One write for the line keeps lines of other threads apart. A failing log has nowhere to be reported.
-        let _ = self.writer.make_writer().write_all(format!("{line}\n").as_bytes());
+        let _ = self
+            .writer
+            .make_writer()
+            .write_all(format!("{line}\n").as_bytes());
     }
 }
 

@@ -13,7 +13,10 @@ pub(crate) fn describe() {
         SPANS_DROPPED,
         "Spans that did not reach the collector, by reason: the queue was full, or a request failed"
     );
-    describe_counter!(BATCHES_DROPPED, "Requests with spans that the collector did not take");
+    describe_counter!(
+        BATCHES_DROPPED,
+        "Requests with spans that the collector did not take"
+    );
     for reason in ["queue", "export"] {
         counter!(SPANS_DROPPED, "reason" => reason).absolute(0);
     }

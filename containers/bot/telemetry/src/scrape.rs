@@ -4,14 +4,17 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_events::Redactor;
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use metrics_exporter_prometheus::{
+    Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
 use tokio::time::MissedTickBehavior;
 
 use crate::error::StartError;
 
 /// Bounds of every histogram in seconds: from a local store to a run's longest time budget.
-const SECONDS: [f64; 16] =
-    [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0];
+const SECONDS: [f64; 16] = [
+    0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0,
+];
 /// How often recorded times are moved to their buckets; until then each occupies memory.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
@@ -44,7 +47,9 @@ impl Metrics {
 }
 
 /// Makes a recorder, which is not installed yet, and its metrics.
-pub(crate) fn recorder(redactor: Arc<Redactor>) -> Result<(PrometheusRecorder, Metrics), StartError> {
+pub(crate) fn recorder(
+    redactor: Arc<Redactor>,
+) -> Result<(PrometheusRecorder, Metrics), StartError> {
     let builder = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &SECONDS)
         .map_err(|_| StartError::Buckets)?;

@@ -14,7 +14,10 @@ use crate::{
 /// The collector's base address, as OpenTelemetry names it; wins over the file.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// Headers of requests to the collector. The exporter reads them itself; they contain secrets.
-const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+const HEADERS: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+];
 /// The log's filter.
 const FILTER: &str = "RUST_LOG";
 
@@ -64,7 +67,9 @@ impl TelemetryOptions {
 /// Returns the secrets in the exporter's variables, for the redactor.
 pub fn secrets(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let headers = HEADERS.iter().filter_map(|name| variable(name));
-    headers.flat_map(|headers| header_secrets(&headers)).collect()
+    headers
+        .flat_map(|headers| header_secrets(&headers))
+        .collect()
 }
 
 #[cfg(test)]
@@ -84,15 +89,21 @@ mod tests {
     #[test]
     fn default_is_lines_only() {
         let options =
-            TelemetryOptions::configured(&Settings::default(), Tracing::default(), nothing, "1").unwrap();
-        assert_eq!((options.collector, options.prometheus, options.spans), (None, false, SpanLog::Roots));
+            TelemetryOptions::configured(&Settings::default(), Tracing::default(), nothing, "1")
+                .unwrap();
+        assert_eq!(
+            (options.collector, options.prometheus, options.spans),
+            (None, false, SpanLog::Roots)
+        );
     }
 
     #[test]
     fn environment_collector_wins() {
         let settings = settings(json!({ "otlp_endpoint": "http://file:4318" }));
         let of = |variable: fn(&str) -> Option<String>| {
-            TelemetryOptions::configured(&settings, Tracing::default(), variable, "1").unwrap().collector
+            TelemetryOptions::configured(&settings, Tracing::default(), variable, "1")
+                .unwrap()
+                .collector
         };
         assert_eq!(of(nothing), Endpoint::parse("http://file:4318").ok());
         let env = |name: &str| (name == ENDPOINT).then(|| "http://env:4318".to_owned());

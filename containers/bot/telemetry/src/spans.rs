@@ -26,7 +26,14 @@ pub enum SpanLog {
 
 impl SpanLog {
     fn selects(self, end: &EventBody) -> bool {
-        let EventBody::SpanEnd { parent_span_id, duration_ms, .. } = end else { return false };
+        let EventBody::SpanEnd {
+            parent_span_id,
+            duration_ms,
+            ..
+        } = end
+        else {
+            return false;
+        };
         match self {
             Self::Roots => parent_span_id.is_none(),
             Self::Slow => *duration_ms >= SLOW_MS,
@@ -49,7 +56,12 @@ impl<W: for<'w> MakeWriter<'w>> Spans<W> {
         lines: Lines<W>,
         export: Option<Export>,
     ) -> Self {
-        Self { redactor, log, lines, export }
+        Self {
+            redactor,
+            log,
+            lines,
+            export,
+        }
     }
 
     /// Returns whether any span can become a line or reach a collector.
@@ -70,9 +82,12 @@ impl<W: for<'w> MakeWriter<'w> + Send + Sync> SpanSink for Spans<W> {
         if !is_logged && self.export.is_none() {
             return;
         }
-        let Some(span) = CleanSpan::redact(span, &self.redactor) else { return };
+        let Some(span) = CleanSpan::redact(span, &self.redactor) else {
+            return;
+        };
         if is_logged {
-            self.lines.write_line(tracing::Level::INFO, SPAN_TARGET, span.fields(), Vec::new());
+            self.lines
+                .write_line(tracing::Level::INFO, SPAN_TARGET, span.fields(), Vec::new());
         }
         if let Some(export) = &self.export {
             export.enqueue(span);

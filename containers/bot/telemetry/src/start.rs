@@ -49,7 +49,14 @@ pub struct TelemetryOptions {
 impl TelemetryOptions {
     /// Returns options for log lines only.
     pub const fn lines(level: Level, filter: Option<String>, version: &'static str) -> Self {
-        Self { level, filter, spans: SpanLog::Roots, collector: None, prometheus: false, version }
+        Self {
+            level,
+            filter,
+            spans: SpanLog::Roots,
+            collector: None,
+            prometheus: false,
+            version,
+        }
     }
 }
 
@@ -65,12 +72,25 @@ pub struct Telemetry {
 /// Starts telemetry, once in a process, inside its tokio runtime. Lines go to standard error.
 pub fn start(redactor: Arc<Redactor>, options: &TelemetryOptions) -> Result<Telemetry, StartError> {
     let (subscriber, spans, sending) = subscriber(Arc::clone(&redactor), options, std::io::stderr)?;
-    let metrics = if options.prometheus { Some(record(redactor)?) } else { None };
-    let upkeep = metrics.clone().map(|metrics| tokio::spawn(metrics.keep_up()).abort_handle());
+    let metrics = if options.prometheus {
+        Some(record(redactor)?)
+    } else {
+        None
+    };
+    let upkeep = metrics
+        .clone()
+        .map(|metrics| tokio::spawn(metrics.keep_up()).abort_handle());
     // Fails only for a second call in one process, and there is none.
     let _ = tracing::subscriber::set_global_default(subscriber);
-    let span_sink = spans.is_active().then(|| Box::new(spans) as Box<dyn SpanSink>);
-    Ok(Telemetry { metrics, upkeep, sending, span_sink })
+    let span_sink = spans
+        .is_active()
+        .then(|| Box::new(spans) as Box<dyn SpanSink>);
+    Ok(Telemetry {
+        metrics,
+        upkeep,
+        sending,
+        span_sink,
+    })
 }
 
 fn record(redactor: Arc<Redactor>) -> Result<Metrics, StartError> {
@@ -86,7 +106,14 @@ pub(crate) fn subscriber<W>(
     redactor: Arc<Redactor>,
     options: &TelemetryOptions,
     writer: W,
-) -> Result<(impl Subscriber + Send + Sync + use<W>, Spans<W>, Option<Sending>), StartError>
+) -> Result<
+    (
+        impl Subscriber + Send + Sync + use<W>,
+        Spans<W>,
+        Option<Sending>,
+    ),
+    StartError,
+>
 where
     W: for<'w> MakeWriter<'w> + Clone + Send + Sync + 'static,
 {
@@ -99,7 +126,11 @@ where
     };
     let lines = Lines::new(Arc::clone(&redactor), writer);
     let spans = Spans::new(redactor, options.spans, lines.clone(), export);
-    Ok((tracing_subscriber::registry().with(lines.with_filter(filter(options))), spans, sending))
+    Ok((
+        tracing_subscriber::registry().with(lines.with_filter(filter(options))),
+        spans,
+        sending,
+    ))
 }
 
 fn filter(options: &TelemetryOptions) -> EnvFilter {

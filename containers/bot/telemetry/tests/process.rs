@@ -30,8 +30,12 @@ async fn collector() -> (String, mpsc::UnboundedReceiver<Bytes>) {
 #[tokio::test]
 async fn telemetry_covers_every_thread_of_the_process() {
     let (url, mut bodies) = collector().await;
-    let settings = Settings { otlp_endpoint: Some(url), prometheus: true };
-    let options = TelemetryOptions::configured(&settings, Tracing::default(), |_| None, "1").unwrap();
+    let settings = Settings {
+        otlp_endpoint: Some(url),
+        prometheus: true,
+    };
+    let options =
+        TelemetryOptions::configured(&settings, Tracing::default(), |_| None, "1").unwrap();
     let mut telemetry = start(Arc::new(Redactor::default()), &options).unwrap();
     let metrics = telemetry.metrics().unwrap().clone();
 
@@ -48,16 +52,29 @@ async fn telemetry_covers_every_thread_of_the_process() {
             error: None,
         };
         let trace = "0b5e1a526f3c4d899c1e2f6f3a1d7e44".to_owned();
-        sink.ended(EndedSpan { run: RunId::parse("r").unwrap(), trace, end });
+        sink.ended(EndedSpan {
+            run: RunId::parse("r").unwrap(),
+            trace,
+            end,
+        });
         metrics::counter!("ars_things_total").increment(2);
     });
     elsewhere.join().unwrap();
 
     assert!(telemetry.finish(TIMEOUT).await);
     let request = ExportTraceServiceRequest::decode(bodies.recv().await.unwrap()).unwrap();
-    assert_eq!(request.resource_spans[0].scope_spans[0].spans[0].name, "request");
+    assert_eq!(
+        request.resource_spans[0].scope_spans[0].spans[0].name,
+        "request"
+    );
     let text = metrics.render();
-    for line in ["ars_things_total 2", "ars_telemetry_spans_dropped_total{reason=\"queue\"} 0"] {
-        assert!(text.lines().any(|has| has == line), "no {line:?} in\n{text}");
+    for line in [
+        "ars_things_total 2",
+        "ars_telemetry_spans_dropped_total{reason=\"queue\"} 0",
+    ] {
+        assert!(
+            text.lines().any(|has| has == line),
+            "no {line:?} in\n{text}"
+        );
     }
 }

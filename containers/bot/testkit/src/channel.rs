@@ -120,7 +120,10 @@ impl RecordingChannel {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<ChannelEvent>> {
-        self.record.events.lock().unwrap_or_else(PoisonError::into_inner)
+        self.record
+            .events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -46,18 +46,27 @@ impl AgentSpec {
 
     /// Returns how it uses the tree of its thread.
     pub fn tree_access(&self) -> TreeAccess {
-        if self.changes_code() { TreeAccess::Write } else { TreeAccess::Read }
+        if self.changes_code() {
+            TreeAccess::Write
+        } else {
+            TreeAccess::Read
+        }
     }
 
     /// Returns its tools in an installation with these skills and code host.
     /// Skill tools need a skill for it.
-    pub fn tools(&self, skills: Option<&dyn Skills>, code_host: Option<&dyn CodeHost>) -> Vec<Arc<dyn Tool>> {
+    pub fn tools(
+        &self,
+        skills: Option<&dyn Skills>,
+        code_host: Option<&dyn CodeHost>,
+    ) -> Vec<Arc<dyn Tool>> {
         let has_skills = skills.is_some_and(|skills| !skills.list(self.name).is_empty());
         let mut tools = self.toolset.tools();
         tools.retain(|tool| {
             let name = tool.spec().name;
             (has_skills || !OF_SKILLS.contains(&name.as_str()))
-                && (code_host.is_some() || !OF_CODE_HOST.iter().any(|start| name.starts_with(start)))
+                && (code_host.is_some()
+                    || !OF_CODE_HOST.iter().any(|start| name.starts_with(start)))
         });
         tools
     }
@@ -83,7 +92,10 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "general",
         description: "answers questions; has no workspace",
         toolset: Toolset::Assistant,
-        budget: Budget { turns: 8, time_ms: 5 * MINUTE_MS },
+        budget: Budget {
+            turns: 8,
+            time_ms: 5 * MINUTE_MS,
+        },
         max_output_tokens: 16_000,
         effort: None,
         needs_repository: false,
@@ -93,7 +105,10 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "coding",
         description: "reads, changes and tests code in a repository",
         toolset: Toolset::Full,
-        budget: Budget { turns: 60, time_ms: 45 * MINUTE_MS },
+        budget: Budget {
+            turns: 60,
+            time_ms: 45 * MINUTE_MS,
+        },
         max_output_tokens: 64_000,
         effort: None,
         needs_repository: true,
@@ -103,7 +118,10 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "review",
         description: "reviews a branch of a repository and gives a verdict",
         toolset: Toolset::Readonly,
-        budget: Budget { turns: 30, time_ms: 25 * MINUTE_MS },
+        budget: Budget {
+            turns: 30,
+            time_ms: 25 * MINUTE_MS,
+        },
         max_output_tokens: 64_000,
         effort: Some(Effort::Medium),
         needs_repository: true,
@@ -113,7 +131,10 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "research",
         description: "looks things up on the web and names its sources",
         toolset: Toolset::Web,
-        budget: Budget { turns: 20, time_ms: 15 * MINUTE_MS },
+        budget: Budget {
+            turns: 20,
+            time_ms: 15 * MINUTE_MS,
+        },
         max_output_tokens: 16_000,
         effort: None,
         needs_repository: false,
@@ -128,7 +149,11 @@ pub fn find(name: &str) -> Option<&'static AgentSpec> {
 
 /// Returns every agent's name, for refusals.
 pub fn names() -> String {
-    AGENTS.iter().map(|agent| agent.name).collect::<Vec<_>>().join(", ")
+    AGENTS
+        .iter()
+        .map(|agent| agent.name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[cfg(test)]
@@ -141,7 +166,14 @@ mod tests {
         let table: Vec<_> = AGENTS
             .iter()
             .map(|agent| {
-                let AgentSpec { name, toolset, max_output_tokens, effort, needs_repository, .. } = *agent;
+                let AgentSpec {
+                    name,
+                    toolset,
+                    max_output_tokens,
+                    effort,
+                    needs_repository,
+                    ..
+                } = *agent;
                 (
                     name,
                     toolset,
@@ -158,7 +190,15 @@ mod tests {
             [
                 ("general", Toolset::Assistant, 8, 5, 16_000, None, false),
                 ("coding", Toolset::Full, 60, 45, 64_000, None, true),
-                ("review", Toolset::Readonly, 30, 25, 64_000, Some(Effort::Medium), true),
+                (
+                    "review",
+                    Toolset::Readonly,
+                    30,
+                    25,
+                    64_000,
+                    Some(Effort::Medium),
+                    true
+                ),
                 ("research", Toolset::Web, 20, 15, 16_000, None, false),
             ]
         );
@@ -166,16 +206,30 @@ mod tests {
 
     #[test]
     fn prompts_name_only_available_tools() {
-        let known: Vec<String> = [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web]
-            .iter()
-            .flat_map(|toolset| toolset.tools())
-            .map(|tool| tool.spec().name)
-            .collect();
+        let known: Vec<String> = [
+            Toolset::Full,
+            Toolset::Readonly,
+            Toolset::Assistant,
+            Toolset::Web,
+        ]
+        .iter()
+        .flat_map(|toolset| toolset.tools())
+        .map(|tool| tool.spec().name)
+        .collect();
         for agent in AGENTS {
-            let own: Vec<_> = agent.toolset.tools().iter().map(|tool| tool.spec().name).collect();
+            let own: Vec<_> = agent
+                .toolset
+                .tools()
+                .iter()
+                .map(|tool| tool.spec().name)
+                .collect();
             for tool in &known {
                 let is_told = agent.prompt.contains(&format!("`{tool}`"));
-                assert!(!is_told || own.contains(tool), "{} is told of {tool}", agent.name);
+                assert!(
+                    !is_told || own.contains(tool),
+                    "{} is told of {tool}",
+                    agent.name
+                );
             }
         }
     }

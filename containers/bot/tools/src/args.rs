@@ -18,9 +18,15 @@ impl<'a> Args<'a> {
         let fields = match input {
             Value::Object(fields) => fields,
             Value::String(_) => {
-                return Err(ToolOutput::refused("The arguments are not valid JSON. Send one JSON object."));
+                return Err(ToolOutput::refused(
+                    "The arguments are not valid JSON. Send one JSON object.",
+                ));
             }
-            _ => return Err(ToolOutput::refused("The arguments must be one JSON object.")),
+            _ => {
+                return Err(ToolOutput::refused(
+                    "The arguments must be one JSON object.",
+                ));
+            }
         };
         match fields.keys().find(|name| !known.contains(&name.as_str())) {
             Some(name) => {
@@ -29,7 +35,9 @@ impl<'a> Args<'a> {
                     known => format!("The fields are: {}", known.join(", ")),
                 };
                 let name = ars_events::cap(name, NAME_CHARS);
-                Err(ToolOutput::refused(format!("There is no field `{name}`. {fields}.")))
+                Err(ToolOutput::refused(format!(
+                    "There is no field `{name}`. {fields}."
+                )))
             }
             None => Ok(Self { fields }),
         }
@@ -37,8 +45,9 @@ impl<'a> Args<'a> {
 
     /// Returns a required text.
     pub(super) fn text(&self, field: &str) -> Result<&'a str, ToolOutput> {
-        self.optional_text(field)?
-            .ok_or_else(|| ToolOutput::refused(format!("`{field}` is required and must be a string.")))
+        self.optional_text(field)?.ok_or_else(|| {
+            ToolOutput::refused(format!("`{field}` is required and must be a string."))
+        })
     }
 
     /// Returns an optional text.
@@ -68,7 +77,9 @@ impl<'a> Args<'a> {
 
     /// Returns the first character to show.
     pub(super) fn offset(&self) -> Result<usize, ToolOutput> {
-        Ok(self.optional_count("offset")?.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX)))
+        Ok(self
+            .optional_count("offset")?
+            .map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX)))
     }
 
     /// Returns an optional list of texts.
@@ -77,8 +88,13 @@ impl<'a> Args<'a> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Array(entries)) => {
-                let texts = entries.iter().map(|entry| entry.as_str().map(str::to_owned));
-                texts.collect::<Option<Vec<_>>>().map(Some).ok_or_else(wrong)
+                let texts = entries
+                    .iter()
+                    .map(|entry| entry.as_str().map(str::to_owned));
+                texts
+                    .collect::<Option<Vec<_>>>()
+                    .map(Some)
+                    .ok_or_else(wrong)
             }
             Some(_) => Err(wrong()),
         }
@@ -89,7 +105,9 @@ impl<'a> Args<'a> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(ToolOutput::refused(format!("`{field}` must be true or false."))),
+            Some(_) => Err(ToolOutput::refused(format!(
+                "`{field}` must be true or false."
+            ))),
         }
     }
 }
@@ -101,5 +119,9 @@ pub(super) fn peek<'a>(input: &'a Value, field: &str) -> &'a str {
 
 /// Joins the lines of a text, for summaries.
 pub(super) fn one_line(text: &str) -> String {
-    text.trim().lines().map(str::trim_end).collect::<Vec<_>>().join(" ⏎ ")
+    text.trim()
+        .lines()
+        .map(str::trim_end)
+        .collect::<Vec<_>>()
+        .join(" ⏎ ")
 }

@@ -90,7 +90,9 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         return Err(ToolOutput::refused("`command` must not be blank."));
     }
     if command.contains('\0') {
-        return Err(ToolOutput::refused("`command` must not contain a zero byte; write it as an escape."));
+        return Err(ToolOutput::refused(
+            "`command` must not contain a zero byte; write it as an escape.",
+        ));
     }
     if command.len() > COMMAND_BYTES_MAX {
         return Err(ToolOutput::refused(format!(
@@ -98,17 +100,32 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
             command.len()
         )));
     }
-    let wanted = args.optional_count("timeoutMs")?.unwrap_or(DEFAULT_TIMEOUT_MS);
+    let wanted = args
+        .optional_count("timeoutMs")?
+        .unwrap_or(DEFAULT_TIMEOUT_MS);
     let workspace = context.workspace()?;
     let Some(timeout) = timeout(wanted, context.remaining) else {
         let text = format!("exit {TIMED_OUT}:\nThe run has no time left for commands. Answer now.");
-        return Err(ToolOutput { exit_code: Some(TIMED_OUT), ..ToolOutput::refused(text) });
+        return Err(ToolOutput {
+            exit_code: Some(TIMED_OUT),
+            ..ToolOutput::refused(text)
+        });
     };
-    let request = ExecRequest { command, timeout, output_limit: OUTPUT_BYTES };
-    let mut outcome = workspace.exec(request, context.cancel).await.map_err(ToolOutput::from)?;
+    let request = ExecRequest {
+        command,
+        timeout,
+        output_limit: OUTPUT_BYTES,
+    };
+    let mut outcome = workspace
+        .exec(request, context.cancel)
+        .await
+        .map_err(ToolOutput::from)?;
     outcome.output = (context.run.hide)(outcome.output);
     for refused in &outcome.refused {
-        (context.run.publish)(EventBody::note(NoteKind::EgressRefused, refused.to_string()));
+        (context.run.publish)(EventBody::note(
+            NoteKind::EgressRefused,
+            refused.to_string(),
+        ));
     }
     let mut raw = None;
     if let Some(plain) = terminal::plain(&outcome.output) {
@@ -124,7 +141,10 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     };
     let mut output = describe(&outcome, timeout, kept.as_deref());
     if let Some(raw) = raw {
-        let raw = ExecOutcome { output: terminal::every_state(&raw), ..outcome };
+        let raw = ExecOutcome {
+            output: terminal::every_state(&raw),
+            ..outcome
+        };
         output.raw = Some(describe_text(&raw, timeout, None));
     }
     Ok(output)
@@ -132,14 +152,20 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
 
 /// Returns the timeout within its bounds and the run's remaining time, or `None` inside the reserve.
 fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
-    let available = remaining.checked_sub(RESERVE).filter(|left| !left.is_zero())?;
+    let available = remaining
+        .checked_sub(RESERVE)
+        .filter(|left| !left.is_zero())?;
     Some(Duration::from_millis(wanted_ms.clamp(MIN_TIMEOUT_MS, MAX_TIMEOUT_MS)).min(available))
 }
 
 /// Returns the text for the model. The first line of a failed command's output is its exit code.
 fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> ToolOutput {
     let text = describe_text(outcome, timeout, kept);
-    ToolOutput { ok: outcome.exit_code == 0, exit_code: Some(outcome.exit_code), ..ToolOutput::text(text) }
+    ToolOutput {
+        ok: outcome.exit_code == 0,
+        exit_code: Some(outcome.exit_code),
+        ..ToolOutput::text(text)
+    }
 }
 
 fn describe_text(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> String {
@@ -148,7 +174,10 @@ fn describe_text(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -
         text.push_str(&format!("exit {}:\n", outcome.exit_code));
     }
     if outcome.timed_out {
-        text.push_str(&format!("(killed with all it had started after {} s)\n", timeout.as_secs()));
+        text.push_str(&format!(
+            "(killed with all it had started after {} s)\n",
+            timeout.as_secs()
+        ));
     }
     for reached in &outcome.reached {
         text.push_str(&format!("({reached})\n"));
@@ -159,9 +188,19 @@ fn describe_text(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -
     }
     let left = OUTPUT_CHARS - text.chars().count();
     // The file has the output as the workspace returned it, which may be both ends only.
-    let kept = kept.map(|path| if outcome.truncated { Kept::Ends(path) } else { Kept::Whole(path) });
+    let kept = kept.map(|path| {
+        if outcome.truncated {
+            Kept::Ends(path)
+        } else {
+            Kept::Whole(path)
+        }
+    });
     match kept {
-        Some(kept) => text.push_str(&referenced(&outcome.output, left.saturating_sub(NOTE_CHARS * 2), kept)),
+        Some(kept) => text.push_str(&referenced(
+            &outcome.output,
+            left.saturating_sub(NOTE_CHARS * 2),
+            kept,
+        )),
         None => text.push_str(&middle_cut(&outcome.output, left, outcome.truncated)),
     }
     if text.is_empty() {
@@ -198,7 +237,10 @@ mod tests {
         let long = Duration::from_secs(3600);
         assert_eq!(timeout(1, long), Some(Duration::from_secs(1)));
         assert_eq!(timeout(u64::MAX, long), Some(Duration::from_secs(1200)));
-        assert_eq!(timeout(300_000, Duration::from_secs(100)), Some(Duration::from_secs(40)));
+        assert_eq!(
+            timeout(300_000, Duration::from_secs(100)),
+            Some(Duration::from_secs(40))
+        );
         assert_eq!(timeout(300_000, RESERVE), None);
     }
 
@@ -207,7 +249,10 @@ mod tests {
         let outcome = ExecOutcome::default();
         assert_eq!(
             describe(&outcome, RESERVE, None),
-            ToolOutput { exit_code: Some(0), ..ToolOutput::text("(no output)") }
+            ToolOutput {
+                exit_code: Some(0),
+                ..ToolOutput::text("(no output)")
+            }
         );
     }
 
@@ -216,20 +261,31 @@ mod tests {
         let long = format!("first{}last", "é".repeat(500));
         let cut = middle_cut(&long, 100, false);
         assert!(cut.starts_with("first") && cut.ends_with("last"));
-        assert!(cut.contains("469 characters left out") && cut.chars().count() <= 100, "{cut}");
+        assert!(
+            cut.contains("469 characters left out") && cut.chars().count() <= 100,
+            "{cut}"
+        );
         let cut = middle_cut(&long, 100, true);
-        assert!(cut.contains("most of the output is left out") && cut.chars().count() <= 100, "{cut}");
+        assert!(
+            cut.contains("most of the output is left out") && cut.chars().count() <= 100,
+            "{cut}"
+        );
         assert_eq!(middle_cut("short", 5, true), "short");
     }
 
     #[test]
     fn truncated_output_file_is_not_called_complete() {
         let path = Some(".ars/outputs/0123456789ab.txt");
-        for (truncated, said) in
-            [(false, "the whole output is in .ars/"), (true, "not the whole, is in .ars/")]
-        {
+        for (truncated, said) in [
+            (false, "the whole output is in .ars/"),
+            (true, "not the whole, is in .ars/"),
+        ] {
             let output = "x".repeat(OUTPUT_BYTES);
-            let outcome = ExecOutcome { output, truncated, ..ExecOutcome::default() };
+            let outcome = ExecOutcome {
+                output,
+                truncated,
+                ..ExecOutcome::default()
+            };
             let output = describe(&outcome, RESERVE, path);
             let text = crate::tests::said(&output);
             assert!(text.contains(said) && text.contains("the whole output") != truncated);
@@ -239,12 +295,24 @@ mod tests {
 
     #[test]
     fn reached_limits_precede_the_output() {
-        let reached =
-            vec![ReachedLimit::Memory(6 << 30), ReachedLimit::Processes { max: 1_024, is_killed: true }];
-        let outcome =
-            ExecOutcome { exit_code: 137, output: "rest".into(), reached, ..ExecOutcome::default() };
+        let reached = vec![
+            ReachedLimit::Memory(6 << 30),
+            ReachedLimit::Processes {
+                max: 1_024,
+                is_killed: true,
+            },
+        ];
+        let outcome = ExecOutcome {
+            exit_code: 137,
+            output: "rest".into(),
+            reached,
+            ..ExecOutcome::default()
+        };
         let text = crate::tests::said(&describe(&outcome, RESERVE, None)).to_owned();
-        assert!(text.starts_with("exit 137:\n(the memory limit of a run was reached (6144 MiB), "), "{text}");
+        assert!(
+            text.starts_with("exit 137:\n(the memory limit of a run was reached (6144 MiB), "),
+            "{text}"
+        );
         let processes = "(the process limit of a run was reached (1024 processes and threads), and they were killed; \
                          sandbox.limits.processes sets it)\nrest";
         assert!(text.ends_with(processes), "{text}");

@@ -68,24 +68,38 @@ impl Tool for DiffDigest {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let named = Args::of(input, &["base"])?.optional_text("base")?.map(|name| {
-        // People and git itself write the branch with its remote.
-        let name = name.trim();
-        RefName::parse(name.strip_prefix("origin/").unwrap_or(name))
-            .map_err(|error| ToolOutput::refused(format!("`base` is no ref: a {error}.")))
-    });
+    let named = Args::of(input, &["base"])?
+        .optional_text("base")?
+        .map(|name| {
+            // People and git itself write the branch with its remote.
+            let name = name.trim();
+            RefName::parse(name.strip_prefix("origin/").unwrap_or(name))
+                .map_err(|error| ToolOutput::refused(format!("`base` is no ref: a {error}.")))
+        });
     let named = named.transpose()?;
     let base = named.as_ref().map_or(Base::Default, Base::Exactly);
-    let found = git_of_range(context.workspace()?, base, OPTIONS, ANSWER_BYTES, context.cancel).await?;
+    let found = git_of_range(
+        context.workspace()?,
+        base,
+        OPTIONS,
+        ANSWER_BYTES,
+        context.cancel,
+    )
+    .await?;
     let Some((base, answer)) = found else {
         return Err(ToolOutput::refused(
             "There is no such base here, or it shares no commit with this branch. `git branch -a` lists the branches.",
         ));
     };
     if answer.truncated {
-        return Err(ToolOutput::refused(format!("Too many files have changed since {base} to sum them up.")));
+        return Err(ToolOutput::refused(format!(
+            "Too many files have changed since {base} to sum them up."
+        )));
     }
-    Ok(ToolOutput::text(digest(&base, changes::read(&answer.output))))
+    Ok(ToolOutput::text(digest(
+        &base,
+        changes::read(&answer.output),
+    )))
 }
 
 fn digest(base: &str, mut changes: Vec<Change>) -> String {
@@ -93,42 +107,69 @@ fn digest(base: &str, mut changes: Vec<Change>) -> String {
         return format!("Nothing is committed here that {base} does not have.");
     }
     let (added, removed) = totals(&changes);
-    let mut text = format!("Since {base}: {} files, +{added} -{removed} lines.\n", changes.len());
+    let mut text = format!(
+        "Since {base}: {} files, +{added} -{removed} lines.\n",
+        changes.len()
+    );
     let risks = risks::of(&changes);
     if !risks.is_empty() {
         text.push_str("\nRisks:\n");
     }
     for (risk, concerned) in risks {
-        let named: Vec<_> = concerned.iter().take(MAX_NAMED).map(|change| shown(&change.path)).collect();
+        let named: Vec<_> = concerned
+            .iter()
+            .take(MAX_NAMED)
+            .map(|change| shown(&change.path))
+            .collect();
         let more = concerned.len() - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         text.push_str(&format!("- {risk}: {}{more}\n", named.join(", ")));
     }
     text.push_str("\nFiles:\n");
     changes.sort_by_key(|change| std::cmp::Reverse(change.lines()));
-    changes.iter().take(MAX_FILES).for_each(|change| text.push_str(&line(change)));
+    changes
+        .iter()
+        .take(MAX_FILES)
+        .for_each(|change| text.push_str(&line(change)));
     let rest = &changes[changes.len().min(MAX_FILES)..];
     if !rest.is_empty() {
         let (added, removed) = totals(rest);
-        text.push_str(&format!("[{} more files, +{added} -{removed}]\n", rest.len()));
+        text.push_str(&format!(
+            "[{} more files, +{added} -{removed}]\n",
+            rest.len()
+        ));
     }
     text
 }
 
 fn totals(changes: &[Change]) -> (u64, u64) {
     let counts = changes.iter().filter_map(|change| change.counts);
-    counts.fold((0, 0), |(added, removed), (plus, minus)| (added + plus, removed + minus))
+    counts.fold((0, 0), |(added, removed), (plus, minus)| {
+        (added + plus, removed + minus)
+    })
 }
 
 fn line(change: &Change) -> String {
-    let counts = change.counts.map_or("binary".to_owned(), |(plus, minus)| format!("+{plus} -{minus}"));
-    let from = change.from.as_deref().map_or(String::new(), |from| format!(" (was {})", shown(from)));
+    let counts = change.counts.map_or("binary".to_owned(), |(plus, minus)| {
+        format!("+{plus} -{minus}")
+    });
+    let from = change
+        .from
+        .as_deref()
+        .map_or(String::new(), |from| format!(" (was {})", shown(from)));
     format!("{} {counts} {}{from}\n", change.kind, shown(&change.path))
 }
 
 /// Flattens and truncates a path, because its committer chose its characters.
 fn shown(path: &str) -> String {
-    let plain: String = path.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect();
+    let plain: String = path
+        .chars()
+        .map(|char| if char.is_control() { '\u{fffd}' } else { char })
+        .collect();
     ars_events::cap(&plain, PATH_CHARS).into_owned()
 }
 

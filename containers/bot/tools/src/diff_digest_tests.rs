@@ -5,7 +5,10 @@ use super::*;
 
 /// Joins fields as `-z` does.
 fn z(fields: &[&str]) -> Vec<u8> {
-    fields.iter().flat_map(|field| field.bytes().chain([0])).collect()
+    fields
+        .iter()
+        .flat_map(|field| field.bytes().chain([0]))
+        .collect()
 }
 
 fn raw(status: &str) -> String {
@@ -13,7 +16,12 @@ fn raw(status: &str) -> String {
 }
 
 fn modified(path: &str, added: u64, removed: u64) -> Change {
-    Change { kind: 'M', path: path.into(), from: None, counts: Some((added, removed)) }
+    Change {
+        kind: 'M',
+        path: path.into(),
+        from: None,
+        counts: Some((added, removed)),
+    }
 }
 
 #[test]
@@ -58,26 +66,45 @@ fn renames_binaries_and_odd_paths_are_parsed() {
 
 #[test]
 fn digest_lists_largest_files_first() {
-    let text = digest("origin/main", vec![modified("a.rs", 1, 0), modified("b\u{1b}[31m\n.rs", 20, 5)]);
+    let text = digest(
+        "origin/main",
+        vec![modified("a.rs", 1, 0), modified("b\u{1b}[31m\n.rs", 20, 5)],
+    );
     assert_eq!(
         text,
         "Since origin/main: 2 files, +21 -5 lines.\n\nFiles:\nM +20 -5 b\u{fffd}[31m\u{fffd}.rs\nM +1 -0 a.rs\n"
     );
-    assert_eq!(digest("x", Vec::new()), "Nothing is committed here that x does not have.");
+    assert_eq!(
+        digest("x", Vec::new()),
+        "Nothing is committed here that x does not have."
+    );
 }
 
 #[test]
 fn digest_of_many_files_is_bounded() {
-    let many: Vec<_> = (0..MAX_FILES as u64 + 3).map(|n| modified(&format!("f{n}"), n, 1)).collect();
+    let many: Vec<_> = (0..MAX_FILES as u64 + 3)
+        .map(|n| modified(&format!("f{n}"), n, 1))
+        .collect();
     let text = digest("origin/main", many);
-    assert!(text.ends_with("[3 more files, +3 -3]\n"), "{}", &text[text.len() - 60..]);
-    assert_eq!(text.lines().filter(|line| line.starts_with("M ")).count(), MAX_FILES);
+    assert!(
+        text.ends_with("[3 more files, +3 -3]\n"),
+        "{}",
+        &text[text.len() - 60..]
+    );
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with("M ")).count(),
+        MAX_FILES
+    );
 }
 
 #[test]
 fn each_risk_has_its_own_triggers() {
-    let flags =
-        |change: Change| -> Vec<&str> { risks::of(&[change]).into_iter().map(|(name, _)| name).collect() };
+    let flags = |change: Change| -> Vec<&str> {
+        risks::of(&[change])
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect()
+    };
     for (path, flag) in [
         ("db/migrations/0001_users.sql", "migrations"),
         ("Cargo.lock", "lock files"),
@@ -96,15 +123,35 @@ fn each_risk_has_its_own_triggers() {
     {
         assert_eq!(flags(modified(plain, 1, 1)), Vec::<&str>::new(), "{plain}");
     }
-    assert_eq!(flags(Change { kind: 'D', ..modified("src/parse_test.go", 0, 9) }), ["deleted tests"]);
-    assert_eq!(flags(Change { kind: 'D', ..modified("src/latest.go", 0, 9) }), Vec::<&str>::new());
-    assert_eq!(flags(Change { counts: None, ..modified("a.png", 0, 0) }), ["binary"]);
+    assert_eq!(
+        flags(Change {
+            kind: 'D',
+            ..modified("src/parse_test.go", 0, 9)
+        }),
+        ["deleted tests"]
+    );
+    assert_eq!(
+        flags(Change {
+            kind: 'D',
+            ..modified("src/latest.go", 0, 9)
+        }),
+        Vec::<&str>::new()
+    );
+    assert_eq!(
+        flags(Change {
+            counts: None,
+            ..modified("a.png", 0, 0)
+        }),
+        ["binary"]
+    );
     assert_eq!(flags(modified("src/main.rs", 300, 200)), ["large"]);
     assert_eq!(flags(modified("src/main.rs", 300, 199)), Vec::<&str>::new());
 }
 
 #[test]
 fn many_files_of_one_risk_are_counted() {
-    let many = (0..MAX_NAMED + 2).map(|n| modified(&format!("migrations/{n}.sql"), 1, 0)).collect();
+    let many = (0..MAX_NAMED + 2)
+        .map(|n| modified(&format!("migrations/{n}.sql"), 1, 0))
+        .collect();
     assert!(digest("x", many).contains(", migrations/9.sql and 2 more\n"));
 }

@@ -61,18 +61,26 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let (path, old, new) = (args.text("path")?, args.text("old")?, args.text("new")?);
     let every = args.flag("replaceAll")?;
     let workspace = context.workspace()?;
-    let (bytes, size) = workspace.read(path, MAX_BYTES).await.map_err(ToolOutput::from)?;
+    let (bytes, size) = workspace
+        .read(path, MAX_BYTES)
+        .await
+        .map_err(ToolOutput::from)?;
     if size > MAX_BYTES {
         return Err(ToolOutput::refused(format!(
             "{path} has {size} bytes; files above {MAX_BYTES} are not edited."
         )));
     }
-    let text =
-        String::from_utf8(bytes).map_err(|_| ToolOutput::refused(format!("{path} is not UTF-8 text.")))?;
-    let (edited, count) =
-        replace(&text, old, new, every).map_err(|why| ToolOutput::refused(format!("{path}: {why}")))?;
-    workspace.write(path, edited.as_bytes()).await.map_err(ToolOutput::from)?;
-    Ok(ToolOutput::text(format!("Edited {path}: {count} replaced.")))
+    let text = String::from_utf8(bytes)
+        .map_err(|_| ToolOutput::refused(format!("{path} is not UTF-8 text.")))?;
+    let (edited, count) = replace(&text, old, new, every)
+        .map_err(|why| ToolOutput::refused(format!("{path}: {why}")))?;
+    workspace
+        .write(path, edited.as_bytes())
+        .await
+        .map_err(ToolOutput::from)?;
+    Ok(ToolOutput::text(format!(
+        "Edited {path}: {count} replaced."
+    )))
 }
 
 /// Returns the edited text and the number of changes.
@@ -116,9 +124,16 @@ mod tests {
     #[test]
     fn file_keeps_its_one_kind_of_line_end() {
         let edited = |text: &str, new: &str| replace(text, "b", new, false).unwrap().0;
-        assert_eq!(edited("\u{feff}a\r\nb\r\n", "b\nc\r\nd"), "\u{feff}a\r\nb\r\nc\r\nd\r\n");
+        assert_eq!(
+            edited("\u{feff}a\r\nb\r\n", "b\nc\r\nd"),
+            "\u{feff}a\r\nb\r\nc\r\nd\r\n"
+        );
         assert_eq!(edited("a\nb\n", "b\nc"), "a\nb\nc\n");
-        assert_eq!(edited("a\r\nb\n", "b\nc"), "a\r\nb\nc\n", "mixed ends are left alone");
+        assert_eq!(
+            edited("a\r\nb\n", "b\nc"),
+            "a\r\nb\nc\n",
+            "mixed ends are left alone"
+        );
     }
 
     #[test]
@@ -130,7 +145,13 @@ mod tests {
             ("a", "", "x", "empty"),
             ("a", "a", "a", "the same"),
         ] {
-            assert!(replace(text, old, new, false).unwrap_err().to_string().contains(word), "{word}");
+            assert!(
+                replace(text, old, new, false)
+                    .unwrap_err()
+                    .to_string()
+                    .contains(word),
+                "{word}"
+            );
         }
     }
 }

@@ -38,7 +38,9 @@ mod web_tests;
 mod write_file;
 
 pub use ars_agent::Effects;
-pub use github::{CodeHostAccess, Denial, GitHubTool, ReadRepositories, RepositoryGate, exposed_source};
+pub use github::{
+    CodeHostAccess, Denial, GitHubTool, ReadRepositories, RepositoryGate, exposed_source,
+};
 pub use output::ToolOutput;
 pub use submit_pr_description::{DescriptionSlot, description_in};
 pub use submit_verdict::verdict_in;

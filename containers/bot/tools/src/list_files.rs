@@ -20,8 +20,9 @@ impl Tool for ListFiles {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "list_files".into(),
-            description: "Lists the files of the working tree that git does not ignore, with their sizes."
-                .into(),
+            description:
+                "Lists the files of the working tree that git does not ignore, with their sizes."
+                    .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
@@ -38,7 +39,9 @@ impl Tool for ListFiles {
     }
 
     fn summary(&self, input: &Value) -> String {
-        format!("list_files {}", peek(input, "path")).trim_end().to_owned()
+        format!("list_files {}", peek(input, "path"))
+            .trim_end()
+            .to_owned()
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
@@ -51,14 +54,22 @@ impl Tool for ListFiles {
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
     let args = Args::of(input, &["path"])?;
     let path = args.optional_text("path")?.unwrap_or(".");
-    let (files, more) = context.workspace()?.list(path, MAX_FILES).await.map_err(ToolOutput::from)?;
+    let (files, more) = context
+        .workspace()?
+        .list(path, MAX_FILES)
+        .await
+        .map_err(ToolOutput::from)?;
     if files.is_empty() {
         return Ok(ToolOutput::text("(no files that git does not ignore)"));
     }
-    let mut text: String =
-        files.iter().map(|file| format!("{} ({} bytes)\n", file.path, file.size)).collect();
+    let mut text: String = files
+        .iter()
+        .map(|file| format!("{} ({} bytes)\n", file.path, file.size))
+        .collect();
     if more {
-        text.push_str(&format!("[only the first {MAX_FILES}; name a directory to see the rest]"));
+        text.push_str(&format!(
+            "[only the first {MAX_FILES}; name a directory to see the rest]"
+        ));
     }
     Ok(ToolOutput::text(text))
 }

@@ -36,12 +36,17 @@ impl Tool for ListSkills {
         if let Err(refused) = Args::of(input, &[]) {
             return refused;
         }
-        let skills = context.run.skills.map_or_else(Vec::new, |skills| skills.list(context.run.agent));
+        let skills = context
+            .run
+            .skills
+            .map_or_else(Vec::new, |skills| skills.list(context.run.agent));
         if skills.is_empty() {
             return ToolOutput::text("There are no skills for this agent.");
         }
-        let lines: Vec<_> =
-            skills.iter().map(|skill| format!("{}: {}", skill.name, skill.description)).collect();
+        let lines: Vec<_> = skills
+            .iter()
+            .map(|skill| format!("{}: {}", skill.name, skill.description))
+            .collect();
         ToolOutput::text(lines.join("\n"))
     }
 }

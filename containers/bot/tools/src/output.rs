@@ -32,19 +32,38 @@ impl ToolOutput {
 
     /// A failure text for the model.
     pub fn refused(text: impl Into<String>) -> Self {
-        Self { ok: false, ..Self::text(text) }
+        Self {
+            ok: false,
+            ..Self::text(text)
+        }
     }
 
     /// Converts it to the outcome of a call in the loop.
     pub fn into_outcome(self, call_id: &str) -> ToolOutcome {
-        ToolOutcome { call_id: call_id.to_owned(), ok: self.ok, sandbox: self.sandbox, content: self.content }
+        ToolOutcome {
+            call_id: call_id.to_owned(),
+            ok: self.ok,
+            sandbox: self.sandbox,
+            content: self.content,
+        }
     }
 }
 
 impl From<ToolOutcome> for ToolOutput {
     fn from(outcome: ToolOutcome) -> Self {
-        let ToolOutcome { ok, sandbox, content, .. } = outcome;
-        Self { ok, content, exit_code: None, sandbox, raw: None }
+        let ToolOutcome {
+            ok,
+            sandbox,
+            content,
+            ..
+        } = outcome;
+        Self {
+            ok,
+            content,
+            exit_code: None,
+            sandbox,
+            raw: None,
+        }
     }
 }
 
@@ -52,8 +71,14 @@ impl From<WorkspaceError> for ToolOutput {
     /// Maps a broken workspace to an infrastructure failure and other errors to a text for the model.
     fn from(error: WorkspaceError) -> Self {
         match error {
-            WorkspaceError::Infra(_) => Self { sandbox: Sandbox::Failed, ..Self::refused(error.to_string()) },
-            WorkspaceError::Busy => Self { sandbox: Sandbox::Busy, ..Self::refused(error.to_string()) },
+            WorkspaceError::Infra(_) => Self {
+                sandbox: Sandbox::Failed,
+                ..Self::refused(error.to_string())
+            },
+            WorkspaceError::Busy => Self {
+                sandbox: Sandbox::Busy,
+                ..Self::refused(error.to_string())
+            },
             WorkspaceError::Cancelled => Self::refused("stopped"),
             WorkspaceError::PathEscape(_)
             | WorkspaceError::NotFound(_)

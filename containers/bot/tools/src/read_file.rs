@@ -68,43 +68,72 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let args = Args::of(input, &["path", "offset", "limit", "column"])?;
     let path = args.text("path")?;
     let count = |field| {
-        Ok::<_, ToolOutput>(args.optional_count(field)?.map(|n| usize::try_from(n).unwrap_or(usize::MAX)))
+        Ok::<_, ToolOutput>(
+            args.optional_count(field)?
+                .map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+        )
     };
     let first = count("offset")?.unwrap_or(1).max(1);
     let lines = count("limit")?.unwrap_or(DEFAULT_LINES).max(1);
     let column = count("column")?.unwrap_or(1).max(1);
     let workspace = context.workspace()?;
-    let (bytes, size) = workspace.read(path, READ_BYTES).await.map_err(ToolOutput::from)?;
+    let (bytes, size) = workspace
+        .read(path, READ_BYTES)
+        .await
+        .map_err(ToolOutput::from)?;
     if let Some(content) = media(path, &bytes, size)? {
-        return Ok(ToolOutput { content: vec![content], ..ToolOutput::text("") });
+        return Ok(ToolOutput {
+            content: vec![content],
+            ..ToolOutput::text("")
+        });
     }
     if bytes.iter().take(8 << 10).any(|byte| *byte == 0) {
-        return Err(ToolOutput::refused(format!("{path} is a binary file of {size} bytes.")));
+        return Err(ToolOutput::refused(format!(
+            "{path} is a binary file of {size} bytes."
+        )));
     }
     let is_cut = size > bytes.len() as u64;
     // Redacted before numbering and paging, because a secret can span several lines.
     let text = String::from_utf8_lossy(if is_cut { whole_lines(&bytes) } else { &bytes });
     let mut shown = match is_cut && text.is_empty() {
         true => "(its first line is longer than the part that is read)".into(),
-        false => numbered(&(context.run.hide)(text.into_owned()), (first, column), lines),
+        false => numbered(
+            &(context.run.hide)(text.into_owned()),
+            (first, column),
+            lines,
+        ),
     };
     if is_cut {
-        shown.push_str(&format!("\n[the file has {size} bytes; only the first {} are read]", bytes.len()));
+        shown.push_str(&format!(
+            "\n[the file has {size} bytes; only the first {} are read]",
+            bytes.len()
+        ));
     }
     Ok(ToolOutput::text(shown))
 }
 
 /// Returns the complete lines, because a partial line could hold part of a secret.
 fn whole_lines(bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)]
+    &bytes[..bytes
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |last| last + 1)]
 }
 
 /// Returns an image or PDF, detected by its first bytes and not by its name.
 fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, ToolOutput> {
-    let Some(media_type) = media::sniff(bytes) else { return Ok(None) };
-    let max = if media_type == PDF { MAX_PDF_BYTES } else { MAX_IMAGE_BYTES };
+    let Some(media_type) = media::sniff(bytes) else {
+        return Ok(None);
+    };
+    let max = if media_type == PDF {
+        MAX_PDF_BYTES
+    } else {
+        MAX_IMAGE_BYTES
+    };
     if size > max as u64 {
-        return Err(ToolOutput::refused(format!("{path} has {size} bytes; at most {max} can be shown.")));
+        return Err(ToolOutput::refused(format!(
+            "{path} has {size} bytes; at most {max} can be shown."
+        )));
     }
     Ok(Some(media::part(media_type, bytes)))
 }
@@ -120,7 +149,10 @@ fn numbered(text: &str, (first, column): (usize, usize), limit: usize) -> String
     for (index, line) in text.lines().enumerate().skip(first - 1).take(limit) {
         let number = index + 1;
         let from = if number == first { column } else { 1 };
-        let rest = line.char_indices().nth(from - 1).map_or("", |(at, _)| &line[at..]);
+        let rest = line
+            .char_indices()
+            .nth(from - 1)
+            .map_or("", |(at, _)| &line[at..]);
         if !shown.is_empty() && shown.len() + rest.len() > MAX_SHOWN_CHARS {
             break;
         }
@@ -141,7 +173,10 @@ fn numbered(text: &str, (first, column): (usize, usize), limit: usize) -> String
         return format!("(the file has only {total} lines)");
     }
     if last < total {
-        shown.push_str(&format!("[lines {first} to {last} of {total}; go on with offset {}]", last + 1));
+        shown.push_str(&format!(
+            "[lines {first} to {last} of {total}; go on with offset {}]",
+            last + 1
+        ));
     }
     shown
 }
@@ -163,9 +198,21 @@ mod tests {
         let memory = Memory::with(&[("a", content.as_bytes())]);
         let hide = |text: String| text.replace(SECRET, "[hidden]");
         let cancel = CancellationToken::new();
-        let run = RunFacilities { hide: &hide, ..RunFacilities::bare("coding") };
-        let context = ToolContext { workspace: Some(&memory), run, ..bare(&cancel) };
-        let output = ReadFile.run(context, &json!({ "path": "a", "offset": offset, "limit": 1 })).await;
+        let run = RunFacilities {
+            hide: &hide,
+            ..RunFacilities::bare("coding")
+        };
+        let context = ToolContext {
+            workspace: Some(&memory),
+            run,
+            ..bare(&cancel)
+        };
+        let output = ReadFile
+            .run(
+                context,
+                &json!({ "path": "a", "offset": offset, "limit": 1 }),
+            )
+            .await;
         said(&output).to_owned()
     }
 
@@ -191,14 +238,19 @@ mod tests {
     async fn large_single_line_file_is_not_empty() {
         let text = shown(&"x".repeat(usize::try_from(READ_BYTES).unwrap() + 1), 1).await;
         assert!(
-            text.starts_with("(its first line is longer than the part that is read)\n[the file has "),
+            text.starts_with(
+                "(its first line is longer than the part that is read)\n[the file has "
+            ),
             "{text}"
         );
     }
 
     #[test]
     fn lines_are_numbered_and_the_rest_is_announced() {
-        assert_eq!(numbered("a\nb\nc\n", (2, 1), 1), "    2\tb\n[lines 2 to 2 of 3; go on with offset 3]");
+        assert_eq!(
+            numbered("a\nb\nc\n", (2, 1), 1),
+            "    2\tb\n[lines 2 to 2 of 3; go on with offset 3]"
+        );
         assert_eq!(numbered("a", (1, 1), 10), "    1\ta\n");
         assert_eq!(numbered("a", (9, 1), 10), "(the file has only 1 lines)");
     }
@@ -211,9 +263,15 @@ mod tests {
         loop {
             let shown = numbered(&text, (1, column), 1);
             assert!(shown.chars().count() < 31_000);
-            let (piece, note) = shown.strip_prefix("    1\t").unwrap().split_once('\n').unwrap();
+            let (piece, note) = shown
+                .strip_prefix("    1\t")
+                .unwrap()
+                .split_once('\n')
+                .unwrap();
             read.push_str(piece);
-            let Some((_, next)) = note.split_once(" and column ") else { break };
+            let Some((_, next)) = note.split_once(" and column ") else {
+                break;
+            };
             column = next.trim_end_matches(']').parse().unwrap();
         }
         assert_eq!(read, line);
@@ -225,7 +283,10 @@ mod tests {
     #[test]
     fn images_are_known_by_their_bytes_and_capped() {
         let png = [0x89, b'P', b'N', b'G', 0];
-        assert!(matches!(media("a.txt", &png, 5), Ok(Some(ToolContent::Image { .. }))));
+        assert!(matches!(
+            media("a.txt", &png, 5),
+            Ok(Some(ToolContent::Image { .. }))
+        ));
         assert!(media("a.png", &png, 6 << 20).is_err());
         assert_eq!(media("a.png", b"text", 4), Ok(None));
     }

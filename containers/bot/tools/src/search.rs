@@ -54,7 +54,11 @@ impl Tool for Search {
     }
 
     fn summary(&self, input: &Value) -> String {
-        one_line(&format!("search {} {}", peek(input, "pattern"), peek(input, "path")))
+        one_line(&format!(
+            "search {} {}",
+            peek(input, "pattern"),
+            peek(input, "path")
+        ))
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
@@ -68,8 +72,11 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let args = Args::of(input, &["pattern", "path"])?;
     let (pattern, note) = searched(args.text("pattern")?);
     let path = args.optional_text("path")?.unwrap_or(".");
-    let (hits, more) =
-        context.workspace()?.search(&pattern, path, MAX_HITS).await.map_err(ToolOutput::from)?;
+    let (hits, more) = context
+        .workspace()?
+        .search(&pattern, path, MAX_HITS)
+        .await
+        .map_err(ToolOutput::from)?;
     if hits.is_empty() {
         let result = match more {
             true => "(the search was cut short before it found a match; narrow the path)",
@@ -83,7 +90,9 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         text.push_str(&format!("{}:{}: {line}\n", hit.path, hit.line));
     }
     if more {
-        text.push_str(&format!("[there may be more than these {found}; narrow the pattern or the path]"));
+        text.push_str(&format!(
+            "[there may be more than these {found}; narrow the pattern or the path]"
+        ));
     }
     Ok(ToolOutput::text(text))
 }
@@ -101,8 +110,16 @@ fn searched(pattern: &str) -> (Cow<'_, str>, &'static str) {
 fn shown(line: String, hide: &(dyn Fn(String) -> String + Send + Sync)) -> String {
     let is_cut = line.len() >= LINE_BYTES;
     let hidden = hide(line);
-    let end = hidden.char_indices().rev().nth(TAIL_CHARS - 1).map_or(0, |(at, _)| at);
-    let whole = if is_cut { format!("{}…", &hidden[..end]) } else { hidden };
+    let end = hidden
+        .char_indices()
+        .rev()
+        .nth(TAIL_CHARS - 1)
+        .map_or(0, |(at, _)| at);
+    let whole = if is_cut {
+        format!("{}…", &hidden[..end])
+    } else {
+        hidden
+    };
     ars_events::cap(&whole, LINE_CHARS).into_owned()
 }
 
@@ -133,15 +150,25 @@ mod tests {
             ("(a{1000}){1000}", "(a{1000}){1000}", false),
         ] {
             let (searched, note) = searched(pattern);
-            assert_eq!((searched.as_ref(), !note.is_empty()), (expected, is_text), "{pattern}");
+            assert_eq!(
+                (searched.as_ref(), !note.is_empty()),
+                (expected, is_text),
+                "{pattern}"
+            );
         }
     }
 
     #[test]
     fn secret_is_redacted_before_the_cut() {
-        assert_eq!(shown_of(format!("key {} end", secret())), "key [hidden] end");
+        assert_eq!(
+            shown_of(format!("key {} end", secret())),
+            "key [hidden] end"
+        );
         let long = shown_of(format!("{}{}", "x".repeat(LINE_CHARS - 5), secret()));
-        assert!(!long.contains('s') && long.chars().count() == LINE_CHARS, "{long}");
+        assert!(
+            !long.contains('s') && long.chars().count() == LINE_CHARS,
+            "{long}"
+        );
     }
 
     #[test]

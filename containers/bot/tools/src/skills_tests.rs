@@ -7,14 +7,20 @@ use ars_events::{EventBody, SkillUpstream};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{RunFacilities, Tool, ToolContext, ToolOutput, list_skills::ListSkills, use_skill::UseSkill};
+use super::{
+    RunFacilities, Tool, ToolContext, ToolOutput, list_skills::ListSkills, use_skill::UseSkill,
+};
 use crate::tests::{bare, said};
 
 struct Two([Arc<Skill>; 2]);
 
 impl Skills for Two {
     fn list(&self, agent: &str) -> Vec<Arc<Skill>> {
-        self.0.iter().filter(|skill| skill.is_for(agent)).cloned().collect()
+        self.0
+            .iter()
+            .filter(|skill| skill.is_for(agent))
+            .cloned()
+            .collect()
     }
 
     fn get(&self, name: &str) -> Option<Arc<Skill>> {
@@ -29,7 +35,10 @@ fn two() -> Two {
             description: format!("for {agent}"),
             agents: vec![agent.into()],
             source: Some("the handbook".into()),
-            upstream: Some(SkillUpstream { repo: "acme/skills".into(), commit: "abc1234".into() }),
+            upstream: Some(SkillUpstream {
+                repo: "acme/skills".into(),
+                commit: "abc1234".into(),
+            }),
             body: format!("How to do {name}: é"),
         })
     };
@@ -37,12 +46,28 @@ fn two() -> Two {
 }
 
 /// Returns the tool's output and the events it published.
-async fn call(tool: &dyn Tool, skills: Option<&dyn Skills>, input: Value) -> (ToolOutput, Vec<EventBody>) {
+async fn call(
+    tool: &dyn Tool,
+    skills: Option<&dyn Skills>,
+    input: Value,
+) -> (ToolOutput, Vec<EventBody>) {
     let events = Mutex::new(Vec::new());
     let publish = |event| events.lock().unwrap().push(event);
     let cancel = CancellationToken::new();
-    let run = RunFacilities { skills, publish: &publish, ..RunFacilities::bare("review") };
-    let output = tool.run(ToolContext { run, ..bare(&cancel) }, &input).await;
+    let run = RunFacilities {
+        skills,
+        publish: &publish,
+        ..RunFacilities::bare("review")
+    };
+    let output = tool
+        .run(
+            ToolContext {
+                run,
+                ..bare(&cancel)
+            },
+            &input,
+        )
+        .await;
     (output, events.into_inner().unwrap())
 }
 
@@ -53,8 +78,16 @@ async fn an_agent_is_shown_its_own_skills_only() {
     assert_eq!((said(&output), output.ok), ("quality: for review", true));
     assert_eq!(events, []);
     let (output, _) = call(&ListSkills, None, json!({})).await;
-    assert_eq!((said(&output), output.ok), ("There are no skills for this agent.", true));
-    assert!(!call(&ListSkills, Some(&two), json!({"agent": "coding"})).await.0.ok);
+    assert_eq!(
+        (said(&output), output.ok),
+        ("There are no skills for this agent.", true)
+    );
+    assert!(
+        !call(&ListSkills, Some(&two), json!({"agent": "coding"}))
+            .await
+            .0
+            .ok
+    );
 }
 
 #[tokio::test]
@@ -68,7 +101,10 @@ async fn used_skill_returns_body_and_event() {
             description: "for review".into(),
             agent: "review".into(),
             source: Some("the handbook".into()),
-            upstream: Some(SkillUpstream { repo: "acme/skills".into(), commit: "abc1234".into() }),
+            upstream: Some(SkillUpstream {
+                repo: "acme/skills".into(),
+                commit: "abc1234".into()
+            }),
             body_bytes: 21,
         }]
     );
@@ -78,16 +114,31 @@ async fn used_skill_returns_body_and_event() {
 async fn foreign_and_unknown_skills_are_rejected() {
     let two = two();
     let cases: [(Option<&dyn Skills>, Value, &str); 5] = [
-        (Some(&two), json!({"name": "increments"}), "not for this agent"),
-        (Some(&two), json!({"name": "nothing-like-it"}), "no skill of that name"),
+        (
+            Some(&two),
+            json!({"name": "increments"}),
+            "not for this agent",
+        ),
+        (
+            Some(&two),
+            json!({"name": "nothing-like-it"}),
+            "no skill of that name",
+        ),
         (Some(&two), json!({}), "`name` is required"),
-        (Some(&two), json!({"name": ["quality"]}), "`name` must be a string"),
+        (
+            Some(&two),
+            json!({"name": ["quality"]}),
+            "`name` must be a string",
+        ),
         (None, json!({"name": "quality"}), "no skill of that name"),
     ];
     for (skills, input, part) in cases {
         let (output, events) = call(&UseSkill, skills, input).await;
         assert!(!output.ok && said(&output).contains(part), "{output:?}");
-        assert!(!said(&output).contains("nothing-like-it"), "the value is not said back");
+        assert!(
+            !said(&output).contains("nothing-like-it"),
+            "the value is not said back"
+        );
         assert_eq!(events, []);
     }
 }

@@ -33,7 +33,10 @@ impl DescriptionSlot {
 
     /// Returns the current description.
     pub fn current(&self) -> Option<Description> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -131,12 +134,16 @@ fn hide(value: &mut Value, hidden: &(dyn Fn(String) -> String + Send + Sync)) {
 pub fn description_in(turns: &[Turn]) -> Option<Description> {
     let parts = || turns.iter().flat_map(|turn| &turn.parts);
     let was_taken = |id: &str| {
-        parts().any(|part| matches!(part, Part::ToolResult { call_id, ok: true, .. } if call_id == id))
+        parts()
+            .any(|part| matches!(part, Part::ToolResult { call_id, ok: true, .. } if call_id == id))
     };
     parts().rev().find_map(|part| match part {
-        Part::ToolCall { call_id, name, input, .. } if name == NAME && was_taken(call_id) => {
-            Description::parse(input).ok()
-        }
+        Part::ToolCall {
+            call_id,
+            name,
+            input,
+            ..
+        } if name == NAME && was_taken(call_id) => Description::parse(input).ok(),
         _ => None,
     })
 }
@@ -160,13 +167,26 @@ mod tests {
             web: None,
             remaining: Duration::from_secs(60),
             cancel: &cancel,
-            run: RunFacilities { description: Some(&slot), hide: &hide, ..RunFacilities::bare("coding") },
+            run: RunFacilities {
+                description: Some(&slot),
+                hide: &hide,
+                ..RunFacilities::bare("coding")
+            },
         };
         let valid = json!({"title": "Fix", "tldr": "canary", "whatWhy": "b"});
         assert!(SubmitPrDescription.run(context, &valid).await.ok);
-        let refused = SubmitPrDescription.run(context, &json!({"title": "t", "merge": true})).await;
-        assert!(!refused.ok && said(&refused).contains("unknown field"), "{}", said(&refused));
+        let refused = SubmitPrDescription
+            .run(context, &json!({"title": "t", "merge": true}))
+            .await;
+        assert!(
+            !refused.ok && said(&refused).contains("unknown field"),
+            "{}",
+            said(&refused)
+        );
         let kept = slot.current().unwrap();
-        assert_eq!((kept.title.as_str(), kept.tldr.as_str()), ("Fix", "[redacted]"));
+        assert_eq!(
+            (kept.title.as_str(), kept.tldr.as_str()),
+            ("Fix", "[redacted]")
+        );
     }
 }

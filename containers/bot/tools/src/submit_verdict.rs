@@ -70,7 +70,11 @@ impl Tool for SubmitVerdict {
     }
 
     fn summary(&self, input: &Value) -> String {
-        one_line(&format!("{NAME} {}: {}", peek(input, "verdict"), peek(input, "summary")))
+        one_line(&format!(
+            "{NAME} {}: {}",
+            peek(input, "verdict"),
+            peek(input, "summary")
+        ))
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
@@ -79,7 +83,8 @@ impl Tool for SubmitVerdict {
         };
         match read(input) {
             Ok((verdict, remarks)) => {
-                let dropped = verdict.head.is_none() && input.get("head").is_some_and(|head| !head.is_null());
+                let dropped =
+                    verdict.head.is_none() && input.get("head").is_some_and(|head| !head.is_null());
                 slot.submit(verdict, without_secrets(remarks, context.run.hide));
                 ToolOutput::text(match dropped {
                     true => "Taken, without `head`: it is not 7 to 40 hexadecimal digits.",
@@ -95,10 +100,16 @@ impl Tool for SubmitVerdict {
 pub fn verdict_in(turns: &[Turn]) -> Option<(Verdict, Remarks)> {
     let parts = || turns.iter().flat_map(|turn| &turn.parts);
     let was_taken = |id: &str| {
-        parts().any(|part| matches!(part, Part::ToolResult { call_id, ok: true, .. } if call_id == id))
+        parts()
+            .any(|part| matches!(part, Part::ToolResult { call_id, ok: true, .. } if call_id == id))
     };
     parts().rev().find_map(|part| match part {
-        Part::ToolCall { call_id, name, input, .. } if name == NAME && was_taken(call_id) => read(input).ok(),
+        Part::ToolCall {
+            call_id,
+            name,
+            input,
+            ..
+        } if name == NAME && was_taken(call_id) => read(input).ok(),
         _ => None,
     })
 }
@@ -110,12 +121,28 @@ fn read(input: &Value) -> Result<(Verdict, Remarks), ToolOutput> {
         .ok_or_else(|| ToolOutput::refused(format!("`verdict` must be one of `{words}`.")))?;
     let summary = args.text("summary")?.trim();
     if summary.is_empty() {
-        return Err(ToolOutput::refused("`summary` must say why, in one sentence."));
+        return Err(ToolOutput::refused(
+            "`summary` must say why, in one sentence.",
+        ));
     }
     // The verdict matters more than the commit, so an invalid commit is dropped.
-    let head = input.get("head").and_then(Value::as_str).map(str::trim).filter(|head| is_commit(head));
-    let verdict = Verdict { decision, summary: summary.to_owned(), head: head.map(str::to_ascii_lowercase) };
-    Ok((verdict, Remarks { findings: findings(input)?, fixed: args.texts("fixed")?.unwrap_or_default() }))
+    let head = input
+        .get("head")
+        .and_then(Value::as_str)
+        .map(str::trim)
+        .filter(|head| is_commit(head));
+    let verdict = Verdict {
+        decision,
+        summary: summary.to_owned(),
+        head: head.map(str::to_ascii_lowercase),
+    };
+    Ok((
+        verdict,
+        Remarks {
+            findings: findings(input)?,
+            fixed: args.texts("fixed")?.unwrap_or_default(),
+        },
+    ))
 }
 
 /// A finding as the model submits it.
@@ -140,12 +167,16 @@ enum SubmittedSide {
 
 fn findings(input: &Value) -> Result<Vec<Finding>, ToolOutput> {
     let submitted = input.get("findings").filter(|findings| !findings.is_null());
-    let Some(submitted) = submitted else { return Ok(Vec::new()) };
+    let Some(submitted) = submitted else {
+        return Ok(Vec::new());
+    };
     let wrong = "`findings` must be a list of objects with `path`, `line`, `text`, and optionally `start` and `side`.";
     let parsed: Vec<SubmittedFinding> =
         Deserialize::deserialize(submitted).map_err(|_| ToolOutput::refused(wrong))?;
     if parsed.len() > MAX_FINDINGS {
-        return Err(ToolOutput::refused(format!("`findings` must have at most {MAX_FINDINGS} entries.")));
+        return Err(ToolOutput::refused(format!(
+            "`findings` must have at most {MAX_FINDINGS} entries."
+        )));
     }
     let finding = |one: SubmittedFinding| Finding {
         path: one.path,
@@ -162,7 +193,10 @@ fn findings(input: &Value) -> Result<Vec<Finding>, ToolOutput> {
 }
 
 /// Removes the installation's secrets, which the model may have read.
-fn without_secrets(mut remarks: Remarks, hide: &(dyn Fn(String) -> String + Send + Sync)) -> Remarks {
+fn without_secrets(
+    mut remarks: Remarks,
+    hide: &(dyn Fn(String) -> String + Send + Sync),
+) -> Remarks {
     for finding in &mut remarks.findings {
         finding.text = hide(std::mem::take(&mut finding.text));
     }

@@ -11,8 +11,19 @@ const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 async fn submit(slot: Option<&VerdictSlot>, input: Value) -> ToolOutput {
     let cancel = CancellationToken::new();
-    let run = RunFacilities { verdict: slot, ..RunFacilities::bare("review") };
-    SubmitVerdict.run(ToolContext { run, ..bare(&cancel) }, &input).await
+    let run = RunFacilities {
+        verdict: slot,
+        ..RunFacilities::bare("review")
+    };
+    SubmitVerdict
+        .run(
+            ToolContext {
+                run,
+                ..bare(&cancel)
+            },
+            &input,
+        )
+        .await
 }
 
 #[tokio::test]
@@ -21,7 +32,10 @@ async fn the_last_verdict_wins() {
     let first = json!({"verdict": "approve", "summary": "fine", "head": COMMIT});
     assert_eq!(submit(Some(&slot), first).await, ToolOutput::text("Taken."));
     let second = json!({"verdict": "request_changes", "summary": " it leaks\n", "head": "ABCDEF1"});
-    assert_eq!(submit(Some(&slot), second).await, ToolOutput::text("Taken."));
+    assert_eq!(
+        submit(Some(&slot), second).await,
+        ToolOutput::text("Taken.")
+    );
     let verdict = slot.current().unwrap();
     assert_eq!(
         verdict,
@@ -35,9 +49,19 @@ async fn the_last_verdict_wins() {
 
 #[tokio::test]
 async fn malformed_head_is_dropped() {
-    for head in [json!("abcdef"), json!(format!("{COMMIT}0")), json!("main"), json!("--help1"), json!(7)] {
+    for head in [
+        json!("abcdef"),
+        json!(format!("{COMMIT}0")),
+        json!("main"),
+        json!("--help1"),
+        json!(7),
+    ] {
         let slot = VerdictSlot::default();
-        let output = submit(Some(&slot), json!({"verdict": "approve", "summary": "s", "head": head})).await;
+        let output = submit(
+            Some(&slot),
+            json!({"verdict": "approve", "summary": "s", "head": head}),
+        )
+        .await;
         assert!(output.ok, "{output:?}");
         assert_ne!(output, ToolOutput::text("Taken."), "the model is told");
         let verdict = slot.current().unwrap();
@@ -53,12 +77,20 @@ async fn invalid_verdict_keeps_the_earlier_one() {
     for (input, field) in [
         (json!({"verdict": "yes", "summary": "s"}), "verdict"),
         (json!({"summary": "s"}), "verdict"),
-        (json!({"verdict": "request_changes", "summary": " "}), "summary"),
+        (
+            json!({"verdict": "request_changes", "summary": " "}),
+            "summary",
+        ),
         (json!({"verdict": "request_changes"}), "summary"),
-        (json!({"verdict": "request_changes", "summary": "s", "merge": true}), "merge"),
+        (
+            json!({"verdict": "request_changes", "summary": "s", "merge": true}),
+            "merge",
+        ),
     ] {
         let output = submit(Some(&slot), input).await;
-        let [ToolContent::Text { text }] = &output.content[..] else { panic!("not one text") };
+        let [ToolContent::Text { text }] = &output.content[..] else {
+            panic!("not one text")
+        };
         assert!(!output.ok && text.contains(&format!("`{field}`")), "{text}");
         assert!(!text.contains("yes"), "the value is not said back: {text}");
         assert_eq!(slot.current(), before);
@@ -79,13 +111,26 @@ fn last_accepted_verdict_is_found() {
         input: json!({"verdict": verdict, "summary": id}),
         extra: Map::new(),
     };
-    let result = |id: &str, ok| Part::ToolResult { call_id: id.into(), ok, content: Vec::new() };
-    let asks = |parts| Turn { role: Role::Assistant, parts };
-    let answers = |parts| Turn { role: Role::User, parts };
+    let result = |id: &str, ok| Part::ToolResult {
+        call_id: id.into(),
+        ok,
+        content: Vec::new(),
+    };
+    let asks = |parts| Turn {
+        role: Role::Assistant,
+        parts,
+    };
+    let answers = |parts| Turn {
+        role: Role::User,
+        parts,
+    };
     let turns = [
         asks(vec![call("a", NAME, "approve")]),
         answers(vec![result("a", true)]),
-        asks(vec![call("b", NAME, "request_changes"), call("c", "bash", "approve")]),
+        asks(vec![
+            call("b", NAME, "request_changes"),
+            call("c", "bash", "approve"),
+        ]),
         answers(vec![result("b", true), result("c", true)]),
         asks(vec![call("d", NAME, "perhaps")]),
         answers(vec![result("d", false)]),

@@ -52,8 +52,11 @@ async fn missing(workspace: &dyn Workspace) -> Option<String> {
     }
     let known = values(workspace, &["--blob", "HEAD:.gitmodules"], "path").await;
     // Git notes the address of a submodule when it is checked out.
-    let present: BTreeSet<String> =
-        values(workspace, &["--local"], "url").await.into_iter().map(|(name, _)| name).collect();
+    let present: BTreeSet<String> = values(workspace, &["--local"], "url")
+        .await
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     let missing: Vec<String> = known
         .into_iter()
         .filter(|(name, _)| !present.contains(name))
@@ -71,8 +74,13 @@ async fn missing(workspace: &dyn Workspace) -> Option<String> {
 async fn values(workspace: &dyn Workspace, settings: &[&str], key: &str) -> Vec<(String, String)> {
     let (pattern, end) = (format!("^submodule\\..*\\.{key}$"), format!(".{key}"));
     let arguments = [&["config", "-z"], settings, &["--get-regexp", &pattern]].concat();
-    let request = GitRequest { arguments: &arguments, output_limit: MAX_SUBMODULES_BYTES };
-    let Ok(answer) = workspace.git(request, &CancellationToken::new()).await else { return Vec::new() };
+    let request = GitRequest {
+        arguments: &arguments,
+        output_limit: MAX_SUBMODULES_BYTES,
+    };
+    let Ok(answer) = workspace.git(request, &CancellationToken::new()).await else {
+        return Vec::new();
+    };
     let text = String::from_utf8_lossy(&answer.output);
     let entry = |line: &str| {
         let (name, value) = line.split_once('\n')?;
@@ -80,5 +88,7 @@ async fn values(workspace: &dyn Workspace, settings: &[&str], key: &str) -> Vec<
         Some((name.to_owned(), value.to_owned()))
     };
     // The last entry of a cut answer may be incomplete.
-    text.split_inclusive('\0').filter_map(|line| entry(line.strip_suffix('\0')?)).collect()
+    text.split_inclusive('\0')
+        .filter_map(|line| entry(line.strip_suffix('\0')?))
+        .collect()
 }

@@ -23,9 +23,14 @@ pub(super) fn plain(text: &str) -> Option<String> {
         content.chars().for_each(|letter| match letter {
             // Each is another form of a code that begins with Escape.
             '\u{80}'..='\u{9f}' => {
-                [0x1b, letter as u8 - 0x40].into_iter().for_each(|byte| parser.advance(&mut screen, byte));
+                [0x1b, letter as u8 - 0x40]
+                    .into_iter()
+                    .for_each(|byte| parser.advance(&mut screen, byte));
             }
-            _ => letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| parser.advance(&mut screen, byte)),
+            _ => letter
+                .encode_utf8(&mut [0; 4])
+                .bytes()
+                .for_each(|byte| parser.advance(&mut screen, byte)),
         });
         shown.extend(screen.letters);
         shown.push_str(&line[content.len()..]);
@@ -90,11 +95,20 @@ impl Perform for Line {
     }
 
     fn csi_dispatch(&mut self, params: &Params, _intermediates: &[u8], _ignore: bool, action: u8) {
-        let part = params.iter().next().and_then(|values| values.first()).copied().unwrap_or_default();
+        let part = params
+            .iter()
+            .next()
+            .and_then(|values| values.first())
+            .copied()
+            .unwrap_or_default();
         let count = usize::from(part);
         match (action, count) {
             (b'K', 0) => self.letters.truncate(self.column),
-            (b'K', 1) => self.letters.iter_mut().take(self.column + 1).for_each(|letter| *letter = ' '),
+            (b'K', 1) => self
+                .letters
+                .iter_mut()
+                .take(self.column + 1)
+                .for_each(|letter| *letter = ' '),
             (b'K', 2) => {
                 self.letters.truncate(self.column);
                 self.letters.fill(' ');
@@ -121,7 +135,10 @@ mod tests {
             ("a long line\r\u{1b}[Kdone", "done"),
             ("first\rsec", "secst"),
             ("ab\u{8}c", "ac"),
-            ("x\u{1b}]8;;http://a\u{1b}\\link\u{1b}]8;;\u{1b}\\\r\n", "xlink\r\n"),
+            (
+                "x\u{1b}]8;;http://a\u{1b}\\link\u{1b}]8;;\u{1b}\\\r\n",
+                "xlink\r\n",
+            ),
             ("\u{1b}]never ended\nnext\n", "\nnext\n"),
             ("größe\u{7} \u{1b}[1m文\u{1b}[m", "größe 文"),
             ("name\u{1b}[60Cvalue", "name value"),

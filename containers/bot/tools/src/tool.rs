@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    github::CodeHostAccess, output::ToolOutput, review::VerdictSlot, submit_pr_description::DescriptionSlot,
+    github::CodeHostAccess, output::ToolOutput, review::VerdictSlot,
+    submit_pr_description::DescriptionSlot,
 };
 
 /// Maximum characters of a call's one-line summary.
@@ -98,11 +99,13 @@ impl<'a> RunFacilities<'a> {
 impl<'a> ToolContext<'a> {
     /// Returns the workspace, or the output of a tool that needs one.
     pub(crate) fn workspace(&self) -> Result<&'a dyn Workspace, ToolOutput> {
-        self.workspace.ok_or_else(|| ToolOutput::refused("This run has no working tree."))
+        self.workspace
+            .ok_or_else(|| ToolOutput::refused("This run has no working tree."))
     }
 
     /// Returns the web, or the output of a tool that needs it.
     pub(crate) fn web(&self) -> Result<&'a dyn Web, ToolOutput> {
-        self.web.ok_or_else(|| ToolOutput::refused("This run has no access to the web."))
+        self.web
+            .ok_or_else(|| ToolOutput::refused("This run has no access to the web."))
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::{
     Tool, bash::Bash, diff_digest::DiffDigest, edit_file::EditFile, github::GitHubTool,
     list_files::ListFiles, list_skills::ListSkills, read_file::ReadFile, search::Search,
-    submit_pr_description::SubmitPrDescription, submit_verdict::SubmitVerdict, update_status::UpdateStatus,
-    use_skill::UseSkill, web_fetch::WebFetch, web_search::WebSearch, write_file::WriteFile,
+    submit_pr_description::SubmitPrDescription, submit_verdict::SubmitVerdict,
+    update_status::UpdateStatus, use_skill::UseSkill, web_fetch::WebFetch, web_search::WebSearch,
+    write_file::WriteFile,
 };
 
 /// A named set of tools.
@@ -63,7 +64,11 @@ impl Toolset {
                 Arc::new(UseSkill),
             ],
             Self::Assistant => vec![Arc::new(WebFetch), Arc::new(UpdateStatus)],
-            Self::Web => vec![Arc::new(WebFetch), Arc::new(WebSearch), Arc::new(UpdateStatus)],
+            Self::Web => vec![
+                Arc::new(WebFetch),
+                Arc::new(WebSearch),
+                Arc::new(UpdateStatus),
+            ],
         }
     }
 }
@@ -81,10 +86,19 @@ mod tests {
     use super::*;
     use crate::Effects;
 
-    const ALL: [Toolset; 4] = [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web];
+    const ALL: [Toolset; 4] = [
+        Toolset::Full,
+        Toolset::Readonly,
+        Toolset::Assistant,
+        Toolset::Web,
+    ];
 
     fn names(toolset: Toolset) -> Vec<String> {
-        toolset.tools().iter().map(|tool| tool.spec().name).collect()
+        toolset
+            .tools()
+            .iter()
+            .map(|tool| tool.spec().name)
+            .collect()
     }
 
     #[test]
@@ -93,7 +107,11 @@ mod tests {
             for tool in toolset.tools() {
                 let spec = tool.spec();
                 assert_eq!(spec.input_schema["type"], "object", "{}", spec.name);
-                assert_eq!(spec.input_schema["additionalProperties"], false, "{}", spec.name);
+                assert_eq!(
+                    spec.input_schema["additionalProperties"], false,
+                    "{}",
+                    spec.name
+                );
                 assert!(spec.input_schema["required"].is_array(), "{}", spec.name);
             }
         }
@@ -124,10 +142,17 @@ mod tests {
         for tool in ALL.into_iter().flat_map(Toolset::tools) {
             let (name, effects) = (tool.spec().name, tool.effects());
             assert_eq!(table.get(name.as_str()), Some(&effects), "{name}");
-            assert_eq!(RERUN_SAFE.contains(&name.as_str()), effects == Effects::RerunSafe, "{name}");
+            assert_eq!(
+                RERUN_SAFE.contains(&name.as_str()),
+                effects == Effects::RerunSafe,
+                "{name}"
+            );
             seen.insert(name);
         }
-        assert!(table.keys().all(|name| seen.contains(*name)), "only {seen:?}");
+        assert!(
+            table.keys().all(|name| seen.contains(*name)),
+            "only {seen:?}"
+        );
     }
 
     #[test]
@@ -145,9 +170,17 @@ mod tests {
         let review = names(Toolset::Readonly);
         assert!(review.contains(&"submit_verdict".to_owned()));
         assert!(review.contains(&"github_pr_diff".to_owned()));
-        for changing in ["write_file", "edit_file", "github_issue_create", "github_issue_comment"] {
+        for changing in [
+            "write_file",
+            "edit_file",
+            "github_issue_create",
+            "github_issue_comment",
+        ] {
             assert!(!review.contains(&changing.to_owned()), "{changing}");
-            assert!(names(Toolset::Full).contains(&changing.to_owned()), "{changing}");
+            assert!(
+                names(Toolset::Full).contains(&changing.to_owned()),
+                "{changing}"
+            );
         }
         assert!(!names(Toolset::Full).contains(&"submit_verdict".to_owned()));
     }
@@ -155,9 +188,15 @@ mod tests {
     #[test]
     fn agents_without_repository_have_no_workspace_tools() {
         let own = |toolset: Toolset| -> Vec<String> {
-            names(toolset).into_iter().filter(|name| !name.starts_with("github_")).collect()
+            names(toolset)
+                .into_iter()
+                .filter(|name| !name.starts_with("github_"))
+                .collect()
         };
         assert_eq!(own(Toolset::Assistant), ["web_fetch", "update_status"]);
-        assert_eq!(own(Toolset::Web), ["web_fetch", "web_search", "update_status"]);
+        assert_eq!(
+            own(Toolset::Web),
+            ["web_fetch", "web_search", "update_status"]
+        );
     }
 }

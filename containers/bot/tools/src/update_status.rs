@@ -41,7 +41,13 @@ impl Tool for UpdateStatus {
     }
 
     fn summary(&self, input: &Value) -> String {
-        format!("update_status {}", peek(input, "checklist").lines().collect::<Vec<_>>().join(" · "))
+        format!(
+            "update_status {}",
+            peek(input, "checklist")
+                .lines()
+                .collect::<Vec<_>>()
+                .join(" · ")
+        )
     }
 
     fn summary_max(&self) -> usize {
@@ -50,7 +56,9 @@ impl Tool for UpdateStatus {
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
         match Args::of(input, &["checklist"]).and_then(|args| args.text("checklist")) {
-            Ok(text) if text.trim().is_empty() => ToolOutput::text("Ignored: the checklist is empty."),
+            Ok(text) if text.trim().is_empty() => {
+                ToolOutput::text("Ignored: the checklist is empty.")
+            }
             Ok(text) => {
                 (context.run.status)(text.trim());
                 ToolOutput::text("Shown.")

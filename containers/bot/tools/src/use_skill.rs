@@ -18,8 +18,9 @@ impl Tool for UseSkill {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "use_skill".into(),
-            description: "Gives you a skill: instructions for one kind of work. `list_skills` lists them."
-                .into(),
+            description:
+                "Gives you a skill: instructions for one kind of work. `list_skills` lists them."
+                    .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
@@ -53,7 +54,9 @@ fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput
     let skill = run
         .skills
         .and_then(|skills| skills.get(name))
-        .ok_or_else(|| ToolOutput::refused("There is no skill of that name. `list_skills` lists them."))?;
+        .ok_or_else(|| {
+            ToolOutput::refused("There is no skill of that name. `list_skills` lists them.")
+        })?;
     if !skill.is_for(run.agent) {
         return Err(ToolOutput::refused("That skill is not for this agent."));
     }

@@ -65,15 +65,17 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         return Err(ToolOutput::refused("`query` must not be blank."));
     }
     if query.chars().nth(QUERY_MAX).is_some() {
-        return Err(ToolOutput::refused(format!("`query` must have at most {QUERY_MAX} characters.")));
+        return Err(ToolOutput::refused(format!(
+            "`query` must have at most {QUERY_MAX} characters."
+        )));
     }
     let limit = TIME_LIMIT.min(context.remaining);
     match context.web()?.search(query, limit, context.cancel).await {
         Ok(hits) if hits.is_empty() => Ok(ToolOutput::text("(no matches)")),
         Ok(hits) => Ok(ToolOutput::text(wrap_untrusted(&listed(&hits)))),
-        Err(error @ WebError::Search(429)) => {
-            Err(ToolOutput::refused(format!("{error}: too many searches at once; ask again one at a time.")))
-        }
+        Err(error @ WebError::Search(429)) => Err(ToolOutput::refused(format!(
+            "{error}: too many searches at once; ask again one at a time."
+        ))),
         Err(error) => Err(ToolOutput::refused(format!("{error}."))),
     }
 }
@@ -88,5 +90,9 @@ fn listed(hits: &[WebHit]) -> String {
             one_line(&hit.description)
         )
     };
-    hits.iter().enumerate().map(entry).collect::<Vec<_>>().join("\n")
+    hits.iter()
+        .enumerate()
+        .map(entry)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

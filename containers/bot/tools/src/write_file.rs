@@ -61,20 +61,33 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let (path, content) = (args.text("path")?, args.text("content")?);
     let workspace = context.workspace()?;
     let former = match workspace.read(path, MAX_COMPARED_BYTES).await {
-        Ok((bytes, size)) if size <= MAX_COMPARED_BYTES => String::from_utf8(bytes).unwrap_or_default(),
+        Ok((bytes, size)) if size <= MAX_COMPARED_BYTES => {
+            String::from_utf8(bytes).unwrap_or_default()
+        }
         // A new file, or one whose form is not kept. A broken workspace fails the write.
         Ok(_) | Err(_) => String::new(),
     };
     let content = &*in_form_of(&former, content);
-    workspace.write(path, content.as_bytes()).await.map_err(ToolOutput::from)?;
-    Ok(ToolOutput::text(format!("Wrote {path}: {} lines, {} bytes.", content.lines().count(), content.len())))
+    workspace
+        .write(path, content.as_bytes())
+        .await
+        .map_err(ToolOutput::from)?;
+    Ok(ToolOutput::text(format!(
+        "Wrote {path}: {} lines, {} bytes.",
+        content.lines().count(),
+        content.len()
+    )))
 }
 
 /// Returns the content with the line ends and the byte order mark of the former file.
 fn in_form_of<'a>(former: &str, content: &'a str) -> Cow<'a, str> {
     let content = with_ends_of(former, content);
     let lacks_mark = former.starts_with(BYTE_ORDER_MARK) && !content.starts_with(BYTE_ORDER_MARK);
-    if lacks_mark { Cow::Owned(format!("{BYTE_ORDER_MARK}{content}")) } else { content }
+    if lacks_mark {
+        Cow::Owned(format!("{BYTE_ORDER_MARK}{content}"))
+    } else {
+        content
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +104,11 @@ mod tests {
             ("\u{feff}a\n", "b\n", "\u{feff}b\n"),
             ("\u{feff}a\n", "\u{feff}b\n", "\u{feff}b\n"),
         ] {
-            assert_eq!(in_form_of(former, content), expected, "{former:?} {content:?}");
+            assert_eq!(
+                in_form_of(former, content),
+                expected,
+                "{former:?} {content:?}"
+            );
         }
     }
 }

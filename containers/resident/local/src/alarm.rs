@@ -41,7 +41,10 @@ pub(crate) async fn ring(alarm: Rc<Alarm>, engine: Rc<Engine<NativeSql, LocalHos
         }
         alarm.at.set(None);
         if let Err(fault) = engine.alarm().await {
-            tracing::error!(error = &fault as &dyn std::error::Error, "a resident's alarm failed");
+            tracing::error!(
+                error = &fault as &dyn std::error::Error,
+                "a resident's alarm failed"
+            );
             alarm.set(engine.host().now() + RETRY_DELAY_MS);
         }
     }

@@ -49,9 +49,15 @@ pub(crate) fn count(places: &Places) -> io::Result<ObjectCounts> {
     };
     for entry in entries {
         let name = entry?.file_name();
-        let id = name.to_str().and_then(|name| name.strip_suffix(ARCHIVE_SUFFIX));
+        let id = name
+            .to_str()
+            .and_then(|name| name.strip_suffix(ARCHIVE_SUFFIX));
         let is_backup = id.is_some_and(|id| BackupId::parse(id).is_ok());
-        *(if is_backup { &mut counts.backups } else { &mut counts.others }) += 1;
+        *(if is_backup {
+            &mut counts.backups
+        } else {
+            &mut counts.others
+        }) += 1;
     }
     Ok(counts)
 }

@@ -34,12 +34,17 @@ impl LocalFleet {
     pub(crate) fn open(settings: Settings) -> Result<Self, Fault> {
         let sql = NativeSql::open(&settings.folder.join("registry.sqlite3"))?;
         let registry = Rc::new(Registry::open(sql, &settings.build)?);
-        Ok(Self { settings: Rc::new(settings), registry, engines: RefCell::default() })
+        Ok(Self {
+            settings: Rc::new(settings),
+            registry,
+            engines: RefCell::default(),
+        })
     }
 
     /// Continues the work of every resident.
     pub(crate) async fn resume(&self) -> Result<(), Fault> {
-        let RegistryReply::Records { records, .. } = self.registry.answer(RegistryCall::List)? else {
+        let RegistryReply::Records { records, .. } = self.registry.answer(RegistryCall::List)?
+        else {
             return Ok(());
         };
         for record in records {
@@ -57,7 +62,12 @@ impl LocalFleet {
     }
 
     /// Answers a call. A command ends once its caller has left.
-    pub(crate) async fn call(&self, resource: &Resource, call: Call, left: CancellationToken) -> Reply {
+    pub(crate) async fn call(
+        &self,
+        resource: &Resource,
+        call: Call,
+        left: CancellationToken,
+    ) -> Reply {
         match self.engine(resource) {
             Ok(engine) => engine.answer_while(call, left.cancelled_owned()).await,
             Err(fault) => Reply::rejected(fault.into()),
@@ -82,22 +92,35 @@ impl LocalFleet {
         let alarm = Rc::new(Alarm::default());
         let sql = NativeSql::open(&places.database())?;
         let (settings, registry) = (Rc::clone(&self.settings), Rc::clone(&self.registry));
-        let host = LocalHost::new(resource.clone(), places, settings, registry, Rc::clone(&alarm));
+        let host = LocalHost::new(
+            resource.clone(),
+            places,
+            settings,
+            registry,
+            Rc::clone(&alarm),
+        );
         let engine = Engine::open(sql, host)?;
         tokio::task::spawn_local(ring(alarm, Rc::clone(&engine)));
-        self.engines.borrow_mut().insert(resource.clone(), Rc::clone(&engine));
+        self.engines
+            .borrow_mut()
+            .insert(resource.clone(), Rc::clone(&engine));
         Ok(engine)
     }
 }
 
 impl Fleet for LocalFleet {
     fn now(&self) -> UnixMillis {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
 
     fn build(&self) -> Build {
-        Build { commit: self.settings.build.clone(), built_at: None }
+        Build {
+            commit: self.settings.build.clone(),
+            built_at: None,
+        }
     }
 
     async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {

@@ -59,7 +59,10 @@ impl LocalResidents {
     /// # Errors
     /// The folder, the registry or the thread cannot be used.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
-        let created = fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&settings.folder);
+        let created = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE)
+            .create(&settings.folder);
         created.map_err(OpenError::Folder)?;
         let (jobs, queue) = mpsc::unbounded_channel();
         let (opened, result) = sync_mpsc::channel();
@@ -77,23 +80,47 @@ impl LocalResidents {
                 Err(fault) => drop(opened.send(Err(OpenError::Registry(fault)))),
             }
         };
-        let thread = Builder::new().name("residents".into()).spawn(run).map_err(OpenError::Thread)?;
+        let thread = Builder::new()
+            .name("residents".into())
+            .spawn(run)
+            .map_err(OpenError::Thread)?;
         let ended = || OpenError::Thread(io::Error::other("it ended at its start"));
         result.recv().unwrap_or_else(|_| Err(ended()))?;
         let (jobs, thread) = (Mutex::new(Some(jobs)), Mutex::new(Some(thread)));
-        Ok(Self { inner: Arc::new(Inner { jobs, thread }) })
+        Ok(Self {
+            inner: Arc::new(Inner { jobs, thread }),
+        })
     }
 
     /// Sends a request as an administrator. `None` if the thread ended.
     ///
     /// Dropping the future ends a command; any other work runs to its end.
-    pub async fn send(&self, route: Route, resource: Option<String>, body: String) -> Option<Reply> {
+    pub async fn send(
+        &self,
+        route: Route,
+        resource: Option<String>,
+        body: String,
+    ) -> Option<Reply> {
         let (path, method, _) = route.parts();
         let (reply, answer) = oneshot::channel();
-        let jobs = self.inner.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let jobs = self
+            .inner
+            .jobs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let left = CancellationToken::new();
         let _caller = left.clone().drop_guard();
-        jobs?.send(Job { method, path, resource, body, reply, left }).ok()?;
+        jobs?
+            .send(Job {
+                method,
+                path,
+                resource,
+                body,
+                reply,
+                left,
+            })
+            .ok()?;
         answer.await.ok()
     }
 }
@@ -101,8 +128,15 @@ impl LocalResidents {
 impl Drop for Inner {
     /// Ends the thread and waits for it, so that no step outlives the handle.
     fn drop(&mut self) {
-        self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.jobs
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let thread = self
+            .thread
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(Err(_)) = thread.map(JoinHandle::join) {
             tracing::error!("the thread of residents panicked");
         }

@@ -13,7 +13,9 @@ use ars_resident::daemon::{
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
-use ars_resident_engine::{Host, HostError, Minted, ObjectCounts, Registry, RegistryCall, Started, TokenUse};
+use ars_resident_engine::{
+    Host, HostError, Minted, ObjectCounts, Registry, RegistryCall, Started, TokenUse,
+};
 use ars_sandboxd::{Daemon, Mode, Progress, Settings as DaemonSettings, StoreLinks};
 use ars_sql_native::NativeSql;
 use ars_types::UnixMillis;
@@ -95,7 +97,9 @@ impl LocalHost {
         };
         async move {
             let opened = tokio::task::spawn_blocking(move || Daemon::open(settings)).await;
-            opened.map_err(|_| broke_off())?.map_err(|error| failed(&error))
+            opened
+                .map_err(|_| broke_off())?
+                .map_err(|error| failed(&error))
         }
     }
 
@@ -105,7 +109,8 @@ impl LocalHost {
     ) -> Result<T, HostError> {
         let places = self.places.clone();
         let done = tokio::task::spawn_blocking(move || work(&places)).await;
-        done.map_err(|_| broke_off())?.map_err(|error| failed(&error))
+        done.map_err(|_| broke_off())?
+            .map_err(|error| failed(&error))
     }
 }
 
@@ -119,7 +124,9 @@ fn broke_off() -> HostError {
 
 impl Host for LocalHost {
     fn now(&self) -> UnixMillis {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
 
@@ -138,13 +145,19 @@ impl Host for LocalHost {
 
     async fn runtime(&self) -> Option<RuntimeId> {
         // A disk that an earlier process left is there, although no daemon was opened for it yet.
-        self.daemon().map_or_else(|| self.places.runtime(), |daemon| Some(daemon.status().runtime))
+        self.daemon().map_or_else(
+            || self.places.runtime(),
+            |daemon| Some(daemon.status().runtime),
+        )
     }
 
     async fn start(&self) -> Result<Started, HostError> {
         let _guard = self.starting.lock().await;
         let daemon = self.opened().await?;
-        Ok(Started { runtime: daemon.status().runtime, is_image_current: true })
+        Ok(Started {
+            runtime: daemon.status().runtime,
+            is_image_current: true,
+        })
     }
 
     async fn stop(&self) -> Result<(), HostError> {
@@ -158,12 +171,22 @@ impl Host for LocalHost {
         self.file(move |places| places.remove_disk(&unique)).await
     }
 
-    async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+    async fn run(
+        &self,
+        request: StepRequest,
+        progress: &dyn Fn(u64),
+    ) -> Result<StepEnd, HostError> {
         let daemon = self.existing().await?;
-        if let (StepInput::Download { from: Transfer::Engine, .. }, Some(id)) =
-            (&request.input, request.step.operation.received().cloned())
+        if let (
+            StepInput::Download {
+                from: Transfer::Engine,
+                ..
+            },
+            Some(id),
+        ) = (&request.input, request.step.operation.received().cloned())
         {
-            self.file(move |places| archives::offer(places, &id)).await?;
+            self.file(move |places| archives::offer(places, &id))
+                .await?;
         }
         let (moved, cancel) = (Progress::default(), CancellationToken::new());
         // A request that is abandoned leaves no process.
@@ -176,12 +199,16 @@ impl Host for LocalHost {
             }
         };
         // A stop takes the daemon before it cancels the step.
-        if !self.daemon().is_some_and(|current| Arc::ptr_eq(&current, &daemon)) {
+        if !self
+            .daemon()
+            .is_some_and(|current| Arc::ptr_eq(&current, &daemon))
+        {
             return Err(HostError::Replaced);
         }
         if let Ok(Answer::Archived { backup, .. }) = &end.result {
             let id = backup.clone();
-            self.file(move |places| archives::store(places, &id)).await?;
+            self.file(move |places| archives::store(places, &id))
+                .await?;
         }
         Ok(end)
     }
@@ -226,7 +253,8 @@ impl Host for LocalHost {
 
     async fn delete_backups(&self, ids: &[BackupId]) -> Result<(), HostError> {
         let ids = ids.to_vec();
-        self.file(move |places| archives::delete(places, &ids)).await
+        self.file(move |places| archives::delete(places, &ids))
+            .await
     }
 
     async fn count_objects(&self, _: &Resource) -> Result<ObjectCounts, HostError> {
@@ -237,8 +265,18 @@ impl Host for LocalHost {
         self.file(archives::delete_all).await
     }
 
-    async fn release_slot(&self, resource: &Resource, onboarded_at: UnixMillis) -> Result<(), HostError> {
-        let call = RegistryCall::Remove { resource: resource.clone(), onboarded_at: Some(onboarded_at) };
-        self.registry.answer(call).map(drop).map_err(|fault| failed(&fault))
+    async fn release_slot(
+        &self,
+        resource: &Resource,
+        onboarded_at: UnixMillis,
+    ) -> Result<(), HostError> {
+        let call = RegistryCall::Remove {
+            resource: resource.clone(),
+            onboarded_at: Some(onboarded_at),
+        };
+        self.registry
+            .answer(call)
+            .map(drop)
+            .map_err(|fault| failed(&fault))
     }
 }

@@ -29,7 +29,10 @@ impl Places {
     /// Creates the folder of a resident. A resource has no `..`, so it stays below `all`.
     pub(crate) fn create(all: &Path, resource: &Resource) -> io::Result<Self> {
         let base = all.join(resource.slug());
-        fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&base)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE)
+            .create(&base)?;
         Ok(Self { base })
     }
 
@@ -60,7 +63,9 @@ impl Places {
 
     /// Returns the place of an archive between the daemon and its folder.
     pub(crate) fn transfer(&self, id: &BackupId) -> PathBuf {
-        self.workspace().join(TRANSFERS).join(format!("{id}.tar.zst"))
+        self.workspace()
+            .join(TRANSFERS)
+            .join(format!("{id}.tar.zst"))
     }
 
     /// Returns whether the disk is there.
@@ -93,7 +98,11 @@ impl Places {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.base)? {
             let entry = entry?;
-            if entry.file_name().as_encoded_bytes().starts_with(REMOVED.as_bytes()) {
+            if entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(REMOVED.as_bytes())
+            {
                 found.push(entry.path());
             }
         }
@@ -127,7 +136,8 @@ mod tests {
     #[test]
     fn removal_that_was_interrupted_is_finished() {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places::create(folder.path(), &Resource::parse("repo:acme/app").unwrap()).unwrap();
+        let places =
+            Places::create(folder.path(), &Resource::parse("repo:acme/app").unwrap()).unwrap();
         fs::create_dir_all(places.workspace()).unwrap();
         let disk = places.workspace().with_file_name("removed-1");
         fs::create_dir_all(disk.join("deps/entry")).unwrap();

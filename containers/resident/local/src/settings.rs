@@ -15,7 +15,9 @@ pub type Confinements = Arc<dyn Fn(&Resource) -> Arc<dyn Confine> + Send + Sync>
 
 /// Mints a token of the code host for a repository. `true` permits a cached one.
 pub type Tokens = Arc<
-    dyn Fn(&Resource, TokenUse, bool) -> BoxFuture<'static, Result<Option<Minted>, HostError>> + Send + Sync,
+    dyn Fn(&Resource, TokenUse, bool) -> BoxFuture<'static, Result<Option<Minted>, HostError>>
+        + Send
+        + Sync,
 >;
 
 /// Settings of local residents.

@@ -31,7 +31,10 @@ pub(crate) struct Job {
 pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<Job>) {
     let fleet = Rc::new(fleet);
     if let Err(fault) = fleet.resume().await {
-        tracing::error!(error = &fault as &dyn std::error::Error, "residents could not continue");
+        tracing::error!(
+            error = &fault as &dyn std::error::Error,
+            "residents could not continue"
+        );
     }
     let mut passes = tokio::time::interval(WATCHDOG_INTERVAL);
     // The first tick is immediate.
@@ -51,10 +54,25 @@ pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<J
 }
 
 async fn answer(fleet: Rc<LocalFleet>, job: Job) {
-    let Job { method, path, resource, body, reply, left } = job;
+    let Job {
+        method,
+        path,
+        resource,
+        body,
+        reply,
+        left,
+    } = job;
     let prepared = match Admitted::of(path, method, Credential::Admin) {
         Ok(admitted) => {
-            prepare(&*fleet, Request { admitted, resource: resource.as_deref(), body: &body }).await
+            prepare(
+                &*fleet,
+                Request {
+                    admitted,
+                    resource: resource.as_deref(),
+                    body: &body,
+                },
+            )
+            .await
         }
         Err(rejected) => Err(rejected),
     };

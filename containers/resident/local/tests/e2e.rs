@@ -1,7 +1,10 @@
 //! A resident on this machine with real git: from the first clone to its removal.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::needless_pass_by_value, reason = "documents are written where they are sent")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "documents are written where they are sent"
+)]
 
 use std::{
     fs,
@@ -35,9 +38,24 @@ struct World {
 
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
-    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]);
-    let output = command.args(arguments).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    command.args([
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]);
+    let output = command
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
@@ -49,7 +67,9 @@ fn open(world: &Path) -> LocalResidents {
         confine: Arc::new(|_| Arc::new(Unconfined)),
         environment: vec![("PATH".to_owned(), PATH.to_owned())],
         of_service: Vec::new(),
-        origins: Arc::new(move |resource: &Resource| (resource.as_str() == RESOURCE).then(|| origin.clone())),
+        origins: Arc::new(move |resource: &Resource| {
+            (resource.as_str() == RESOURCE).then(|| origin.clone())
+        }),
         tokens: None,
         build: "test".to_owned(),
     });
@@ -72,14 +92,28 @@ impl World {
         fs::write(source.join("package-lock.json"), "{}\n").unwrap();
         fs::write(source.join(".gitignore"), "node_modules\ndist\n").unwrap();
         for number in 0..200 {
-            fs::write(source.join(format!("file-{number}.txt")), format!("{number}\n")).unwrap();
+            fs::write(
+                source.join(format!("file-{number}.txt")),
+                format!("{number}\n"),
+            )
+            .unwrap();
         }
         git(&source, &["add", "."]);
         git(&source, &["commit", "--quiet", "-m", "First"]);
-        git(folder.path(), &["clone", "--quiet", "--bare", "source", "origin.git"]);
+        git(
+            folder.path(),
+            &["clone", "--quiet", "--bare", "source", "origin.git"],
+        );
         git(&source, &["remote", "add", "origin", "../origin.git"]);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Self { folder, residents: None, runtime }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        Self {
+            folder,
+            residents: None,
+            runtime,
+        }
     }
 
     fn data(&self) -> PathBuf {
@@ -94,7 +128,9 @@ impl World {
 
     fn send(&self, route: Route, fields: Value) -> Value {
         let mut body = json!({ "resource": RESOURCE });
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         let residents = self.residents.as_ref().unwrap();
         let sent = residents.send(route, Some(RESOURCE.to_owned()), body.to_string());
         self.runtime.block_on(sent).unwrap().body
@@ -102,7 +138,9 @@ impl World {
 
     fn thread(&self, route: Route, thread: &str, fields: Value) -> Value {
         let mut body = json!({ "threadKey": thread });
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         self.send(route, body)
     }
 
@@ -117,7 +155,10 @@ impl World {
             "build": "mkdir -p dist && cp README.md dist/",
             "test": "test -f node_modules/dep/index.js && grep -q hello README.md && echo passed",
         });
-        self.send(Route::Onboard, json!({ "defaultRef": "main", "commands": commands }))
+        self.send(
+            Route::Onboard,
+            json!({ "defaultRef": "main", "commands": commands }),
+        )
     }
 
     /// Waits until the view fulfils a condition.
@@ -177,7 +218,10 @@ fn command_ends_with_its_caller() {
         }
     });
     world.wait("at rest", |view| view["inFlight"] == 0);
-    assert_eq!(world.thread(Route::Detach, "load:1", json!({}))["released"], true);
+    assert_eq!(
+        world.thread(Route::Detach, "load:1", json!({}))["released"],
+        true
+    );
 }
 
 #[test]
@@ -194,40 +238,81 @@ fn resident_lives_on_one_machine() {
         (&view["sha"], &json!("unavailable")),
         "{attached:#}"
     );
-    let ran = world.exec("load:1", "cat README.md node_modules/dep/index.js dist/README.md; exit 3");
-    assert_eq!((&ran["stdout"], &ran["exitCode"]), (&json!("hello\n1\nhello\n"), &json!(3)), "{ran:#}");
+    let ran = world.exec(
+        "load:1",
+        "cat README.md node_modules/dep/index.js dist/README.md; exit 3",
+    );
+    assert_eq!(
+        (&ran["stdout"], &ran["exitCode"]),
+        (&json!("hello\n1\nhello\n"), &json!(3)),
+        "{ran:#}"
+    );
     let slow = world.thread(
         Route::Exec,
         "load:1",
         json!({ "command": "echo so far; sleep 30", "timeoutMs": 1_000 }),
     );
-    assert_eq!((&slow["stdout"], &slow["exitCode"]), (&json!("so far\n"), &json!(124)), "{slow:#}");
-    let written =
-        world.thread(Route::Write, "load:1", json!({ "path": "notes/new.txt", "content": "work\n" }));
+    assert_eq!(
+        (&slow["stdout"], &slow["exitCode"]),
+        (&json!("so far\n"), &json!(124)),
+        "{slow:#}"
+    );
+    let written = world.thread(
+        Route::Write,
+        "load:1",
+        json!({ "path": "notes/new.txt", "content": "work\n" }),
+    );
     assert_eq!(written, json!({ "ok": true, "bytes": 5 }));
-    assert_eq!(world.thread(Route::Read, "load:1", json!({ "path": "notes/new.txt" }))["content"], "work\n");
+    assert_eq!(
+        world.thread(Route::Read, "load:1", json!({ "path": "notes/new.txt" }))["content"],
+        "work\n"
+    );
     let tested = world.send(Route::Op, json!({ "op": "test" }));
-    assert_eq!((&tested["ok"], &tested["stdout"]), (&json!(true), &json!("passed\n")), "{tested:#}");
+    assert_eq!(
+        (&tested["ok"], &tested["stdout"]),
+        (&json!(true), &json!("passed\n")),
+        "{tested:#}"
+    );
 
     // Unsaved work stays, or is saved before the tree is removed.
     let kept = world.thread(Route::Detach, "load:1", json!({}));
-    assert!(kept["reason"].as_str().unwrap().starts_with("dirty: "), "{kept:#}");
-    assert_eq!(world.thread(Route::Detach, "load:1", json!({ "force": true }))["released"], true);
-    let saved = world.view()["threads"][0]["checkpoint"].as_str().unwrap().to_owned();
+    assert!(
+        kept["reason"].as_str().unwrap().starts_with("dirty: "),
+        "{kept:#}"
+    );
+    assert_eq!(
+        world.thread(Route::Detach, "load:1", json!({ "force": true }))["released"],
+        true
+    );
+    let saved = world.view()["threads"][0]["checkpoint"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let mirror = world.data().join("acme/app/workspace/mirror");
-    assert_eq!(git(&mirror, &["show", &format!("{saved}:notes/new.txt")]), "work");
+    assert_eq!(
+        git(&mirror, &["show", &format!("{saved}:notes/new.txt")]),
+        "work"
+    );
 
     // A push arrives with the next refresh.
     let pushed = world.push("hello again\n");
     world.send(Route::Debug, json!({ "op": "refresh-now" }));
-    world.wait("refreshed", |view| view["sha"] == pushed.as_str() && view["state"] == "warm");
+    world.wait("refreshed", |view| {
+        view["sha"] == pushed.as_str() && view["state"] == "warm"
+    });
     let attached = world.thread(Route::Attach, "load:2", json!({ "refHint": "main" }));
     assert_eq!(attached["sha"], pushed.as_str(), "{attached:#}");
-    assert_eq!(world.exec("load:2", "cat dist/README.md")["stdout"], "hello again\n");
+    assert_eq!(
+        world.exec("load:2", "cat dist/README.md")["stdout"],
+        "hello again\n"
+    );
 
     // Another process finds the tree warm.
     world.start();
-    assert_eq!(world.exec("load:2", "cat README.md")["stdout"], "hello again\n");
+    assert_eq!(
+        world.exec("load:2", "cat README.md")["stdout"],
+        "hello again\n"
+    );
     assert!(world.view()["lastRestore"].is_null());
 
     // The disk is lost: mirror, checkout and dependencies come back from the archives before anything is served.
@@ -237,7 +322,11 @@ fn resident_lives_on_one_machine() {
         plan["wouldRemove"]["backupObjects"] == 3
     });
     world.residents = None;
-    fs::rename(world.data().join("acme/app/workspace"), world.folder.path().join("lost")).unwrap();
+    fs::rename(
+        world.data().join("acme/app/workspace"),
+        world.folder.path().join("lost"),
+    )
+    .unwrap();
     world.start();
     let attached = world.thread(Route::Attach, "load:3", json!({ "refHint": "main" }));
     assert_eq!(attached["sha"], pushed.as_str(), "{attached:#}");
@@ -246,16 +335,32 @@ fn resident_lives_on_one_machine() {
         world.exec("load:3", "cat dist/README.md node_modules/dep/index.js")["stdout"],
         "hello again\n1\n"
     );
-    assert_eq!(world.exec("load:3", "cat node_modules/dep/at")["stdout"], installed_at, "installed again");
+    assert_eq!(
+        world.exec("load:3", "cat node_modules/dep/at")["stdout"],
+        installed_at,
+        "installed again"
+    );
     let lost = world.exec("load:2", "true");
-    assert_eq!((&lost["needs"], &lost["exitCode"]), (&json!("attach"), &json!(127)), "{lost:#}");
+    assert_eq!(
+        (&lost["needs"], &lost["exitCode"]),
+        (&json!("attach"), &json!(127)),
+        "{lost:#}"
+    );
 
     let report = world.send(Route::Offboard, json!({}));
-    let parts = ["registryRemoved", "containerStopped", "storageCleared"].map(|part| report[part].clone());
-    assert_eq!((parts, &report["errors"]), ([true; 3].map(Value::from), &json!([])), "{report:#}");
+    let parts =
+        ["registryRemoved", "containerStopped", "storageCleared"].map(|part| report[part].clone());
+    assert_eq!(
+        (parts, &report["errors"]),
+        ([true; 3].map(Value::from), &json!([])),
+        "{report:#}"
+    );
     assert_eq!(report["backupObjectsDeleted"], 3);
     assert!(!world.data().join("acme/app/workspace").exists());
-    assert_eq!(world.send(Route::Status, json!({}))["error"], "not-onboarded: repo:acme/app has no resident");
+    assert_eq!(
+        world.send(Route::Status, json!({}))["error"],
+        "not-onboarded: repo:acme/app has no resident"
+    );
 }
 
 #[test]
@@ -265,10 +370,22 @@ fn threads_have_users_of_their_own_and_keep_their_trees() {
     world.warm();
     let attach = |number: usize, body| {
         let answer = world.thread(Route::Attach, &format!("load:{number}"), body);
-        (answer["user"].as_str().expect("a user").to_owned(), answer["recreated"].clone())
+        (
+            answer["user"].as_str().expect("a user").to_owned(),
+            answer["recreated"].clone(),
+        )
     };
-    let first: Vec<_> = (0..15).map(|number| attach(number, json!({ "refHint": "main" })).0).collect();
-    assert_eq!(first.iter().collect::<std::collections::BTreeSet<_>>().len(), first.len(), "{first:?}");
+    let first: Vec<_> = (0..15)
+        .map(|number| attach(number, json!({ "refHint": "main" })).0)
+        .collect();
+    assert_eq!(
+        first
+            .iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        first.len(),
+        "{first:?}"
+    );
     // A later attach needs no ref, and finds user and tree.
     for (number, user) in first.iter().enumerate() {
         assert_eq!(attach(number, json!({})), (user.clone(), json!(false)));
@@ -282,14 +399,27 @@ fn unsaved_work_survives_a_restart_and_a_sweep() {
     world.onboard();
     world.warm();
     world.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
-    world.thread(Route::Write, "load:1", json!({ "path": "notes.txt", "content": "work\n" }));
-    world.send(Route::Debug, json!({ "op": "backdate-thread", "threadKey": "load:1", "days": 1 }));
+    world.thread(
+        Route::Write,
+        "load:1",
+        json!({ "path": "notes.txt", "content": "work\n" }),
+    );
+    world.send(
+        Route::Debug,
+        json!({ "op": "backdate-thread", "threadKey": "load:1", "days": 1 }),
+    );
     world.start();
     let swept = world.send(Route::Debug, json!({ "op": "sweep-now" }));
-    assert!(world.view()["threads"][0]["evictedWhy"].is_null(), "{swept:#}");
+    assert!(
+        world.view()["threads"][0]["evictedWhy"].is_null(),
+        "{swept:#}"
+    );
     let attached = world.thread(Route::Attach, "load:1", json!({}));
     assert_eq!(attached["recreated"], false, "{attached:#}");
-    assert_eq!(world.thread(Route::Read, "load:1", json!({ "path": "notes.txt" }))["content"], "work\n");
+    assert_eq!(
+        world.thread(Route::Read, "load:1", json!({ "path": "notes.txt" }))["content"],
+        "work\n"
+    );
 }
 
 #[test]
@@ -311,10 +441,17 @@ fn stop_ends_commands_before_the_disk_is_removed() {
         }
         let body = json!({ "resource": RESOURCE, "op": "stop-container" }).to_string();
         let stop = residents.send(Route::Debug, Some(RESOURCE.to_owned()), body);
-        let (stopped, ended) =
-            tokio::time::timeout(TIMEOUT, async { tokio::join!(stop, slow) }).await.unwrap();
+        let (stopped, ended) = tokio::time::timeout(TIMEOUT, async { tokio::join!(stop, slow) })
+            .await
+            .unwrap();
         let (stopped, ended) = (stopped.unwrap().body, ended.unwrap().body);
-        assert!(ended["error"].as_str().unwrap().starts_with("runtime-replaced"), "{stopped:#} {ended:#}");
+        assert!(
+            ended["error"]
+                .as_str()
+                .unwrap()
+                .starts_with("runtime-replaced"),
+            "{stopped:#} {ended:#}"
+        );
     });
 }
 
@@ -332,24 +469,43 @@ fn host(world: PathBuf) {
         residents: Some(open(&world)),
         // Within the world, which its creator removes.
         folder: tempfile::tempdir_in(&world).unwrap(),
-        runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+        runtime: tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap(),
     };
     let onboarded = hosted.onboard();
     assert_eq!(onboarded["state"], "onboarding", "{onboarded:#}");
     hosted.warm();
     hosted.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
-    let written = hosted.thread(Route::Write, "load:1", json!({ "path": "notes.txt", "content": "work\n" }));
+    let written = hosted.thread(
+        Route::Write,
+        "load:1",
+        json!({ "path": "notes.txt", "content": "work\n" }),
+    );
     assert_eq!(written["ok"], true, "{written:#}");
-    hosted.exec("load:1", &format!("touch {}; exec sleep 1000.75", world.join("at-work").display()));
+    hosted.exec(
+        "load:1",
+        &format!(
+            "touch {}; exec sleep 1000.75",
+            world.join("at-work").display()
+        ),
+    );
 }
 
 /// Returns the number of steps that started, and the current one.
 fn progress(world: &Path) -> (u64, String) {
     let database = world.join("data/acme/app/state.sqlite3");
     let read = || {
-        let text = NativeSql::open(&database).ok()?.text("SELECT lifecycle FROM resident", &[]).ok()??;
+        let text = NativeSql::open(&database)
+            .ok()?
+            .text("SELECT lifecycle FROM resident", &[])
+            .ok()??;
         let state: Value = serde_json::from_str(&text).ok()?;
-        Some((state["attempts"].as_u64()?, state["cycle"]["step"].as_str().unwrap_or("none").to_owned()))
+        Some((
+            state["attempts"].as_u64()?,
+            state["cycle"]["step"].as_str().unwrap_or("none").to_owned(),
+        ))
     };
     // Before it has a log, another connection would lock its creator out.
     let has_log = database.with_extension("sqlite3-wal").exists();
@@ -369,7 +525,11 @@ fn kill_and_continue(kill_at: u64) -> String {
         .unwrap();
     let start = Instant::now();
     while progress(&folder).0 < kill_at && !folder.join("at-work").exists() {
-        assert!(start.elapsed() < TIMEOUT && child.try_wait().unwrap().is_none(), "{:?}", progress(&folder));
+        assert!(
+            start.elapsed() < TIMEOUT && child.try_wait().unwrap().is_none(),
+            "{:?}",
+            progress(&folder)
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();
@@ -385,10 +545,16 @@ fn kill_and_continue(kill_at: u64) -> String {
         (Some(false), is_at_work),
         "{step}: {attached:#}"
     );
-    let ran = world.exec(thread, "cat README.md node_modules/dep/index.js dist/README.md");
+    let ran = world.exec(
+        thread,
+        "cat README.md node_modules/dep/index.js dist/README.md",
+    );
     assert_eq!(ran["stdout"], "hello\n1\nhello\n", "{step}: {ran:#}");
     if is_at_work {
-        assert_eq!(world.thread(Route::Read, thread, json!({ "path": "notes.txt" }))["content"], "work\n");
+        assert_eq!(
+            world.thread(Route::Read, thread, json!({ "path": "notes.txt" }))["content"],
+            "work\n"
+        );
         let processes = world.exec(thread, "grep -lz '^1000.75' /proc/[0-9]*/cmdline");
         assert_eq!(processes["stdout"], "", "the killed command runs");
     }
@@ -430,13 +596,18 @@ fn soak_of_a_local_resident_is_flat() {
             let call = |route, fields| world.thread(route, thread, fields);
             assert!(call(Route::Attach, json!({ "refHint": "main" }))["user"].is_string());
             let path = "note.txt";
-            assert_eq!(call(Route::Write, json!({ "path": path, "content": "x" }))["ok"], true);
+            assert_eq!(
+                call(Route::Write, json!({ "path": path, "content": "x" }))["ok"],
+                true
+            );
             assert_eq!(call(Route::Read, json!({ "path": path }))["content"], "x");
             // Nothing is left for a checkpoint, which would stay in the mirror.
             assert_eq!(world.exec(thread, "rm note.txt")["exitCode"], 0);
             assert_eq!(call(Route::Detach, json!({}))["released"], true);
         }
-        world.wait("at rest", |view| view["inFlight"] == 0 && view["hasSpare"] == true);
+        world.wait("at rest", |view| {
+            view["inFlight"] == 0 && view["hasSpare"] == true
+        });
         soak.look(|| {
             let rows = "SELECT (SELECT count(*) FROM threads) + (SELECT count(*) FROM checkpoints) \
                 + (SELECT count(*) FROM backups)";

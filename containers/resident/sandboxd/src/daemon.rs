@@ -7,7 +7,8 @@ use std::{
 };
 
 use ars_resident::daemon::{
-    Answer, CancelAnswer, CancelRequest, DiskRequest, Job, Status, StepEnd, StepFailure, StepRequest,
+    Answer, CancelAnswer, CancelRequest, DiskRequest, Job, Status, StepEnd, StepFailure,
+    StepRequest,
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::BackupId;
@@ -60,8 +61,19 @@ impl Daemon {
         let runtime = Arc::new(runtime);
         trash.empty_soon(&runtime);
         let (registry, installs, builder, known) = Default::default();
-        let shared = Shared { registry, installs, builder, known, trash, http };
-        Ok(Self { runtime, mirror: tokio::sync::Mutex::new(false), shared })
+        let shared = Shared {
+            registry,
+            installs,
+            builder,
+            known,
+            trash,
+            http,
+        };
+        Ok(Self {
+            runtime,
+            mirror: tokio::sync::Mutex::new(false),
+            shared,
+        })
     }
 
     /// Performs a step. Its processes end before it does. `cancel` ends it.
@@ -73,8 +85,14 @@ impl Daemon {
     ) -> StepEnd {
         let start = Instant::now();
         let mut lock_wait = Duration::ZERO;
-        let result = self.guarded(request, progress, cancel, &mut lock_wait).await;
-        StepEnd { result, lock_wait_ms: millis(lock_wait), duration_ms: millis(start.elapsed()) }
+        let result = self
+            .guarded(request, progress, cancel, &mut lock_wait)
+            .await;
+        StepEnd {
+            result,
+            lock_wait_ms: millis(lock_wait),
+            duration_ms: millis(start.elapsed()),
+        }
     }
 
     /// Cancels steps and waits until their processes ended.
@@ -86,7 +104,9 @@ impl Daemon {
         if let Job::Cycle { attempt } = request.job {
             self.shared.registry.fence(attempt);
         }
-        CancelAnswer { ended: self.shared.registry.end(is_included).await }
+        CancelAnswer {
+            ended: self.shared.registry.end(is_included).await,
+        }
     }
 
     /// Cancels all steps, refuses further ones, and waits until their processes ended.
@@ -116,7 +136,12 @@ impl Daemon {
     /// # Errors
     /// The size of the disk cannot be read.
     pub async fn disk(&self, request: &DiskRequest) -> std::result::Result<Sample, StepFailure> {
-        disk::sample(&self.runtime, request, &Stop::new(CancellationToken::new(), DISK_TIMEOUT)).await
+        disk::sample(
+            &self.runtime,
+            request,
+            &Stop::new(CancellationToken::new(), DISK_TIMEOUT),
+        )
+        .await
     }
 
     /// Returns the path of an archive that the engine reads or writes.
@@ -137,11 +162,15 @@ impl Daemon {
         let registry = &self.shared.registry;
         let entry = registry.register(request.job, &request.step.name, cancel)?;
         if let Job::Cycle { attempt } = request.job {
-            registry.end(|job| matches!(job, Job::Cycle { attempt: other } if other < attempt)).await;
+            registry
+                .end(|job| matches!(job, Job::Cycle { attempt: other } if other < attempt))
+                .await;
         }
         let timeout = Duration::from_millis(u64::try_from(request.step.timeout_ms).unwrap_or(0));
         let start = Instant::now();
-        let limit = request.lock_wait_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+        let limit = request
+            .lock_wait_ms
+            .map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
         let wait = Stop::new(entry.token.clone(), limit.unwrap_or(timeout));
         let _builder = match request.step.user == User::BUILD {
             true => Some(lock(&self.shared.builder, &wait).await?),
@@ -152,8 +181,13 @@ impl Daemon {
             false => None,
         };
         *lock_wait = start.elapsed();
-        let context =
-            |stop| StepContext { shared: &self.shared, runtime: &self.runtime, request, stop, progress };
+        let context = |stop| StepContext {
+            shared: &self.shared,
+            runtime: &self.runtime,
+            request,
+            stop,
+            progress,
+        };
         if let Some(is_searched) = lock.as_deref_mut().filter(|is_searched| !**is_searched) {
             let search = context(Stop::new(entry.token.clone(), SEARCH_TIMEOUT));
             if let Err(failure) = steps::forget_torn(&search).await {

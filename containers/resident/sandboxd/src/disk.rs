@@ -27,13 +27,19 @@ pub(crate) async fn sample(
     request: &DiskRequest,
     stop: &Stop,
 ) -> std::result::Result<Sample, StepFailure> {
-    let (total_kib, free_kib) =
-        runtime.space().ok_or_else(|| invalid("the size of the disk cannot be read"))?;
+    let (total_kib, free_kib) = runtime
+        .space()
+        .ok_or_else(|| invalid("the size of the disk cannot be read"))?;
     let real = |path: &str| runtime.places.real(path);
     let fixed = [real(MIRROR)?, real(DEPS)?, real(CHECKOUT)?];
-    let threads: Vec<_> =
-        request.threads.iter().map(|key| Ok((key, real(&thread_dir(key))?))).collect::<Result<_>>()?;
-    let homes: Vec<_> = PoolUser::all().map(|user| Ok((user, real(&home(user))?))).collect::<Result<_>>()?;
+    let threads: Vec<_> = request
+        .threads
+        .iter()
+        .map(|key| Ok((key, real(&thread_dir(key))?)))
+        .collect::<Result<_>>()?;
+    let homes: Vec<_> = PoolUser::all()
+        .map(|user| Ok((user, real(&home(user))?)))
+        .collect::<Result<_>>()?;
     // A file with several links counts for the first folder, so the order decides.
     let folders = fixed.iter().chain(threads.iter().map(|(_, path)| path));
     let folders: Vec<&PathBuf> = folders.chain(homes.iter().map(|(_, path)| path)).collect();
@@ -43,18 +49,34 @@ pub(crate) async fn sample(
         mirror: of(&fixed[0]),
         deps: of(&fixed[1]),
         checkout: of(&fixed[2]),
-        threads: threads.iter().map(|(key, path)| ((*key).clone(), of(path))).collect(),
+        threads: threads
+            .iter()
+            .map(|(key, path)| ((*key).clone(), of(path)))
+            .collect(),
         homes: homes.iter().map(|(user, path)| (*user, of(path))).collect(),
         other: None,
     };
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Sample::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX), total_kib, free_kib, parts))
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Ok(Sample::new(
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        total_kib,
+        free_kib,
+        parts,
+    ))
 }
 
 /// Measures folders by one program, which walks them in this order.
-async fn measure(runtime: &Runtime, folders: &[&PathBuf], stop: &Stop) -> Result<HashMap<PathBuf, u64>> {
+async fn measure(
+    runtime: &Runtime,
+    folders: &[&PathBuf],
+    stop: &Stop,
+) -> Result<HashMap<PathBuf, u64>> {
     let program = Program::of_root(&runtime.programs.du, Path::new("/"));
-    let program = program.args(words(["-xsk", "--"])).args(folders.iter().map(|path| path.as_os_str()));
+    let program = program
+        .args(words(["-xsk", "--"]))
+        .args(folders.iter().map(|path| path.as_os_str()));
     let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
     // It reports missing folders by its exit code, and measures the others.
     if let Some(why) = run(runtime, program, &streams, stop).await?.stopped {

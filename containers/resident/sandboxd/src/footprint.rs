@@ -60,7 +60,12 @@ fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
     let metadata = match tree.symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Some(Stamp { kind: Kind::Missing, inode: 0, size: 0, changed: (0, 0) });
+            return Some(Stamp {
+                kind: Kind::Missing,
+                inode: 0,
+                size: 0,
+                changed: (0, 0),
+            });
         }
         Err(_) => return None,
     };
@@ -70,7 +75,12 @@ fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
         _ => Kind::Other,
     };
     let (inode, changed) = (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()));
-    Some(Stamp { kind, inode, size: metadata.len(), changed })
+    Some(Stamp {
+        kind,
+        inode,
+        size: metadata.len(),
+        changed,
+    })
 }
 
 /// Stamps of files and folders by their paths.
@@ -115,7 +125,10 @@ impl Footprint {
     #[must_use]
     pub fn has_same_refs(&self, other: &Self) -> bool {
         let is_compared = |(path, _): &&(PathBuf, Stamp)| path != Path::new(SETTINGS);
-        self.0.iter().filter(is_compared).eq(other.0.iter().filter(is_compared))
+        self.0
+            .iter()
+            .filter(is_compared)
+            .eq(other.0.iter().filter(is_compared))
     }
 
     /// Returns the footprint of the rules about files in these folders, or `None` for too many folders.
@@ -146,7 +159,11 @@ impl Watched {
     pub fn new(tree: &Dir, footprint: Footprint, added: &[u8]) -> Option<Self> {
         let folders = folders_of(added)?;
         let rules = Footprint::of_rules(tree, &folders)?;
-        Some(Self { footprint, folders, rules })
+        Some(Self {
+            footprint,
+            folders,
+            rules,
+        })
     }
 
     /// Returns whether nothing changed.
@@ -191,7 +208,10 @@ mod tests {
     #[test]
     fn rules_of_all_folders_above_a_file_count() {
         let folders = folders_of(b"add 'a/b/c.txt'\nremove 'd/e'\nadd 'f'\n").unwrap();
-        assert_eq!(folders.into_iter().collect::<Vec<_>>(), ["", "a", "a/b"].map(PathBuf::from));
+        assert_eq!(
+            folders.into_iter().collect::<Vec<_>>(),
+            ["", "a", "a/b"].map(PathBuf::from)
+        );
         assert_eq!(folders_of(b"add 'with\na line feed'\n"), None);
     }
 }

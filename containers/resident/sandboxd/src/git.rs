@@ -99,14 +99,20 @@ impl GitOutput {
 
     /// Returns the output as text without its line end.
     pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
+        String::from_utf8_lossy(&self.stdout)
+            .trim_end_matches('\n')
+            .to_owned()
     }
 }
 
 impl<'a> GitCall<'a> {
     /// Makes a call of root in the mirror.
     pub(crate) fn in_mirror<const N: usize>(runtime: &Runtime, args: [&str; N]) -> Result<Self> {
-        Ok(Self::new(User::ROOT, runtime.places.real(MIRROR)?, words(args).to_vec()))
+        Ok(Self::new(
+            User::ROOT,
+            runtime.places.real(MIRROR)?,
+            words(args).to_vec(),
+        ))
     }
 
     /// Makes a call in the tree of a user.
@@ -116,7 +122,15 @@ impl<'a> GitCall<'a> {
 
     /// Makes a call.
     pub(crate) fn new(user: User, cwd: PathBuf, args: Vec<OsString>) -> Self {
-        Self { user, cwd, args, credential: None, input: Input::Empty, variables: Vec::new(), script: None }
+        Self {
+            user,
+            cwd,
+            args,
+            credential: None,
+            input: Input::Empty,
+            variables: Vec::new(),
+            script: None,
+        }
     }
 
     /// Sets the index.
@@ -151,13 +165,23 @@ impl<'a> GitCall<'a> {
     pub(crate) async fn run(self, runtime: &Runtime, stop: &Stop) -> Result<GitOutput> {
         let (ended, streams) = self.run_streams(runtime, stop).await?;
         let heads = streams.heads(OUTPUT_MAX);
-        Ok(GitOutput { exit_code: ended.exit_code, stdout: heads.stdout, stderr: heads.stderr })
+        Ok(GitOutput {
+            exit_code: ended.exit_code,
+            stdout: heads.stdout,
+            stderr: heads.stderr,
+        })
     }
 
     /// Runs the call and returns its streams.
-    pub(crate) async fn run_streams(self, runtime: &Runtime, stop: &Stop) -> Result<(Ended, Streams)> {
-        let file =
-            self.credential.map(|credential| CredentialFile::write(runtime, credential)).transpose()?;
+    pub(crate) async fn run_streams(
+        self,
+        runtime: &Runtime,
+        stop: &Stop,
+    ) -> Result<(Ended, Streams)> {
+        let file = self
+            .credential
+            .map(|credential| CredentialFile::write(runtime, credential))
+            .transpose()?;
         let program = self.program(runtime, file.as_ref())?;
         let owner = crate::users::owner(&runtime.settings.mode, program.user);
         let streams = Streams::create(&runtime.streams()?, owner).context("streams")?;
@@ -204,7 +228,12 @@ impl<'a> GitCall<'a> {
             (Mode::Host(_), None) | (Mode::Users, _) => runtime.places.real(GLOBAL)?,
         };
         let identity = [NAME, EMAIL, NAME, EMAIL].map(OsString::from);
-        let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        let variables = [
+            "GIT_AUTHOR_NAME",
+            "GIT_AUTHOR_EMAIL",
+            "GIT_COMMITTER_NAME",
+            "GIT_COMMITTER_EMAIL",
+        ];
         program.variables = vec![
             ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
             ("GIT_CONFIG_GLOBAL".into(), global.into()),
@@ -214,7 +243,9 @@ impl<'a> GitCall<'a> {
             ("GIT_TEMPLATE_DIR".into(), OsString::new()),
             ("GIT_ASKPASS".into(), "true".into()),
         ];
-        program.variables.extend(variables.map(OsString::from).into_iter().zip(identity));
+        program
+            .variables
+            .extend(variables.map(OsString::from).into_iter().zip(identity));
         if self.script.is_some() {
             program.variables.extend(variables_of_settings());
         }
@@ -240,11 +271,22 @@ fn lossy(bytes: &[u8]) -> String {
 
 /// Writes the daemon's settings of git.
 pub(crate) fn write_settings(runtime: &Runtime) -> io::Result<()> {
-    let real = |path| runtime.places.real(path).map_err(|failure| io::Error::other(failure.stderr));
+    let real = |path| {
+        runtime
+            .places
+            .real(path)
+            .map_err(|failure| io::Error::other(failure.stderr))
+    };
     let mirror = real(MIRROR)?;
-    let quoted = mirror.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    let quoted = mirror
+        .to_string_lossy()
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"");
     let identity = format!("[user]\n\tname = {NAME}\n\temail = {EMAIL}\n");
-    fs::write(real(GLOBAL)?, format!("[safe]\n\tdirectory = \"{quoted}\"\n{identity}"))
+    fs::write(
+        real(GLOBAL)?,
+        format!("[safe]\n\tdirectory = \"{quoted}\"\n{identity}"),
+    )
 }
 
 /// The file of a credential for one call.
@@ -256,11 +298,14 @@ struct CredentialFile {
 impl CredentialFile {
     fn write(runtime: &Runtime, credential: &GitCredential) -> Result<Self> {
         let name = format!("{STATE}/git-credentials-{}", uuid::Uuid::new_v4());
-        let file = Self { path: runtime.places.real(&name)? };
+        let file = Self {
+            path: runtime.places.real(&name)?,
+        };
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true).mode(SECRET_MODE);
         let mut open = options.open(&file.path).context("credential")?;
-        io::Write::write_all(&mut open, credential_line(credential)?.as_bytes()).context("credential")?;
+        io::Write::write_all(&mut open, credential_line(credential)?.as_bytes())
+            .context("credential")?;
         Ok(file)
     }
 
@@ -283,13 +328,18 @@ fn store_helper(path: &Path) -> OsString {
 
 /// Returns the helper that reads a file. Git passes it to a shell.
 pub(crate) fn store_command(path: &Path) -> String {
-    format!("store --file='{}'", path.to_string_lossy().replace('\'', "'\\''"))
+    format!(
+        "store --file='{}'",
+        path.to_string_lossy().replace('\'', "'\\''")
+    )
 }
 
 /// Returns the line of a credential file. Git offers it to its host only.
 pub(crate) fn credential_line(credential: &GitCredential) -> Result<String> {
     let Some((scheme @ ("http" | "https"), host)) = credential.origin.split_once("://") else {
-        return Err(invalid("the origin of a credential begins with http:// or https://"));
+        return Err(invalid(
+            "the origin of a credential begins with http:// or https://",
+        ));
     };
     let host = host.trim_end_matches('/');
     let is_host = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
@@ -316,7 +366,14 @@ mod tests {
         };
         let line = credential_line(&credential("https://host:8443")).unwrap();
         assert_eq!(line, "https://x:a%2Fb%0Ac%40d@host:8443\n");
-        for bad in ["ssh://host", "https://", "https://u@host", "https://host/path", "host", "https://h\nx"] {
+        for bad in [
+            "ssh://host",
+            "https://",
+            "https://u@host",
+            "https://host/path",
+            "host",
+            "https://h\nx",
+        ] {
             let failure = credential_line(&credential(bad)).unwrap_err();
             assert!(!failure.stderr.contains("a/b"), "{bad}");
         }

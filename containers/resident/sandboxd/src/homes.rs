@@ -98,7 +98,9 @@ fn left_in(folders: &[PathBuf], without: &[&Path], uid: u32) -> Vec<PathBuf> {
                 return found;
             }
             // Of a link itself.
-            let Ok(metadata) = entry.metadata() else { continue };
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
             if metadata.uid() == uid {
                 found.push(entry.path());
             } else if metadata.is_dir() {
@@ -119,7 +121,9 @@ pub(crate) fn make_folder(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 fn real(places: &Places, path: &str) -> io::Result<PathBuf> {
-    places.real(path).map_err(|failure| io::Error::other(failure.stderr))
+    places
+        .real(path)
+        .map_err(|failure| io::Error::other(failure.stderr))
 }
 
 #[cfg(test)]

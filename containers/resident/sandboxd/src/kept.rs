@@ -106,7 +106,10 @@ pub(crate) struct AllKnown {
 impl AllKnown {
     /// Takes the state of a tree.
     pub(crate) fn take(&self, tree: &Path) -> Option<Known> {
-        self.trees.lock().unwrap_or_else(PoisonError::into_inner).remove(tree)
+        self.trees
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(tree)
     }
 
     /// Keeps it, and forgets removed trees.
@@ -118,6 +121,9 @@ impl AllKnown {
 
     /// Sets the commit of the spare tree. Returns the one before.
     pub(crate) fn set_spare(&self, base: Option<Base>) -> Option<Base> {
-        std::mem::replace(&mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner), base)
+        std::mem::replace(
+            &mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner),
+            base,
+        )
     }
 }

@@ -28,7 +28,10 @@ const HANDED_ON: [&str; 9] = [
 
 /// Settings of the daemon.
 #[derive(Debug, Parser)]
-#[command(name = "ars-sandboxd", about = "Performs the steps of a resident repository environment")]
+#[command(
+    name = "ars-sandboxd",
+    about = "Performs the steps of a resident repository environment"
+)]
 struct Arguments {
     /// Address to listen on
     #[arg(long, env = "ARS_SANDBOXD_LISTEN", default_value = "0.0.0.0:8080")]
@@ -49,18 +52,30 @@ struct Arguments {
 
 /// Returns the commit of a build stamp.
 fn commit_of(file: &Path) -> String {
-    let stamp = std::fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let commit = stamp.as_ref().and_then(|stamp: &serde_json::Value| stamp["commit"].as_str());
+    let stamp = std::fs::read(file)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let commit = stamp
+        .as_ref()
+        .and_then(|stamp: &serde_json::Value| stamp["commit"].as_str());
     commit.unwrap_or("unknown").to_owned()
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
     tracing_subscriber::fmt().json().init();
-    let Arguments { listen, root, homes, token, build_file } = Arguments::parse();
+    let Arguments {
+        listen,
+        root,
+        homes,
+        token,
+        build_file,
+    } = Arguments::parse();
     let token = Secret::parse(Some(token)).context("the bearer is empty")?;
-    let environment =
-        HANDED_ON.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
+    let environment = HANDED_ON
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)))
+        .collect();
     let build = commit_of(&build_file);
     let links = StoreLinks::Hard;
     let daemon = Daemon::open(Settings {
@@ -78,7 +93,9 @@ async fn main() -> Result<()> {
     if let Err(error) = server::raise_file_limit() {
         tracing::warn!(%error, "the limit of open files is not raised");
     }
-    let listener = TcpListener::bind(listen).await.context("the address is in use")?;
+    let listener = TcpListener::bind(listen)
+        .await
+        .context("the address is in use")?;
     tracing::info!(address = %listener.local_addr()?, "the daemon listens");
     let mut terminate = signal(SignalKind::terminate())?;
     // The container ends with this process, and with it every step.

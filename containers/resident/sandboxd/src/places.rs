@@ -37,7 +37,12 @@ impl Places {
         let (root, homes) = (root.canonicalize()?, homes.canonicalize()?);
         let root_fd = File::open(&root)?.into();
         let homes_fd = File::open(&homes)?.into();
-        Ok(Self { root, homes, root_fd, homes_fd })
+        Ok(Self {
+            root,
+            homes,
+            root_fd,
+            homes_fd,
+        })
     }
 
     /// Returns the folder that stands for `/workspace`.
@@ -53,13 +58,21 @@ impl Places {
     /// Returns the real path of a path of a plan.
     pub(crate) fn real(&self, path: &str) -> Result<PathBuf> {
         let (base, rest) = self.split(path)?;
-        Ok(if rest.as_os_str().is_empty() { base.to_owned() } else { base.join(rest) })
+        Ok(if rest.as_os_str().is_empty() {
+            base.to_owned()
+        } else {
+            base.join(rest)
+        })
     }
 
     /// Returns an argument of a program: a path of the workspace becomes real, other text is unchanged.
     pub(crate) fn argument(&self, text: &str) -> Result<OsString> {
         let is_path = text == WORKSPACE || text.starts_with(&format!("{WORKSPACE}/"));
-        if is_path { self.real(text).map(PathBuf::into_os_string) } else { Ok(text.into()) }
+        if is_path {
+            self.real(text).map(PathBuf::into_os_string)
+        } else {
+            Ok(text.into())
+        }
     }
 
     /// Opens a folder. A link anywhere in its path is refused.
@@ -69,8 +82,16 @@ impl Places {
 
     fn open_as(&self, path: &str, flags: OFlags) -> Result<OwnedFd> {
         let (base, rest) = self.split(path)?;
-        let root = if base == self.root { &self.root_fd } else { &self.homes_fd };
-        let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { &rest };
+        let root = if base == self.root {
+            &self.root_fd
+        } else {
+            &self.homes_fd
+        };
+        let rest = if rest.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &rest
+        };
         open_with(root, rest, flags).context(path)
     }
 
@@ -93,7 +114,9 @@ impl Places {
     pub(crate) fn parent(&self, path: &str) -> Result<(OwnedFd, OsString)> {
         self.split(path)?;
         match path.rsplit_once('/') {
-            Some((parent, name)) if parent != WORKSPACE && parent != HOMES && !parent.is_empty() => {
+            Some((parent, name))
+                if parent != WORKSPACE && parent != HOMES && !parent.is_empty() =>
+            {
                 Ok((self.open_dir(parent)?, name.into()))
             }
             Some((parent, name)) if !parent.is_empty() => Ok((self.open_dir(parent)?, name.into())),
@@ -114,7 +137,10 @@ impl Places {
         }
         let tree: PathBuf = parts[..TREE_DEPTH].iter().collect();
         let tree = open_beneath(&self.root_fd, &tree).context(path)?;
-        Ok((Dir::from_std_file(File::from(tree)), parts[TREE_DEPTH..].iter().collect()))
+        Ok((
+            Dir::from_std_file(File::from(tree)),
+            parts[TREE_DEPTH..].iter().collect(),
+        ))
     }
 
     fn split(&self, path: &str) -> Result<(&Path, PathBuf)> {
@@ -128,7 +154,9 @@ impl Places {
         };
         let rest = rest.strip_prefix('/').unwrap_or(rest);
         let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
-        let has_dots = rest.split('/').any(|part| part == "." || (part.is_empty() && !rest.is_empty()));
+        let has_dots = rest
+            .split('/')
+            .any(|part| part == "." || (part.is_empty() && !rest.is_empty()));
         if has_dots || !Path::new(rest).components().all(is_plain) || rest.contains('\0') {
             return Err(invalid(format!("{path} is outside of the workspace")));
         }
@@ -179,8 +207,14 @@ mod tests {
         ] {
             assert!(places.real(bad).is_err(), "{bad:?}");
         }
-        assert_eq!(places.real("/workspace/mirror").unwrap(), places.root().join("mirror"));
-        assert_eq!(places.argument("--file=/workspace/x").unwrap(), "--file=/workspace/x");
+        assert_eq!(
+            places.real("/workspace/mirror").unwrap(),
+            places.root().join("mirror")
+        );
+        assert_eq!(
+            places.argument("--file=/workspace/x").unwrap(),
+            "--file=/workspace/x"
+        );
         assert!(places.argument("/workspace/../x").is_err());
     }
 
@@ -192,11 +226,16 @@ mod tests {
         symlink(dir.path(), tree.join("out")).unwrap();
         symlink("sub", tree.join("in")).unwrap();
         symlink(&tree, dir.path().join("w/threads/t/moved")).unwrap();
-        let (folder, rest) = places.in_tree("/workspace/threads/t/main/out/secret").unwrap();
+        let (folder, rest) = places
+            .in_tree("/workspace/threads/t/main/out/secret")
+            .unwrap();
         assert!(folder.open(rest).is_err());
         let (folder, rest) = places.in_tree("/workspace/threads/t/main/in").unwrap();
         assert!(folder.open_dir(rest).is_ok());
-        assert!(places.in_tree("/workspace/threads/t/moved/sub").is_err(), "the tree itself is a link");
+        assert!(
+            places.in_tree("/workspace/threads/t/moved/sub").is_err(),
+            "the tree itself is a link"
+        );
         assert!(places.open_dir("/workspace/threads/t/main/out").is_err());
         assert!(places.in_tree("/workspace/mirror/config").is_err());
         assert!(places.in_tree("/workspace/threads/t/main").is_err());

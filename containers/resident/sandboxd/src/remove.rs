@@ -34,7 +34,9 @@ pub(crate) async fn as_owner(
 ) -> Result<()> {
     let mut program = Program::of_root(&runtime.programs.chmod, Path::new("/"));
     program.user = user;
-    let program = program.args(words(["-R", "u+rwX", "--"])).args(paths.iter().map(AsRef::as_ref));
+    let program = program
+        .args(words(["-R", "u+rwX", "--"]))
+        .args(paths.iter().map(AsRef::as_ref));
     let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
     run(runtime, program, &streams, stop).await?;
     once(runtime, stop, user, paths).await
@@ -50,7 +52,9 @@ pub(crate) async fn once(
     let mut program = Program::of_root(&runtime.programs.rm, Path::new("/"));
     program.user = user;
     let paths = paths.iter().map(AsRef::as_ref);
-    let program = program.args(words(["-rf", "--one-file-system", "--"])).args(paths);
+    let program = program
+        .args(words(["-rf", "--one-file-system", "--"]))
+        .args(paths);
     let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
     let ended = run(runtime, program, &streams, stop).await?;
     match (ended.stopped, ended.exit_code) {
@@ -59,7 +63,10 @@ pub(crate) async fn once(
         (None, code) => {
             let heads = streams.heads(4_096);
             let stderr = String::from_utf8_lossy(&heads.stderr).into_owned();
-            Err(StepFailure { exit_code: Some(code), ..StepFailure::new(FailureKind::Exit, stderr) })
+            Err(StepFailure {
+                exit_code: Some(code),
+                ..StepFailure::new(FailureKind::Exit, stderr)
+            })
         }
     }
 }

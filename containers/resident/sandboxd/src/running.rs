@@ -53,19 +53,34 @@ impl Registry {
     ) -> Result<Registered<'_>> {
         let mut running = self.lock();
         if running.is_closed {
-            return Err(StepFailure::new(FailureKind::Cancelled, "the disk is being removed"));
+            return Err(StepFailure::new(
+                FailureKind::Cancelled,
+                "the disk is being removed",
+            ));
         }
         if let Job::Cycle { attempt } = job {
             if attempt <= running.fenced {
-                return Err(StepFailure::new(FailureKind::Fenced, "the attempt was fenced out"));
+                return Err(StepFailure::new(
+                    FailureKind::Fenced,
+                    "the attempt was fenced out",
+                ));
             }
             running.fenced = running.fenced.max(attempt - 1);
         }
         running.next += 1;
         let (number, token) = (running.next, cancel.child_token());
-        let entry = Entry { job, name: name.to_owned(), since: Instant::now(), token: token.clone() };
+        let entry = Entry {
+            job,
+            name: name.to_owned(),
+            since: Instant::now(),
+            token: token.clone(),
+        };
         running.steps.insert(number, entry);
-        Ok(Registered { registry: self, number, token })
+        Ok(Registered {
+            registry: self,
+            number,
+            token,
+        })
     }
 
     /// Fences out an attempt and all older ones.
@@ -94,7 +109,10 @@ impl Registry {
     pub(crate) async fn end(&self, is_included: impl Fn(Job) -> bool) -> u32 {
         let tokens: Vec<_> = {
             let running = self.lock();
-            let found = running.steps.values().filter(|entry| is_included(entry.job));
+            let found = running
+                .steps
+                .values()
+                .filter(|entry| is_included(entry.job));
             found.map(|entry| entry.token.clone()).collect()
         };
         tokens.iter().for_each(CancellationToken::cancel);
@@ -108,7 +126,12 @@ impl Registry {
             let mut ended = pin!(self.ended.notified());
             // Before the check, so that no end is missed.
             ended.as_mut().enable();
-            if !self.lock().steps.values().any(|entry| is_included(entry.job)) {
+            if !self
+                .lock()
+                .steps
+                .values()
+                .any(|entry| is_included(entry.job))
+            {
                 return;
             }
             ended.await;

@@ -74,13 +74,24 @@ impl Runtime {
         let id = identify(&places).map_err(OpenError::Workspace)?;
         crate::process::kill_tagged(&format!("{id}/"));
         homes::replace_all(&places, &settings).map_err(OpenError::Workspace)?;
-        Ok(Self { settings, places, programs, id, tags: AtomicU64::new(1) })
+        Ok(Self {
+            settings,
+            places,
+            programs,
+            id,
+            tags: AtomicU64::new(1),
+        })
     }
 
     /// Returns the tag of the next program of a user.
     pub(crate) fn next_tag(&self, user: User) -> String {
         // The end keeps apart the numbers 1 and 10.
-        format!("{}/{}/{}.", self.id, users::name(user), self.tags.fetch_add(1, Ordering::Relaxed))
+        format!(
+            "{}/{}/{}.",
+            self.id,
+            users::name(user),
+            self.tags.fetch_add(1, Ordering::Relaxed)
+        )
     }
 
     /// Returns the start of the tags of a user's programs.
@@ -106,7 +117,12 @@ impl Runtime {
     }
 
     /// Returns the folders of a program that works in `tree`.
-    pub(crate) fn place(&self, user: User, tree: &Path, has_network: bool) -> crate::failure::Result<Place> {
+    pub(crate) fn place(
+        &self,
+        user: User,
+        tree: &Path,
+        has_network: bool,
+    ) -> crate::failure::Result<Place> {
         let home = users::home(&self.places, user)?;
         let has_users = matches!(self.settings.mode, Mode::Users);
         let mut readable = Vec::new();
@@ -126,7 +142,12 @@ impl Runtime {
         } else {
             home.join(TEMPORARY)
         };
-        Ok(Place { writable, readable, temporary, has_network })
+        Ok(Place {
+            writable,
+            readable,
+            temporary,
+            has_network,
+        })
     }
 }
 
@@ -134,7 +155,9 @@ impl Programs {
     fn find() -> Result<Self, OpenError> {
         let find = |name: &'static str| {
             let mut paths = TRUSTED.iter().map(|folder| Path::new(folder).join(name));
-            paths.find(|path| path.is_file()).ok_or(OpenError::Program(name))
+            paths
+                .find(|path| path.is_file())
+                .ok_or(OpenError::Program(name))
         };
         let shell = find("bash").or_else(|_| find("sh"))?;
         Ok(Self {
@@ -153,7 +176,11 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
     fs::create_dir_all(&settings.root)?;
     fs::create_dir_all(&settings.homes)?;
     let places = Places::open(&settings.root, &settings.homes)?;
-    let real = |path: &str| places.real(path).map_err(|failure| io::Error::other(failure.stderr));
+    let real = |path: &str| {
+        places
+            .real(path)
+            .map_err(|failure| io::Error::other(failure.stderr))
+    };
     for (path, mode) in [
         (WORKSPACE, OPEN),
         (STATE, PRIVATE),
@@ -175,8 +202,13 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
 
 /// Returns the id of this disk. A new container has an empty one, which gets another id.
 fn identify(places: &Places) -> io::Result<RuntimeId> {
-    let path = places.real(RUNTIME).map_err(|failure| io::Error::other(failure.stderr))?;
-    if let Some(id) = fs::read_to_string(&path).ok().and_then(|text| RuntimeId::parse(text.trim()).ok()) {
+    let path = places
+        .real(RUNTIME)
+        .map_err(|failure| io::Error::other(failure.stderr))?;
+    if let Some(id) = fs::read_to_string(&path)
+        .ok()
+        .and_then(|text| RuntimeId::parse(text.trim()).ok())
+    {
         return Ok(id);
     }
     let text = uuid::Uuid::new_v4().to_string();

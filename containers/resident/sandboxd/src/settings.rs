@@ -5,8 +5,11 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use crate::confine::Confine;
 
 /// Environment of programs that makes git show names of files without octal escapes.
-pub const READABLE_NAMES: [(&str, &str); 3] =
-    [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.quotePath"), ("GIT_CONFIG_VALUE_0", "false")];
+pub const READABLE_NAMES: [(&str, &str); 3] = [
+    ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_KEY_0", "core.quotePath"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+];
 
 /// Settings of the daemon.
 #[derive(Debug, Clone)]

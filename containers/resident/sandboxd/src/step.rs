@@ -95,12 +95,17 @@ impl StepContext<'_> {
 }
 
 /// Waits for the lock of the mirror, or for the turn of the build user.
-pub(crate) async fn lock<'a, T>(mutex: &'a tokio::sync::Mutex<T>, wait: &Stop) -> Result<MutexGuard<'a, T>> {
-    wait.until(mutex.lock()).await.map_err(|failure| match failure.kind {
-        FailureKind::Timeout => StepFailure::new(
-            FailureKind::LockTimeout,
-            "another step had the mirror or the build user for too long",
-        ),
-        _ => failure,
-    })
+pub(crate) async fn lock<'a, T>(
+    mutex: &'a tokio::sync::Mutex<T>,
+    wait: &Stop,
+) -> Result<MutexGuard<'a, T>> {
+    wait.until(mutex.lock())
+        .await
+        .map_err(|failure| match failure.kind {
+            FailureKind::Timeout => StepFailure::new(
+                FailureKind::LockTimeout,
+                "another step had the mirror or the build user for too long",
+            ),
+            _ => failure,
+        })
 }

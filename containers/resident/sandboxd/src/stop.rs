@@ -24,7 +24,10 @@ pub(crate) struct Stop {
 impl Stop {
     /// Makes the stop of a step.
     pub(crate) fn new(token: CancellationToken, timeout: Duration) -> Self {
-        Self { token, deadline: Instant::now() + timeout }
+        Self {
+            token,
+            deadline: Instant::now() + timeout,
+        }
     }
 
     /// Returns a failure once the step must stop. Work that blocks checks it regularly.

@@ -67,5 +67,7 @@ async fn empty(turn: &tokio::sync::Mutex<()>, runtime: &Runtime, stop: &Stop) ->
 fn entries(runtime: &Runtime) -> Result<Vec<PathBuf>> {
     let folder = runtime.places.real(TRASH)?;
     let entries = fs::read_dir(folder).context(TRASH)?;
-    entries.map(|entry| Ok(entry.context(TRASH)?.path())).collect()
+    entries
+        .map(|entry| Ok(entry.context(TRASH)?.path()))
+        .collect()
 }

@@ -62,5 +62,9 @@ pub(crate) fn all() -> impl Iterator<Item = User> {
 /// Returns the variables that name a user.
 pub(crate) fn variables(home: PathBuf, user: User) -> [(OsString, OsString); 3] {
     let name = name(user);
-    [("HOME".into(), home.into()), ("USER".into(), name.clone().into()), ("LOGNAME".into(), name.into())]
+    [
+        ("HOME".into(), home.into()),
+        ("USER".into(), name.clone().into()),
+        ("LOGNAME".into(), name.into()),
+    ]
 }

@@ -15,8 +15,8 @@ use std::{
 };
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fchmod, fchown, linkat, mkdirat, openat,
-    readlinkat, statat, symlinkat,
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fchmod, fchown, linkat, mkdirat,
+    openat, readlinkat, statat, symlinkat,
 };
 use rustix::io::Errno;
 
@@ -90,14 +90,18 @@ impl Copy<'_> {
                 match type_of(&stat) {
                     FileType::Directory => {
                         mkdirat(&target, &name, Mode::from_raw_mode(0o755)).context("copy")?;
-                        let made =
-                            open_beneath(&target, Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())));
+                        let made = open_beneath(
+                            &target,
+                            Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())),
+                        );
                         self.own(&made.context("copy")?)?;
                         pending.push(inner);
                     }
                     FileType::RegularFile => {
                         let is_linked = self.links.is_some_and(|rule| rule(&inner));
-                        if is_linked && linkat(&source, &name, &target, &name, AtFlags::empty()).is_ok() {
+                        if is_linked
+                            && linkat(&source, &name, &target, &name, AtFlags::empty()).is_ok()
+                        {
                             continue;
                         }
                         copied.unlinked += u64::from(is_linked);
@@ -107,7 +111,8 @@ impl Copy<'_> {
                         let link = readlinkat(&source, &name, Vec::new()).context("copy")?;
                         symlinkat(&link, &target, &name).context("copy")?;
                         let (uid, gid) = self.ids();
-                        chownat(&target, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW).context("copy")?;
+                        chownat(&target, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
+                            .context("copy")?;
                     }
                     _ => {}
                 }
@@ -126,7 +131,10 @@ impl Copy<'_> {
         let added = if self.is_writable { 0o200 } else { 0 };
         let (uid, gid) = self.ids();
         fchown(&to, uid, gid)?;
-        Ok(fchmod(&to, Mode::from_raw_mode(stat.st_mode & PERMISSIONS | added))?)
+        Ok(fchmod(
+            &to,
+            Mode::from_raw_mode(stat.st_mode & PERMISSIONS | added),
+        )?)
     }
 
     fn own(&self, folder: &OwnedFd) -> Result<()> {
@@ -181,14 +189,16 @@ pub(crate) fn harden(folder: &OwnedFd, owner: Option<Owner>, stop: &Stop) -> Res
                     pending.push(path.join(std::ffi::OsStr::from_bytes(name.to_bytes())));
                 }
                 FileType::RegularFile => {
-                    let read = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                    let read =
+                        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                     let file = openat(&current, &name, read, Mode::empty()).context("harden")?;
                     let mode = (stat.st_mode & PERMISSIONS | 0o444) & !0o222;
                     fchown(&file, uid, gid).context("harden")?;
                     fchmod(&file, Mode::from_raw_mode(mode)).context("harden")?;
                 }
                 FileType::Symlink => {
-                    chownat(&current, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW).context("harden")?;
+                    chownat(&current, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
+                        .context("harden")?;
                 }
                 _ => {}
             }
@@ -218,13 +228,24 @@ mod tests {
         let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
         let stop = Stop::new(CancellationToken::new(), Duration::from_secs(60));
         let links: LinkRule = |path| path.ends_with("file");
-        let copy = Copy { owner: None, links: Some(links), is_writable: true, stop: &stop };
-        assert_eq!(copy.run(&open(&from), &open(&to)).unwrap(), Copied { unlinked: 0 });
+        let copy = Copy {
+            owner: None,
+            links: Some(links),
+            is_writable: true,
+            stop: &stop,
+        };
+        assert_eq!(
+            copy.run(&open(&from), &open(&to)).unwrap(),
+            Copied { unlinked: 0 }
+        );
         assert!(fs::symlink_metadata(to.join("out")).unwrap().is_symlink());
         use std::os::unix::fs::MetadataExt as _;
         assert_eq!(fs::metadata(to.join("a/file")).unwrap().nlink(), 2);
         harden(&open(&from), None, &stop).unwrap();
-        assert_eq!(fs::metadata(to.join("a/file")).unwrap().mode() & 0o777, 0o444);
+        assert_eq!(
+            fs::metadata(to.join("a/file")).unwrap().mode() & 0o777,
+            0o444
+        );
     }
 
     #[test]
@@ -235,7 +256,12 @@ mod tests {
         let token = CancellationToken::new();
         token.cancel();
         let stop = Stop::new(token, Duration::from_secs(60));
-        let copy = Copy { owner: None, links: None, is_writable: true, stop: &stop };
+        let copy = Copy {
+            owner: None,
+            links: None,
+            is_writable: true,
+            stop: &stop,
+        };
         let failure = copy.run(&open(), &open()).unwrap_err();
         assert_eq!(failure.kind, ars_resident::daemon::FailureKind::Cancelled);
     }

@@ -39,8 +39,13 @@ impl Confined for Unconfined {
         input: Option<File>,
     ) -> BoxFuture<'static, io::Result<Started>> {
         command.stdin(input.map_or_else(Stdio::null, Stdio::from));
-        let child = tokio::process::Command::from(command).kill_on_drop(true).spawn();
-        Box::pin(ready(child.map(|child| Started { child, hold: Box::new(Self) })))
+        let child = tokio::process::Command::from(command)
+            .kill_on_drop(true)
+            .spawn();
+        Box::pin(ready(child.map(|child| Started {
+            child,
+            hold: Box::new(Self),
+        })))
     }
 }
 

@@ -64,8 +64,16 @@ impl Conversation {
     /// A conversation of these turns, the last of which is the request.
     pub(crate) fn new(turns: Vec<Turn>) -> Self {
         let sealed = turns.len() as u64;
-        let shape = Shape { request: sealed.saturating_sub(1), kept_from: sealed, ..Shape::default() };
-        Self { shown: turns, shape, sealed }
+        let shape = Shape {
+            request: sealed.saturating_sub(1),
+            kept_from: sealed,
+            ..Shape::default()
+        };
+        Self {
+            shown: turns,
+            shape,
+            sealed,
+        }
     }
 
     /// Restores the part with this shape.
@@ -78,9 +86,13 @@ impl Conversation {
         for at in &shape.files_left_out {
             whole.get_mut(index(*at)).map(trim::leave_out_files);
         }
-        whole.iter_mut().take(trimmed_to).skip(kept_from).for_each(|turn| {
-            trim::drop_outputs(turn);
-        });
+        whole
+            .iter_mut()
+            .take(trimmed_to)
+            .skip(kept_from)
+            .for_each(|turn| {
+                trim::drop_outputs(turn);
+            });
         let kept = whole.split_off(kept_from);
         whole.truncate(request);
         let mut shown = whole.split_off(from.min(whole.len()));
@@ -88,7 +100,11 @@ impl Conversation {
             request.parts.push(framed(summary));
         }
         shown.extend(kept);
-        Self { shown, shape, sealed }
+        Self {
+            shown,
+            shape,
+            sealed,
+        }
     }
 
     pub(crate) fn shown(&self) -> &[Turn] {
@@ -115,14 +131,22 @@ impl Conversation {
     /// Returns the turns from this one on, as far as they are in memory.
     pub(crate) fn since(&self, turn: u64) -> &[Turn] {
         let missing = self.total().saturating_sub(turn);
-        let count = usize::try_from(missing).unwrap_or(usize::MAX).min(self.shown.len());
+        let count = usize::try_from(missing)
+            .unwrap_or(usize::MAX)
+            .min(self.shown.len());
         &self.shown[self.shown.len() - count..]
     }
 
     /// Number of turns up to the request, inclusive.
     fn head(&self) -> usize {
-        let head = self.shape.request.saturating_sub(self.shape.from).saturating_add(1);
-        usize::try_from(head).unwrap_or(usize::MAX).min(self.shown.len())
+        let head = self
+            .shape
+            .request
+            .saturating_sub(self.shape.from)
+            .saturating_add(1);
+        usize::try_from(head)
+            .unwrap_or(usize::MAX)
+            .min(self.shown.len())
     }
 
     /// Adds the model's answer. The continuation of a paused turn is merged into it.
@@ -134,7 +158,10 @@ impl Conversation {
 
     /// Adds tool results as a turn.
     pub(crate) fn results(&mut self, parts: Vec<Part>) {
-        self.shown.push(Turn { role: Role::User, parts });
+        self.shown.push(Turn {
+            role: Role::User,
+            parts,
+        });
     }
 
     /// Adds text of the service or the requester, behind the results of the same turn.
@@ -181,8 +208,15 @@ impl Conversation {
 
     /// Returns the last possible start of the kept turns: the newest calls, or the turn after the request.
     fn newest_cut(&self, head: usize) -> usize {
-        let calls = |turn: &Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
-        let newest = self.shown.iter().rposition(|turn| turn.role == Role::Assistant && calls(turn));
+        let calls = |turn: &Turn| {
+            turn.parts
+                .iter()
+                .any(|part| matches!(part, Part::ToolCall { .. }))
+        };
+        let newest = self
+            .shown
+            .iter()
+            .rposition(|turn| turn.role == Role::Assistant && calls(turn));
         newest.map_or(head, |index| index.max(head))
     }
 
@@ -197,7 +231,9 @@ impl Conversation {
     /// A summary that is too long keeps both ends: it begins with the request and ends with the next steps.
     pub(crate) fn replace(&mut self, cut: usize, summary: &str, limit: u64) -> usize {
         let head = self.head();
-        let Some(mut request) = self.shown[..head].last().cloned() else { return 0 };
+        let Some(mut request) = self.shown[..head].last().cloned() else {
+            return 0;
+        };
         if let Some(old) = &self.shape.summary {
             let old = framed(old);
             request.parts.retain(|part| *part != old);
@@ -210,7 +246,9 @@ impl Conversation {
         self.shape.kept_from += cut.saturating_sub(head) as u64;
         self.shape.from = self.shape.request;
         let (request_at, kept_from) = (self.shape.request, self.shape.kept_from);
-        self.shape.files_left_out.retain(|at| *at == request_at || *at >= kept_from);
+        self.shape
+            .files_left_out
+            .retain(|at| *at == request_at || *at >= kept_from);
         self.shape.summary = Some(summary);
         self.shown.splice(..cut, [request]);
         replaced
@@ -267,7 +305,8 @@ impl Conversation {
         let history = self.head().saturating_sub(1);
         let begins_well = |turn: &Turn| turn.role == Role::User;
         let mut count = 0;
-        while count < history && (size > target || (count > 0 && !begins_well(&self.shown[count]))) {
+        while count < history && (size > target || (count > 0 && !begins_well(&self.shown[count])))
+        {
             size = size.saturating_sub(estimate::turn(&self.shown[count]));
             count += 1;
         }
@@ -279,14 +318,17 @@ impl Conversation {
 
 /// Returns the names of the called tools.
 fn called_tools(turns: &[Turn]) -> impl Iterator<Item = &str> {
-    turns.iter().flat_map(|turn| &turn.parts).filter_map(|part| match part {
-        Part::ToolCall { name, .. } => Some(name.as_str()),
-        Part::Text { .. }
-        | Part::ToolResult { .. }
-        | Part::Image { .. }
-        | Part::Document { .. }
-        | Part::Opaque { .. } => None,
-    })
+    turns
+        .iter()
+        .flat_map(|turn| &turn.parts)
+        .filter_map(|part| match part {
+            Part::ToolCall { name, .. } => Some(name.as_str()),
+            Part::Text { .. }
+            | Part::ToolResult { .. }
+            | Part::Image { .. }
+            | Part::Document { .. }
+            | Part::Opaque { .. } => None,
+        })
 }
 
 /// Frames a summary for the model.

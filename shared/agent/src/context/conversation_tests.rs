@@ -17,12 +17,21 @@ fn calls(id: usize) -> Turn {
         input: json!({ "command": "ls" }),
         extra: serde_json::Map::new(),
     };
-    Turn { role: Role::Assistant, parts: vec![part] }
+    Turn {
+        role: Role::Assistant,
+        parts: vec![part],
+    }
 }
 
 fn results(id: usize, chars: usize) -> Vec<Part> {
-    let content = vec![ToolContent::Text { text: "o".repeat(chars) }];
-    vec![Part::ToolResult { call_id: format!("c{id}"), ok: true, content }]
+    let content = vec![ToolContent::Text {
+        text: "o".repeat(chars),
+    }];
+    vec![Part::ToolResult {
+        call_id: format!("c{id}"),
+        ok: true,
+        content,
+    }]
 }
 
 /// Returns a request after `history` exchanges and a step with these outputs: the whole, and the part.
@@ -36,7 +45,10 @@ fn after(history: usize, outputs: &[usize]) -> (Vec<Turn>, Conversation) {
     for (id, chars) in outputs.iter().enumerate() {
         whole.push(calls(id));
         conversation.answer(calls(id).parts);
-        whole.push(Turn { role: Role::User, parts: results(id, *chars) });
+        whole.push(Turn {
+            role: Role::User,
+            parts: results(id, *chars),
+        });
         conversation.results(results(id, *chars));
     }
     (whole, conversation)
@@ -70,13 +82,19 @@ fn is_paired(turns: &[Turn]) -> bool {
 
 #[test]
 fn resumed_conversation_lacks_the_same_files() {
-    let image = || Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let image = || Part::Image {
+        media_type: "image/png".into(),
+        data: "AAAA".into(),
+    };
     let (mut whole, _) = after(1, &[]);
     whole.last_mut().unwrap().parts.push(image());
     let mut conversation = Conversation::new(whole.clone());
     whole.push(calls(0));
     conversation.answer(calls(0).parts);
-    whole.push(Turn { role: Role::User, parts: [results(0, 9), vec![image()]].concat() });
+    whole.push(Turn {
+        role: Role::User,
+        parts: [results(0, 9), vec![image()]].concat(),
+    });
     conversation.results(whole.last().unwrap().parts.clone());
     for left in [1, 1, 0] {
         assert_eq!(conversation.leave_out_files(1), left);
@@ -87,13 +105,29 @@ fn resumed_conversation_lacks_the_same_files() {
 
 #[test]
 fn order_of_dropped_files_and_outputs_does_not_matter() {
-    let image = || ToolContent::Image { media_type: "image/png".into(), data: "A".repeat(9_000) };
-    let steered = || Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let image = || ToolContent::Image {
+        media_type: "image/png".into(),
+        data: "A".repeat(9_000),
+    };
+    let steered = || Part::Image {
+        media_type: "image/png".into(),
+        data: "AAAA".into(),
+    };
     for first_trimmed in [true, false] {
         let (mut whole, _) = after(1, &[]);
         let mut conversation = Conversation::new(whole.clone());
-        let shown = Part::ToolResult { call_id: "c0".into(), ok: true, content: vec![image()] };
-        for turn in [calls(0), Turn { role: Role::User, parts: vec![shown, steered()] }] {
+        let shown = Part::ToolResult {
+            call_id: "c0".into(),
+            ok: true,
+            content: vec![image()],
+        };
+        for turn in [
+            calls(0),
+            Turn {
+                role: Role::User,
+                parts: vec![shown, steered()],
+            },
+        ] {
             match turn.role {
                 Role::User => conversation.results(turn.parts.clone()),
                 Role::Assistant => conversation.answer(turn.parts.clone()),
@@ -108,7 +142,10 @@ fn order_of_dropped_files_and_outputs_does_not_matter() {
             };
         }
         let said = format!("{:?}", conversation.shown());
-        assert!(said.contains("0 characters and 1 file(s), was") && said.contains("png) was here"), "{said}");
+        assert!(
+            said.contains("0 characters and 1 file(s), was") && said.contains("png) was here"),
+            "{said}"
+        );
         let resumed = Conversation::restore(whole, conversation.shape().clone());
         assert_eq!(resumed.shown(), conversation.shown());
     }
@@ -120,7 +157,10 @@ fn summary_replaces_all_but_request_and_newest_turns() {
     let cut = conversation.cut(2_000).unwrap();
     assert_eq!(conversation.replace(cut, "in short", 2_000), cut - 1);
     let shown = conversation.shown();
-    assert_eq!(shown[0].parts, [Part::text("the request"), framed("in short")]);
+    assert_eq!(
+        shown[0].parts,
+        [Part::text("the request"), framed("in short")]
+    );
     assert_eq!(shown[1..], whole[whole.len() - 4..]);
     assert_eq!(conversation.total(), whole.len() as u64);
 }
@@ -134,14 +174,21 @@ fn tools_of_summarized_turns_are_known() {
             *name = "web_fetch".into();
         }
     }
-    let shape = Shape { kept_from: 1, ..Shape::default() };
+    let shape = Shape {
+        kept_from: 1,
+        ..Shape::default()
+    };
     let mut conversation = Conversation::restore(whole.clone(), shape);
     conversation.replace(conversation.cut(2_000).unwrap(), "in short", 2_000);
     assert!(!called_tools(conversation.shown()).any(|name| name == "web_fetch"));
     let stored = serde_json::to_string(conversation.shape()).unwrap();
     let resumed = Conversation::restore(whole, serde_json::from_str(&stored).unwrap());
     for conversation in [conversation, resumed] {
-        assert!(conversation.tools().contains("web_fetch"), "{:?}", conversation.tools());
+        assert!(
+            conversation.tools().contains("web_fetch"),
+            "{:?}",
+            conversation.tools()
+        );
     }
 }
 
@@ -154,7 +201,10 @@ fn second_summary_replaces_the_first() {
         conversation.results(results(id, 3_000));
     }
     conversation.replace(conversation.cut(2_000).unwrap(), "second", 2_000);
-    assert_eq!(conversation.shown()[0].parts, [Part::text("the request"), framed("second")]);
+    assert_eq!(
+        conversation.shown()[0].parts,
+        [Part::text("the request"), framed("second")]
+    );
     assert_eq!(conversation.total(), 13);
 }
 
@@ -186,11 +236,27 @@ fn history_is_summarized_before_the_first_step() {
 #[test]
 fn a_summary_is_no_longer_than_its_share() {
     let (_, mut conversation) = after(0, &[40_000, 40]);
-    conversation.replace(conversation.cut(10_000).unwrap(), &"s".repeat(100_000), 10_000);
-    let length = |conversation: &Conversation| conversation.shape().summary.as_ref().unwrap().chars().count();
+    conversation.replace(
+        conversation.cut(10_000).unwrap(),
+        &"s".repeat(100_000),
+        10_000,
+    );
+    let length = |conversation: &Conversation| {
+        conversation
+            .shape()
+            .summary
+            .as_ref()
+            .unwrap()
+            .chars()
+            .count()
+    };
     assert_eq!(length(&conversation), 8_000);
     let (_, mut conversation) = after(0, &[400_000, 40]);
-    conversation.replace(conversation.cut(100_000).unwrap(), &"s".repeat(100_000), 100_000);
+    conversation.replace(
+        conversation.cut(100_000).unwrap(),
+        &"s".repeat(100_000),
+        100_000,
+    );
     assert_eq!(length(&conversation), 16_000);
 }
 
@@ -232,7 +298,13 @@ fn what_continues_a_paused_turn_joins_it() {
     let (_, mut conversation) = after(0, &[]);
     conversation.answer(vec![Part::text("a")]);
     conversation.answer(calls(0).parts);
-    assert_eq!((conversation.shown().len(), conversation.shown()[1].parts.len()), (2, 2));
+    assert_eq!(
+        (
+            conversation.shown().len(),
+            conversation.shown()[1].parts.len()
+        ),
+        (2, 2)
+    );
 }
 
 /// A change of a conversation.

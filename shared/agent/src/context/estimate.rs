@@ -46,7 +46,9 @@ fn part(part: &Part) -> u64 {
         Part::ToolCall { name, input, .. } => {
             estimate_text(name) + json_bytes(input).div_ceil(BYTES_PER_TOKEN)
         }
-        Part::ToolResult { content: pieces, .. } => content(pieces),
+        Part::ToolResult {
+            content: pieces, ..
+        } => content(pieces),
         Part::Opaque { block, .. } => json_bytes(block).div_ceil(BYTES_PER_TOKEN),
     };
     PART_TOKENS + body
@@ -66,11 +68,17 @@ fn json_bytes(value: &Value) -> u64 {
         Value::Null | Value::Bool(_) | Value::Number(_) => NUMBER_BYTES,
         Value::String(text) => text.len() as u64 + PUNCTUATION_BYTES,
         Value::Array(items) => {
-            items.iter().map(|item| json_bytes(item) + PUNCTUATION_BYTES).sum::<u64>() + PUNCTUATION_BYTES
+            items
+                .iter()
+                .map(|item| json_bytes(item) + PUNCTUATION_BYTES)
+                .sum::<u64>()
+                + PUNCTUATION_BYTES
         }
         Value::Object(fields) => {
             let fields = fields.iter();
-            fields.map(|(key, value)| key.len() as u64 + 2 * PUNCTUATION_BYTES + json_bytes(value)).sum()
+            fields
+                .map(|(key, value)| key.len() as u64 + 2 * PUNCTUATION_BYTES + json_bytes(value))
+                .sum()
         }
     }
 }
@@ -83,22 +91,44 @@ mod tests {
     use crate::Role;
 
     fn of(parts: Vec<Part>) -> u64 {
-        estimate_turns(&[Turn { role: Role::User, parts }])
+        estimate_turns(&[Turn {
+            role: Role::User,
+            parts,
+        }])
     }
 
     #[test]
     fn four_bytes_of_text_are_a_token() {
-        assert_eq!([estimate_text(""), estimate_text("abcd"), estimate_text("abcde")], [0, 1, 2]);
+        assert_eq!(
+            [
+                estimate_text(""),
+                estimate_text("abcd"),
+                estimate_text("abcde")
+            ],
+            [0, 1, 2]
+        );
         assert_eq!(of(vec![Part::text("a".repeat(400))]), 100 + PART_TOKENS);
     }
 
     #[test]
     fn files_have_a_fixed_cost_whatever_their_bytes() {
-        let image = |data: &str| Part::Image { media_type: "image/png".into(), data: data.into() };
-        assert_eq!(of(vec![image("A")]), of(vec![image(&"A".repeat(1_000_000))]));
-        let document =
-            ToolContent::Document { media_type: "application/pdf".into(), data: "A".repeat(1_000_000) };
-        let result = Part::ToolResult { call_id: "c".into(), ok: true, content: vec![document] };
+        let image = |data: &str| Part::Image {
+            media_type: "image/png".into(),
+            data: data.into(),
+        };
+        assert_eq!(
+            of(vec![image("A")]),
+            of(vec![image(&"A".repeat(1_000_000))])
+        );
+        let document = ToolContent::Document {
+            media_type: "application/pdf".into(),
+            data: "A".repeat(1_000_000),
+        };
+        let result = Part::ToolResult {
+            call_id: "c".into(),
+            ok: true,
+            content: vec![document],
+        };
         assert_eq!(of(vec![result]), DOCUMENT_TOKENS + PART_TOKENS);
     }
 
@@ -114,6 +144,11 @@ mod tests {
         assert!(of(vec![call(json!({ "content": long }))]) >= 1_000);
         assert!(of(vec![call(json!({ "content": [1, null, { "a": true }] }))]) < 50);
         let block = json!({ "type": "thinking", "thinking": long });
-        assert!(of(vec![Part::Opaque { api: "anthropic".into(), block }]) >= 1_000);
+        assert!(
+            of(vec![Part::Opaque {
+                api: "anthropic".into(),
+                block
+            }]) >= 1_000
+        );
     }
 }

@@ -30,13 +30,20 @@ pub struct ContextLimit {
 impl ContextLimit {
     /// The limit for a model with this window and output limit.
     pub const fn new(window_tokens: u64, max_output_tokens: u64) -> Self {
-        Self { window_tokens, share_percent: SHARE_PERCENT, max_output_tokens, fixed_tokens: 0 }
+        Self {
+            window_tokens,
+            share_percent: SHARE_PERCENT,
+            max_output_tokens,
+            fixed_tokens: 0,
+        }
     }
 
     /// The size above which the conversation is compacted, in tokens.
     pub fn tokens(&self) -> u64 {
         let percent = |share: u64| self.window_tokens.saturating_mul(share) / 100;
-        percent(self.share_percent).saturating_sub(self.max_output_tokens).max(percent(LEAST_PERCENT))
+        percent(self.share_percent)
+            .saturating_sub(self.max_output_tokens)
+            .max(percent(LEAST_PERCENT))
     }
 }
 
@@ -56,12 +63,17 @@ impl Measure {
             .saturating_add(usage.cache_read_tokens)
             .saturating_add(usage.cache_write_tokens);
         let least = estimated.saturating_mul(LEAST_REPORTED_PERCENT) / 100;
-        (reported > 0).then_some(Self { reported: reported.max(least), estimated })
+        (reported > 0).then_some(Self {
+            reported: reported.max(least),
+            estimated,
+        })
     }
 
     /// Returns the size of a conversation: the count, corrected by the estimate of later changes.
     pub(crate) fn size(self, estimated: u64) -> u64 {
-        self.reported.saturating_add(estimated).saturating_sub(self.estimated)
+        self.reported
+            .saturating_add(estimated)
+            .saturating_sub(self.estimated)
     }
 }
 
@@ -78,16 +90,35 @@ mod tests {
 
     #[test]
     fn provider_count_replaces_the_estimate() {
-        let usage =
-            Usage { input_tokens: 10, cache_read_tokens: 900, cache_write_tokens: 90, ..Usage::default() };
+        let usage = Usage {
+            input_tokens: 10,
+            cache_read_tokens: 900,
+            cache_write_tokens: 90,
+            ..Usage::default()
+        };
         let measure = Measure::of(usage, 400).unwrap();
-        assert_eq!([measure.size(400), measure.size(450), measure.size(100)], [1_000, 1_050, 700]);
-        assert_eq!(Measure::of(Usage { output_tokens: 5, ..Usage::default() }, 400), None);
+        assert_eq!(
+            [measure.size(400), measure.size(450), measure.size(100)],
+            [1_000, 1_050, 700]
+        );
+        assert_eq!(
+            Measure::of(
+                Usage {
+                    output_tokens: 5,
+                    ..Usage::default()
+                },
+                400
+            ),
+            None
+        );
     }
 
     #[test]
     fn implausibly_low_count_is_ignored() {
-        let usage = Usage { input_tokens: 3, ..Usage::default() };
+        let usage = Usage {
+            input_tokens: 3,
+            ..Usage::default()
+        };
         let measure = Measure::of(usage, 10_000).unwrap();
         assert_eq!([measure.size(10_000), measure.size(14_000)], [5_000, 9_000]);
     }

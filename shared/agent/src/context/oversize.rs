@@ -31,7 +31,9 @@ pub enum Kept<'a> {
 /// Head and tail have `max_chars` characters together.
 pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     let total = text.chars().count();
-    let Some((head, tail)) = ends(text, total, max_chars) else { return text.to_owned() };
+    let Some((head, tail)) = ends(text, total, max_chars) else {
+        return text.to_owned();
+    };
     let left_out = total - max_chars;
     let note = match kept {
         Kept::Whole(path) => {
@@ -39,7 +41,9 @@ pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
         }
         // The original length is unknown.
         Kept::Ends(path) => {
-            format!("most of the output is left out here; more of both its ends, not the whole, is in {path}")
+            format!(
+                "most of the output is left out here; more of both its ends, not the whole, is in {path}"
+            )
         }
         Kept::Nowhere => {
             format!(
@@ -70,7 +74,11 @@ fn ends(text: &str, total: usize, max_chars: usize) -> Option<(&str, &str)> {
     }
     let head = max_chars / 100 * HEAD_PERCENT + max_chars % 100 * HEAD_PERCENT / 100;
     let tail = max_chars - head;
-    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let at = |chars: usize| {
+        text.char_indices()
+            .nth(chars)
+            .map_or(text.len(), |(at, _)| at)
+    };
     Some((&text[..at(head)], &text[at(total - tail)..]))
 }
 

@@ -34,12 +34,14 @@ pub(super) fn leave_out_files(turn: &mut Turn) -> usize {
             }
             Part::ToolResult { content, .. } => {
                 for piece in content {
-                    let (ToolContent::Image { media_type, .. } | ToolContent::Document { media_type, .. }) =
-                        piece
+                    let (ToolContent::Image { media_type, .. }
+                    | ToolContent::Document { media_type, .. }) = piece
                     else {
                         continue;
                     };
-                    *piece = ToolContent::Text { text: rejected(media_type) };
+                    *piece = ToolContent::Text {
+                        text: rejected(media_type),
+                    };
                     left_out += 1;
                 }
             }
@@ -87,32 +89,53 @@ mod tests {
     use crate::Role;
 
     fn result(content: Vec<ToolContent>) -> Part {
-        Part::ToolResult { call_id: "c".into(), ok: true, content }
+        Part::ToolResult {
+            call_id: "c".into(),
+            ok: true,
+            content,
+        }
     }
 
     fn text(chars: usize) -> ToolContent {
-        ToolContent::Text { text: "é".repeat(chars) }
+        ToolContent::Text {
+            text: "é".repeat(chars),
+        }
     }
 
     #[test]
     fn large_outputs_are_replaced_once() {
-        let image = ToolContent::Image { media_type: "image/png".into(), data: "A".into() };
+        let image = ToolContent::Image {
+            media_type: "image/png".into(),
+            data: "A".into(),
+        };
         let parts = vec![
             result(vec![text(5_000)]),
             result(vec![text(10)]),
             result(vec![text(1), image]),
             Part::text("t".repeat(9_000)),
         ];
-        let mut turn = Turn { role: Role::User, parts };
+        let mut turn = Turn {
+            role: Role::User,
+            parts,
+        };
         let before = turn.clone();
         assert_eq!(drop_outputs(&mut turn), 2);
         let said = |part: &Part| match part {
             Part::ToolResult { content, .. } => format!("{content:?}"),
             other => panic!("{other:?}"),
         };
-        assert!(said(&turn.parts[0]).contains("5000 characters, was"), "{turn:?}");
-        assert!(said(&turn.parts[2]).contains("1 characters and 1 file(s), was"), "{turn:?}");
-        assert_eq!((&turn.parts[1], &turn.parts[3]), (&before.parts[1], &before.parts[3]));
+        assert!(
+            said(&turn.parts[0]).contains("5000 characters, was"),
+            "{turn:?}"
+        );
+        assert!(
+            said(&turn.parts[2]).contains("1 characters and 1 file(s), was"),
+            "{turn:?}"
+        );
+        assert_eq!(
+            (&turn.parts[1], &turn.parts[3]),
+            (&before.parts[1], &before.parts[3])
+        );
         let after = turn.clone();
         assert_eq!((drop_outputs(&mut turn), turn), (0, after));
     }

@@ -23,15 +23,25 @@ pub struct Assembled {
 
 /// Reads a transcript up to its first gap.
 pub fn assemble(transcript: Transcript) -> Assembled {
-    let attachments: Attachments =
-        transcript.attachments.into_iter().map(|attachment| (attachment.name, attachment.data)).collect();
+    let attachments: Attachments = transcript
+        .attachments
+        .into_iter()
+        .map(|attachment| (attachment.name, attachment.data))
+        .collect();
     let mut stored: BTreeMap<u64, BTreeMap<u64, String>> = BTreeMap::new();
     for row in transcript.rows {
-        stored.entry(row.idx).or_default().insert(row.part, row.json);
+        stored
+            .entry(row.idx)
+            .or_default()
+            .insert(row.part, row.json);
     }
     let mut assembled = Assembled::default();
     for (expected, (idx, parts)) in (0..).zip(stored) {
-        let read = if idx == expected { turn(idx, parts, &attachments) } else { Err(Gap::Turn(expected)) };
+        let read = if idx == expected {
+            turn(idx, parts, &attachments)
+        } else {
+            Err(Gap::Turn(expected))
+        };
         match read {
             Ok((turn, inbox_consumed)) => {
                 assembled.turns.push(turn);
@@ -49,16 +59,29 @@ pub fn assemble(transcript: Transcript) -> Assembled {
 /// Data by attachment name.
 type Attachments = HashMap<String, String>;
 
-fn turn(idx: u64, rows: BTreeMap<u64, String>, attachments: &Attachments) -> Result<(Turn, u64), Gap> {
+fn turn(
+    idx: u64,
+    rows: BTreeMap<u64, String>,
+    attachments: &Attachments,
+) -> Result<(Turn, u64), Gap> {
     let mut turn: Option<Turn> = None;
     let (mut seen, mut counted, mut inbox_consumed) = (0, 0, 0);
     for (expected, (number, json)) in (0..).zip(rows) {
         if number != expected {
-            return Err(Gap::Part { turn: idx, part: expected });
+            return Err(Gap::Part {
+                turn: idx,
+                part: expected,
+            });
         }
-        let unreadable = || Gap::Unreadable { turn: idx, part: number };
+        let unreadable = || Gap::Unreadable {
+            turn: idx,
+            part: number,
+        };
         let row: Read = serde_json::from_str(&json).map_err(|_| unreadable())?;
-        let turn = turn.get_or_insert_with(|| Turn { role: row.role, parts: Vec::new() });
+        let turn = turn.get_or_insert_with(|| Turn {
+            role: row.role,
+            parts: Vec::new(),
+        });
         if turn.role != row.role {
             return Err(unreadable());
         }
@@ -68,15 +91,21 @@ fn turn(idx: u64, rows: BTreeMap<u64, String>, attachments: &Attachments) -> Res
         let Some(mut part) = row.part else { continue };
         // Most rows have no reference and are parsed once. A text that mentions the word is parsed twice.
         if holds_data(&part) && json.contains(DATA_REF) {
-            let References { part: references } = serde_json::from_str(&json).map_err(|_| unreadable())?;
-            fill(&mut part, references, attachments).map_err(|name| Gap::Attachment { turn: idx, name })?;
+            let References { part: references } =
+                serde_json::from_str(&json).map_err(|_| unreadable())?;
+            fill(&mut part, references, attachments)
+                .map_err(|name| Gap::Attachment { turn: idx, name })?;
         }
         turn.parts.push(part);
     }
     if seen < counted {
-        return Err(Gap::Part { turn: idx, part: seen });
+        return Err(Gap::Part {
+            turn: idx,
+            part: seen,
+        });
     }
-    turn.map(|turn| (turn, inbox_consumed)).ok_or(Gap::Turn(idx))
+    turn.map(|turn| (turn, inbox_consumed))
+        .ok_or(Gap::Turn(idx))
 }
 
 fn holds_data(part: &Part) -> bool {
@@ -87,22 +116,29 @@ fn holds_data(part: &Part) -> bool {
 }
 
 /// Restores data that a part refers to. The error is the name of the missing attachment.
-fn fill(part: &mut Part, references: PartReferences, attachments: &Attachments) -> Result<(), String> {
+fn fill(
+    part: &mut Part,
+    references: PartReferences,
+    attachments: &Attachments,
+) -> Result<(), String> {
     let restore = |data: &mut String, name: Option<String>| {
         let Some(name) = name else { return Ok(()) };
         data.clone_from(attachments.get(&name).ok_or(name)?);
         Ok(())
     };
     match part {
-        Part::Image { data, .. } | Part::Document { data, .. } => restore(data, references.data_ref),
-        Part::ToolResult { content, .. } => {
-            content.iter_mut().zip(references.content).try_for_each(|(piece, reference)| match piece {
+        Part::Image { data, .. } | Part::Document { data, .. } => {
+            restore(data, references.data_ref)
+        }
+        Part::ToolResult { content, .. } => content
+            .iter_mut()
+            .zip(references.content)
+            .try_for_each(|(piece, reference)| match piece {
                 ToolContent::Image { data, .. } | ToolContent::Document { data, .. } => {
                     restore(data, reference.data_ref)
                 }
                 ToolContent::Text { .. } => Ok(()),
-            })
-        }
+            }),
         Part::Text { .. } | Part::ToolCall { .. } | Part::Opaque { .. } => Ok(()),
     }
 }
@@ -116,11 +152,19 @@ mod tests {
     use crate::{message::Role, resume::encode};
 
     fn row(idx: u64, part: u64, json: &str) -> Row {
-        Row { idx, part, json: json.into() }
+        Row {
+            idx,
+            part,
+            json: json.into(),
+        }
     }
 
     fn text(idx: u64, part: u64) -> Row {
-        row(idx, part, r#"{"role":"user","part":{"kind":"text","text":"x"}}"#)
+        row(
+            idx,
+            part,
+            r#"{"role":"user","part":{"kind":"text","text":"x"}}"#,
+        )
     }
 
     fn of(rows: Vec<Row>, attachments: Vec<Attachment>) -> (usize, Option<Gap>) {
@@ -134,8 +178,14 @@ mod tests {
         assert_eq!(of(vec![], vec![]), (0, None));
         assert_eq!(of(vec![text(0, 0), text(1, 0)], vec![]), (2, None));
         assert_eq!(of(vec![text(1, 0)], vec![]), (0, Some(Gap::Turn(0))));
-        assert_eq!(of(vec![text(0, 0), text(3, 0)], vec![]), (1, Some(Gap::Turn(1))));
-        assert_eq!(of(vec![text(0, 0), text(1, 1)], vec![]), (1, Some(Gap::Part { turn: 1, part: 0 })));
+        assert_eq!(
+            of(vec![text(0, 0), text(3, 0)], vec![]),
+            (1, Some(Gap::Turn(1)))
+        );
+        assert_eq!(
+            of(vec![text(0, 0), text(1, 1)], vec![]),
+            (1, Some(Gap::Part { turn: 1, part: 0 }))
+        );
         assert_eq!(
             of(vec![text(0, 2), text(0, 0), text(2, 1)], vec![]),
             (0, Some(Gap::Part { turn: 0, part: 1 }))
@@ -145,10 +195,19 @@ mod tests {
             of(vec![row(0, 0, counted), text(0, 1), text(1, 0)], vec![]),
             (0, Some(Gap::Part { turn: 0, part: 2 }))
         );
-        assert_eq!(of(vec![text(0, 0), row(1, 0, "{")], vec![]), (1, unreadable.clone()));
-        assert_eq!(of(vec![text(0, 0), row(1, 0, r#"{"role":"user"}"#)], vec![]), (1, unreadable.clone()));
+        assert_eq!(
+            of(vec![text(0, 0), row(1, 0, "{")], vec![]),
+            (1, unreadable.clone())
+        );
+        assert_eq!(
+            of(vec![text(0, 0), row(1, 0, r#"{"role":"user"}"#)], vec![]),
+            (1, unreadable.clone())
+        );
         let later = r#"{"role":"user","part":{"kind":"hologram"}}"#;
-        assert_eq!(of(vec![text(0, 0), row(1, 0, later)], vec![]), (1, unreadable));
+        assert_eq!(
+            of(vec![text(0, 0), row(1, 0, later)], vec![]),
+            (1, unreadable)
+        );
         let other = r#"{"role":"assistant","part":{"kind":"text","text":"x"}}"#;
         let gap = Some(Gap::Unreadable { turn: 0, part: 1 });
         assert_eq!(of(vec![text(0, 0), row(0, 1, other)], vec![]), (0, gap));
@@ -156,36 +215,71 @@ mod tests {
 
     #[test]
     fn missing_attachment_is_a_gap() {
-        let part =
-            json!({ "kind": "document", "mediaType": "m", "data": "", "dataRef": "t1p0", "name": "n" });
+        let part = json!({ "kind": "document", "mediaType": "m", "data": "", "dataRef": "t1p0", "name": "n" });
         let result = json!({ "kind": "tool_result", "callId": "c", "ok": true, "content": [
             { "kind": "text", "text": "dataRef" }, { "kind": "image", "mediaType": "m", "data": "", "dataRef": "t1p1c1" } ] });
         let row_of = |part: u64, value| {
-            row(1, part, &serde_json::to_string(&json!({ "role": "user", "part": value })).unwrap())
+            row(
+                1,
+                part,
+                &serde_json::to_string(&json!({ "role": "user", "part": value })).unwrap(),
+            )
         };
         let rows = vec![text(0, 0), row_of(0, part), row_of(1, result)];
-        let named =
-            |name: &str| Attachment { name: name.into(), media_type: "m".into(), data: format!("<{name}>") };
-        let gap = |name: &str| Some(Gap::Attachment { turn: 1, name: name.into() });
+        let named = |name: &str| Attachment {
+            name: name.into(),
+            media_type: "m".into(),
+            data: format!("<{name}>"),
+        };
+        let gap = |name: &str| {
+            Some(Gap::Attachment {
+                turn: 1,
+                name: name.into(),
+            })
+        };
         assert_eq!(of(rows.clone(), vec![named("t1p0")]), (1, gap("t1p1c1")));
         assert_eq!(of(rows.clone(), vec![named("t1p1c1")]), (1, gap("t1p0")));
 
-        let whole = assemble(Transcript { rows, attachments: vec![named("t1p1c1"), named("t1p0")] });
+        let whole = assemble(Transcript {
+            rows,
+            attachments: vec![named("t1p1c1"), named("t1p0")],
+        });
         assert_eq!(whole.gap, None);
-        let Part::Document { data, .. } = &whole.turns[1].parts[0] else { panic!("a document") };
+        let Part::Document { data, .. } = &whole.turns[1].parts[0] else {
+            panic!("a document")
+        };
         assert_eq!(data, "<t1p0>");
-        let Part::ToolResult { content, .. } = &whole.turns[1].parts[1] else { panic!("a result") };
-        assert_eq!(content[1], ToolContent::Image { media_type: "m".into(), data: "<t1p1c1>".into() });
+        let Part::ToolResult { content, .. } = &whole.turns[1].parts[1] else {
+            panic!("a result")
+        };
+        assert_eq!(
+            content[1],
+            ToolContent::Image {
+                media_type: "m".into(),
+                data: "<t1p1c1>".into()
+            }
+        );
     }
 
     #[test]
     fn last_follow_up_of_whole_turns_is_read() {
-        let turns = [Turn::text(Role::User, "a"), Turn::text(Role::Assistant, "b")];
+        let turns = [
+            Turn::text(Role::User, "a"),
+            Turn::text(Role::Assistant, "b"),
+        ];
         let mut rows = encode(0, &turns, 3).unwrap().rows;
         rows.extend(encode(2, &turns, 5).unwrap().rows);
-        let inbox =
-            |rows: &[Row]| assemble(Transcript { rows: rows.to_vec(), attachments: vec![] }).inbox_consumed;
-        assert_eq!((inbox(&rows), inbox(&rows[..3]), inbox(&rows[..1])), (5, 3, 0));
+        let inbox = |rows: &[Row]| {
+            assemble(Transcript {
+                rows: rows.to_vec(),
+                attachments: vec![],
+            })
+            .inbox_consumed
+        };
+        assert_eq!(
+            (inbox(&rows), inbox(&rows[..3]), inbox(&rows[..1])),
+            (5, 3, 0)
+        );
         rows.remove(2);
         assert_eq!(inbox(&rows), 3);
     }

@@ -21,7 +21,10 @@ pub struct Attempts {
 
 impl Attempts {
     /// Of a run that left the queue and has not stored a step.
-    pub const STARTED: Self = Self { step: 0, attempts: 0 };
+    pub const STARTED: Self = Self {
+        step: 0,
+        attempts: 0,
+    };
 
     /// Counts one more start of a run without a stored step, reclaimed from `phase`.
     pub fn restarted(self, phase: Phase) -> Self {
@@ -30,12 +33,17 @@ impl Attempts {
 
     /// Counts one more resume, at `step`, of a run reclaimed from `phase`.
     pub(super) fn after(before: Option<Self>, step: u64, phase: Phase) -> Self {
-        let before = before.filter(|before| before.step == step).map_or(0, |before| before.attempts);
+        let before = before
+            .filter(|before| before.step == step)
+            .map_or(0, |before| before.attempts);
         let counted = match phase {
             Phase::Live | Phase::Finishing => 1,
             Phase::Handoff => 0,
         };
-        Self { step, attempts: before.saturating_add(counted) }
+        Self {
+            step,
+            attempts: before.saturating_add(counted),
+        }
     }
 
     /// Whether the run may no longer be resumed.

@@ -75,12 +75,20 @@ pub fn decide(
     effects: impl Fn(&str) -> Option<Effects>,
 ) -> Decision {
     if run.reclaimed_from == Phase::Finishing {
-        let status = RunState::of_row(&run.row.state).final_status().unwrap_or(RunStatus::Completed);
-        return Decision::Close { status, reason: Reason::Ended };
+        let status = RunState::of_row(&run.row.state)
+            .final_status()
+            .unwrap_or(RunStatus::Completed);
+        return Decision::Close {
+            status,
+            reason: Reason::Ended,
+        };
     }
     match try_resume(run, transcript, effects) {
         Ok(decision) => decision,
-        Err(reason) => Decision::Close { status: closed_as(&reason), reason },
+        Err(reason) => Decision::Close {
+            status: closed_as(&reason),
+            reason,
+        },
     }
 }
 
@@ -96,7 +104,11 @@ fn try_resume(
 ) -> Result<Decision, Reason> {
     refuse_by_row(run)?;
     let record = run.last_step.as_ref().ok_or(Reason::NoStepRecord)?;
-    let Assembled { turns, gap, inbox_consumed } = assemble(transcript);
+    let Assembled {
+        turns,
+        gap,
+        inbox_consumed,
+    } = assemble(transcript);
     if let Some(gap) = gap {
         return Err(Reason::Gap(gap));
     }
@@ -107,17 +119,31 @@ fn try_resume(
         0 => return Err(Reason::NoTurns),
         _ if stored == recorded => {
             let settle = settle(&turns, &record.in_flight, effects)?;
-            Decision::Resume(Resume { turns, settle, record: record.clone(), attempts })
+            Decision::Resume(Resume {
+                turns,
+                settle,
+                record: record.clone(),
+                attempts,
+            })
         }
         _ if stored == recorded.saturating_add(TURNS_OF_A_STEP) => {
-            let calls = last_calls(&turns).filter(|calls| !calls.is_empty()).ok_or(Reason::NothingToRun)?;
+            let calls = last_calls(&turns)
+                .filter(|calls| !calls.is_empty())
+                .ok_or(Reason::NothingToRun)?;
             let record = lost_record(record, stored, &calls, inbox_consumed);
-            Decision::RunStep(RunStep { turns, calls, record, attempts })
+            Decision::RunStep(RunStep {
+                turns,
+                calls,
+                record,
+                attempts,
+            })
         }
         _ => return Err(Reason::Turns { stored, recorded }),
     };
     if attempts.is_too_many() {
-        return Err(Reason::NoProgress { step: attempts.step });
+        return Err(Reason::NoProgress {
+            step: attempts.step,
+        });
     }
     Ok(decision)
 }
@@ -151,7 +177,11 @@ fn system_in<'a>(state: &'a RunState, run: &'a Reclaimed) -> &'a str {
 }
 
 fn closed_as(reason: &Reason) -> RunStatus {
-    if *reason == Reason::Stopped { RunStatus::StoppedHard } else { RunStatus::Interrupted }
+    if *reason == Reason::Stopped {
+        RunStatus::StoppedHard
+    } else {
+        RunStatus::Interrupted
+    }
 }
 
 /// Settles the calls in flight, which must be those of the last turn.
@@ -163,7 +193,11 @@ fn settle(
 ) -> Result<Vec<Settlement>, Reason> {
     if in_flight.is_empty() {
         let ends_on_user = turns.last().is_some_and(|turn| turn.role == Role::User);
-        return if ends_on_user { Ok(Vec::new()) } else { Err(Reason::NothingToAnswer) };
+        return if ends_on_user {
+            Ok(Vec::new())
+        } else {
+            Err(Reason::NothingToAnswer)
+        };
     }
     let calls = last_calls(turns).ok_or(Reason::Calls)?;
     let mut made: Vec<_> = calls.iter().map(|call| call.call_id.as_str()).collect();
@@ -184,9 +218,16 @@ fn settle(
 fn last_calls(turns: &[Turn]) -> Option<Vec<ToolCall>> {
     let turn = turns.last().filter(|turn| turn.role == Role::Assistant)?;
     let calls = turn.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { call_id, name, input, .. } => {
-            Some(ToolCall { call_id: call_id.clone(), name: name.clone(), input: input.clone() })
-        }
+        Part::ToolCall {
+            call_id,
+            name,
+            input,
+            ..
+        } => Some(ToolCall {
+            call_id: call_id.clone(),
+            name: name.clone(),
+            input: input.clone(),
+        }),
         Part::Text { .. }
         | Part::Image { .. }
         | Part::Document { .. }
@@ -196,10 +237,20 @@ fn last_calls(turns: &[Turn]) -> Option<Vec<ToolCall>> {
     Some(calls.collect())
 }
 
-fn lost_record(before: &StepRecord, stored: u64, calls: &[ToolCall], inbox_consumed: u64) -> StepRecord {
+fn lost_record(
+    before: &StepRecord,
+    stored: u64,
+    calls: &[ToolCall],
+    inbox_consumed: u64,
+) -> StepRecord {
     let is_status_only = calls.iter().all(|call| call.name == STATUS_TOOL);
-    let in_flight =
-        calls.iter().map(|call| Call { call_id: call.call_id.clone(), tool: call.name.clone() }).collect();
+    let in_flight = calls
+        .iter()
+        .map(|call| Call {
+            call_id: call.call_id.clone(),
+            tool: call.name.clone(),
+        })
+        .collect();
     StepRecord {
         step: before.step + 1,
         turn_index: stored,

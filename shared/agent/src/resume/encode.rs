@@ -45,11 +45,23 @@ impl Encoded {
     fn turn(&mut self, idx: u64, turn: &Turn, inbox_consumed: u64) -> Result<(), EncodeError> {
         let count = turn.parts.len();
         let marks = |number: usize| Marks {
-            parts: if number == 0 && count > 1 { count as u64 } else { 0 },
-            inbox_consumed_seq: if number + 1 >= count { inbox_consumed } else { 0 },
+            parts: if number == 0 && count > 1 {
+                count as u64
+            } else {
+                0
+            },
+            inbox_consumed_seq: if number + 1 >= count {
+                inbox_consumed
+            } else {
+                0
+            },
         };
         if turn.parts.is_empty() {
-            let written = Written { role: turn.role, part: None::<&Part>, marks: marks(0) };
+            let written = Written {
+                role: turn.role,
+                part: None::<&Part>,
+                marks: marks(0),
+            };
             return self.row((idx, 0), &written);
         }
         for (number, part) in turn.parts.iter().enumerate() {
@@ -58,31 +70,65 @@ impl Encoded {
         Ok(())
     }
 
-    fn part(&mut self, place: (u64, u64), role: Role, part: &Part, marks: Marks) -> Result<(), EncodeError> {
+    fn part(
+        &mut self,
+        place: (u64, u64),
+        role: Role,
+        part: &Part,
+        marks: Marks,
+    ) -> Result<(), EncodeError> {
         let name = format!("t{}p{}", place.0, place.1);
         match part {
-            Part::Image { media_type, data } | Part::Document { media_type, data, .. } if is_large(data) => {
+            Part::Image { media_type, data }
+            | Part::Document {
+                media_type, data, ..
+            } if is_large(data) => {
                 let mut light = emptied(part);
                 refer(&mut light, "", &name);
                 self.attach(name, media_type, data)?;
-                self.row(place, &Written { role, part: Some(light), marks })
+                self.row(
+                    place,
+                    &Written {
+                        role,
+                        part: Some(light),
+                        marks,
+                    },
+                )
             }
-            Part::ToolResult { content, .. } if content.iter().any(|piece| large(piece).is_some()) => {
+            Part::ToolResult { content, .. }
+                if content.iter().any(|piece| large(piece).is_some()) =>
+            {
                 let mut light = emptied(part);
                 for (number, piece) in content.iter().enumerate() {
-                    let Some((media_type, data)) = large(piece) else { continue };
+                    let Some((media_type, data)) = large(piece) else {
+                        continue;
+                    };
                     let name = format!("{name}c{number}");
                     refer(&mut light, &format!("/content/{number}"), &name);
                     self.attach(name, media_type, data)?;
                 }
-                self.row(place, &Written { role, part: Some(light), marks })
+                self.row(
+                    place,
+                    &Written {
+                        role,
+                        part: Some(light),
+                        marks,
+                    },
+                )
             }
             Part::Text { .. }
             | Part::Image { .. }
             | Part::Document { .. }
             | Part::ToolCall { .. }
             | Part::ToolResult { .. }
-            | Part::Opaque { .. } => self.row(place, &Written { role, part: Some(part), marks }),
+            | Part::Opaque { .. } => self.row(
+                place,
+                &Written {
+                    role,
+                    part: Some(part),
+                    marks,
+                },
+            ),
         }
     }
 
@@ -97,7 +143,11 @@ impl Encoded {
         if json.len() > MAX_ROW {
             return Err(too_large(json.len()));
         }
-        let row = Row { idx: turn, part, json };
+        let row = Row {
+            idx: turn,
+            part,
+            json,
+        };
         // A row is JSON text within the JSON of a request, so it is escaped twice.
         let travelling = size(&row);
         if travelling > REQUEST_BYTES {
@@ -108,11 +158,18 @@ impl Encoded {
     }
 
     fn attach(&mut self, name: String, media_type: &str, data: &str) -> Result<(), EncodeError> {
-        let attachment = Attachment { name, media_type: media_type.to_owned(), data: data.to_owned() };
+        let attachment = Attachment {
+            name,
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        };
         let bytes = size(&attachment);
         // A request holds one attachment, and a row of the store slightly more than a request.
         if bytes > REQUEST_BYTES {
-            return Err(EncodeError::AttachmentTooLarge { name: attachment.name, bytes });
+            return Err(EncodeError::AttachmentTooLarge {
+                name: attachment.name,
+                bytes,
+            });
         }
         self.attachments.push(attachment);
         Ok(())
@@ -138,10 +195,13 @@ fn emptied(part: &Part) -> Value {
     match &mut light {
         Part::Image { data, .. } | Part::Document { data, .. } => data.clear(),
         Part::ToolResult { content, .. } => content.iter_mut().for_each(|piece| match piece {
-            ToolContent::Image { data, .. } | ToolContent::Document { data, .. } if is_large(data) => {
+            ToolContent::Image { data, .. } | ToolContent::Document { data, .. }
+                if is_large(data) =>
+            {
                 data.clear();
             }
-            ToolContent::Image { .. } | ToolContent::Document { .. } | ToolContent::Text { .. } => {}
+            ToolContent::Image { .. } | ToolContent::Document { .. } | ToolContent::Text { .. } => {
+            }
         }),
         Part::Text { .. } | Part::ToolCall { .. } | Part::Opaque { .. } => {}
     }
@@ -160,31 +220,76 @@ mod tests {
     use super::*;
 
     fn image(chars: usize) -> Part {
-        Part::Image { media_type: "image/png".into(), data: "A".repeat(chars) }
+        Part::Image {
+            media_type: "image/png".into(),
+            data: "A".repeat(chars),
+        }
     }
 
     fn encoded(parts: Vec<Part>) -> Result<Encoded, EncodeError> {
-        encode(4, &[Turn { role: Role::User, parts }], 0)
+        encode(
+            4,
+            &[Turn {
+                role: Role::User,
+                parts,
+            }],
+            0,
+        )
     }
 
     #[test]
     fn the_text_of_a_row_is_pinned() {
-        let two = Turn { role: Role::User, parts: vec![Part::text("hi"), Part::text("ho")] };
-        let encoded = encode(2, &[two, Turn { role: Role::Assistant, parts: vec![] }], 7).unwrap();
-        let row = |idx, part, json: &str| Row { idx, part, json: json.into() };
+        let two = Turn {
+            role: Role::User,
+            parts: vec![Part::text("hi"), Part::text("ho")],
+        };
+        let encoded = encode(
+            2,
+            &[
+                two,
+                Turn {
+                    role: Role::Assistant,
+                    parts: vec![],
+                },
+            ],
+            7,
+        )
+        .unwrap();
+        let row = |idx, part, json: &str| Row {
+            idx,
+            part,
+            json: json.into(),
+        };
         assert_eq!(
             encoded.rows,
             [
-                row(2, 0, r#"{"role":"user","part":{"kind":"text","text":"hi"},"parts":2}"#),
-                row(2, 1, r#"{"role":"user","part":{"kind":"text","text":"ho"}}"#),
-                row(3, 0, r#"{"role":"assistant","part":null,"inboxConsumedSeq":7}"#),
+                row(
+                    2,
+                    0,
+                    r#"{"role":"user","part":{"kind":"text","text":"hi"},"parts":2}"#
+                ),
+                row(
+                    2,
+                    1,
+                    r#"{"role":"user","part":{"kind":"text","text":"ho"}}"#
+                ),
+                row(
+                    3,
+                    0,
+                    r#"{"role":"assistant","part":null,"inboxConsumedSeq":7}"#
+                ),
             ]
         );
     }
 
     #[test]
     fn data_above_a_million_characters_is_an_attachment() {
-        assert!(encoded(vec![image(INLINE_CHARS)]).unwrap().attachments.is_empty());
+        assert!(
+            encoded(vec![image(INLINE_CHARS)])
+                .unwrap()
+                .attachments
+                .is_empty()
+        );
         let encoded = encoded(vec![Part::text("look"), image(INLINE_CHARS + 1)]).unwrap();
         assert_eq!(encoded.attachments[0].name, "t4p1");
         assert_eq!(encoded.attachments[0].data.len(), INLINE_CHARS + 1);
@@ -200,11 +305,23 @@ mod tests {
             media_type: "application/pdf".into(),
             data: "A".repeat(chars),
         };
-        let content =
-            vec![piece(INLINE_CHARS + 1), ToolContent::Text { text: "x".into() }, piece(5), piece(1_000_002)];
-        let part = Part::ToolResult { call_id: "c".into(), ok: true, content };
+        let content = vec![
+            piece(INLINE_CHARS + 1),
+            ToolContent::Text { text: "x".into() },
+            piece(5),
+            piece(1_000_002),
+        ];
+        let part = Part::ToolResult {
+            call_id: "c".into(),
+            ok: true,
+            content,
+        };
         let encoded = encoded(vec![part]).unwrap();
-        let names: Vec<_> = encoded.attachments.iter().map(|attachment| attachment.name.as_str()).collect();
+        let names: Vec<_> = encoded
+            .attachments
+            .iter()
+            .map(|attachment| attachment.name.as_str())
+            .collect();
         assert_eq!(names, ["t4p0c0", "t4p0c3"]);
         assert!(encoded.rows[0].json.contains(r#""data":"AAAAA"}"#));
     }
@@ -212,7 +329,9 @@ mod tests {
     #[test]
     fn oversized_part_is_rejected_with_its_place() {
         let refused = encoded(vec![Part::text("x"), Part::text("y".repeat(MAX_ROW))]).unwrap_err();
-        assert!(matches!(refused, EncodeError::PartTooLarge { turn: 4, part: 1, bytes } if bytes > MAX_ROW));
+        assert!(
+            matches!(refused, EncodeError::PartTooLarge { turn: 4, part: 1, bytes } if bytes > MAX_ROW)
+        );
         let words = refused.to_string();
         assert!(words.starts_with("part 1 of turn 4 takes 15000"), "{words}");
         // Small enough as a row, but each quote has four bytes in a request.
@@ -226,6 +345,12 @@ mod tests {
     fn oversized_data_is_rejected_with_its_name() {
         let refused = encoded(vec![image(REQUEST_BYTES)]).unwrap_err();
         assert!(matches!(refused, EncodeError::AttachmentTooLarge { name, .. } if name == "t4p0"));
-        assert_eq!(encoded(vec![image(REQUEST_BYTES - 100)]).unwrap().attachments.len(), 1);
+        assert_eq!(
+            encoded(vec![image(REQUEST_BYTES - 100)])
+                .unwrap()
+                .attachments
+                .len(),
+            1
+        );
     }
 }

@@ -23,7 +23,10 @@ pub struct Batch {
 ///
 /// Attachments precede the rows that refer to them.
 pub fn pack(encoded: Encoded) -> Vec<Batch> {
-    let alone = |attachment| Batch { rows: Vec::new(), attachments: vec![attachment] };
+    let alone = |attachment| Batch {
+        rows: Vec::new(),
+        attachments: vec![attachment],
+    };
     let mut batches: Vec<_> = encoded.attachments.into_iter().map(alone).collect();
     let (mut open, mut taken) = (Batch::default(), 0);
     for row in encoded.rows {
@@ -51,7 +54,10 @@ mod tests {
     use crate::{Part, Role, Turn, resume::encode};
 
     fn turn(parts: Vec<Part>) -> Turn {
-        Turn { role: Role::User, parts }
+        Turn {
+            role: Role::User,
+            parts,
+        }
     }
 
     fn text(length: usize) -> Part {
@@ -60,7 +66,10 @@ mod tests {
 
     #[test]
     fn requests_fit_the_body_limit_and_are_complete() {
-        let image = Part::Image { media_type: "image/png".into(), data: "A".repeat(1_900_000) };
+        let image = Part::Image {
+            media_type: "image/png".into(),
+            data: "A".repeat(1_900_000),
+        };
         let turns = [
             turn(vec![text(600_000), text(300_000)]),
             turn(vec![image, text(10), text(690_000)]),
@@ -73,9 +82,16 @@ mod tests {
             generation: Generation::parse("g".repeat(128)).unwrap(),
         };
         for batch in &batches {
-            let request = WriteRequest { owner: &owner, rows: &batch.rows, attachments: &batch.attachments };
+            let request = WriteRequest {
+                owner: &owner,
+                rows: &batch.rows,
+                attachments: &batch.attachments,
+            };
             assert!(size(&request) <= body_limit::RECORD);
-            assert!(batch.attachments.is_empty() || batch.rows.is_empty() && batch.attachments.len() == 1);
+            assert!(
+                batch.attachments.is_empty()
+                    || batch.rows.is_empty() && batch.attachments.len() == 1
+            );
         }
         assert!(batches.len() > 2 && !batches[0].attachments.is_empty());
         let rows: Vec<_> = batches.into_iter().flat_map(|batch| batch.rows).collect();
@@ -87,7 +103,11 @@ mod tests {
         let encoded = encode(0, &[turn(vec![text(1), text(2)]), turn(vec![text(3)])], 0).unwrap();
         let batches = pack(encoded);
         assert_eq!(batches.len(), 1);
-        let places: Vec<_> = batches[0].rows.iter().map(|row| (row.idx, row.part)).collect();
+        let places: Vec<_> = batches[0]
+            .rows
+            .iter()
+            .map(|row| (row.idx, row.part))
+            .collect();
         assert_eq!(places, [(0, 0), (0, 1), (1, 0)]);
         assert!(pack(Encoded::default()).is_empty());
     }

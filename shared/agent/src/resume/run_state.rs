@@ -13,16 +13,28 @@ use super::Attempts;
 #[serde(rename_all = "camelCase")]
 pub struct RunState {
     /// The token that opens the run's page, wherever the run continues.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient"
+    )]
     pub view_token: Option<String>,
     /// The system prompt, which is known only after the claim. It overrides the row's.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient"
+    )]
     pub system: Option<String>,
     /// The run's part in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
     /// The first events, until the ledger has them as events.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient"
+    )]
     pub head: Option<Vec<Value>>,
     /// Present when the run continued although a step could not be stored.
     /// The stored steps are then incomplete.
@@ -32,10 +44,18 @@ pub struct RunState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_status: Option<Value>,
     /// Whether the reply is known to be delivered; `false` from before it is tried.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient"
+    )]
     pub replied: Option<bool>,
     /// Where the events of the current step begin.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient"
+    )]
     pub step_events: Option<StepEvents>,
     /// How often the run was resumed at one step.
     #[serde(
@@ -49,7 +69,11 @@ pub struct RunState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<Value>,
     /// The branch that the run's commits are pushed to.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient"
+    )]
     pub branch: Option<String>,
     /// The tests and builds of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,12 +132,17 @@ impl RunState {
 
     /// How the run ended, if this version knows the status.
     pub fn final_status(&self) -> Option<RunStatus> {
-        self.final_status.as_ref().and_then(Value::as_str).and_then(RunStatus::parse)
+        self.final_status
+            .as_ref()
+            .and_then(Value::as_str)
+            .and_then(RunStatus::parse)
     }
 }
 
 /// Reads a field; a value of another shape counts as absent.
-fn lenient<'de, T: DeserializeOwned, D: Deserializer<'de>>(field: D) -> Result<Option<T>, D::Error> {
+fn lenient<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    field: D,
+) -> Result<Option<T>, D::Error> {
     Ok(serde_json::from_value(Value::deserialize(field)?).ok())
 }
 
@@ -137,7 +166,10 @@ mod tests {
             head: Some(vec![json!({ "seq": 1 })]),
             unresumable: Some(7.into()),
             step_events: Some(StepEvents { step: 2, after: 9 }),
-            attempts: Some(Attempts { step: 2, attempts: 1 }),
+            attempts: Some(Attempts {
+                step: 2,
+                attempts: 1,
+            }),
             ..RunState::default()
         };
         state.set_ended(RunStatus::StoppedSoft, false);
@@ -161,7 +193,11 @@ mod tests {
         let (has_ended, status) = (state.has_ended(), state.final_status());
         assert_eq!((has_ended, status), (true, None));
         assert_eq!(state.unresumable, Some("part 0 of turn 6".into()));
-        let read = RunState { unresumable: None, final_status: None, ..state };
+        let read = RunState {
+            unresumable: None,
+            final_status: None,
+            ..state
+        };
         assert_eq!(read, RunState::default());
     }
 

@@ -9,8 +9,13 @@ use crate::{Effects, Sandbox, ToolCall, ToolContent, ToolOutcome};
 
 /// Tools that change something and may run again all the same.
 /// The list is closed: a tool's own word is not enough.
-pub const RERUN_SAFE: [&str; 5] =
-    ["write_file", "update_status", "submit_verdict", "submit_pr_description", "submit_dispositions"];
+pub const RERUN_SAFE: [&str; 5] = [
+    "write_file",
+    "update_status",
+    "submit_verdict",
+    "submit_pr_description",
+    "submit_dispositions",
+];
 
 /// The result of a call with unknown effects.
 const UNKNOWN: &str = "Note from the service: the process that ran this call was replaced before the call's result \
@@ -42,7 +47,9 @@ impl Settlement {
         let how = match effects {
             None => Settle::Gone,
             Some(Effects::None) => Settle::RunAgain,
-            Some(Effects::RerunSafe | Effects::Mutating) if RERUN_SAFE.contains(&call.name.as_str()) => {
+            Some(Effects::RerunSafe | Effects::Mutating)
+                if RERUN_SAFE.contains(&call.name.as_str()) =>
+            {
                 Settle::RunAgain
             }
             Some(Effects::RerunSafe | Effects::Mutating) => Settle::Unknown,
@@ -82,24 +89,38 @@ pub fn outcomes(settlements: &[Settlement], mut reran: Vec<ToolOutcome>) -> Vec<
 
 /// The `resumed` note of a run with these calls in flight.
 pub fn resumed_note(settlements: &[Settlement]) -> EventBody {
-    let of = |how| settlements.iter().filter(|settlement| settlement.how == how).count();
+    let of = |how| {
+        settlements
+            .iter()
+            .filter(|settlement| settlement.how == how)
+            .count()
+    };
     let told = [
         (of(Settle::RunAgain), "run again"),
         (of(Settle::Unknown), "with unknown effects"),
         (of(Settle::Gone), "of tools no longer available"),
     ];
-    let told: Vec<_> =
-        told.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();
+    let told: Vec<_> = told
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, how)| format!("{count} {how}"))
+        .collect();
     let flight = match settlements.len() {
         0 => "no call was in flight".to_owned(),
         count => format!("{} in flight: {}", calls(count), told.join(", ")),
     };
-    EventBody::note(NoteKind::Resumed, format!("resumed in another process; {flight}"))
+    EventBody::note(
+        NoteKind::Resumed,
+        format!("resumed in another process; {flight}"),
+    )
 }
 
 /// The `resumed` note before a step that had not started.
 pub fn fresh_note(run: &[ToolCall]) -> EventBody {
-    let summary = format!("resumed in another process; {} had not started and run now", calls(run.len()));
+    let summary = format!(
+        "resumed in another process; {} had not started and run now",
+        calls(run.len())
+    );
     EventBody::note(NoteKind::Resumed, summary)
 }
 
@@ -117,12 +138,23 @@ mod tests {
     use super::*;
 
     fn call(id: &str, name: &str) -> ToolCall {
-        ToolCall { call_id: id.into(), name: name.into(), input: json!({ "path": "a" }) }
+        ToolCall {
+            call_id: id.into(),
+            name: name.into(),
+            input: json!({ "path": "a" }),
+        }
     }
 
     fn outcome(id: &str) -> ToolOutcome {
-        let content = vec![ToolContent::Text { text: format!("result of {id}") }];
-        ToolOutcome { call_id: id.into(), ok: true, sandbox: Sandbox::Works, content }
+        let content = vec![ToolContent::Text {
+            text: format!("result of {id}"),
+        }];
+        ToolOutcome {
+            call_id: id.into(),
+            ok: true,
+            sandbox: Sandbox::Works,
+            content,
+        }
     }
 
     fn words(outcome: &ToolOutcome) -> &str {
@@ -140,11 +172,23 @@ mod tests {
             ("write_file", Some(Effects::RerunSafe), Settle::RunAgain),
             ("update_status", Some(Effects::RerunSafe), Settle::RunAgain),
             ("submit_verdict", Some(Effects::RerunSafe), Settle::RunAgain),
-            ("submit_pr_description", Some(Effects::RerunSafe), Settle::RunAgain),
-            ("submit_dispositions", Some(Effects::Mutating), Settle::RunAgain),
+            (
+                "submit_pr_description",
+                Some(Effects::RerunSafe),
+                Settle::RunAgain,
+            ),
+            (
+                "submit_dispositions",
+                Some(Effects::Mutating),
+                Settle::RunAgain,
+            ),
             ("edit_file", Some(Effects::Mutating), Settle::Unknown),
             ("bash", Some(Effects::Mutating), Settle::Unknown),
-            ("calls_itself_safe", Some(Effects::RerunSafe), Settle::Unknown),
+            (
+                "calls_itself_safe",
+                Some(Effects::RerunSafe),
+                Settle::Unknown,
+            ),
             ("write_file", None, Settle::Gone),
             ("mcp_tool", None, Settle::Gone),
         ];
@@ -166,7 +210,10 @@ mod tests {
         // The last call has no outcome, and two outcomes belong to calls that did not run again.
         let reran = vec![outcome("4"), outcome("1"), outcome("2"), outcome("9")];
         let settled = outcomes(&settlements, reran);
-        let ids: Vec<_> = settled.iter().map(|outcome| outcome.call_id.as_str()).collect();
+        let ids: Vec<_> = settled
+            .iter()
+            .map(|outcome| outcome.call_id.as_str())
+            .collect();
         assert_eq!(ids, ["1", "2", "3", "4", "5"]);
         let ok: Vec<_> = settled.iter().map(|outcome| outcome.ok).collect();
         assert_eq!(ok, [false, true, false, true, false]);
@@ -174,18 +221,38 @@ mod tests {
         assert!(words(&settled[0]).contains("Check the present state"));
         assert!(words(&settled[2]).contains("the tool gone is unavailable"));
         assert_eq!(words(&settled[4]), words(&settled[0]));
-        assert!(settled.iter().all(|outcome| outcome.sandbox != Sandbox::Failed));
+        assert!(
+            settled
+                .iter()
+                .all(|outcome| outcome.sandbox != Sandbox::Failed)
+        );
     }
 
     #[test]
     fn the_note_counts_the_calls() {
         let summary = |note| match note {
-            EventBody::RunNote { kind: NoteKind::Resumed, summary, .. } => summary,
+            EventBody::RunNote {
+                kind: NoteKind::Resumed,
+                summary,
+                ..
+            } => summary,
             other => panic!("{other:?}"),
         };
-        let settle = |how| Settlement { call: call("c", "t"), how };
-        let mixed = [Settle::Unknown, Settle::RunAgain, Settle::Gone, Settle::RunAgain].map(settle);
-        assert_eq!(summary(resumed_note(&[])), "resumed in another process; no call was in flight");
+        let settle = |how| Settlement {
+            call: call("c", "t"),
+            how,
+        };
+        let mixed = [
+            Settle::Unknown,
+            Settle::RunAgain,
+            Settle::Gone,
+            Settle::RunAgain,
+        ]
+        .map(settle);
+        assert_eq!(
+            summary(resumed_note(&[])),
+            "resumed in another process; no call was in flight"
+        );
         assert_eq!(
             summary(resumed_note(&mixed)),
             "resumed in another process; 4 calls in flight: 2 run again, 1 with unknown effects, \

@@ -108,7 +108,9 @@ impl RunEnd {
             },
             (State::Recording, Input::Record(write)) => self.recorded(write, now),
             (State::RetryingRecord { deadline, step }, input) => match (step, input) {
-                (RetryStep::Trying, Input::Record(write)) => self.record_retried(write, deadline, now),
+                (RetryStep::Trying, Input::Record(write)) => {
+                    self.record_retried(write, deadline, now)
+                }
                 (RetryStep::BackingOff, Input::Elapsed) => self.retry_record(deadline),
                 _ => Vec::new(),
             },
@@ -128,7 +130,12 @@ impl RunEnd {
 
     fn handed_off(&mut self) -> Vec<Action> {
         self.state = State::Over;
-        vec![Action::HandOff, Action::RedirectMailbox, Action::ForwardFollowUps, Action::AbortLocal]
+        vec![
+            Action::HandOff,
+            Action::RedirectMailbox,
+            Action::ForwardFollowUps,
+            Action::AbortLocal,
+        ]
     }
 
     /// Decides for a run that is fenced out.
@@ -145,7 +152,11 @@ impl RunEnd {
 
     fn abort(&mut self) -> Vec<Action> {
         self.state = State::Over;
-        vec![Action::AbortLocal, Action::RedirectMailbox, Action::ForwardFollowUps]
+        vec![
+            Action::AbortLocal,
+            Action::RedirectMailbox,
+            Action::ForwardFollowUps,
+        ]
     }
 
     fn permit_answered(&mut self, permit: ReplyPermit) -> Vec<Action> {
@@ -198,7 +209,10 @@ impl RunEnd {
 
     fn seal(&mut self, now: Duration) -> Vec<Action> {
         let status = recorded_status(self.status, self.reply_ok);
-        let mut actions = vec![Action::Seal { reply_ok: self.reply_ok, status }];
+        let mut actions = vec![Action::Seal {
+            reply_ok: self.reply_ok,
+            status,
+        }];
         // Without a confirmed claim there is usually no inbox, and the thread must not wait for a ledger that is down.
         let waits = self.ledger == LedgerKnowledge::Confirmed && !self.stops_waiting();
         actions.extend(match self.inbox {
@@ -210,7 +224,10 @@ impl RunEnd {
     }
 
     fn back_off_flush(&mut self, deadline: Duration) -> Vec<Action> {
-        self.state = State::Reflushing { deadline, step: RetryStep::BackingOff };
+        self.state = State::Reflushing {
+            deadline,
+            step: RetryStep::BackingOff,
+        };
         vec![Action::Await(Operation::Wait(FLUSH_BACKOFF))]
     }
 
@@ -218,8 +235,13 @@ impl RunEnd {
         if now >= deadline {
             return self.record_with_unknown_owner();
         }
-        self.state = State::Reflushing { deadline, step: RetryStep::Trying };
-        vec![Action::Await(Operation::Flush { deadline: Some(deadline) })]
+        self.state = State::Reflushing {
+            deadline,
+            step: RetryStep::Trying,
+        };
+        vec![Action::Await(Operation::Flush {
+            deadline: Some(deadline),
+        })]
     }
 
     fn reflushed(&mut self, flush: FinalFlush, deadline: Duration, now: Duration) -> Vec<Action> {
@@ -243,7 +265,10 @@ impl RunEnd {
         } else {
             Action::RejectFollowUps(FollowUps::All)
         };
-        vec![follow_ups, Action::Await(Operation::WriteRecord { flush_first: false })]
+        vec![
+            follow_ups,
+            Action::Await(Operation::WriteRecord { flush_first: false }),
+        ]
     }
 
     /// The ledger did not answer and another process may have reclaimed the run.
@@ -266,13 +291,17 @@ impl RunEnd {
             }
             // The new owner found the others in the inbox.
             (Inbox::Drained, RecordWrite::OwnedElsewhere) => {
-                actions.extend([Action::DispatchFollowUps(FollowUps::Local), Action::ForwardFollowUps]);
+                actions.extend([
+                    Action::DispatchFollowUps(FollowUps::Local),
+                    Action::ForwardFollowUps,
+                ]);
             }
             (Inbox::Unread, _) => actions.push(Action::DispatchFollowUps(FollowUps::Local)),
         }
         // Without a ledger no later process learns of the run, and the store's own retries are used up.
-        let is_retried =
-            write == RecordWrite::Lost && self.ledger != LedgerKnowledge::Absent && !self.stops_waiting();
+        let is_retried = write == RecordWrite::Lost
+            && self.ledger != LedgerKnowledge::Absent
+            && !self.stops_waiting();
         actions.extend(if is_retried {
             self.back_off_record(now + RECORD_RETRY_TIMEOUT)
         } else {
@@ -282,16 +311,29 @@ impl RunEnd {
     }
 
     fn back_off_record(&mut self, deadline: Duration) -> Vec<Action> {
-        self.state = State::RetryingRecord { deadline, step: RetryStep::BackingOff };
+        self.state = State::RetryingRecord {
+            deadline,
+            step: RetryStep::BackingOff,
+        };
         vec![Action::Await(Operation::Wait(RECORD_BACKOFF))]
     }
 
     fn retry_record(&mut self, deadline: Duration) -> Vec<Action> {
-        self.state = State::RetryingRecord { deadline, step: RetryStep::Trying };
-        vec![Action::Await(Operation::RetryLostRecord { flush_first: self.inbox == Inbox::Unread })]
+        self.state = State::RetryingRecord {
+            deadline,
+            step: RetryStep::Trying,
+        };
+        vec![Action::Await(Operation::RetryLostRecord {
+            flush_first: self.inbox == Inbox::Unread,
+        })]
     }
 
-    fn record_retried(&mut self, write: RecordWrite, deadline: Duration, now: Duration) -> Vec<Action> {
+    fn record_retried(
+        &mut self,
+        write: RecordWrite,
+        deadline: Duration,
+        now: Duration,
+    ) -> Vec<Action> {
         if write == RecordWrite::Lost && now < deadline {
             self.back_off_record(deadline)
         } else {
@@ -306,7 +348,10 @@ impl RunEnd {
             actions.push(Action::CloseMailbox);
             actions.extend(match write {
                 RecordWrite::Written => {
-                    vec![Action::RejectFollowUps(FollowUps::All), Action::DispatchFollowUps(FollowUps::All)]
+                    vec![
+                        Action::RejectFollowUps(FollowUps::All),
+                        Action::DispatchFollowUps(FollowUps::All),
+                    ]
                 }
                 RecordWrite::OwnedElsewhere | RecordWrite::Lost => vec![Action::ForwardFollowUps],
             });
@@ -338,8 +383,8 @@ impl RunEnd {
     /// A shutdown waits for no store that is down, because the next process finds the run in the ledger.
     /// The exception is a reply without a permit: only this process knows of it, and the next one would repeat it.
     fn stops_waiting(&self) -> bool {
-        let replied_without_permit =
-            self.ledger == LedgerKnowledge::Confirmed && self.permit == Some(ReplyPermit::Unavailable);
+        let replied_without_permit = self.ledger == LedgerKnowledge::Confirmed
+            && self.permit == Some(ReplyPermit::Unavailable);
         self.is_shutting_down && !replied_without_permit
     }
 }

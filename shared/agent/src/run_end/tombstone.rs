@@ -51,9 +51,22 @@ mod tests {
 
     #[test]
     fn tombstone_follows_the_stage() {
-        let tombstones =
-            [Stage::Running, Stage::Finished, Stage::Sealed, Stage::Recording].map(Stage::tombstone);
-        assert_eq!(tombstones, [Some(Tombstone::Interrupted), None, Some(Tombstone::Ended), None]);
+        let tombstones = [
+            Stage::Running,
+            Stage::Finished,
+            Stage::Sealed,
+            Stage::Recording,
+        ]
+        .map(Stage::tombstone);
+        assert_eq!(
+            tombstones,
+            [
+                Some(Tombstone::Interrupted),
+                None,
+                Some(Tombstone::Ended),
+                None
+            ]
+        );
     }
 
     #[test]

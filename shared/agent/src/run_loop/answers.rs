@@ -98,7 +98,11 @@ impl Loop {
         actions
     }
 
-    pub(super) fn tools_answered(&mut self, outcomes: Vec<ToolOutcome>, now: UnixMillis) -> Vec<Action> {
+    pub(super) fn tools_answered(
+        &mut self,
+        outcomes: Vec<ToolOutcome>,
+        now: UnixMillis,
+    ) -> Vec<Action> {
         let mut actions = Vec::new();
         for outcome in &outcomes {
             let infra = &mut self.saved.infra;
@@ -106,11 +110,17 @@ impl Loop {
                 Sandbox::Untouched => {}
                 Sandbox::Works => *infra = Infra::default(),
                 Sandbox::Failed => {
-                    *infra = Infra { streak: infra.streak + 1, last_error: first_line(&outcome.content) };
+                    *infra = Infra {
+                        streak: infra.streak + 1,
+                        last_error: first_line(&outcome.content),
+                    };
                 }
                 Sandbox::Busy => {
                     let summary = "no sandbox was free; the run continues without it";
-                    actions.push(Action::Publish(EventBody::note(NoteKind::FleetBusy, summary)));
+                    actions.push(Action::Publish(EventBody::note(
+                        NoteKind::FleetBusy,
+                        summary,
+                    )));
                 }
             }
         }

@@ -11,7 +11,11 @@ pub(super) const INFRA_FAILURES: u32 = 2;
 
 /// The reason for the closing call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "why", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "why",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub(super) enum Closing {
     /// The time budget.
     Time,
@@ -39,7 +43,10 @@ impl Closing {
             ),
             Self::Money { cap } => EventBody::note(
                 NoteKind::MoneyBudgetExhausted,
-                format!("the money cap of {} leaves no room for another step", dollars(*cap)),
+                format!(
+                    "the money cap of {} leaves no room for another step",
+                    dollars(*cap)
+                ),
             ),
             Self::SandboxDead { last_error } => EventBody::note(
                 NoteKind::SandboxDead,
@@ -71,7 +78,9 @@ impl Closing {
             Self::Time => format!("⚠️ The time budget of {} ended this run.", budget.minutes()),
             Self::Turns => format!("⚠️ The budget of {} turns ended this run.", budget.turns),
             Self::Money { cap } => format!("⚠️ The money cap of {} ended this run.", dollars(*cap)),
-            Self::SandboxDead { .. } => "⚠️ The workspace stopped working during this run.".to_owned(),
+            Self::SandboxDead { .. } => {
+                "⚠️ The workspace stopped working during this run.".to_owned()
+            }
             Self::Stopped => "⏹️ Stopped early on request.".to_owned(),
         }
     }
@@ -79,7 +88,9 @@ impl Closing {
     /// The status of the run.
     pub(super) const fn status(&self) -> RunStatus {
         match self {
-            Self::Time | Self::Turns | Self::Money { .. } | Self::SandboxDead { .. } => RunStatus::Completed,
+            Self::Time | Self::Turns | Self::Money { .. } | Self::SandboxDead { .. } => {
+                RunStatus::Completed
+            }
             Self::Stopped => RunStatus::StoppedSoft,
         }
     }

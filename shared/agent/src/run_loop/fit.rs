@@ -72,14 +72,19 @@ impl Loop {
     pub(super) fn summed_up(&mut self, turn: &ModelTurn, now: UnixMillis) -> Vec<Action> {
         let is_whole = turn.stop == StopReason::EndTurn && calls(&turn.parts).is_empty();
         let summary = prose(&turn.parts);
-        let (Some(compacting), Some(limit)) = (self.compacting.take(), self.saved.limits.context) else {
+        let (Some(compacting), Some(limit)) = (self.compacting.take(), self.saved.limits.context)
+        else {
             return self.boundary(now);
         };
         if summary.is_empty() || !is_whole {
             return self.not_summed_up(now);
         }
-        let replaced = self.conversation.replace(compacting.cut, &summary, limit.tokens());
-        let mut actions = vec![compacted(format!("{replaced} earlier turns were replaced by a summary"))];
+        let replaced = self
+            .conversation
+            .replace(compacting.cut, &summary, limit.tokens());
+        let mut actions = vec![compacted(format!(
+            "{replaced} earlier turns were replaced by a summary"
+        ))];
         actions.extend(self.boundary(now));
         actions
     }
@@ -101,7 +106,11 @@ impl Loop {
     /// Drops outputs if the conversation is over its limit, and publishes a note if there were any.
     pub(super) fn trim_to_fit(&mut self) -> Option<Action> {
         let limit = self.saved.limits.context?.tokens();
-        if self.size() <= limit { None } else { self.trim_to(limit.saturating_mul(TRIM_PERCENT) / 100) }
+        if self.size() <= limit {
+            None
+        } else {
+            self.trim_to(limit.saturating_mul(TRIM_PERCENT) / 100)
+        }
     }
 
     fn trim_to(&mut self, target: u64) -> Option<Action> {
@@ -110,7 +119,9 @@ impl Loop {
         let over = self.size().saturating_sub(target);
         let dropped = self.conversation.trim(estimated.saturating_sub(over));
         (dropped > 0).then(|| {
-            compacted(format!("{dropped} earlier outputs or messages were dropped to fit the model's window"))
+            compacted(format!(
+                "{dropped} earlier outputs or messages were dropped to fit the model's window"
+            ))
         })
     }
 
@@ -127,7 +138,11 @@ impl Loop {
             return self.close(why);
         }
         let target = self.size().saturating_mul(TRIM_PERCENT) / 100;
-        let dropped = if self.too_long <= TOO_LONG { self.trim_to(target) } else { None };
+        let dropped = if self.too_long <= TOO_LONG {
+            self.trim_to(target)
+        } else {
+            None
+        };
         match (dropped, closing) {
             (Some(note), Some(_)) => vec![note, self.call(Purpose::Close, CLOSING_CALL_MS)],
             (Some(note), None) => vec![note, self.call(Purpose::Answer, self.remaining_ms(now))],
@@ -142,12 +157,18 @@ impl Loop {
             return self.not_summed_up(now);
         }
         self.files_rejected += 1;
-        let turns = if self.files_rejected < FILES_REJECTED { 1 } else { usize::MAX };
+        let turns = if self.files_rejected < FILES_REJECTED {
+            1
+        } else {
+            usize::MAX
+        };
         let left_out = self.conversation.leave_out_files(turns);
         if left_out == 0 {
             return self.model_failed(Some(reason), now);
         }
-        let mut actions = vec![compacted(format!("{left_out} file(s) were left out: {reason}"))];
+        let mut actions = vec![compacted(format!(
+            "{left_out} file(s) were left out: {reason}"
+        ))];
         match (self.saved.closing.is_some(), self.must_close(now)) {
             (true, _) => actions.push(self.call(Purpose::Close, CLOSING_CALL_MS)),
             (false, Some(why)) => actions.extend(self.close(why)),

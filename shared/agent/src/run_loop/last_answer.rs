@@ -24,7 +24,9 @@ impl Loop {
             return Some(Closing::Stopped);
         }
         if saved.infra.streak >= INFRA_FAILURES {
-            return Some(Closing::SandboxDead { last_error: saved.infra.last_error.clone() });
+            return Some(Closing::SandboxDead {
+                last_error: saved.infra.last_error.clone(),
+            });
         }
         if self.remaining_ms(now) == 0 {
             return Some(Closing::Time);
@@ -33,7 +35,9 @@ impl Loop {
             return Some(Closing::Turns);
         }
         let cap = saved.limits.cap?;
-        (!self.affords_step()).then_some(Closing::Money { cap: cap.run_microusd })
+        (!self.affords_step()).then_some(Closing::Money {
+            cap: cap.run_microusd,
+        })
     }
 
     /// Makes a last call without tools, or ends the run when it cannot be paid.
@@ -43,7 +47,8 @@ impl Loop {
             actions.extend(self.finish_closing(&why, ""));
             return actions;
         }
-        self.conversation.add_user_parts(vec![Part::text(why.request())]);
+        self.conversation
+            .add_user_parts(vec![Part::text(why.request())]);
         self.saved.closing = Some(why);
         actions.extend(self.trim_to_fit());
         actions.push(self.call(Purpose::Close, CLOSING_CALL_MS));
@@ -53,8 +58,11 @@ impl Loop {
     /// Repeats the closing call of a run that was resumed during one.
     pub(super) fn close_again(&mut self, why: &Closing) -> Vec<Action> {
         let request = Part::text(why.request());
-        let is_told =
-            self.conversation.shown().last().is_some_and(|turn| turn.parts.last() == Some(&request));
+        let is_told = self
+            .conversation
+            .shown()
+            .last()
+            .is_some_and(|turn| turn.parts.last() == Some(&request));
         if !is_told {
             self.conversation.add_user_parts(vec![request]);
         }
@@ -67,9 +75,17 @@ impl Loop {
         if self.saved.soft_stop && *why != Closing::Stopped {
             return self.finish_stopped(said);
         }
-        let words = if said.is_empty() { NO_CLOSING_WORDS } else { said };
+        let words = if said.is_empty() {
+            NO_CLOSING_WORDS
+        } else {
+            said
+        };
         let answer = format!("{}\n\n{words}", why.warning(self.saved.budget));
-        self.end(RunOutcome { status: why.status(), cut_short: true, answer: Some(answer) })
+        self.end(RunOutcome {
+            status: why.status(),
+            cut_short: true,
+            answer: Some(answer),
+        })
     }
 
     /// Ends with an answer that the model gave behind a soft stop.
@@ -95,7 +111,11 @@ impl Loop {
     }
 
     pub(super) fn finish(&mut self, status: RunStatus, answer: Option<String>) -> Vec<Action> {
-        self.end(RunOutcome { status, cut_short: false, answer })
+        self.end(RunOutcome {
+            status,
+            cut_short: false,
+            answer,
+        })
     }
 
     fn end(&mut self, ending: RunOutcome) -> Vec<Action> {

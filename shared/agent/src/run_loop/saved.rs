@@ -59,7 +59,10 @@ pub struct Saved {
     pub(super) steered: Vec<Steered>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference over"
+)]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
 }

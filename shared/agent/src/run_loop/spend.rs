@@ -28,7 +28,10 @@ impl Loop {
     /// Returns the estimated usage of the current call.
     /// It counts when the call is cut off before the provider reports any.
     pub fn sent_usage(&self) -> Usage {
-        Usage { input_tokens: self.size_of(self.sent), ..Usage::default() }
+        Usage {
+            input_tokens: self.size_of(self.sent),
+            ..Usage::default()
+        }
     }
 
     /// Counts the usage of a call without an answer.
@@ -47,7 +50,11 @@ impl Loop {
         if self.saved.limits.price != price || self.saved.limits.context != context {
             self.saved.measure = None;
         }
-        self.saved.limits = Limits { price, context, ..self.saved.limits };
+        self.saved.limits = Limits {
+            price,
+            context,
+            ..self.saved.limits
+        };
         true
     }
 
@@ -55,8 +62,14 @@ impl Loop {
         self.saved.usage += usage;
         let spent = self.saved.spent;
         self.saved.spent = match self.saved.limits.price {
-            Some(price) => Spent { microusd: spent.microusd.saturating_add(price.cost(usage)), ..spent },
-            None => Spent { is_partial: true, ..spent },
+            Some(price) => Spent {
+                microusd: spent.microusd.saturating_add(price.cost(usage)),
+                ..spent
+            },
+            None => Spent {
+                is_partial: true,
+                ..spent
+            },
         };
     }
 
@@ -82,9 +95,15 @@ impl Loop {
     }
 
     fn affords(&self, calls: u64, added_tokens: u64) -> bool {
-        let Some(cap) = self.saved.limits.cap else { return true };
-        let Some(price) = self.saved.limits.price else { return false };
-        let least = price.least(self.size().saturating_add(added_tokens)).saturating_mul(calls);
+        let Some(cap) = self.saved.limits.cap else {
+            return true;
+        };
+        let Some(price) = self.saved.limits.price else {
+            return false;
+        };
+        let least = price
+            .least(self.size().saturating_add(added_tokens))
+            .saturating_mul(calls);
         self.saved.spent.microusd.saturating_add(least) <= cap.run_microusd
     }
 }

@@ -55,7 +55,11 @@ pub(super) struct Inbox {
 impl Inbox {
     /// The inbox of a resumed run, with the last consumed number and the run's own messages.
     pub(super) fn restore(consumed: u64, waiting: Vec<Steered>) -> Self {
-        Self { waiting, seen: consumed, consumed }
+        Self {
+            waiting,
+            seen: consumed,
+            consumed,
+        }
     }
 
     pub(super) fn take(&mut self, messages: Vec<Steered>) {
@@ -79,7 +83,8 @@ impl Inbox {
 
     /// Estimates the tokens of the waiting messages.
     pub(super) fn tokens(&self) -> u64 {
-        let tokens = |message: &Steered| estimate_text(&message.text) + estimate_parts(&message.attachments);
+        let tokens =
+            |message: &Steered| estimate_text(&message.text) + estimate_parts(&message.attachments);
         self.waiting.iter().map(tokens).sum()
     }
 
@@ -89,7 +94,10 @@ impl Inbox {
             return None;
         }
         let messages = std::mem::take(&mut self.waiting);
-        self.consumed = messages.iter().filter_map(|message| message.seq).fold(self.consumed, u64::max);
+        self.consumed = messages
+            .iter()
+            .filter_map(|message| message.seq)
+            .fold(self.consumed, u64::max);
         let events = messages.iter().flat_map(events).collect();
         let mut parts = vec![Part::text(told(&messages, arrived))];
         parts.extend(messages.into_iter().flat_map(|message| message.attachments));
@@ -103,8 +111,14 @@ fn events(message: &Steered) -> [EventBody; 2] {
         1 => format!("{} (+1 attachment)", message.text),
         count => format!("{} (+{count} attachments)", message.text),
     };
-    let input = EventBody::Input { text: text.trim_start().to_owned(), source: message.source.clone() };
-    [input, EventBody::note(NoteKind::FollowUp, "a follow-up was handed to the model")]
+    let input = EventBody::Input {
+        text: text.trim_start().to_owned(),
+        source: message.source.clone(),
+    };
+    [
+        input,
+        EventBody::note(NoteKind::FollowUp, "a follow-up was handed to the model"),
+    ]
 }
 
 fn told(messages: &[Steered], arrived: Arrived) -> String {
@@ -116,7 +130,9 @@ fn told(messages: &[Steered], arrived: Arrived) -> String {
         [message] => format!("{lead}\n\n{}", message.text),
         messages => {
             // Further lines of a bullet are indented, so that the message stays one bullet.
-            let bullets = messages.iter().map(|message| format!("- {}", message.text.replace('\n', "\n  ")));
+            let bullets = messages
+                .iter()
+                .map(|message| format!("- {}", message.text.replace('\n', "\n  ")));
             format!("{lead}\n\n{}", bullets.collect::<Vec<_>>().join("\n"))
         }
     }
@@ -127,21 +143,43 @@ mod tests {
     use super::*;
 
     fn message(seq: u64, text: &str) -> Steered {
-        Steered { seq: Some(seq), text: text.into(), attachments: Vec::new(), source: None }
+        Steered {
+            seq: Some(seq),
+            text: text.into(),
+            attachments: Vec::new(),
+            source: None,
+        }
     }
 
     #[test]
     fn several_messages_become_bullets_and_attachments() {
         let mut inbox = Inbox::default();
-        let image = Part::Image { media_type: "image/png".into(), data: "A".into() };
-        let with_image = Steered { attachments: vec![image.clone()], ..message(1, "one\nmore") };
+        let image = Part::Image {
+            media_type: "image/png".into(),
+            data: "A".into(),
+        };
+        let with_image = Steered {
+            attachments: vec![image.clone()],
+            ..message(1, "one\nmore")
+        };
         inbox.take(vec![with_image, message(4, "two")]);
         let (events, parts) = inbox.hand_over(Arrived::WhileWorking).unwrap();
-        assert_eq!(parts[0], Part::text(format!("{WHILE_WORKING}\n\n- one\n  more\n- two")));
+        assert_eq!(
+            parts[0],
+            Part::text(format!("{WHILE_WORKING}\n\n- one\n  more\n- two"))
+        );
         assert_eq!(parts[1..], [image]);
-        let EventBody::Input { text, .. } = &events[0] else { panic!("{events:?}") };
-        assert_eq!((text.as_str(), events.len()), ("one\nmore (+1 attachment)", 4));
-        assert_eq!((inbox.consumed(), inbox.hand_over(Arrived::WhileWorking)), (4, None));
+        let EventBody::Input { text, .. } = &events[0] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(
+            (text.as_str(), events.len()),
+            ("one\nmore (+1 attachment)", 4)
+        );
+        assert_eq!(
+            (inbox.consumed(), inbox.hand_over(Arrived::WhileWorking)),
+            (4, None)
+        );
     }
 
     #[test]
@@ -159,7 +197,10 @@ mod tests {
     #[test]
     fn messages_that_are_not_durable_are_all_taken() {
         let mut inbox = Inbox::default();
-        let volatile = Steered { seq: None, ..message(0, "a") };
+        let volatile = Steered {
+            seq: None,
+            ..message(0, "a")
+        };
         inbox.take(vec![volatile.clone(), volatile]);
         assert_eq!((inbox.waiting().len(), inbox.consumed()), (2, 0));
     }

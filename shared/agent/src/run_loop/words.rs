@@ -14,17 +14,24 @@ const DECLINED: &str = "⚠️ The model declined to go on with this request.";
 /// Returns the answer of a run that the model ended, never empty.
 pub(super) fn final_answer(prose: String, stop: &StopReason) -> String {
     let answer = last_words(prose, stop);
-    if answer.is_empty() { "The model ended the run without an answer.".to_owned() } else { answer }
+    if answer.is_empty() {
+        "The model ended the run without an answer.".to_owned()
+    } else {
+        answer
+    }
 }
 
 /// Returns the model's last text. Names a refusal or a truncation. Empty if there is no text.
 pub(super) fn last_words(prose: String, stop: &StopReason) -> String {
     let notice = match stop {
         StopReason::Refusal(None) => Some(DECLINED.to_owned()),
-        StopReason::Refusal(Some(reason)) => {
-            Some(format!("{DECLINED} The reason it gave: {}", ars_events::cap(reason, REASON_CHARS)))
+        StopReason::Refusal(Some(reason)) => Some(format!(
+            "{DECLINED} The reason it gave: {}",
+            ars_events::cap(reason, REASON_CHARS)
+        )),
+        StopReason::MaxTokens => {
+            Some("⚠️ The answer was cut at the model's output limit.".to_owned())
         }
-        StopReason::MaxTokens => Some("⚠️ The answer was cut at the model's output limit.".to_owned()),
         _ => None,
     };
     match notice {
@@ -44,9 +51,16 @@ pub(super) fn prose(parts: &[Part]) -> String {
 
 pub(super) fn calls(parts: &[Part]) -> Vec<ToolCall> {
     let calls = parts.iter().filter_map(|part| match part {
-        Part::ToolCall { call_id, name, input, .. } => {
-            Some(ToolCall { call_id: call_id.clone(), name: name.clone(), input: input.clone() })
-        }
+        Part::ToolCall {
+            call_id,
+            name,
+            input,
+            ..
+        } => Some(ToolCall {
+            call_id: call_id.clone(),
+            name: name.clone(),
+            input: input.clone(),
+        }),
         _ => None,
     });
     calls.collect()

@@ -25,13 +25,16 @@ fn json() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
-        any::<f64>().prop_filter("JSON has no other", |number| number.is_finite()).prop_map(Value::from),
+        any::<f64>()
+            .prop_filter("JSON has no other", |number| number.is_finite())
+            .prop_map(Value::from),
         text().prop_map(Value::from),
     ];
     leaf.prop_recursive(3, 16, 4, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Value::from),
-            vec((text(), inner), 0..4).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            vec((text(), inner), 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
         ]
     })
 }
@@ -59,21 +62,27 @@ fn part() -> impl Strategy<Value = Part> {
     prop_oneof![
         (text(), fields()).prop_map(|(text, extra)| Part::Text { text, extra }),
         (text(), data()).prop_map(|(media_type, data)| Part::Image { media_type, data }),
-        (text(), data(), proptest::option::of(text())).prop_map(|(media_type, data, name)| Part::Document {
-            media_type,
-            data,
-            name
+        (text(), data(), proptest::option::of(text())).prop_map(|(media_type, data, name)| {
+            Part::Document {
+                media_type,
+                data,
+                name,
+            }
         }),
-        (text(), text(), json(), fields()).prop_map(|(call_id, name, input, extra)| Part::ToolCall {
-            call_id,
-            name,
-            input,
-            extra
+        (text(), text(), json(), fields()).prop_map(|(call_id, name, input, extra)| {
+            Part::ToolCall {
+                call_id,
+                name,
+                input,
+                extra,
+            }
         }),
-        (text(), any::<bool>(), vec(piece(), 0..4)).prop_map(|(call_id, ok, content)| Part::ToolResult {
-            call_id,
-            ok,
-            content
+        (text(), any::<bool>(), vec(piece(), 0..4)).prop_map(|(call_id, ok, content)| {
+            Part::ToolResult {
+                call_id,
+                ok,
+                content,
+            }
         }),
         (text(), json()).prop_map(|(api, block)| Part::Opaque { api, block }),
     ]
@@ -81,14 +90,20 @@ fn part() -> impl Strategy<Value = Part> {
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
     let role = prop_oneof![Just(Role::User), Just(Role::Assistant)];
-    vec((role, vec(part(), 0..4)).prop_map(|(role, parts)| Turn { role, parts }), 0..5)
+    vec(
+        (role, vec(part(), 0..4)).prop_map(|(role, parts)| Turn { role, parts }),
+        0..5,
+    )
 }
 
 /// Everything that the writes of these turns leave, written in two steps.
 fn written(turns: &[Turn], cut: usize) -> Transcript {
     let (before, after) = turns.split_at(cut.min(turns.len()));
     let mut stored = Transcript::default();
-    for encoded in [encode(0, before, 1).unwrap(), encode(before.len() as u64, after, 2).unwrap()] {
+    for encoded in [
+        encode(0, before, 1).unwrap(),
+        encode(before.len() as u64, after, 2).unwrap(),
+    ] {
         for batch in pack(encoded) {
             stored.rows.extend(batch.rows);
             stored.attachments.extend(batch.attachments);
@@ -135,7 +150,10 @@ proptest! {
 fn lost_row(row: &Row, turns: &[Turn]) -> (usize, Option<Gap>) {
     let (turn, is_alone) = (row.idx as usize, turns[row.idx as usize].parts.len() <= 1);
     let gap = match () {
-        () if !is_alone => Some(Gap::Part { turn: row.idx, part: row.part }),
+        () if !is_alone => Some(Gap::Part {
+            turn: row.idx,
+            part: row.part,
+        }),
         () if turn + 1 < turns.len() => Some(Gap::Turn(row.idx)),
         () => None,
     };
@@ -143,15 +161,25 @@ fn lost_row(row: &Row, turns: &[Turn]) -> (usize, Option<Gap>) {
 }
 
 fn lost_attachment(attachment: &Attachment) -> (usize, Option<Gap>) {
-    let turn: u64 = attachment.name[1..attachment.name.find('p').unwrap()].parse().unwrap();
-    (turn as usize, Some(Gap::Attachment { turn, name: attachment.name.clone() }))
+    let turn: u64 = attachment.name[1..attachment.name.find('p').unwrap()]
+        .parse()
+        .unwrap();
+    (
+        turn as usize,
+        Some(Gap::Attachment {
+            turn,
+            name: attachment.name.clone(),
+        }),
+    )
 }
 
 /// Some order, the same for the same seed.
 fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed | 1;
     for last in (1..items.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         items.swap(last, (state >> 33) as usize % (last + 1));
     }
 }

@@ -26,7 +26,10 @@ pub fn calls(calls: &[(&str, &str)]) -> Turn {
         extra: Map::new(),
     };
     let parts = std::iter::once(Part::text("let me see")).chain(calls.iter().map(call));
-    Turn { role: Role::Assistant, parts: parts.collect() }
+    Turn {
+        role: Role::Assistant,
+        parts: parts.collect(),
+    }
 }
 
 /// The user turn that answers these calls.
@@ -34,9 +37,14 @@ pub fn results(ids: &[&str]) -> Turn {
     let result = |id: &&str| Part::ToolResult {
         call_id: (*id).into(),
         ok: true,
-        content: vec![ToolContent::Text { text: format!("result of {id}") }],
+        content: vec![ToolContent::Text {
+            text: format!("result of {id}"),
+        }],
     };
-    Turn { role: Role::User, parts: ids.iter().map(result).collect() }
+    Turn {
+        role: Role::User,
+        parts: ids.iter().map(result).collect(),
+    }
 }
 
 pub fn request() -> Turn {
@@ -45,7 +53,10 @@ pub fn request() -> Turn {
 
 /// The record of a step at `turns` turns with these calls in flight.
 pub fn record(step: u64, turns: u64, in_flight: &[(&str, &str)]) -> StepRecord {
-    let call = |(id, tool): &(&str, &str)| Call { call_id: (*id).into(), tool: (*tool).into() };
+    let call = |(id, tool): &(&str, &str)| Call {
+        call_id: (*id).into(),
+        tool: (*tool).into(),
+    };
     StepRecord {
         step,
         seq: 20,
@@ -61,7 +72,10 @@ pub fn record(step: u64, turns: u64, in_flight: &[(&str, &str)]) -> StepRecord {
 
 pub fn transcript(turns: &[Turn]) -> Transcript {
     let encoded = encode(0, turns, 0).unwrap();
-    Transcript { rows: encoded.rows, attachments: encoded.attachments }
+    Transcript {
+        rows: encoded.rows,
+        attachments: encoded.attachments,
+    }
 }
 
 /// A reclaimed run, with `changes` in place of the fields of a healthy row.
@@ -71,6 +85,10 @@ pub fn reclaimed(from: &str, last_step: Option<StepRecord>, changes: Value) -> R
     if let (Value::Object(row), Value::Object(changes)) = (&mut row, changes) {
         row.extend(changes);
     }
-    let run = json!({ "row": row, "reclaimedFrom": from, "lastStep": null, "inbox": [], "jobs": [] });
-    Reclaimed { last_step, ..serde_json::from_value(run).unwrap() }
+    let run =
+        json!({ "row": row, "reclaimedFrom": from, "lastStep": null, "inbox": [], "jobs": [] });
+    Reclaimed {
+        last_step,
+        ..serde_json::from_value(run).unwrap()
+    }
 }

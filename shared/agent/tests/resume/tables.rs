@@ -2,7 +2,9 @@
 
 use ars_agent::{
     Part, Role, Turn,
-    resume::{Attempts, Decision, Gap, MAX_ATTEMPTS, Reason, Resume, RunState, RunStep, Settle, decide},
+    resume::{
+        Attempts, Decision, Gap, MAX_ATTEMPTS, Reason, Resume, RunState, RunStep, Settle, decide,
+    },
 };
 use ars_types::RunStatus;
 use ars_wire::ledger::{Reclaimed, StepRecord};
@@ -12,7 +14,12 @@ use crate::support::{calls, effects, reclaimed, record, request, results, transc
 
 /// Four turns of a run with two calls in its second step.
 fn conversation() -> Vec<Turn> {
-    vec![request(), calls(&[("a", "bash")]), results(&["a"]), calls(&[("b", "bash"), ("c", "read_file")])]
+    vec![
+        request(),
+        calls(&[("a", "bash")]),
+        results(&["a"]),
+        calls(&[("b", "bash"), ("c", "read_file")]),
+    ]
 }
 
 const IN_FLIGHT: [(&str, &str); 2] = [("b", "bash"), ("c", "read_file")];
@@ -55,7 +62,10 @@ fn run_step(run: &Reclaimed, turns: &[Turn]) -> RunStep {
 #[test]
 fn finishing_run_closes_with_its_final_status() {
     let table = [
-        (json!({ "finalStatus": "stopped_soft" }), RunStatus::StoppedSoft),
+        (
+            json!({ "finalStatus": "stopped_soft" }),
+            RunStatus::StoppedSoft,
+        ),
         (json!({ "finalStatus": "failed" }), RunStatus::Failed),
         (json!({ "finalStatus": "fine" }), RunStatus::Completed),
         (json!({ "finalStatus": null }), RunStatus::Completed),
@@ -64,8 +74,11 @@ fn finishing_run_closes_with_its_final_status() {
     for (state, status) in table {
         // At any other content of its row.
         for (step, turns) in [(at_four(), conversation()), (None, vec![])] {
-            let run =
-                reclaimed("finishing", step, json!({ "state": state.clone(), "stop": "hard", "system": "" }));
+            let run = reclaimed(
+                "finishing",
+                step,
+                json!({ "state": state.clone(), "stop": "hard", "system": "" }),
+            );
             assert_eq!(closed(&run, &turns), (status, Reason::Ended), "{state}");
         }
     }
@@ -74,9 +87,17 @@ fn finishing_run_closes_with_its_final_status() {
 #[test]
 fn ended_run_is_never_resumed() {
     for phase in ["live", "handoff"] {
-        let run = reclaimed(phase, at_four(), json!({ "state": { "finalStatus": "completed" } }));
+        let run = reclaimed(
+            phase,
+            at_four(),
+            json!({ "state": { "finalStatus": "completed" } }),
+        );
         assert_eq!(interrupted(&run, &conversation()), Reason::MaybeReplied);
-        let run = reclaimed(phase, at_four(), json!({ "state": { "finalStatus": null } }));
+        let run = reclaimed(
+            phase,
+            at_four(),
+            json!({ "state": { "finalStatus": null } }),
+        );
         resumed(&run, &conversation());
     }
 }
@@ -84,7 +105,10 @@ fn ended_run_is_never_resumed() {
 #[test]
 fn hard_stopped_run_stays_stopped() {
     let run = reclaimed("live", at_four(), json!({ "stop": "hard" }));
-    assert_eq!(closed(&run, &conversation()), (RunStatus::StoppedHard, Reason::Stopped));
+    assert_eq!(
+        closed(&run, &conversation()),
+        (RunStatus::StoppedHard, Reason::Stopped)
+    );
     let run = reclaimed("live", at_four(), json!({ "stop": "soft" }));
     resumed(&run, &conversation());
 }
@@ -99,7 +123,11 @@ fn incomplete_run_is_interrupted() {
     assert_eq!(interrupted(&run, &[]), Reason::NoTurns);
     let nothing = reclaimed("live", Some(record(0, 0, &[])), json!({}));
     assert_eq!(interrupted(&nothing, &[]), Reason::NoTurns);
-    let run = reclaimed("live", at_four(), json!({ "state": { "unresumable": "part 0 of turn 6" } }));
+    let run = reclaimed(
+        "live",
+        at_four(),
+        json!({ "state": { "unresumable": "part 0 of turn 6" } }),
+    );
     assert_eq!(interrupted(&run, &conversation()), Reason::Unresumable);
 }
 
@@ -107,11 +135,21 @@ fn incomplete_run_is_interrupted() {
 fn a_gap_is_interrupted_and_named() {
     let run = reclaimed("live", at_four(), json!({}));
     let mut stored = transcript(&conversation());
-    let lost = stored.rows.iter().position(|row| (row.idx, row.part) == (3, 1)).unwrap();
+    let lost = stored
+        .rows
+        .iter()
+        .position(|row| (row.idx, row.part) == (3, 1))
+        .unwrap();
     stored.rows.remove(lost);
     let gap = Reason::Gap(Gap::Part { turn: 3, part: 1 });
-    assert_eq!(gap.to_string(), "the stored conversation is not whole: part 1 of turn 3 is missing");
-    let closed = Decision::Close { status: RunStatus::Interrupted, reason: gap };
+    assert_eq!(
+        gap.to_string(),
+        "the stored conversation is not whole: part 1 of turn 3 is missing"
+    );
+    let closed = Decision::Close {
+        status: RunStatus::Interrupted,
+        reason: gap,
+    };
     assert_eq!(decide(&run, stored, effects), closed);
 }
 
@@ -121,14 +159,27 @@ fn turns_stored_against_turns_recorded_decide() {
     turns.extend([results(&["b", "c"]), calls(&[("d", "edit_file")])]);
     turns.extend([results(&["d"]), calls(&[("e", "bash")])]);
     let run = reclaimed("live", at_four(), json!({}));
-    for (stored, decision) in
-        [(1, "off"), (2, "off"), (3, "off"), (4, "resume"), (5, "off"), (6, "step"), (7, "off"), (8, "off")]
-    {
+    for (stored, decision) in [
+        (1, "off"),
+        (2, "off"),
+        (3, "off"),
+        (4, "resume"),
+        (5, "off"),
+        (6, "step"),
+        (7, "off"),
+        (8, "off"),
+    ] {
         let found = match decided(&run, &turns[..stored]) {
             Decision::Resume(_) => "resume",
             Decision::RunStep(_) => "step",
             Decision::Close { status, reason } => {
-                assert_eq!(reason, Reason::Turns { stored: stored as u64, recorded: 4 });
+                assert_eq!(
+                    reason,
+                    Reason::Turns {
+                        stored: stored as u64,
+                        recorded: 4
+                    }
+                );
                 assert_eq!(status, RunStatus::Interrupted);
                 "off"
             }
@@ -143,16 +194,26 @@ fn resume_settles_every_call_of_its_record() {
     let resume = resumed(&run, &conversation());
     assert_eq!(resume.turns, conversation());
     assert_eq!(resume.record, at_four().unwrap());
-    let settled: Vec<_> =
-        resume.settle.iter().map(|settled| (settled.call.call_id.as_str(), settled.how)).collect();
+    let settled: Vec<_> = resume
+        .settle
+        .iter()
+        .map(|settled| (settled.call.call_id.as_str(), settled.how))
+        .collect();
     assert_eq!(settled, [("b", Settle::Unknown), ("c", Settle::RunAgain)]);
     assert_eq!(resume.settle[1].call.input, json!({ "for": "c" }));
-    assert_eq!(resume.attempts, Attempts { step: 2, attempts: 1 });
+    assert_eq!(
+        resume.attempts,
+        Attempts {
+            step: 2,
+            attempts: 1
+        }
+    );
 }
 
 #[test]
 fn calls_in_flight_must_match_the_last_turn() {
-    let of = |in_flight: &[(&str, &str)]| reclaimed("live", Some(record(2, 4, in_flight)), json!({}));
+    let of =
+        |in_flight: &[(&str, &str)]| reclaimed("live", Some(record(2, 4, in_flight)), json!({}));
     // Results follow the order of the calls, not of the record.
     let resume = resumed(&of(&[("c", "read_file"), ("b", "bash")]), &conversation());
     assert_eq!(resume.settle[0].call.call_id, "b");
@@ -175,7 +236,10 @@ fn idle_conversation_must_end_on_a_user_turn() {
     let resume = resumed(&of(1), &[request()]);
     assert!(resume.settle.is_empty());
     assert!(resumed(&of(3), &conversation()[..3]).settle.is_empty());
-    assert_eq!(interrupted(&of(4), &conversation()), Reason::NothingToAnswer);
+    assert_eq!(
+        interrupted(&of(4), &conversation()),
+        Reason::NothingToAnswer
+    );
     let answered = [request(), Turn::text(Role::Assistant, "done")];
     assert_eq!(interrupted(&of(2), &answered), Reason::NothingToAnswer);
 }
@@ -186,11 +250,25 @@ fn step_without_record_runs_all_calls() {
     turns.extend([results(&["b", "c"]), calls(&[("d", "bash"), ("e", "gone")])]);
     let step = run_step(&reclaimed("live", at_four(), json!({})), &turns);
     assert_eq!(step.turns, turns);
-    let ids: Vec<_> = step.calls.iter().map(|call| call.call_id.as_str()).collect();
+    let ids: Vec<_> = step
+        .calls
+        .iter()
+        .map(|call| call.call_id.as_str())
+        .collect();
     assert_eq!(ids, ["d", "e"]);
-    let expected = StepRecord { turn: 4, iteration: 5, ..record(3, 6, &[("d", "bash"), ("e", "gone")]) };
+    let expected = StepRecord {
+        turn: 4,
+        iteration: 5,
+        ..record(3, 6, &[("d", "bash"), ("e", "gone")])
+    };
     assert_eq!(step.record, expected);
-    assert_eq!(step.attempts, Attempts { step: 2, attempts: 1 });
+    assert_eq!(
+        step.attempts,
+        Attempts {
+            step: 2,
+            attempts: 1
+        }
+    );
 }
 
 #[test]
@@ -202,7 +280,10 @@ fn step_of_status_updates_uses_no_turn() {
         let record = run_step(&run, &turns).record;
         (record.turn, record.iteration)
     };
-    assert_eq!(of(&[("d", "update_status"), ("e", "update_status")]), (3, 5));
+    assert_eq!(
+        of(&[("d", "update_status"), ("e", "update_status")]),
+        (3, 5)
+    );
     assert_eq!(of(&[("d", "update_status"), ("e", "bash")]), (4, 5));
 }
 
@@ -222,8 +303,11 @@ fn follow_ups_of_a_stored_step_are_not_repeated() {
     let mut answers = results(&["b", "c"]);
     answers.parts.push(Part::text("also mind the docs"));
     let next = [answers, calls(&[("d", "bash")])];
-    stored.rows.extend(ars_agent::resume::encode(4, &next, 5).unwrap().rows);
-    let Decision::RunStep(step) = decide(&reclaimed("live", at_four(), json!({})), stored, effects) else {
+    stored
+        .rows
+        .extend(ars_agent::resume::encode(4, &next, 5).unwrap().rows);
+    let Decision::RunStep(step) = decide(&reclaimed("live", at_four(), json!({})), stored, effects)
+    else {
         panic!("a step to run")
     };
     assert_eq!(step.record.inbox_consumed_seq, 5);
@@ -232,13 +316,22 @@ fn follow_ups_of_a_stored_step_are_not_repeated() {
 #[test]
 fn run_without_progress_is_interrupted() {
     let resume_at = |state: &Value, from: &str, step: u64| {
-        let run = reclaimed(from, Some(record(step, 4, &IN_FLIGHT)), json!({ "state": state }));
+        let run = reclaimed(
+            from,
+            Some(record(step, 4, &IN_FLIGHT)),
+            json!({ "state": state }),
+        );
         decided(&run, &conversation())
     };
     let mut state = json!({});
     let store = |state: &mut Value, decision: Decision| {
-        let Decision::Resume(resume) = decision else { panic!("{decision:?}") };
-        let counted = RunState { attempts: Some(resume.attempts), ..RunState::default() };
+        let Decision::Resume(resume) = decision else {
+            panic!("{decision:?}")
+        };
+        let counted = RunState {
+            attempts: Some(resume.attempts),
+            ..RunState::default()
+        };
         *state = Value::Object(counted.to_row());
     };
     for _ in 0..MAX_ATTEMPTS {
@@ -246,7 +339,10 @@ fn run_without_progress_is_interrupted() {
         store(&mut state, decision);
     }
     let no_progress = Reason::NoProgress { step: 2 };
-    let closed = Decision::Close { status: RunStatus::Interrupted, reason: no_progress };
+    let closed = Decision::Close {
+        status: RunStatus::Interrupted,
+        reason: no_progress,
+    };
     assert_eq!(resume_at(&state, "live", 2), closed);
     // The count restarts at the next step, and a handoff does not count.
     for step in 3..20 {

@@ -10,8 +10,14 @@ use ars_agent::run_end::{
 };
 use ars_types::RunStatus::{self, *};
 
-const COMPLETED: Input = Input::Ended { status: Completed, has_answer: true };
-const STOPPED: Input = Input::Ended { status: StoppedHard, has_answer: false };
+const COMPLETED: Input = Input::Ended {
+    status: Completed,
+    has_answer: true,
+};
+const STOPPED: Input = Input::Ended {
+    status: StoppedHard,
+    has_answer: false,
+};
 const GRANTED: Input = Input::Permit(ReplyPermit::Granted);
 const UNAVAILABLE: Input = Input::Permit(ReplyPermit::Unavailable);
 const FLUSHED: Input = Input::Flushed(FinalFlush::Done);
@@ -32,7 +38,10 @@ struct Course {
 
 impl Course {
     fn of(ledger: LedgerKnowledge) -> Self {
-        Self { end: RunEnd::new(ledger), now: Duration::ZERO }
+        Self {
+            end: RunEnd::new(ledger),
+            now: Duration::ZERO,
+        }
     }
 
     fn confirmed() -> Self {
@@ -72,11 +81,27 @@ fn sealed(reply_ok: Option<bool>, status: RunStatus) -> Action {
 fn completed_run_takes_the_whole_course() {
     Course::confirmed()
         .then(COMPLETED, &[Await(AcquireReplyPermit(Completed))])
-        .then(GRANTED, &[PublishAnswer, Finish(Completed), SettleSpend, FLUSH])
-        .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), Await(SendReply)])
+        .then(
+            GRANTED,
+            &[PublishAnswer, Finish(Completed), SettleSpend, FLUSH],
+        )
+        .then(
+            FLUSHED,
+            &[CloseMailbox, SendReceipt(Completed), Await(SendReply)],
+        )
         .then(DELIVERED, &[Await(MarkReplied(Completed))])
-        .then(Input::ReplyMarked, &[sealed(Some(true), Completed), RejectFollowUps(FollowUps::All), WRITE])
-        .then(WRITTEN, &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect])
+        .then(
+            Input::ReplyMarked,
+            &[
+                sealed(Some(true), Completed),
+                RejectFollowUps(FollowUps::All),
+                WRITE,
+            ],
+        )
+        .then(
+            WRITTEN,
+            &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect],
+        )
         .over();
 }
 
@@ -101,10 +126,26 @@ fn hard_stopped_run_ends_without_reply_or_reflection() {
 #[test]
 fn run_without_a_ledger_asks_for_no_permit() {
     Course::of(LedgerKnowledge::Absent)
-        .then(COMPLETED, &[PublishAnswer, Finish(Completed), SettleSpend, FLUSH])
-        .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), Await(SendReply)])
-        .then(DELIVERED, &[sealed(Some(true), Completed), RejectFollowUps(FollowUps::All), WRITE])
-        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect])
+        .then(
+            COMPLETED,
+            &[PublishAnswer, Finish(Completed), SettleSpend, FLUSH],
+        )
+        .then(
+            FLUSHED,
+            &[CloseMailbox, SendReceipt(Completed), Await(SendReply)],
+        )
+        .then(
+            DELIVERED,
+            &[
+                sealed(Some(true), Completed),
+                RejectFollowUps(FollowUps::All),
+                WRITE,
+            ],
+        )
+        .then(
+            LOST,
+            &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect],
+        )
         .over();
 }
 
@@ -112,7 +153,14 @@ fn run_without_a_ledger_asks_for_no_permit() {
 fn undelivered_answer_makes_the_record_failed() {
     let failing = |status| {
         Course::confirmed()
-            .fed(&[Input::Ended { status, has_answer: true }, GRANTED, FLUSHED])
+            .fed(&[
+                Input::Ended {
+                    status,
+                    has_answer: true,
+                },
+                GRANTED,
+                FLUSHED,
+            ])
             .end
             .step(Input::Replied { delivered: false }, Duration::ZERO)[0]
     };
@@ -123,26 +171,49 @@ fn undelivered_answer_makes_the_record_failed() {
 
 #[test]
 fn denied_permit_aborts_the_run_here() {
-    Course::confirmed().fed(&[COMPLETED]).then(Input::Permit(ReplyPermit::Denied), &GIVEN_UP).over();
+    Course::confirmed()
+        .fed(&[COMPLETED])
+        .then(Input::Permit(ReplyPermit::Denied), &GIVEN_UP)
+        .over();
 }
 
 #[test]
 fn fenced_run_without_a_permit_is_aborted() {
     Course::confirmed().then(Input::FencedOut, &GIVEN_UP).over();
-    Course::confirmed().fed(&[COMPLETED, Input::FencedOut]).then(UNAVAILABLE, &GIVEN_UP).over();
-    Course::confirmed().fed(&[COMPLETED, UNAVAILABLE]).then(Input::FencedOut, &GIVEN_UP).over();
-    Course::confirmed().fed(&[STOPPED]).then(Input::FencedOut, &GIVEN_UP).over();
+    Course::confirmed()
+        .fed(&[COMPLETED, Input::FencedOut])
+        .then(UNAVAILABLE, &GIVEN_UP)
+        .over();
+    Course::confirmed()
+        .fed(&[COMPLETED, UNAVAILABLE])
+        .then(Input::FencedOut, &GIVEN_UP)
+        .over();
+    Course::confirmed()
+        .fed(&[STOPPED])
+        .then(Input::FencedOut, &GIVEN_UP)
+        .over();
 }
 
 #[test]
 fn fenced_run_with_a_permit_replies() {
-    let fenced_before = Course::confirmed().fed(&[COMPLETED]).then(Input::FencedOut, &[]).fed(&[GRANTED]);
-    let fenced_after = Course::confirmed().fed(&[COMPLETED, GRANTED]).then(Input::FencedOut, &[]);
+    let fenced_before = Course::confirmed()
+        .fed(&[COMPLETED])
+        .then(Input::FencedOut, &[])
+        .fed(&[GRANTED]);
+    let fenced_after = Course::confirmed()
+        .fed(&[COMPLETED, GRANTED])
+        .then(Input::FencedOut, &[]);
     for course in [fenced_before, fenced_after] {
         course
-            .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), Await(SendReply)])
+            .then(
+                FLUSHED,
+                &[CloseMailbox, SendReceipt(Completed), Await(SendReply)],
+            )
             .fed(&[DELIVERED])
-            .then(Input::ReplyMarked, &[sealed(Some(true), Completed), ForwardFollowUps, WRITE])
+            .then(
+                Input::ReplyMarked,
+                &[sealed(Some(true), Completed), ForwardFollowUps, WRITE],
+            )
             .then(Input::Record(RecordWrite::OwnedElsewhere), &[FreeThread])
             .over();
     }
@@ -154,7 +225,11 @@ fn run_fenced_at_its_record_dispatches_local_follow_ups_only() {
         .fed(&[COMPLETED, GRANTED, FLUSHED, DELIVERED, Input::ReplyMarked])
         .then(
             Input::Record(RecordWrite::OwnedElsewhere),
-            &[FreeThread, DispatchFollowUps(FollowUps::Local), ForwardFollowUps],
+            &[
+                FreeThread,
+                DispatchFollowUps(FollowUps::Local),
+                ForwardFollowUps,
+            ],
         )
         .over();
 }
@@ -162,7 +237,10 @@ fn run_fenced_at_its_record_dispatches_local_follow_ups_only() {
 #[test]
 fn handed_off_run_leaves_without_a_record() {
     Course::confirmed()
-        .then(Input::HandedOff, &[HandOff, RedirectMailbox, ForwardFollowUps, AbortLocal])
+        .then(
+            Input::HandedOff,
+            &[HandOff, RedirectMailbox, ForwardFollowUps, AbortLocal],
+        )
         .over();
 }
 
@@ -173,22 +251,50 @@ fn failed_flush_is_repeated_behind_the_reply() {
         .fed(&[COMPLETED, UNAVAILABLE])
         .then(NOT_FLUSHED, &[SendReceipt(Completed), Await(SendReply)])
         .fed(&[DELIVERED])
-        .then(Input::ReplyMarked, &[sealed(Some(true), Completed), Await(Wait(FLUSH_BACKOFF))])
+        .then(
+            Input::ReplyMarked,
+            &[sealed(Some(true), Completed), Await(Wait(FLUSH_BACKOFF))],
+        )
         .after(FLUSH_BACKOFF)
-        .then(Input::Elapsed, &[Await(Flush { deadline: Some(FLUSH_TIMEOUT) })])
+        .then(
+            Input::Elapsed,
+            &[Await(Flush {
+                deadline: Some(FLUSH_TIMEOUT),
+            })],
+        )
         .then(NOT_FLUSHED, &[Await(Wait(FLUSH_BACKOFF))])
         .after(FLUSH_BACKOFF)
-        .then(Input::Elapsed, &[Await(Flush { deadline: Some(FLUSH_TIMEOUT) })])
-        .then(FLUSHED, &[CloseMailbox, RejectFollowUps(FollowUps::All), WRITE])
-        .then(WRITTEN, &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect])
+        .then(
+            Input::Elapsed,
+            &[Await(Flush {
+                deadline: Some(FLUSH_TIMEOUT),
+            })],
+        )
+        .then(
+            FLUSHED,
+            &[CloseMailbox, RejectFollowUps(FollowUps::All), WRITE],
+        )
+        .then(
+            WRITTEN,
+            &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect],
+        )
         .over();
 }
 
-const UNKNOWN_OWNER: [Action; 3] =
-    [CollectFollowUps, RejectFollowUps(FollowUps::Local), Await(WriteRecord { flush_first: true })];
+const UNKNOWN_OWNER: [Action; 3] = [
+    CollectFollowUps,
+    RejectFollowUps(FollowUps::Local),
+    Await(WriteRecord { flush_first: true }),
+];
 
 fn unflushed() -> Course {
-    Course::confirmed().fed(&[COMPLETED, GRANTED, NOT_FLUSHED, DELIVERED, Input::ReplyMarked])
+    Course::confirmed().fed(&[
+        COMPLETED,
+        GRANTED,
+        NOT_FLUSHED,
+        DELIVERED,
+        Input::ReplyMarked,
+    ])
 }
 
 #[test]
@@ -196,11 +302,26 @@ fn unread_inbox_waits_for_the_record() {
     unflushed()
         .after(FLUSH_TIMEOUT)
         .then(Input::Elapsed, &UNKNOWN_OWNER)
-        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::Local), Await(Wait(RECORD_BACKOFF))])
-        .then(Input::Elapsed, &[Await(RetryLostRecord { flush_first: true })])
+        .then(
+            LOST,
+            &[
+                FreeThread,
+                DispatchFollowUps(FollowUps::Local),
+                Await(Wait(RECORD_BACKOFF)),
+            ],
+        )
+        .then(
+            Input::Elapsed,
+            &[Await(RetryLostRecord { flush_first: true })],
+        )
         .then(
             WRITTEN,
-            &[CloseMailbox, RejectFollowUps(FollowUps::All), DispatchFollowUps(FollowUps::All), Reflect],
+            &[
+                CloseMailbox,
+                RejectFollowUps(FollowUps::All),
+                DispatchFollowUps(FollowUps::All),
+                Reflect,
+            ],
         )
         .over();
 }
@@ -212,33 +333,53 @@ fn unread_inbox_of_another_owner_is_left_alone() {
         .then(Input::Elapsed, &UNKNOWN_OWNER)
         .then(
             Input::Record(RecordWrite::OwnedElsewhere),
-            &[FreeThread, DispatchFollowUps(FollowUps::Local), CloseMailbox, ForwardFollowUps],
+            &[
+                FreeThread,
+                DispatchFollowUps(FollowUps::Local),
+                CloseMailbox,
+                ForwardFollowUps,
+            ],
         )
         .over();
 }
 
 #[test]
 fn unconfirmed_claim_never_holds_the_thread_for_its_inbox() {
-    Course::of(LedgerKnowledge::Unconfirmed).fed(&[COMPLETED, UNAVAILABLE, NOT_FLUSHED, DELIVERED]).then(
-        Input::ReplyMarked,
-        &[
-            sealed(Some(true), Completed),
-            CollectFollowUps,
-            RejectFollowUps(FollowUps::Local),
-            Await(WriteRecord { flush_first: true }),
-        ],
-    );
+    Course::of(LedgerKnowledge::Unconfirmed)
+        .fed(&[COMPLETED, UNAVAILABLE, NOT_FLUSHED, DELIVERED])
+        .then(
+            Input::ReplyMarked,
+            &[
+                sealed(Some(true), Completed),
+                CollectFollowUps,
+                RejectFollowUps(FollowUps::Local),
+                Await(WriteRecord { flush_first: true }),
+            ],
+        );
 }
 
 #[test]
 fn lost_record_is_retried_until_its_deadline() {
     Course::confirmed()
         .fed(&[COMPLETED, GRANTED, FLUSHED, DELIVERED, Input::ReplyMarked])
-        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::All), Await(Wait(RECORD_BACKOFF))])
-        .then(Input::Elapsed, &[Await(RetryLostRecord { flush_first: false })])
+        .then(
+            LOST,
+            &[
+                FreeThread,
+                DispatchFollowUps(FollowUps::All),
+                Await(Wait(RECORD_BACKOFF)),
+            ],
+        )
+        .then(
+            Input::Elapsed,
+            &[Await(RetryLostRecord { flush_first: false })],
+        )
         .then(LOST, &[Await(Wait(RECORD_BACKOFF))])
         .after(RECORD_RETRY_TIMEOUT)
-        .then(Input::Elapsed, &[Await(RetryLostRecord { flush_first: false })])
+        .then(
+            Input::Elapsed,
+            &[Await(RetryLostRecord { flush_first: false })],
+        )
         .then(LOST, &[])
         .over();
 }
@@ -247,11 +388,25 @@ fn lost_record_is_retried_until_its_deadline() {
 fn shutdown_ends_waiting_for_a_store() {
     unflushed().then(Input::ShutdownRequested, &UNKNOWN_OWNER);
     Course::confirmed()
-        .fed(&[COMPLETED, GRANTED, FLUSHED, DELIVERED, Input::ReplyMarked, LOST])
+        .fed(&[
+            COMPLETED,
+            GRANTED,
+            FLUSHED,
+            DELIVERED,
+            Input::ReplyMarked,
+            LOST,
+        ])
         .then(Input::ShutdownRequested, &[])
         .over();
     Course::confirmed()
-        .fed(&[COMPLETED, GRANTED, FLUSHED, DELIVERED, Input::ReplyMarked, Input::ShutdownRequested])
+        .fed(&[
+            COMPLETED,
+            GRANTED,
+            FLUSHED,
+            DELIVERED,
+            Input::ReplyMarked,
+            Input::ShutdownRequested,
+        ])
         .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::All)])
         .over();
 }
@@ -260,10 +415,23 @@ fn shutdown_ends_waiting_for_a_store() {
 #[test]
 fn reply_without_permit_outlasts_a_shutdown() {
     Course::confirmed()
-        .fed(&[COMPLETED, UNAVAILABLE, NOT_FLUSHED, DELIVERED, Input::ReplyMarked])
+        .fed(&[
+            COMPLETED,
+            UNAVAILABLE,
+            NOT_FLUSHED,
+            DELIVERED,
+            Input::ReplyMarked,
+        ])
         .then(Input::ShutdownRequested, &[])
         .after(FLUSH_TIMEOUT)
         .then(Input::Elapsed, &UNKNOWN_OWNER)
-        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::Local), Await(Wait(RECORD_BACKOFF))])
+        .then(
+            LOST,
+            &[
+                FreeThread,
+                DispatchFollowUps(FollowUps::Local),
+                Await(Wait(RECORD_BACKOFF)),
+            ],
+        )
         .then(Input::ShutdownRequested, &[]);
 }

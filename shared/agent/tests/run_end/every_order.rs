@@ -18,9 +18,17 @@ fn explored(first: World) -> HashMap<World, Vec<World>> {
         let next: Vec<_> = if world.end.is_over() {
             Vec::new()
         } else {
-            world.answered().into_iter().chain(world.disturbed()).collect()
+            world
+                .answered()
+                .into_iter()
+                .chain(world.disturbed())
+                .collect()
         };
-        open.extend(next.iter().filter(|next| !successors.contains_key(*next)).cloned());
+        open.extend(
+            next.iter()
+                .filter(|next| !successors.contains_key(*next))
+                .cloned(),
+        );
         successors.insert(world, next);
     }
     successors
@@ -61,7 +69,10 @@ fn check_over(world: &World) -> Vec<&'static str> {
             world.replies == 0 && world.records == 0,
             "an aborted run leaves no reply and no record",
         );
-        world.promise(world.mailbox == Mailbox::Redirected, "the mailbox of an aborted run is redirected");
+        world.promise(
+            world.mailbox == Mailbox::Redirected,
+            "the mailbox of an aborted run is redirected",
+        );
         world.promise(is_handled_elsewhere, "an aborted run is left to the ledger");
     } else {
         world.promise(world.records <= 1, "a run has at most one record");
@@ -70,7 +81,10 @@ fn check_over(world: &World) -> Vec<&'static str> {
             "a lost record is retried for its whole timeout",
         );
         let is_recorded = world.records == 1 || is_handled_elsewhere || is_given_up;
-        world.promise(is_recorded, "a run has a record, or every attempt to write it was lost");
+        world.promise(
+            is_recorded,
+            "a run has a record, or every attempt to write it was lost",
+        );
         world.promise(!world.has_thread, "the thread is released");
         world.promise(world.mailbox == Mailbox::Closed, "the mailbox is closed");
     }
@@ -79,9 +93,16 @@ fn check_over(world: &World) -> Vec<&'static str> {
         world.owner_ends();
     }
     for follow_up in world.follow_ups {
-        let is_settled = !matches!(follow_up.place, Place::Mailbox | Place::Unread | Place::Vanished);
-        world.promise(is_settled, "a follow-up is dispatched, rejected or left to the owner");
-        let is_owned = follow_up.place != Place::WithOwner || !follow_up.is_in_inbox || is_handled_elsewhere;
+        let is_settled = !matches!(
+            follow_up.place,
+            Place::Mailbox | Place::Unread | Place::Vanished
+        );
+        world.promise(
+            is_settled,
+            "a follow-up is dispatched, rejected or left to the owner",
+        );
+        let is_owned =
+            follow_up.place != Place::WithOwner || !follow_up.is_in_inbox || is_handled_elsewhere;
         world.promise(
             is_owned || is_given_up,
             "follow-ups are left to a process that owns the run, unless the record was lost",
@@ -117,9 +138,11 @@ fn every_order_can_come_to_an_end() {
         let worlds = explored(beginning);
         let mut predecessors: HashMap<&World, Vec<&World>> = HashMap::new();
         for (world, next) in &worlds {
-            next.iter().for_each(|next| predecessors.entry(next).or_default().push(world));
+            next.iter()
+                .for_each(|next| predecessors.entry(next).or_default().push(world));
         }
-        let mut ending: HashSet<&World> = worlds.keys().filter(|world| world.end.is_over()).collect();
+        let mut ending: HashSet<&World> =
+            worlds.keys().filter(|world| world.end.is_over()).collect();
         let mut open: Vec<_> = ending.iter().copied().collect();
         while let Some(world) = open.pop() {
             for before in predecessors.get(world).into_iter().flatten() {

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use ars_agent::run_end::{
-    Action, FinalFlush, FollowUps, Input, LedgerKnowledge, Operation, RecordWrite, ReplyPermit, RunEnd,
+    Action, FinalFlush, FollowUps, Input, LedgerKnowledge, Operation, RecordWrite, ReplyPermit,
+    RunEnd,
 };
 use ars_types::RunStatus;
 
@@ -122,7 +123,12 @@ type Write = (bool, RecordWrite);
 
 impl World {
     pub fn new(ledger: LedgerKnowledge, row: Row, status: RunStatus, has_answer: bool) -> Self {
-        let follow_up = |way| FollowUp { way, place: Place::Outside, is_in_inbox: false, turns: 0 };
+        let follow_up = |way| FollowUp {
+            way,
+            place: Place::Outside,
+            is_in_inbox: false,
+            turns: 0,
+        };
         Self {
             end: RunEnd::new(ledger),
             pending: None,
@@ -158,12 +164,18 @@ impl World {
         repeated.step(input, now);
         let after = repeated.clone();
         let again = repeated.step(input, now);
-        self.promise(again.is_empty() && repeated == after, "a repeated input has no effect");
+        self.promise(
+            again.is_empty() && repeated == after,
+            "a repeated input has no effect",
+        );
         if actions.is_empty() && !self.is_answer(input) {
             return self;
         }
         let is_requested = matches!(self.pending, Some(Operation::AcquireReplyPermit(_)));
-        self.promise(self.is_answer(input) || !is_requested, "the answer to a requested permit is awaited");
+        self.promise(
+            self.is_answer(input) || !is_requested,
+            "the answer to a requested permit is awaited",
+        );
         self.pending = None;
         let last = actions.len().saturating_sub(1);
         for (index, action) in actions.into_iter().enumerate() {
@@ -210,7 +222,10 @@ impl World {
     fn perform(&mut self, action: Action) {
         match action {
             Action::PublishAnswer => {
-                self.promise(self.has_answer && !self.is_finished, "the answer precedes the finish");
+                self.promise(
+                    self.has_answer && !self.is_finished,
+                    "the answer precedes the finish",
+                );
             }
             Action::Finish(_) => {
                 self.promise(
@@ -221,12 +236,21 @@ impl World {
                 self.is_finished = true;
             }
             Action::SendReceipt(_) => {
-                self.promise(self.is_finished && !self.has_receipt, "the receipt follows the finish, once");
+                self.promise(
+                    self.is_finished && !self.has_receipt,
+                    "the receipt follows the finish, once",
+                );
                 self.has_receipt = true;
             }
             Action::Seal { .. } => {
-                self.promise(!self.is_sealed && self.has_receipt, "a run is sealed once, behind its receipt");
-                self.promise(u8::from(self.has_answer) == self.replies, "a run is sealed behind its reply");
+                self.promise(
+                    !self.is_sealed && self.has_receipt,
+                    "a run is sealed once, behind its receipt",
+                );
+                self.promise(
+                    u8::from(self.has_answer) == self.replies,
+                    "a run is sealed behind its reply",
+                );
                 self.is_sealed = true;
             }
             Action::CloseMailbox => self.close(Mailbox::Closed),
@@ -277,8 +301,14 @@ impl World {
 
     /// Every way in which the loop can end the run.
     fn exits(&self) -> Vec<Self> {
-        let exited = Self { has_exited: true, ..self.clone() };
-        let ended = Input::Ended { status: self.status, has_answer: self.has_answer };
+        let exited = Self {
+            has_exited: true,
+            ..self.clone()
+        };
+        let ended = Input::Ended {
+            status: self.status,
+            has_answer: self.has_answer,
+        };
         let mut worlds = vec![exited.clone().feed(ended)];
         if self.ledger == LedgerKnowledge::Confirmed {
             worlds.push(exited.feed(Input::HandedOff));
@@ -289,14 +319,18 @@ impl World {
     /// Every answer that the pending operation can have, with its effects.
     pub fn answered(&self) -> Vec<Self> {
         let Some(pending) = self.pending else {
-            return if self.has_exited { Vec::new() } else { self.exits() };
+            return if self.has_exited {
+                Vec::new()
+            } else {
+                self.exits()
+            };
         };
         match pending {
             Operation::AcquireReplyPermit(_) => self.permits(),
             Operation::Flush { .. } => self.flushes(),
-            Operation::SendReply => {
-                [true, false].map(|delivered| self.clone().feed(Input::Replied { delivered })).to_vec()
-            }
+            Operation::SendReply => [true, false]
+                .map(|delivered| self.clone().feed(Input::Replied { delivered }))
+                .to_vec(),
             Operation::MarkReplied(_) => vec![self.clone().feed(Input::ReplyMarked)],
             Operation::WriteRecord { flush_first } | Operation::RetryLostRecord { flush_first } => {
                 self.writes(flush_first)
@@ -309,8 +343,14 @@ impl World {
         let answered = |world: &Self, permit| world.clone().feed(Input::Permit(permit));
         let mut worlds = vec![answered(self, ReplyPermit::Unavailable)];
         if self.row == Row::Ours || self.is_finishing {
-            let finishing = Self { is_finishing: true, ..self.clone() };
-            let permitted = Self { has_permit: true, ..finishing.clone() };
+            let finishing = Self {
+                is_finishing: true,
+                ..self.clone()
+            };
+            let permitted = Self {
+                has_permit: true,
+                ..finishing.clone()
+            };
             worlds.push(answered(&permitted, ReplyPermit::Granted));
             // The answer was lost, and a second request was refused or not answered either.
             worlds.push(answered(&finishing, ReplyPermit::Denied));
@@ -341,7 +381,11 @@ impl World {
 
     /// The ledger reports the fence.
     pub fn fenced(&self) -> Self {
-        Self { knows_fence: true, ..self.clone() }.feed(Input::FencedOut)
+        Self {
+            knows_fence: true,
+            ..self.clone()
+        }
+        .feed(Input::FencedOut)
     }
 
     fn read_inbox(&mut self) {
@@ -352,15 +396,23 @@ impl World {
 
     fn writes(&self, flush_first: bool) -> Vec<Self> {
         let outcomes: &[Write] = match self.row {
-            Row::Ours | Row::Missing => {
-                &[(true, RecordWrite::Written), (true, RecordWrite::Lost), (false, RecordWrite::Lost)]
+            Row::Ours | Row::Missing => &[
+                (true, RecordWrite::Written),
+                (true, RecordWrite::Lost),
+                (false, RecordWrite::Lost),
+            ],
+            Row::Finished { ours: true } => {
+                &[(false, RecordWrite::Written), (false, RecordWrite::Lost)]
             }
-            Row::Finished { ours: true } => &[(false, RecordWrite::Written), (false, RecordWrite::Lost)],
-            Row::Theirs | Row::Finished { ours: false } => {
-                &[(false, RecordWrite::OwnedElsewhere), (false, RecordWrite::Lost)]
-            }
+            Row::Theirs | Row::Finished { ours: false } => &[
+                (false, RecordWrite::OwnedElsewhere),
+                (false, RecordWrite::Lost),
+            ],
         };
-        outcomes.iter().map(|outcome| self.wrote(*outcome, flush_first)).collect()
+        outcomes
+            .iter()
+            .map(|outcome| self.wrote(*outcome, flush_first))
+            .collect()
     }
 
     fn wrote(&self, (is_written, answer): Write, flush_first: bool) -> Self {
@@ -376,18 +428,24 @@ impl World {
         world.attempts = match (world.attempts, answer) {
             (Attempts::None, RecordWrite::Lost) => Attempts::Lost { since: world.age },
             (attempts, RecordWrite::Lost) => attempts,
-            (attempts, _) => Attempts::Answered { was_lost: attempts != Attempts::None },
+            (attempts, _) => Attempts::Answered {
+                was_lost: attempts != Attempts::None,
+            },
         };
         world.feed(Input::Record(answer))
     }
 
     pub fn was_record_lost(&self) -> bool {
-        matches!(self.attempts, Attempts::Lost { .. } | Attempts::Answered { was_lost: true })
+        matches!(
+            self.attempts,
+            Attempts::Lost { .. } | Attempts::Answered { was_lost: true }
+        )
     }
 
     /// Whether a lost record may be given up. A reply without a permit outlasts a shutdown.
     pub fn is_patience_over(&self) -> bool {
-        let may_shut_down = self.has_permit || self.replies == 0 || self.ledger != LedgerKnowledge::Confirmed;
+        let may_shut_down =
+            self.has_permit || self.replies == 0 || self.ledger != LedgerKnowledge::Confirmed;
         let is_late = matches!(self.attempts, Attempts::Lost { since } if self.age > since);
         self.ledger == LedgerKnowledge::Absent || is_late || self.is_shutting_down && may_shut_down
     }
@@ -396,15 +454,24 @@ impl World {
     pub fn disturbed(&self) -> Vec<Self> {
         let mut worlds = Vec::new();
         if self.row == Row::Ours && self.ledger != LedgerKnowledge::Absent {
-            worlds.push(Self { row: Row::Theirs, ..self.clone() });
+            worlds.push(Self {
+                row: Row::Theirs,
+                ..self.clone()
+            });
         }
         // The grant precedes its answer, so a fence can come between them.
         let is_requested = matches!(self.pending, Some(Operation::AcquireReplyPermit(_)));
         if is_requested && self.row == Row::Ours && !self.is_finishing {
-            worlds.push(Self { is_finishing: true, ..self.clone() });
+            worlds.push(Self {
+                is_finishing: true,
+                ..self.clone()
+            });
         }
         if self.row == Row::Theirs {
-            let mut over = Self { row: Row::Finished { ours: false }, ..self.clone() };
+            let mut over = Self {
+                row: Row::Finished { ours: false },
+                ..self.clone()
+            };
             over.owner_ends();
             worlds.push(over);
         }
@@ -412,10 +479,19 @@ impl World {
             worlds.push(self.fenced());
         }
         if !self.is_shutting_down {
-            worlds.push(Self { is_shutting_down: true, ..self.clone() }.feed(Input::ShutdownRequested));
+            worlds.push(
+                Self {
+                    is_shutting_down: true,
+                    ..self.clone()
+                }
+                .feed(Input::ShutdownRequested),
+            );
         }
         if self.age < 2 {
-            worlds.push(Self { age: self.age + 1, ..self.clone() });
+            worlds.push(Self {
+                age: self.age + 1,
+                ..self.clone()
+            });
         }
         worlds.extend(WAYS.into_iter().filter_map(|way| self.sent(way)));
         worlds
@@ -443,9 +519,15 @@ impl World {
 
     /// The other process ends the run and runs its inbox.
     pub fn owner_ends(&mut self) {
-        for follow_up in self.follow_ups.iter_mut().filter(|follow_up| follow_up.is_in_inbox) {
-            follow_up.turns +=
-                u8::from(!matches!(self.status, RunStatus::StoppedSoft | RunStatus::StoppedHard));
+        for follow_up in self
+            .follow_ups
+            .iter_mut()
+            .filter(|follow_up| follow_up.is_in_inbox)
+        {
+            follow_up.turns += u8::from(!matches!(
+                self.status,
+                RunStatus::StoppedSoft | RunStatus::StoppedHard
+            ));
             if matches!(follow_up.place, Place::Inbox) {
                 follow_up.place = Place::Settled;
             }

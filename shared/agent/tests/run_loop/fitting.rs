@@ -8,8 +8,8 @@ use ars_events::NoteKind;
 use ars_types::RunStatus;
 
 use crate::support::{
-    MINUTE, REQUEST, START, answer, asks, closing_call, is_call, is_paired, message, new_loop, notes, output,
-    play, says, status, texts, used,
+    MINUTE, REQUEST, START, answer, asks, closing_call, is_call, is_paired, message, new_loop,
+    notes, output, play, says, status, texts, used,
 };
 
 /// A window of 10,000 tokens, of which 7,000 may be filled.
@@ -19,7 +19,10 @@ const FIFTH: usize = 5_600;
 
 fn limited() -> Loop {
     let context = Some(ContextLimit::new(10_000, 1_000));
-    new_loop(60).with_limits(Limits { context, ..Limits::default() })
+    new_loop(60).with_limits(Limits {
+        context,
+        ..Limits::default()
+    })
 }
 
 /// Steps until the loop asks for a summary.
@@ -43,7 +46,13 @@ fn size(run: &Loop) -> u64 {
 #[test]
 fn summary_replaces_older_turns_before_the_limit() {
     let (mut run, actions) = outgrown();
-    assert_eq!(actions, [Action::CallModel { purpose: Purpose::Compact, limit_ms: 3 * MINUTE }]);
+    assert_eq!(
+        actions,
+        [Action::CallModel {
+            purpose: Purpose::Compact,
+            limit_ms: 3 * MINUTE
+        }]
+    );
     assert!(texts(run.turns()).ends_with("write nothing else."));
     assert!(is_paired(run.turns()) && size(&run) <= LIMIT);
     let whole = run.position(START).turn_index;
@@ -54,7 +63,10 @@ fn summary_replaces_older_turns_before_the_limit() {
     assert_eq!(run.turns()[0].parts[0], Part::text(REQUEST));
     assert!(texts(run.turns()).ends_with("the story so far"));
     assert!(is_paired(run.turns()) && size(&run) <= LIMIT / 2);
-    assert!(matches!(run.turns().last().unwrap().parts[0], Part::ToolResult { .. }));
+    assert!(matches!(
+        run.turns().last().unwrap().parts[0],
+        Part::ToolResult { .. }
+    ));
     assert_eq!(run.position(START).turn_index, whole);
 }
 
@@ -62,7 +74,10 @@ fn summary_replaces_older_turns_before_the_limit() {
 fn summary_is_no_step() {
     let (mut run, _) = outgrown();
     let before = run.position(START);
-    let usage = Usage { input_tokens: 10, ..Usage::default() };
+    let usage = Usage {
+        input_tokens: 10,
+        ..Usage::default()
+    };
     let actions = run.step(used(asks(&["bash"]), usage), START);
     assert!(is_call(&actions, Purpose::Answer));
     assert_eq!((run.position(START), run.usage()), (before, usage));
@@ -81,17 +96,29 @@ fn without_a_summary_the_oldest_outputs_are_dropped() {
         assert_eq!(notes(&actions), [NoteKind::Compacted]);
         assert!(is_call(&actions, Purpose::Answer));
         assert!(is_paired(run.turns()) && size(&run) <= LIMIT);
-        let Part::ToolResult { content, .. } = &run.turns()[2].parts[0] else { panic!("a result") };
+        let Part::ToolResult { content, .. } = &run.turns()[2].parts[0] else {
+            panic!("a result")
+        };
         assert!(format!("{content:?}").contains("5600 characters, was dropped"));
-        assert!(matches!(run.step(asks(&["bash"]), START).last(), Some(Action::RunTools(_))));
+        assert!(matches!(
+            run.step(asks(&["bash"]), START).last(),
+            Some(Action::RunTools(_))
+        ));
     }
 }
 
 #[test]
 fn refused_or_truncated_answer_is_no_summary() {
-    let Input::Model(mut beside_calls) = asks(&["bash"]) else { unreachable!("a turn of the model") };
-    beside_calls.parts.insert(0, Part::text("let me look first"));
-    let worded = ModelTurn { stop: StopReason::EndTurn, ..beside_calls.clone() };
+    let Input::Model(mut beside_calls) = asks(&["bash"]) else {
+        unreachable!("a turn of the model")
+    };
+    beside_calls
+        .parts
+        .insert(0, Part::text("let me look first"));
+    let worded = ModelTurn {
+        stop: StopReason::EndTurn,
+        ..beside_calls.clone()
+    };
     for no_summary in [
         says("I cannot help with that.", StopReason::Refusal(None)),
         says("The requester asked for", StopReason::MaxTokens),
@@ -120,7 +147,10 @@ fn long_summary_keeps_its_end() {
     let story = format!("asked: fix it {} next: run the tests", "s".repeat(20_000));
     run.step(says(&story, StopReason::EndTurn), START);
     let shown = texts(run.turns());
-    assert!(shown.contains("asked: fix it") && shown.ends_with("next: run the tests"), "{shown}");
+    assert!(
+        shown.contains("asked: fix it") && shown.ends_with("next: run the tests"),
+        "{shown}"
+    );
     assert!(shown.chars().count() < 6_000 && size(&run) <= LIMIT);
 }
 
@@ -128,7 +158,11 @@ fn long_summary_keeps_its_end() {
 fn provider_count_overrides_the_estimate() {
     let mut run = limited();
     run.step(Input::Start, START);
-    let usage = Usage { input_tokens: 1, cache_read_tokens: 6_990, ..Usage::default() };
+    let usage = Usage {
+        input_tokens: 1,
+        cache_read_tokens: 6_990,
+        ..Usage::default()
+    };
     run.step(used(asks(&["bash"]), usage), START);
     let mut elsewhere = run.clone();
     // A few tokens by the estimate; the one exchange there is cannot be summed up, so its output is dropped.
@@ -156,7 +190,10 @@ fn rejected_conversation_is_cut_and_resent() {
 #[test]
 fn rejected_file_is_left_out_and_the_run_goes_on() {
     let mut run = new_loop(60);
-    let image = || ToolContent::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let image = || ToolContent::Image {
+        media_type: "image/png".into(),
+        data: "AAAA".into(),
+    };
     let shows = |name: &str| match output(1) {
         Input::Tools(mut outcomes) => {
             outcomes[0].content = vec![ToolContent::Text { text: name.into() }, image()];
@@ -169,27 +206,46 @@ fn rejected_file_is_left_out_and_the_run_goes_on() {
     }
     let images = |run: &Loop| {
         let said: Vec<String> = run.turns().iter().map(|turn| format!("{turn:?}")).collect();
-        (said.concat().matches("data: \"AAAA\"").count(), said.concat().contains("image/png) was here"))
+        (
+            said.concat().matches("data: \"AAAA\"").count(),
+            said.concat().contains("image/png) was here"),
+        )
     };
     assert_eq!(images(&run), (4, false));
     let actions = run.step(Input::FileRejected("cannot read it".into()), START);
     assert_eq!(notes(&actions), [NoteKind::Compacted]);
-    assert!(format!("{actions:?}").contains("1 file(s) were left out: cannot read it"), "{actions:?}");
+    assert!(
+        format!("{actions:?}").contains("1 file(s) were left out: cannot read it"),
+        "{actions:?}"
+    );
     assert!(is_call(&actions, Purpose::Answer) && is_paired(run.turns()));
-    assert_eq!(images(&run), (3, true), "the newest alone was not accepted before");
+    assert_eq!(
+        images(&run),
+        (3, true),
+        "the newest alone was not accepted before"
+    );
     for (left, why) in [(2, "one by one"), (0, "the run does not try every file")] {
         run.step(Input::FileRejected("cannot read it".into()), START);
         assert_eq!(images(&run), (left, true), "{why}");
     }
     let actions = run.step(Input::FileRejected("cannot read it".into()), START);
-    assert_eq!((status(&actions), answer(&actions)), (RunStatus::Failed, "cannot read it"));
+    assert_eq!(
+        (status(&actions), answer(&actions)),
+        (RunStatus::Failed, "cannot read it")
+    );
 }
 
 #[test]
 fn uncuttable_conversation_fails_the_run() {
     let mut run = new_loop(60);
-    let actions = play(&mut run, [Input::Start, Input::ContextTooLong("too long".into())]);
-    assert_eq!((status(&actions), answer(&actions)), (RunStatus::Failed, "too long"));
+    let actions = play(
+        &mut run,
+        [Input::Start, Input::ContextTooLong("too long".into())],
+    );
+    assert_eq!(
+        (status(&actions), answer(&actions)),
+        (RunStatus::Failed, "too long")
+    );
 }
 
 #[test]
@@ -220,7 +276,10 @@ fn oversized_closing_call_is_cut_and_then_skipped() {
 #[test]
 fn stop_or_deadline_during_a_summary_closes() {
     let (mut run, _) = outgrown();
-    let actions = play(&mut run, [Input::SoftStop, says("story", StopReason::EndTurn)]);
+    let actions = play(
+        &mut run,
+        [Input::SoftStop, says("story", StopReason::EndTurn)],
+    );
     assert_eq!(notes(&actions), [NoteKind::Compacted, NoteKind::Stopped]);
     assert!(closing_call(&actions));
 
@@ -264,7 +323,10 @@ fn long_run_stays_within_its_window() {
 fn rejected_call_is_not_repeated_after_the_deadline() {
     let mut run = new_loop(60);
     play(&mut run, [asks(&["bash"]), output(FIFTH)]);
-    let actions = run.step(Input::ContextTooLong("too long".into()), START + 20 * MINUTE);
+    let actions = run.step(
+        Input::ContextTooLong("too long".into()),
+        START + 20 * MINUTE,
+    );
     assert_eq!(notes(&actions), [NoteKind::TimeBudgetExhausted]);
     assert!(closing_call(&actions));
 }
@@ -272,12 +334,21 @@ fn rejected_call_is_not_repeated_after_the_deadline() {
 #[test]
 fn prompt_and_tools_count_before_the_provider_does() {
     let fixed = |fixed_tokens| {
-        let context = ContextLimit { fixed_tokens, ..ContextLimit::new(10_000, 1_000) };
-        let mut run = new_loop(60).with_limits(Limits { context: Some(context), ..Limits::default() });
+        let context = ContextLimit {
+            fixed_tokens,
+            ..ContextLimit::new(10_000, 1_000)
+        };
+        let mut run = new_loop(60).with_limits(Limits {
+            context: Some(context),
+            ..Limits::default()
+        });
         play(&mut run, [Input::Start, asks(&["bash"])]);
         notes(&run.step(output(FIFTH), START))
     };
-    assert_eq!((fixed(1_000), fixed(6_500)), (vec![], vec![NoteKind::Compacted]));
+    assert_eq!(
+        (fixed(1_000), fixed(6_500)),
+        (vec![], vec![NoteKind::Compacted])
+    );
 }
 
 #[test]
@@ -294,5 +365,8 @@ fn failed_summary_is_not_retried_at_every_step() {
         run.step(asks(&["bash"]), START);
         actions = run.step(output(FIFTH), START);
     }
-    assert!((1..=2).contains(&asked_for.len()) && asked_for[0] >= 7, "{asked_for:?}");
+    assert!(
+        (1..=2).contains(&asked_for.len()) && asked_for[0] >= 7,
+        "{asked_for:?}"
+    );
 }

@@ -11,12 +11,17 @@ use ars_events::{EventBody, NoteKind};
 use proptest::{collection::vec, prelude::*};
 
 use crate::support::{
-    MINUTE, REQUEST, START, asks, ending, flat, inputs, is_paired, message, notes, results_of, says, used,
+    MINUTE, REQUEST, START, asks, ending, flat, inputs, is_paired, message, notes, results_of,
+    says, used,
 };
 
 const TURNS: u32 = 6;
-const PRICE: Price =
-    Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+const PRICE: Price = Price {
+    input: 3_000_000,
+    output: 15_000_000,
+    cache_read: 300_000,
+    cache_write: 3_750_000,
+};
 
 /// How the world answers one list of actions.
 #[derive(Debug, Clone)]
@@ -61,22 +66,33 @@ fn world() -> impl Strategy<Value = World> {
         2 => Just(Model::CannotHold),
         1 => Just(Model::SaysNothing),
     ];
-    let stop = prop_oneof![30 => Just(None), 1 => Just(Some(Stop::Soft)), 1 => Just(Some(Stop::Hard))];
+    let stop =
+        prop_oneof![30 => Just(None), 1 => Just(Some(Stop::Soft)), 1 => Just(Some(Stop::Hard))];
     let messages = prop_oneof![3 => Just(0_u64), 1 => 1_u64..3];
     let minutes = prop_oneof![3 => Just(0_i64), 1 => 1_i64..6];
     let infra = prop_oneof![5 => Just(false), 1 => Just(true)];
-    (model, 0_usize..4, 0_usize..6_000, infra, minutes, messages, stop, any::<bool>()).prop_map(
-        |(model, calls, chars, infra, minutes, messages, stop, resumes)| World {
-            model,
-            calls,
-            chars,
-            infra,
-            minutes,
-            messages,
-            stop,
-            resumes,
-        },
+    (
+        model,
+        0_usize..4,
+        0_usize..6_000,
+        infra,
+        minutes,
+        messages,
+        stop,
+        any::<bool>(),
     )
+        .prop_map(
+            |(model, calls, chars, infra, minutes, messages, stop, resumes)| World {
+                model,
+                calls,
+                chars,
+                infra,
+                minutes,
+                messages,
+                stop,
+                resumes,
+            },
+        )
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -86,7 +102,11 @@ fn limits() -> impl Strategy<Value = Limits> {
         1 => (0_u64..60_000).prop_map(|run_microusd| Some(MoneyCap { run_microusd })),
     ];
     let price = prop_oneof![1 => Just(None), 5 => Just(Some(PRICE))];
-    (context, cap, price).prop_map(|(context, cap, price)| Limits { context, price, cap })
+    (context, cap, price).prop_map(|(context, cap, price)| Limits {
+        context,
+        price,
+        cap,
+    })
 }
 
 /// The observations of a run under test.
@@ -108,9 +128,21 @@ struct Run {
 
 impl Run {
     fn begin(limits: Limits) -> Self {
-        let budget = Budget { turns: TURNS, time_ms: 20 * MINUTE };
-        let history = [says_turn("earlier"), Turn { role: Role::Assistant, parts: vec![Part::text("yes")] }];
-        let turns = history.into_iter().chain([says_turn(REQUEST)]).collect::<Vec<_>>();
+        let budget = Budget {
+            turns: TURNS,
+            time_ms: 20 * MINUTE,
+        };
+        let history = [
+            says_turn("earlier"),
+            Turn {
+                role: Role::Assistant,
+                parts: vec![Part::text("yes")],
+            },
+        ];
+        let turns = history
+            .into_iter()
+            .chain([says_turn(REQUEST)])
+            .collect::<Vec<_>>();
         let agent = Loop::new(budget, turns.clone(), START).with_limits(limits);
         let mut run = Self {
             agent,
@@ -141,7 +173,13 @@ impl Run {
             *self.delivered.entry(text.to_owned()).or_default() += 1;
         }
         let (last, before) = self.actions.split_last().unwrap();
-        assert!(before.iter().all(|action| matches!(action, Action::Publish(_))), "{:?}", self.actions);
+        assert!(
+            before
+                .iter()
+                .all(|action| matches!(action, Action::Publish(_))),
+            "{:?}",
+            self.actions
+        );
         if matches!(last, Action::RunTools(_)) {
             self.store();
         }
@@ -150,7 +188,10 @@ impl Run {
     fn store(&mut self) {
         let new = self.agent.turns_since(self.stored.len() as u64);
         self.stored.extend_from_slice(new);
-        assert_eq!(self.stored.len() as u64, self.agent.position(self.now).turn_index);
+        assert_eq!(
+            self.stored.len() as u64,
+            self.agent.position(self.now).turn_index
+        );
     }
 
     /// Another process resumes from the stored state, and the ledger offers the inbox again.
@@ -182,7 +223,11 @@ impl Run {
 
     /// The stored state allows a resume.
     fn can_move_on(&self) -> bool {
-        let ends_on_user = self.agent.turns().last().is_some_and(|turn| turn.role == Role::User);
+        let ends_on_user = self
+            .agent
+            .turns()
+            .last()
+            .is_some_and(|turn| turn.role == Role::User);
         !self.awaits_model() || ends_on_user
     }
 
@@ -199,11 +244,14 @@ impl Run {
                     Model::CannotHold => Input::ContextTooLong("too long".into()),
                     Model::Pauses => says(&"p".repeat(chars), StopReason::PauseTurn),
                     Model::SaysNothing => says("", StopReason::EndTurn),
-                    Model::Answers if world.calls == 0 => says(&"a".repeat(chars), StopReason::EndTurn),
-                    // At any purpose, because a model may ask for tools although it must not.
-                    Model::Answers => {
-                        used(asks(&["bash", "update_status", "x"][..world.calls]), self.usage())
+                    Model::Answers if world.calls == 0 => {
+                        says(&"a".repeat(chars), StopReason::EndTurn)
                     }
+                    // At any purpose, because a model may ask for tools although it must not.
+                    Model::Answers => used(
+                        asks(&["bash", "update_status", "x"][..world.calls]),
+                        self.usage(),
+                    ),
                 }
             }
             other => panic!("nothing to wait for after {other:?}"),
@@ -220,8 +268,14 @@ impl Run {
 
     fn count(&mut self) {
         match self.actions.last() {
-            Some(Action::CallModel { purpose: Purpose::Answer, .. }) => self.answers += 1,
-            Some(Action::CallModel { purpose: Purpose::Compact, .. }) => self.summaries += 1,
+            Some(Action::CallModel {
+                purpose: Purpose::Answer,
+                ..
+            }) => self.answers += 1,
+            Some(Action::CallModel {
+                purpose: Purpose::Compact,
+                ..
+            }) => self.summaries += 1,
             _ => {}
         }
     }
@@ -233,7 +287,8 @@ impl Run {
         for _ in 0..world.messages {
             self.sent += 1;
             let text = format!("message {}", self.sent);
-            self.agent.step(Input::Steered(vec![message(self.sent, &text)]), self.now);
+            self.agent
+                .step(Input::Steered(vec![message(self.sent, &text)]), self.now);
         }
         match world.stop {
             Some(Stop::Soft) => {
@@ -258,7 +313,12 @@ impl Run {
 
     fn notes_after_end(&mut self) -> Vec<Action> {
         let mut actions = Vec::new();
-        for late in [asks(&["bash"]), Input::Tools(vec![]), Input::Start, Input::HardStop] {
+        for late in [
+            asks(&["bash"]),
+            Input::Tools(vec![]),
+            Input::Start,
+            Input::HardStop,
+        ] {
             actions.extend(self.agent.step(late, self.now));
         }
         actions

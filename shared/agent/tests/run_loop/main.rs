@@ -1,6 +1,10 @@
 //! The agent loop through its public face: each rule by a test, then invariants over random runs.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod fitting;
 mod invariants;

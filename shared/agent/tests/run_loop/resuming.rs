@@ -11,8 +11,12 @@ use serde_json::{Map, json};
 
 use crate::support::{MINUTE, START, asks, message, new_loop, notes, output, play};
 
-const PRICE: Price =
-    Price { input: 1_000_000, output: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000 };
+const PRICE: Price = Price {
+    input: 1_000_000,
+    output: 1_000_000,
+    cache_read: 1_000_000,
+    cache_write: 1_000_000,
+};
 
 /// The stored state of a run, and the loop that a process restores from it at `now`.
 fn carried_on(run: &Loop, stored_at: i64, now: i64) -> Loop {
@@ -34,7 +38,12 @@ fn carried_on(run: &Loop, stored_at: i64, now: i64) -> Loop {
     let read: StepRecord = serde_json::from_str(&text).unwrap();
     let saved = Saved::of(&read).unwrap();
     assert_eq!((&saved, Position::from(&read)), (&run.saved(), at));
-    Loop::resume(saved, Position::from(&read), run.turns_since(0).to_vec(), now)
+    Loop::resume(
+        saved,
+        Position::from(&read),
+        run.turns_since(0).to_vec(),
+        now,
+    )
 }
 
 #[test]
@@ -58,7 +67,10 @@ fn incompatible_record_yields_no_loop() {
     let record = |extra: serde_json::Value| -> StepRecord {
         let mut record = json!({ "step": 1, "seq": 1, "turnIndex": 1, "inFlight": [], "inboxConsumedSeq": 0,
             "remainingMs": 1, "turn": 1, "iteration": 1 });
-        record.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        record
+            .as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
         serde_json::from_value(record).unwrap()
     };
     assert_eq!(Saved::of(&record(json!({}))), None);
@@ -81,12 +93,30 @@ fn remaining_time_continues_on_the_new_clock() {
 #[test]
 fn messages_survive_a_resume() {
     let mut run = new_loop(8);
-    play(&mut run, [Input::Steered(vec![message(1, "read")]), Input::Start]);
-    let volatile = ars_agent::Steered { seq: None, ..message(0, "volatile") };
-    play(&mut run, [Input::Steered(vec![volatile.clone(), message(2, "durable")]), asks(&["bash"])]);
+    play(
+        &mut run,
+        [Input::Steered(vec![message(1, "read")]), Input::Start],
+    );
+    let volatile = ars_agent::Steered {
+        seq: None,
+        ..message(0, "volatile")
+    };
+    play(
+        &mut run,
+        [
+            Input::Steered(vec![volatile.clone(), message(2, "durable")]),
+            asks(&["bash"]),
+        ],
+    );
     let mut resumed = carried_on(&run, START, START);
-    assert_eq!((resumed.inbox_consumed_seq(), resumed.unconsumed()), (1, &[volatile][..]));
-    resumed.step(Input::Steered(vec![message(1, "read"), message(2, "durable")]), START);
+    assert_eq!(
+        (resumed.inbox_consumed_seq(), resumed.unconsumed()),
+        (1, &[volatile][..])
+    );
+    resumed.step(
+        Input::Steered(vec![message(1, "read"), message(2, "durable")]),
+        START,
+    );
     let actions = resumed.step(output(1), START);
     assert_eq!(crate::support::inputs(&actions), ["volatile", "durable"]);
     assert_eq!(resumed.inbox_consumed_seq(), 2);

@@ -1,8 +1,8 @@
 //! Short constructors of inputs and actions.
 
 use ars_agent::{
-    Action, Budget, CLOSING_CALL_MS, Input, Loop, ModelTurn, Part, Purpose, Role, RunOutcome, Sandbox,
-    Steered, StopReason, ToolCall, ToolContent, ToolOutcome, Turn, Usage,
+    Action, Budget, CLOSING_CALL_MS, Input, Loop, ModelTurn, Part, Purpose, Role, RunOutcome,
+    Sandbox, Steered, StopReason, ToolCall, ToolContent, ToolOutcome, Turn, Usage,
 };
 use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
@@ -14,7 +14,10 @@ pub(crate) const START: i64 = 1_000_000;
 pub(crate) const REQUEST: &str = "fix it";
 
 pub(crate) fn new_loop(turns: u32) -> Loop {
-    let budget = Budget { turns, time_ms: 20 * MINUTE };
+    let budget = Budget {
+        turns,
+        time_ms: 20 * MINUTE,
+    };
     Loop::new(budget, vec![Turn::text(Role::User, REQUEST)], START)
 }
 
@@ -26,24 +29,46 @@ pub(crate) fn used(input: Input, usage: Usage) -> Input {
 }
 
 pub(crate) fn says(text: &str, stop: StopReason) -> Input {
-    Input::Model(ModelTurn { parts: vec![Part::text(text)], stop, usage: Usage::default() })
+    Input::Model(ModelTurn {
+        parts: vec![Part::text(text)],
+        stop,
+        usage: Usage::default(),
+    })
 }
 
 pub(crate) fn asks(tools: &[&str]) -> Input {
-    let parts = tools.iter().enumerate().map(|(index, name)| Part::ToolCall {
-        call_id: format!("c{index}"),
-        name: (*name).into(),
-        input: json!({}),
-        extra: serde_json::Map::default(),
-    });
-    Input::Model(ModelTurn { parts: parts.collect(), stop: StopReason::ToolUse, usage: Usage::default() })
+    let parts = tools
+        .iter()
+        .enumerate()
+        .map(|(index, name)| Part::ToolCall {
+            call_id: format!("c{index}"),
+            name: (*name).into(),
+            input: json!({}),
+            extra: serde_json::Map::default(),
+        });
+    Input::Model(ModelTurn {
+        parts: parts.collect(),
+        stop: StopReason::ToolUse,
+        usage: Usage::default(),
+    })
 }
 
 /// The outcome of a call in the sandbox.
 pub(crate) fn outcome(ok: bool, infra: bool) -> ToolOutcome {
-    let content = vec![ToolContent::Text { text: "pipe broke\nmore".into() }];
-    let sandbox = if infra { Sandbox::Failed } else { Sandbox::Works };
-    ToolOutcome { call_id: "c0".into(), ok, sandbox, content }
+    let content = vec![ToolContent::Text {
+        text: "pipe broke\nmore".into(),
+    }];
+    let sandbox = if infra {
+        Sandbox::Failed
+    } else {
+        Sandbox::Works
+    };
+    ToolOutcome {
+        call_id: "c0".into(),
+        ok,
+        sandbox,
+        content,
+    }
 }
 
 /// A call in the sandbox that succeeds.
@@ -58,19 +83,25 @@ pub(crate) fn broke() -> Input {
 
 /// Feeds the inputs in order, and returns the actions after the last.
 pub(crate) fn play<const N: usize>(run: &mut Loop, inputs: [Input; N]) -> Vec<Action> {
-    inputs.into_iter().fold(Vec::new(), |_, input| run.step(input, START))
+    inputs
+        .into_iter()
+        .fold(Vec::new(), |_, input| run.step(input, START))
 }
 
 /// The one call of `asks(&["bash"])`, answered with so much text.
 pub(crate) fn output(chars: usize) -> Input {
     Input::Tools(vec![ToolOutcome {
-        content: vec![ToolContent::Text { text: "o".repeat(chars) }],
+        content: vec![ToolContent::Text {
+            text: "o".repeat(chars),
+        }],
         ..outcome(true, false)
     }])
 }
 
 pub(crate) fn results_of(calls: &[ToolCall], chars: usize, infra: bool) -> Input {
-    let content = vec![ToolContent::Text { text: "o".repeat(chars) }];
+    let content = vec![ToolContent::Text {
+        text: "o".repeat(chars),
+    }];
     let outcomes = calls.iter().map(|call| ToolOutcome {
         call_id: call.call_id.clone(),
         content: content.clone(),
@@ -80,7 +111,12 @@ pub(crate) fn results_of(calls: &[ToolCall], chars: usize, infra: bool) -> Input
 }
 
 pub(crate) fn message(seq: u64, text: &str) -> Steered {
-    Steered { seq: Some(seq), text: text.into(), attachments: Vec::new(), source: None }
+    Steered {
+        seq: Some(seq),
+        text: text.into(),
+        attachments: Vec::new(),
+        source: None,
+    }
 }
 
 pub(crate) fn notes(actions: &[Action]) -> Vec<NoteKind> {
@@ -108,7 +144,9 @@ pub(crate) fn ending(actions: &[Action]) -> Option<&RunOutcome> {
 }
 
 pub(crate) fn status(actions: &[Action]) -> RunStatus {
-    ending(actions).unwrap_or_else(|| panic!("no ending in {actions:?}")).status
+    ending(actions)
+        .unwrap_or_else(|| panic!("no ending in {actions:?}"))
+        .status
 }
 
 pub(crate) fn answer(actions: &[Action]) -> &str {
@@ -121,19 +159,31 @@ pub(crate) fn is_call(actions: &[Action], wanted: Purpose) -> bool {
 }
 
 pub(crate) fn closing_call(actions: &[Action]) -> bool {
-    matches!(actions.last(), Some(Action::CallModel { purpose: Purpose::Close, limit_ms: CLOSING_CALL_MS }))
+    matches!(
+        actions.last(),
+        Some(Action::CallModel {
+            purpose: Purpose::Close,
+            limit_ms: CLOSING_CALL_MS
+        })
+    )
 }
 
 /// All parts in order with their speakers, as a provider receives them.
 pub(crate) fn flat(turns: &[Turn]) -> Vec<(Role, &Part)> {
-    turns.iter().flat_map(|turn| turn.parts.iter().map(|part| (turn.role, part))).collect()
+    turns
+        .iter()
+        .flat_map(|turn| turn.parts.iter().map(|part| (turn.role, part)))
+        .collect()
 }
 
 pub(crate) fn texts(turns: &[Turn]) -> String {
-    let texts = turns.iter().flat_map(|turn| &turn.parts).filter_map(|part| match part {
-        Part::Text { text, .. } => Some(text.as_str()),
-        _ => None,
-    });
+    let texts = turns
+        .iter()
+        .flat_map(|turn| &turn.parts)
+        .filter_map(|part| match part {
+            Part::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -156,5 +206,7 @@ pub(crate) fn result_ids(turn: &Turn) -> Vec<String> {
 /// The providers' rule: results follow their calls at once, and nothing else is a result.
 pub(crate) fn is_paired(turns: &[Turn]) -> bool {
     turns.first().is_none_or(|turn| result_ids(turn).is_empty())
-        && turns.windows(2).all(|pair| call_ids(&pair[0]) == result_ids(&pair[1]))
+        && turns
+            .windows(2)
+            .all(|pair| call_ids(&pair[0]) == result_ids(&pair[1]))
 }

@@ -44,7 +44,9 @@ impl Condition {
             Self::AgentGranted | Self::AgentIs(_) => Some(Attribute::Agent),
             Self::RepoListed => Some(Attribute::Repo),
             Self::Visible(_) => Some(Attribute::Visibility),
-            Self::Always | Self::AllChannels | Self::Class(_) | Self::Granted | Self::Grant(_) => None,
+            Self::Always | Self::AllChannels | Self::Class(_) | Self::Granted | Self::Grant(_) => {
+                None
+            }
         }
     }
 
@@ -55,7 +57,8 @@ impl Condition {
             Self::Always => true,
             Self::Member => {
                 let listed = |channel| grants.channels.contains(channel);
-                resource.channel().is_some_and(listed) || resource.visibility() == Visibility::Public
+                resource.channel().is_some_and(listed)
+                    || resource.visibility() == Visibility::Public
             }
             Self::AllChannels => grants.channels == crate::Set::All,
             Self::Own => resource.user().is_some_and(|user| actor.is(user)),
@@ -82,9 +85,11 @@ impl Condition {
             Self::Class(_) => Denied::WrongKind,
             Self::AgentIs(_) => Denied::WrongAgent,
             Self::Visible(_) => Denied::WrongVisibility,
-            Self::Always | Self::Granted | Self::Grant(_) | Self::AgentGranted | Self::RepoListed => {
-                Denied::MissingGrant
-            }
+            Self::Always
+            | Self::Granted
+            | Self::Grant(_)
+            | Self::AgentGranted
+            | Self::RepoListed => Denied::MissingGrant,
         }
     }
 }

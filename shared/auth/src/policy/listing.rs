@@ -25,8 +25,11 @@ pub struct Listing {
 
 /// Compiles the rows about runs for one actor. An action without a row lists no run.
 pub fn listing(actor: &Actor, action: &str) -> Listing {
-    let about = ROWS.iter().filter(|row| row.resource == ResourceKind::Run && row.actions.contains(&action));
-    let mut filter = any(about.map(|row| all(row.when.iter().map(|&when| compile(when, actor, action)))));
+    let about = ROWS
+        .iter()
+        .filter(|row| row.resource == ResourceKind::Run && row.actions.contains(&action));
+    let mut filter =
+        any(about.map(|row| all(row.when.iter().map(|&when| compile(when, actor, action)))));
     let left_out = ids(&filter).saturating_sub(MAX_IDS);
     shorten(&mut filter, left_out);
     Listing { filter, left_out }
@@ -100,7 +103,10 @@ fn any(of: impl IntoIterator<Item = Filter>) -> Filter {
 
 /// AND. The table's check excludes rows without conditions, so an empty list opens no run.
 fn all(of: impl IntoIterator<Item = Filter>) -> Filter {
-    let mut of: Vec<Filter> = of.into_iter().filter(|filter| *filter != Filter::All).collect();
+    let mut of: Vec<Filter> = of
+        .into_iter()
+        .filter(|filter| *filter != Filter::All)
+        .collect();
     if of.contains(&Filter::None) {
         return Filter::None;
     }
@@ -136,9 +142,9 @@ fn shorten(filter: &mut Filter, excess: usize) -> usize {
             list.truncate(kept);
             excess - taken
         }
-        Filter::Or(of) | Filter::And(of) => {
-            of.iter_mut().fold(excess, |excess, filter| shorten(filter, excess))
-        }
+        Filter::Or(of) | Filter::And(of) => of
+            .iter_mut()
+            .fold(excess, |excess, filter| shorten(filter, excess)),
         Filter::All | Filter::None | Filter::UserIs(_) | Filter::VisibilityIn(_) => excess,
     }
 }

@@ -7,7 +7,11 @@ use super::*;
 use crate::{Grants, policy::decide};
 
 fn actor(channels: &[&str], actions: &[&str]) -> Actor {
-    let grants = Grants { actions: Set::of(actions), channels: Set::of(channels), repos: Set::default() };
+    let grants = Grants {
+        actions: Set::of(actions),
+        channels: Set::of(channels),
+        repos: Set::default(),
+    };
     Actor::new("slack:U1", grants)
 }
 
@@ -38,22 +42,37 @@ fn member_sees_channels_in_wire_order() {
 
 #[test]
 fn who_has_every_channel_sees_everything() {
-    assert_eq!(listing(&Actor::cli_local(), "runs:read").filter, Filter::All);
+    assert_eq!(
+        listing(&Actor::cli_local(), "runs:read").filter,
+        Filter::All
+    );
 }
 
 #[test]
 fn an_agent_sees_also_what_is_its_principals() {
     let agent = Actor::agent("coding", &Grants::default(), &actor(&[], &[]));
     let own = [Filter::UserIs("agent:coding".into()), own()];
-    assert_eq!(listing(&agent, "runs:read").filter, Filter::Or([vec![public()], own.to_vec()].concat()));
+    assert_eq!(
+        listing(&agent, "runs:read").filter,
+        Filter::Or([vec![public()], own.to_vec()].concat())
+    );
 }
 
 #[test]
 fn missing_grant_or_unknown_action_lists_none() {
-    assert_eq!(listing(&actor(&["C1"], &[]), "runs:write").filter, Filter::None);
-    assert_eq!(listing(&Actor::cli_local(), "runs:delete").filter, Filter::None);
+    assert_eq!(
+        listing(&actor(&["C1"], &[]), "runs:write").filter,
+        Filter::None
+    );
+    assert_eq!(
+        listing(&Actor::cli_local(), "runs:delete").filter,
+        Filter::None
+    );
     let granted = listing(&actor(&["C1"], &["runs:write"]), "runs:write").filter;
-    assert_eq!(granted, Filter::Or(vec![Filter::ChannelsIn(vec!["C1".into()]), public()]));
+    assert_eq!(
+        granted,
+        Filter::Or(vec![Filter::ChannelsIn(vec!["C1".into()]), public()])
+    );
 }
 
 #[test]
@@ -64,7 +83,9 @@ fn excess_channels_are_omitted_and_counted() {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let listing = listing(&actor(&ids, &[]), "runs:read");
         assert_eq!(listing.left_out, left_out, "{channels}");
-        let Filter::Or(of) = &listing.filter else { panic!("{:?}", listing.filter) };
+        let Filter::Or(of) = &listing.filter else {
+            panic!("{:?}", listing.filter)
+        };
         assert_eq!(of[0], Filter::ChannelsIn(many(channels - left_out)));
         assert_eq!(of[1..], [public(), own()]);
     }
@@ -72,11 +93,20 @@ fn excess_channels_are_omitted_and_counted() {
 
 fn any_grants() -> impl Strategy<Value = Grants> {
     let set = |items: &'static [&'static str]| {
-        let some = proptest::sample::subsequence(items, 0..=items.len()).prop_map(|some| Set::of(&some));
+        let some =
+            proptest::sample::subsequence(items, 0..=items.len()).prop_map(|some| Set::of(&some));
         prop_oneof![1 => Just(Set::All), 4 => some]
     };
-    (set(&["runs:read", "runs:write"]), set(&["C1", "C2", "http:ops"]), set(&["o/n"]))
-        .prop_map(|(actions, channels, repos)| Grants { actions, channels, repos })
+    (
+        set(&["runs:read", "runs:write"]),
+        set(&["C1", "C2", "http:ops"]),
+        set(&["o/n"]),
+    )
+        .prop_map(|(actions, channels, repos)| Grants {
+            actions,
+            channels,
+            repos,
+        })
 }
 
 fn any_actor() -> impl Strategy<Value = Actor> {
@@ -120,8 +150,15 @@ proptest! {
 fn ids_of(filter: &Filter) -> usize {
     let travelling = serde_json::to_value(filter).unwrap();
     fn count(value: &serde_json::Value) -> usize {
-        let listed = ["channelIds", "repos", "visibilities"].iter().filter_map(|key| value[*key].as_array());
-        let below = value["of"].as_array().into_iter().flatten().map(count).sum::<usize>();
+        let listed = ["channelIds", "repos", "visibilities"]
+            .iter()
+            .filter_map(|key| value[*key].as_array());
+        let below = value["of"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(count)
+            .sum::<usize>();
         listed.map(Vec::len).sum::<usize>() + below + usize::from(value["userId"].is_string())
     }
     count(&travelling)

@@ -135,7 +135,9 @@ impl ResourceKind {
             Attribute::User => matches!(self, Self::Run | Self::UserScope),
             Attribute::Repo => matches!(self, Self::Repo | Self::RepoScope),
             Attribute::Agent => matches!(self, Self::Agent),
-            Attribute::Visibility => matches!(self, Self::Run | Self::ChannelScope | Self::OrgScope),
+            Attribute::Visibility => {
+                matches!(self, Self::Run | Self::ChannelScope | Self::OrgScope)
+            }
         }
     }
 }

@@ -7,7 +7,8 @@ use ars_types::{ActorClass, Visibility};
 
 use super::{
     Condition::{
-        self, AgentGranted, AgentIs, AllChannels, Always, Grant, Granted, Member, Own, RepoListed, Visible,
+        self, AgentGranted, AgentIs, AllChannels, Always, Grant, Granted, Member, Own, RepoListed,
+        Visible,
     },
     ResourceKind::{self, Agent, ChannelScope, Command, OrgScope, Repo, RepoScope, Run, UserScope},
 };
@@ -44,7 +45,11 @@ pub const ROWS: &[Row] = &[
     row(&["runs:write"], Run, &[Granted, Member]),
     row(&["runs:write"], Run, &[Granted, AllChannels]),
     row(COMMANDS, Command, &[Granted]),
-    row(&["config:write"], Command, &[Condition::Class(ActorClass::User)]),
+    row(
+        &["config:write"],
+        Command,
+        &[Condition::Class(ActorClass::User)],
+    ),
     row(&["config:write"], ChannelScope, &[Granted]),
     row(&["config:write"], UserScope, &[Own]),
     row(&["repo:write"], Repo, &[Granted]),
@@ -54,22 +59,46 @@ pub const ROWS: &[Row] = &[
     row(&["issue:write"], Repo, &[Granted]),
     row(&["agent:run"], Agent, &[AgentGranted]),
     row(&["mcp:write"], ChannelScope, &[Grant("config:write")]),
-    row(&["mcp:write"], ChannelScope, &[Condition::Class(ActorClass::Service), Granted]),
+    row(
+        &["mcp:write"],
+        ChannelScope,
+        &[Condition::Class(ActorClass::Service), Granted],
+    ),
     row(&["mcp:write"], OrgScope, &[Grant("repo:write")]),
-    row(&["mcp:write"], OrgScope, &[Condition::Class(ActorClass::Service), Granted]),
+    row(
+        &["mcp:write"],
+        OrgScope,
+        &[Condition::Class(ActorClass::Service), Granted],
+    ),
     row(&["memory:read"], OrgScope, &[Always]),
-    row(&["memory:write"], OrgScope, &[Visible(&[Visibility::Public, Visibility::Machine])]),
+    row(
+        &["memory:write"],
+        OrgScope,
+        &[Visible(&[Visibility::Public, Visibility::Machine])],
+    ),
     row(&["memory:read", "memory:write"], UserScope, &[Own]),
     row(&["memory:read", "memory:write"], ChannelScope, &[Member]),
     row(&["memory:read", "memory:write"], RepoScope, &[RepoListed]),
-    row(&["schedule:fire"], Command, &[Condition::Class(ActorClass::Schedule)]),
+    row(
+        &["schedule:fire"],
+        Command,
+        &[Condition::Class(ActorClass::Schedule)],
+    ),
 ];
 
 // An invalid table fails the build.
 const _: () = assert!(check(ROWS).is_ok());
 
-const fn row(actions: &'static [&'static str], resource: ResourceKind, when: &'static [Condition]) -> Row {
-    Row { actions, resource, when }
+const fn row(
+    actions: &'static [&'static str],
+    resource: ResourceKind,
+    when: &'static [Condition],
+) -> Row {
+    Row {
+        actions,
+        resource,
+        when,
+    }
 }
 
 /// Checks that every row can be evaluated.
@@ -108,11 +137,26 @@ mod tests {
         for (row, fault) in [
             (row(&[], Run, &[Member]), TableFault::NoAction(1)),
             (row(&["x:read"], Run, &[]), TableFault::NoCondition(1)),
-            (row(&["x:read"], Command, &[Member]), TableFault::LacksAttribute(1)),
-            (row(&["x:read"], Run, &[Granted, RepoListed]), TableFault::LacksAttribute(1)),
-            (row(&["x:read"], RepoScope, &[Own]), TableFault::LacksAttribute(1)),
-            (row(&["x:read"], Repo, &[AgentGranted]), TableFault::LacksAttribute(1)),
-            (row(&["x:read"], UserScope, &[Visible(&[])]), TableFault::LacksAttribute(1)),
+            (
+                row(&["x:read"], Command, &[Member]),
+                TableFault::LacksAttribute(1),
+            ),
+            (
+                row(&["x:read"], Run, &[Granted, RepoListed]),
+                TableFault::LacksAttribute(1),
+            ),
+            (
+                row(&["x:read"], RepoScope, &[Own]),
+                TableFault::LacksAttribute(1),
+            ),
+            (
+                row(&["x:read"], Repo, &[AgentGranted]),
+                TableFault::LacksAttribute(1),
+            ),
+            (
+                row(&["x:read"], UserScope, &[Visible(&[])]),
+                TableFault::LacksAttribute(1),
+            ),
         ] {
             assert_eq!(check(&[sound, row]), Err(fault));
         }

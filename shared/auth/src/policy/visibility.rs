@@ -46,7 +46,11 @@ mod tests {
             ("C", Some(Public), Unknown),
             ("", Some(Public), Unknown),
         ] {
-            assert_eq!(stamp(channel, looked_up), stamped, "{channel} {looked_up:?}");
+            assert_eq!(
+                stamp(channel, looked_up),
+                stamped,
+                "{channel} {looked_up:?}"
+            );
         }
     }
 }

@@ -126,7 +126,11 @@ pub fn classify(answer: &Answer<'_>, now: UnixMillis) -> Meaning {
         {
             Meaning::AnchorRejected
         }
-        422 if has(&["not accessible to the parent installation", "does not exist or is not accessible"]) => {
+        422 if has(&[
+            "not accessible to the parent installation",
+            "does not exist or is not accessible",
+        ]) =>
+        {
             Meaning::OutsideInstallation
         }
         422 if has(&["protected branch", "repository rule violations"]) => Meaning::Protected,
@@ -141,7 +145,9 @@ fn forbidden(answer: &Answer<'_>, now: UnixMillis, has: &impl Fn(&[&str]) -> boo
         return secondary(answer);
     }
     if answer.limits.remaining == Some(0) || has(&["rate limit exceeded"]) {
-        return Meaning::RateLimited { wait_ms: answer.limits.until_reset_ms(now) };
+        return Meaning::RateLimited {
+            wait_ms: answer.limits.until_reset_ms(now),
+        };
     }
     if answer.status == 429 {
         return secondary(answer);
@@ -159,7 +165,9 @@ fn forbidden(answer: &Answer<'_>, now: UnixMillis, has: &impl Fn(&[&str]) -> boo
 }
 
 pub(super) fn secondary(answer: &Answer<'_>) -> Meaning {
-    Meaning::SecondaryLimited { wait_ms: answer.limits.retry_after_ms().unwrap_or(SECONDARY_WAIT_MS) }
+    Meaning::SecondaryLimited {
+        wait_ms: answer.limits.retry_after_ms().unwrap_or(SECONDARY_WAIT_MS),
+    }
 }
 
 /// Decides whether a request is sent again. `jitter` is below 1,000.
@@ -172,13 +180,21 @@ pub fn retry(meaning: &Meaning, attempts: Attempts, jitter: u16) -> Retry {
     let spread = |wait: i64| wait / 2 + wait * i64::from(jitter.min(999)) / 1_000;
     let wait = match meaning {
         Meaning::BadCredentials if !attempts.has_fresh_token => return Retry::WithFreshToken,
-        Meaning::RateLimited { wait_ms: Some(wait) } => *wait,
+        Meaning::RateLimited {
+            wait_ms: Some(wait),
+        } => *wait,
         // The stated time is the least that is allowed, so the spread is added.
-        Meaning::SecondaryLimited { wait_ms } => doubled(*wait_ms).saturating_add(spread(BACKOFF_MS)),
+        Meaning::SecondaryLimited { wait_ms } => {
+            doubled(*wait_ms).saturating_add(spread(BACKOFF_MS))
+        }
         Meaning::Unavailable => spread(doubled(BACKOFF_MS)),
         _ => return Retry::No,
     };
-    if wait > MAX_WAIT_MS { Retry::No } else { Retry::After(wait) }
+    if wait > MAX_WAIT_MS {
+        Retry::No
+    } else {
+        Retry::After(wait)
+    }
 }
 
 #[cfg(test)]

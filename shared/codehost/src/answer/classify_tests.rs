@@ -8,16 +8,32 @@ use super::*;
 const NOW: UnixMillis = 10_000;
 
 fn answer(status: u16, message: &str) -> Answer<'_> {
-    Answer { status, limits: Limits::default(), location: None, message }
+    Answer {
+        status,
+        limits: Limits::default(),
+        location: None,
+        message,
+    }
 }
 
 fn limits(text: &str) -> Limits {
-    let pairs: Vec<(&str, &str)> = text.split(' ').filter_map(|pair| pair.split_once('=')).collect();
-    Limits::parse(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| *value))
+    let pairs: Vec<(&str, &str)> = text
+        .split(' ')
+        .filter_map(|pair| pair.split_once('='))
+        .collect();
+    Limits::parse(|name| {
+        pairs
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
+    })
 }
 
 fn sent(sent: u32) -> Attempts {
-    Attempts { sent, ..Attempts::default() }
+    Attempts {
+        sent,
+        ..Attempts::default()
+    }
 }
 
 #[test]
@@ -25,25 +41,61 @@ fn status_and_message_decide() {
     for (status, message, expected) in [
         (201, "", Meaning::Success),
         (401, "Bad credentials", Meaning::BadCredentials),
-        (403, "Resource not accessible by integration", Meaning::PermissionMissing),
-        (403, "Repository was archived so is read-only.", Meaning::Archived),
+        (
+            403,
+            "Resource not accessible by integration",
+            Meaning::PermissionMissing,
+        ),
+        (
+            403,
+            "Repository was archived so is read-only.",
+            Meaning::Archived,
+        ),
         (403, "Protected branch update failed", Meaning::Protected),
         (403, "Repository access blocked", Meaning::Gone),
-        (403, "You have exceeded a secondary rate limit", Meaning::SecondaryLimited { wait_ms: 60_000 }),
-        (403, "API rate limit exceeded for installation", Meaning::RateLimited { wait_ms: None }),
-        (429, "Too many requests", Meaning::SecondaryLimited { wait_ms: 60_000 }),
+        (
+            403,
+            "You have exceeded a secondary rate limit",
+            Meaning::SecondaryLimited { wait_ms: 60_000 },
+        ),
+        (
+            403,
+            "API rate limit exceeded for installation",
+            Meaning::RateLimited { wait_ms: None },
+        ),
+        (
+            429,
+            "Too many requests",
+            Meaning::SecondaryLimited { wait_ms: 60_000 },
+        ),
         (404, "Not Found", Meaning::NotFound),
-        (406, "Sorry, the diff exceeded the maximum number of lines (20000): diff ", Meaning::DiffTooLarge),
+        (
+            406,
+            "Sorry, the diff exceeded the maximum number of lines (20000): diff ",
+            Meaning::DiffTooLarge,
+        ),
         (406, "Unsupported 'Accept' header", Meaning::Invalid),
         (410, "Issues are disabled for this repo", Meaning::Gone),
-        (422, "Validation Failed: A pull request already exists for acme:x.", Meaning::AlreadyExists),
+        (
+            422,
+            "Validation Failed: A pull request already exists for acme:x.",
+            Meaning::AlreadyExists,
+        ),
         (
             422,
             "Validation Failed: Draft pull requests are not supported in this repository.",
             Meaning::NoDrafts,
         ),
-        (422, "Unprocessable Entity: Line could not be resolved", Meaning::AnchorRejected),
-        (422, "pull_request_review_thread.line must be part of the diff", Meaning::AnchorRejected),
+        (
+            422,
+            "Unprocessable Entity: Line could not be resolved",
+            Meaning::AnchorRejected,
+        ),
+        (
+            422,
+            "pull_request_review_thread.line must be part of the diff",
+            Meaning::AnchorRejected,
+        ),
         (
             422,
             "There is at least one repository that does not exist or is not accessible to the parent installation.",
@@ -55,23 +107,59 @@ fn status_and_message_decide() {
         (301, "", Meaning::Unknown),
         (418, "", Meaning::Unknown),
     ] {
-        assert_eq!(classify(&answer(status, message), NOW), expected, "{status} {message}");
+        assert_eq!(
+            classify(&answer(status, message), NOW),
+            expected,
+            "{status} {message}"
+        );
     }
-    let moved = Answer { location: Some("https://api.github.com/repositories/1"), ..answer(301, "Moved") };
-    assert_eq!(classify(&moved, NOW), Meaning::Moved { to: "https://api.github.com/repositories/1".into() });
+    let moved = Answer {
+        location: Some("https://api.github.com/repositories/1"),
+        ..answer(301, "Moved")
+    };
+    assert_eq!(
+        classify(&moved, NOW),
+        Meaning::Moved {
+            to: "https://api.github.com/repositories/1".into()
+        }
+    );
 }
 
 #[test]
 fn headers_unmask_a_limit() {
     for (status, headers, expected) in [
-        (403, "x-ratelimit-remaining=0 x-ratelimit-reset=70", Meaning::RateLimited { wait_ms: Some(60_000) }),
-        (429, "x-ratelimit-remaining=0 x-ratelimit-reset=5", Meaning::RateLimited { wait_ms: Some(0) }),
-        (403, "x-ratelimit-remaining=0 x-ratelimit-reset=x", Meaning::RateLimited { wait_ms: None }),
-        (403, "retry-after=7 x-ratelimit-remaining=0", Meaning::SecondaryLimited { wait_ms: 7_000 }),
+        (
+            403,
+            "x-ratelimit-remaining=0 x-ratelimit-reset=70",
+            Meaning::RateLimited {
+                wait_ms: Some(60_000),
+            },
+        ),
+        (
+            429,
+            "x-ratelimit-remaining=0 x-ratelimit-reset=5",
+            Meaning::RateLimited { wait_ms: Some(0) },
+        ),
+        (
+            403,
+            "x-ratelimit-remaining=0 x-ratelimit-reset=x",
+            Meaning::RateLimited { wait_ms: None },
+        ),
+        (
+            403,
+            "retry-after=7 x-ratelimit-remaining=0",
+            Meaning::SecondaryLimited { wait_ms: 7_000 },
+        ),
         (403, "x-ratelimit-remaining=12", Meaning::PermissionMissing),
         (403, "retry-after=-1", Meaning::PermissionMissing),
     ] {
-        let found = classify(&Answer { limits: limits(headers), ..answer(status, "Forbidden") }, NOW);
+        let found = classify(
+            &Answer {
+                limits: limits(headers),
+                ..answer(status, "Forbidden")
+            },
+            NOW,
+        );
         assert_eq!(found, expected, "{headers}");
     }
 }
@@ -86,7 +174,11 @@ fn only_passing_faults_are_retried() {
         (limited(Some(300_000)), 1, Retry::After(300_000)),
         (limited(Some(300_001)), 1, Retry::No),
         (limited(None), 1, Retry::No),
-        (Meaning::SecondaryLimited { wait_ms: 7_000 }, 2, Retry::After(14_500)),
+        (
+            Meaning::SecondaryLimited { wait_ms: 7_000 },
+            2,
+            Retry::After(14_500),
+        ),
         (Meaning::Unavailable, 1, Retry::After(500)),
         (Meaning::Unavailable, 3, Retry::After(2_000)),
         (Meaning::Unavailable, 4, Retry::No),
@@ -94,12 +186,25 @@ fn only_passing_faults_are_retried() {
         (Meaning::PermissionMissing, 1, Retry::No),
         (Meaning::Moved { to: String::new() }, 1, Retry::No),
     ] {
-        assert_eq!(retry(&meaning, sent(attempts), 0), expected, "{meaning:?} {attempts}");
+        assert_eq!(
+            retry(&meaning, sent(attempts), 0),
+            expected,
+            "{meaning:?} {attempts}"
+        );
     }
-    assert_eq!(retry(&Meaning::Unavailable, sent(1), 999), Retry::After(1_499));
-    let renewed = Attempts { has_fresh_token: true, ..sent(2) };
+    assert_eq!(
+        retry(&Meaning::Unavailable, sent(1), 999),
+        Retry::After(1_499)
+    );
+    let renewed = Attempts {
+        has_fresh_token: true,
+        ..sent(2)
+    };
     assert_eq!(retry(&Meaning::BadCredentials, renewed, 0), Retry::No);
-    assert_eq!(retry(&Meaning::Unavailable, renewed, 0), Retry::After(1_000));
+    assert_eq!(
+        retry(&Meaning::Unavailable, renewed, 0),
+        Retry::After(1_000)
+    );
 }
 
 proptest! {

@@ -19,7 +19,13 @@ pub struct Limits {
 impl Limits {
     /// Parses the headers. `header` returns the value of a name in lower case.
     pub fn parse<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let number = |name: &str| header(name)?.trim().parse::<i64>().ok().filter(|value| *value >= 0);
+        let number = |name: &str| {
+            header(name)?
+                .trim()
+                .parse::<i64>()
+                .ok()
+                .filter(|value| *value >= 0)
+        };
         Self {
             retry_after_s: number("retry-after"),
             remaining: number("x-ratelimit-remaining"),
@@ -29,11 +35,13 @@ impl Limits {
 
     /// Returns the time until the primary limit is reset.
     pub(super) fn until_reset_ms(self, now: UnixMillis) -> Option<i64> {
-        self.reset_s.map(|reset| reset.saturating_mul(SECOND).saturating_sub(now).max(0))
+        self.reset_s
+            .map(|reset| reset.saturating_mul(SECOND).saturating_sub(now).max(0))
     }
 
     /// Returns the time that the host asks to wait.
     pub(super) fn retry_after_ms(self) -> Option<i64> {
-        self.retry_after_s.map(|seconds| seconds.saturating_mul(SECOND))
+        self.retry_after_s
+            .map(|seconds| seconds.saturating_mul(SECOND))
     }
 }

@@ -15,7 +15,8 @@ const SECOND: i64 = 1_000;
 pub fn signing_input(app_id: &str, now: UnixMillis) -> String {
     let now = now.div_euclid(SECOND);
     let header = json!({ "alg": "RS256", "typ": "JWT" });
-    let claims = json!({ "iat": now - SKEW_SECONDS, "exp": now + MAX_APP_TOKEN_SECONDS, "iss": app_id });
+    let claims =
+        json!({ "iat": now - SKEW_SECONDS, "exp": now + MAX_APP_TOKEN_SECONDS, "iss": app_id });
     let part = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!("{}.{}", part(&header), part(&claims))
 }

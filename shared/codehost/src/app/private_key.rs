@@ -11,8 +11,8 @@ const PKCS1: &str = "RSA PRIVATE KEY";
 const PKCS8: &str = "PRIVATE KEY";
 /// Version 0, and the algorithm `rsaEncryption` without parameters, in DER.
 const RSA_PREFIX: [u8; 18] = [
-    0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05,
-    0x00,
+    0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01,
+    0x05, 0x00,
 ];
 /// DER's tag of a sequence.
 const SEQUENCE: u8 = 0x30;
@@ -33,14 +33,23 @@ pub fn pkcs8_of_pem(pem: &Secret) -> Option<Vec<u8>> {
 fn block(text: &str, label: &str) -> Option<Vec<u8>> {
     let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
     let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
-    let body: String = body.chars().filter(|char| !char.is_ascii_whitespace()).collect();
-    STANDARD.decode(body).ok().filter(|key| key.first() == Some(&SEQUENCE))
+    let body: String = body
+        .chars()
+        .filter(|char| !char.is_ascii_whitespace())
+        .collect();
+    STANDARD
+        .decode(body)
+        .ok()
+        .filter(|key| key.first() == Some(&SEQUENCE))
 }
 
 /// Writes tag, length and content.
 fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = content.len().to_be_bytes();
-    let digits = &length[length.iter().position(|byte| *byte != 0).unwrap_or(length.len() - 1)..];
+    let digits = &length[length
+        .iter()
+        .position(|byte| *byte != 0)
+        .unwrap_or(length.len() - 1)..];
     let mut out = vec![tag];
     match digits {
         [short] if *short < 0x80 => out.push(*short),
@@ -90,9 +99,15 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_key() {
-        for secret in [key("EC PRIVATE KEY", &[SEQUENCE], "\n"), key(PKCS1, b"text", "\n")] {
+        for secret in [
+            key("EC PRIVATE KEY", &[SEQUENCE], "\n"),
+            key(PKCS1, b"text", "\n"),
+        ] {
             assert_eq!(pkcs8_of_pem(&secret), None);
         }
-        assert_eq!(pkcs8_of_pem(&Secret::parse(Some("x".into())).unwrap()), None);
+        assert_eq!(
+            pkcs8_of_pem(&Secret::parse(Some("x".into())).unwrap()),
+            None
+        );
     }
 }

@@ -44,7 +44,11 @@ impl TokenCache {
     /// Drops the token that the host answered with 401, so that the next caller mints one.
     /// A newer token of another caller stays.
     pub fn reject(&mut self, repository: &RepoSlug, rejected: &Secret) {
-        if self.0.get(repository).is_some_and(|token| token.secret.matches(rejected.expose().as_bytes())) {
+        if self
+            .0
+            .get(repository)
+            .is_some_and(|token| token.secret.matches(rejected.expose().as_bytes()))
+        {
             self.0.remove(repository);
         }
     }
@@ -64,19 +68,33 @@ mod tests {
     }
 
     fn token(text: &str, expires_at: UnixMillis) -> InstallationToken {
-        InstallationToken { secret: Secret::parse(Some(text.to_owned())).unwrap(), expires_at }
+        InstallationToken {
+            secret: Secret::parse(Some(text.to_owned())).unwrap(),
+            expires_at,
+        }
     }
 
     fn cached(cache: &TokenCache, name: &str, now: UnixMillis) -> Option<String> {
-        cache.get(&slug(name), now).map(|token| token.secret.expose().to_owned())
+        cache
+            .get(&slug(name), now)
+            .map(|token| token.secret.expose().to_owned())
     }
 
     #[test]
     fn token_is_served_with_more_than_25_minutes_left() {
         let mut cache = TokenCache::default();
         cache.put(slug("acme/app"), token("t", 3_600_000));
-        for (now, expected) in [(0, Some("t")), (2_099_999, Some("t")), (2_100_000, None), (i64::MAX, None)] {
-            assert_eq!(cached(&cache, "acme/app", now).as_deref(), expected, "{now}");
+        for (now, expected) in [
+            (0, Some("t")),
+            (2_099_999, Some("t")),
+            (2_100_000, None),
+            (i64::MAX, None),
+        ] {
+            assert_eq!(
+                cached(&cache, "acme/app", now).as_deref(),
+                expected,
+                "{now}"
+            );
         }
         assert_eq!(cached(&cache, "acme/site", 0), None);
     }
@@ -94,13 +112,18 @@ mod tests {
     #[test]
     fn full_cache_evicts_the_token_that_ends_first() {
         let mut cache = TokenCache::default();
-        let names: Vec<_> = (0..=MAX_TOKENS).map(|index| format!("acme/r{index}")).collect();
+        let names: Vec<_> = (0..=MAX_TOKENS)
+            .map(|index| format!("acme/r{index}"))
+            .collect();
         for (index, name) in names.iter().enumerate() {
             let expires_at = if index == 500 { 1_600_000 } else { 3_600_000 };
             cache.put(slug(name), token("t", expires_at));
         }
         assert_eq!(
-            (cached(&cache, &names[500], 0), cached(&cache, &names[0], 0).as_deref()),
+            (
+                cached(&cache, &names[500], 0),
+                cached(&cache, &names[0], 0).as_deref()
+            ),
             (None, Some("t"))
         );
     }

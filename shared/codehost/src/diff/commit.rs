@@ -12,7 +12,8 @@ pub struct Commit(String);
 impl Commit {
     /// Parses a whole id.
     pub fn parse(text: &str) -> Option<Self> {
-        let is_whole = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_whole =
+            matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_whole.then(|| Self(text.to_ascii_lowercase()))
     }
 
@@ -45,13 +46,19 @@ mod tests {
     #[test]
     fn commit_is_a_whole_id() {
         let commit = Commit::parse(&"AB".repeat(20)).unwrap();
-        assert_eq!((commit.as_str(), commit.short()), ("ab".repeat(20).as_str(), "abababa"));
+        assert_eq!(
+            (commit.as_str(), commit.short()),
+            ("ab".repeat(20).as_str(), "abababa")
+        );
         for bad in ["", "abababa", &"g".repeat(40), &"a".repeat(41)] {
             assert_eq!(Commit::parse(bad), None, "{bad}");
         }
-        for (reported, is_it) in
-            [("abababa", true), ("ABABABAB", true), ("ababab", false), ("abababb", false)]
-        {
+        for (reported, is_it) in [
+            ("abababa", true),
+            ("ABABABAB", true),
+            ("ababab", false),
+            ("abababb", false),
+        ] {
             assert_eq!(commit.is_reported(reported), is_it, "{reported}");
         }
     }

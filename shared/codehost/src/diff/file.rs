@@ -74,10 +74,25 @@ impl Diff {
     ///
     /// # Errors
     /// Returns why the host would reject it. One rejected anchor fails a whole review.
-    pub fn accepts(&self, path: &str, start: Option<u64>, line: u64, side: Side) -> Result<(), Rejected> {
-        let file = self.files.iter().find(|file| file.path == path).ok_or(Rejected::UnknownFile)?;
-        let Change::Lines(hunks) = &file.change else { return Err(Rejected::NoLines) };
-        let hunk = hunks.iter().find(|hunk| hunk.shows(line, side)).ok_or(Rejected::LineNotShown)?;
+    pub fn accepts(
+        &self,
+        path: &str,
+        start: Option<u64>,
+        line: u64,
+        side: Side,
+    ) -> Result<(), Rejected> {
+        let file = self
+            .files
+            .iter()
+            .find(|file| file.path == path)
+            .ok_or(Rejected::UnknownFile)?;
+        let Change::Lines(hunks) = &file.change else {
+            return Err(Rejected::NoLines);
+        };
+        let hunk = hunks
+            .iter()
+            .find(|hunk| hunk.shows(line, side))
+            .ok_or(Rejected::LineNotShown)?;
         match start {
             None => Ok(()),
             Some(start) if start < line && hunk.shows(start, side) => Ok(()),
@@ -91,14 +106,19 @@ impl Diff {
             Change::Lines(hunks) => hunks.as_slice(),
             Change::Binary | Change::TooLarge => &[],
         });
-        hunks.fold((0, 0), |(added, removed), hunk| (added + hunk.added.len(), removed + hunk.removed.len()))
+        hunks.fold((0, 0), |(added, removed), hunk| {
+            (added + hunk.added.len(), removed + hunk.removed.len())
+        })
     }
 }
 
 impl Hunk {
     fn shows(&self, line: u64, side: Side) -> bool {
         match side {
-            Side::Right => self.right.as_ref().is_some_and(|lines| lines.contains(&line)),
+            Side::Right => self
+                .right
+                .as_ref()
+                .is_some_and(|lines| lines.contains(&line)),
             Side::Left => self.removed.binary_search(&line).is_ok(),
         }
     }

@@ -7,7 +7,9 @@ pub fn parse_unified(text: &str) -> Diff {
     let mut diff = Diff::default();
     let mut lines = text.split('\n').peekable();
     while let Some(line) = lines.next() {
-        let Some(names) = line.strip_prefix("diff --git ") else { continue };
+        let Some(names) = line.strip_prefix("diff --git ") else {
+            continue;
+        };
         if diff.files.len() == MAX_DIFF_FILES {
             diff.truncated = true;
             break;
@@ -18,20 +20,29 @@ pub fn parse_unified(text: &str) -> Diff {
             lines.next_if(|line| !line.starts_with("@@ ") && !line.starts_with("diff --git "))
         {
             is_binary |= header.starts_with("Binary files ") || header == "GIT binary patch";
-            let named =
-                ["rename to ", "copy to "].iter().find_map(|start| header.strip_prefix(start)).map(unquoted);
-            let sided =
-                ["--- ", "+++ "].iter().find_map(|start| header.strip_prefix(start)).and_then(side_path);
+            let named = ["rename to ", "copy to "]
+                .iter()
+                .find_map(|start| header.strip_prefix(start))
+                .map(unquoted);
+            let sided = ["--- ", "+++ "]
+                .iter()
+                .find_map(|start| header.strip_prefix(start))
+                .and_then(side_path);
             path = named.or(sided).or(path);
         }
         let mut hunks = HunkReader::default();
-        while let Some(line) =
-            lines.next_if(|line| hunks.is_inside() || line.starts_with("@@ ") || line.starts_with('\\'))
+        while let Some(line) = lines
+            .next_if(|line| hunks.is_inside() || line.starts_with("@@ ") || line.starts_with('\\'))
         {
             hunks.read(line);
         }
-        let change = if is_binary { Change::Binary } else { hunks.finish() };
-        diff.files.extend(path.map(|path| FileDiff { path, change }));
+        let change = if is_binary {
+            Change::Binary
+        } else {
+            hunks.finish()
+        };
+        diff.files
+            .extend(path.map(|path| FileDiff { path, change }));
     }
     diff
 }
@@ -48,7 +59,10 @@ pub fn read_patch(path: &str, patch: Option<&str>, changes: u64) -> FileDiff {
         None if changes == 0 => Change::Binary,
         None => Change::TooLarge,
     };
-    FileDiff { path: path.to_owned(), change }
+    FileDiff {
+        path: path.to_owned(),
+        change,
+    }
 }
 
 impl Diff {
@@ -57,7 +71,10 @@ impl Diff {
         let mut files = files.into_iter();
         let listed: Vec<_> = files.by_ref().take(MAX_DIFF_FILES).collect();
         let truncated = listed.len() == MAX_DIFF_FILES;
-        Self { files: listed, truncated }
+        Self {
+            files: listed,
+            truncated,
+        }
     }
 }
 
@@ -85,7 +102,9 @@ impl HunkReader {
             return;
         }
         self.lines += 1;
-        let Some(hunk) = self.hunks.last_mut() else { return };
+        let Some(hunk) = self.hunks.last_mut() else {
+            return;
+        };
         match line.bytes().next() {
             Some(b'+') => {
                 hunk.added.push(self.new);
@@ -109,18 +128,28 @@ impl HunkReader {
     }
 
     fn open(&mut self, line: &str) {
-        let Some((old, new)) = header(line) else { return };
+        let Some((old, new)) = header(line) else {
+            return;
+        };
         ((self.old, self.old_left), (self.new, self.new_left)) = (old, new);
         // An empty side is named by the line before it, and shows none.
         let right = match new {
             (_, 0) => None,
             (first, count) => Some(first..=first.saturating_add(count - 1)),
         };
-        self.hunks.push(Hunk { right, removed: Vec::new(), added: Vec::new() });
+        self.hunks.push(Hunk {
+            right,
+            removed: Vec::new(),
+            added: Vec::new(),
+        });
     }
 
     fn finish(self) -> Change {
-        if self.lines > MAX_FILE_DIFF_LINES { Change::TooLarge } else { Change::Lines(self.hunks) }
+        if self.lines > MAX_FILE_DIFF_LINES {
+            Change::TooLarge
+        } else {
+            Change::Lines(self.hunks)
+        }
     }
 }
 
@@ -153,12 +182,18 @@ fn side_path(name: &str) -> Option<String> {
 }
 
 fn strip_side(name: &str) -> &str {
-    ["a/", "b/"].iter().find_map(|side| name.strip_prefix(side)).unwrap_or(name)
+    ["a/", "b/"]
+        .iter()
+        .find_map(|side| name.strip_prefix(side))
+        .unwrap_or(name)
 }
 
 /// Undoes git's quoting of unusual names.
 pub fn unquoted(name: &str) -> String {
-    let Some(inner) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
+    let Some(inner) = name
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    else {
         return name.to_owned();
     };
     let (mut bytes, mut rest) = (Vec::new(), inner.bytes());
@@ -170,10 +205,9 @@ pub fn unquoted(name: &str) -> String {
         match rest.next() {
             Some(digit @ b'0'..=b'3') => {
                 let digits = [Some(digit), rest.next(), rest.next()];
-                let value = digits
-                    .iter()
-                    .flatten()
-                    .fold(0u32, |sum, digit| sum * 8 + u32::from(digit.wrapping_sub(b'0') & 7));
+                let value = digits.iter().flatten().fold(0u32, |sum, digit| {
+                    sum * 8 + u32::from(digit.wrapping_sub(b'0') & 7)
+                });
                 bytes.extend(u8::try_from(value).ok());
             }
             Some(b'n') => bytes.push(b'\n'),

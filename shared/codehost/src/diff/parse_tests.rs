@@ -52,11 +52,40 @@ diff --git \"a/t\\303\\251.rs\" \"b/t\\303\\251.rs\"
 fn every_file_of_a_diff_is_read() {
     let diff = parse_unified(DIFF);
     let paths: Vec<_> = diff.files.iter().map(|file| file.path.as_str()).collect();
-    assert_eq!(paths, ["src/a.rs", "new name.rs", "gone.rs", "logo.png", "moved", "té.rs"]);
-    let Change::Lines(hunks) = &diff.files[0].change else { panic!() };
-    let first = Hunk { right: Some(10..=13), removed: vec![11, 12], added: vec![11, 12] };
-    assert_eq!(*hunks, [first, Hunk { right: Some(30..=31), removed: vec![30], added: vec![30, 31] }]);
-    assert_eq!((&diff.files[3].change, &diff.files[4].change), (&Change::Binary, &Change::Lines(vec![])));
+    assert_eq!(
+        paths,
+        [
+            "src/a.rs",
+            "new name.rs",
+            "gone.rs",
+            "logo.png",
+            "moved",
+            "té.rs"
+        ]
+    );
+    let Change::Lines(hunks) = &diff.files[0].change else {
+        panic!()
+    };
+    let first = Hunk {
+        right: Some(10..=13),
+        removed: vec![11, 12],
+        added: vec![11, 12],
+    };
+    assert_eq!(
+        *hunks,
+        [
+            first,
+            Hunk {
+                right: Some(30..=31),
+                removed: vec![30],
+                added: vec![30, 31]
+            }
+        ]
+    );
+    assert_eq!(
+        (&diff.files[3].change, &diff.files[4].change),
+        (&Change::Binary, &Change::Lines(vec![]))
+    );
     assert_eq!((diff.totals(), diff.truncated), ((5, 5), false));
 }
 
@@ -88,7 +117,11 @@ fn host_accepts_shown_lines_only() {
         ("moved", None, 1, Right, Err(LineNotShown)),
         ("src/A.rs", None, 10, Right, Err(UnknownFile)),
     ] {
-        assert_eq!(diff.accepts(path, start, line, side), expected, "{path} {start:?} {line} {side:?}");
+        assert_eq!(
+            diff.accepts(path, start, line, side),
+            expected,
+            "{path} {start:?} {line} {side:?}"
+        );
     }
 }
 
@@ -97,9 +130,21 @@ fn file_without_a_patch_is_binary_or_huge() {
     assert_eq!(read_patch("a", None, 0).change, Change::Binary);
     assert_eq!(read_patch("a", None, 9_000).change, Change::TooLarge);
     let patch = format!("@@ -0,0 +1,20001 @@\n{}", "+x\n".repeat(20_001));
-    assert_eq!(read_patch("a", Some(&patch), 20_001).change, Change::TooLarge);
-    let Change::Lines(hunks) = read_patch("a", Some("@@ -1 +1 @@\n-a\n+b"), 2).change else { panic!() };
-    assert_eq!(hunks, [Hunk { right: Some(1..=1), removed: vec![1], added: vec![1] }]);
+    assert_eq!(
+        read_patch("a", Some(&patch), 20_001).change,
+        Change::TooLarge
+    );
+    let Change::Lines(hunks) = read_patch("a", Some("@@ -1 +1 @@\n-a\n+b"), 2).change else {
+        panic!()
+    };
+    assert_eq!(
+        hunks,
+        [Hunk {
+            right: Some(1..=1),
+            removed: vec![1],
+            added: vec![1]
+        }]
+    );
 }
 
 #[test]
@@ -114,7 +159,10 @@ fn more_files_than_the_host_lists_are_counted_as_truncated() {
 }
 
 fn edit() -> impl Strategy<Value = Vec<(char, usize)>> {
-    prop::collection::vec((prop::sample::select(vec![' ', '+', '-']), 1..4usize), 1..10)
+    prop::collection::vec(
+        (prop::sample::select(vec![' ', '+', '-']), 1..4usize),
+        1..10,
+    )
 }
 
 proptest! {

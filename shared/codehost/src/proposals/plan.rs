@@ -25,7 +25,11 @@ pub struct ProposeOptions {
 
 impl Default for ProposeOptions {
     fn default() -> Self {
-        Self { top: DEFAULT_TOP, label: DEFAULT_LABEL.to_owned(), dry_run: false }
+        Self {
+            top: DEFAULT_TOP,
+            label: DEFAULT_LABEL.to_owned(),
+            dry_run: false,
+        }
     }
 }
 
@@ -111,12 +115,19 @@ pub fn plan(patterns: &[Pattern], open: &[OpenIssue], options: &ProposeOptions) 
             known.entry(key).or_insert(issue);
         }
     }
-    let mut plan = Plan { to_file: Vec::new(), duplicates: Vec::new(), dry_run: options.dry_run };
+    let mut plan = Plan {
+        to_file: Vec::new(),
+        duplicates: Vec::new(),
+        dry_run: options.dry_run,
+    };
     for pattern in patterns {
         let proposal = proposal(pattern, &options.label);
         match known.get(&pattern.key) {
             Some(issue) => {
-                let issue = IssueRef { number: issue.number, url: issue.url.clone() };
+                let issue = IssueRef {
+                    number: issue.number,
+                    url: issue.url.clone(),
+                };
                 plan.duplicates.push(Filed { proposal, issue });
             }
             None if plan.to_file.len() < options.top => plan.to_file.push(proposal),
@@ -130,7 +141,13 @@ impl Plan {
     /// Returns the output, given the end of each attempt in the order of `to_file`. A dry run has none.
     pub fn output(self, report: Report, attempts: Vec<Result<IssueRef, String>>) -> Proposed {
         let (mut filed, mut failed) = (Vec::new(), Vec::new());
-        for (proposal, attempt) in self.to_file.iter().cloned().zip(attempts).filter(|_| !self.dry_run) {
+        for (proposal, attempt) in self
+            .to_file
+            .iter()
+            .cloned()
+            .zip(attempts)
+            .filter(|_| !self.dry_run)
+        {
             match attempt {
                 Ok(issue) => filed.push(Filed { proposal, issue }),
                 Err(error) => failed.push(Failed { proposal, error }),

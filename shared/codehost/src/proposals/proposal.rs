@@ -34,7 +34,10 @@ pub struct Proposal {
 /// Builds the issue of a pattern.
 pub fn proposal(pattern: &Pattern, label: &str) -> Proposal {
     let kind = pattern.kind.as_str();
-    let title = neutral_line(&format!("Friction: {kind}: {}", pattern.signature), MAX_ISSUE_TITLE_CHARS);
+    let title = neutral_line(
+        &format!("Friction: {kind}: {}", pattern.signature),
+        MAX_ISSUE_TITLE_CHARS,
+    );
     let runs = pattern.run_ids.len();
     let mut body = format!(
         "{runs} runs had {} findings of this pattern, {} in all. Severity: {}.\n\n",
@@ -46,8 +49,14 @@ pub fn proposal(pattern: &Pattern, label: &str) -> Proposal {
         .examples
         .iter()
         .map(|example| {
-            let time = example.duration_ms.map_or(String::new(), |ms| format!(" ({})", duration(ms)));
-            format!("{}{time}: {}\n", example.run_id, neutral_line(&example.summary, MAX_EXAMPLE_CHARS))
+            let time = example
+                .duration_ms
+                .map_or(String::new(), |ms| format!(" ({})", duration(ms)));
+            format!(
+                "{}{time}: {}\n",
+                example.run_id,
+                neutral_line(&example.summary, MAX_EXAMPLE_CHARS)
+            )
         })
         .collect();
     let data = format!(
@@ -63,12 +72,21 @@ pub fn proposal(pattern: &Pattern, label: &str) -> Proposal {
         body.push_str(&format!("- and {} more\n", runs - MAX_NAMED_RUNS));
     }
     body.push_str(&format!("\n{}", hidden_marker(MARKER, &pattern.key)));
-    Proposal { title, body, labels: vec![label.to_owned()], pattern: pattern.clone() }
+    Proposal {
+        title,
+        body,
+        labels: vec![label.to_owned()],
+        pattern: pattern.clone(),
+    }
 }
 
 /// Shows a text as code, which no line of it can end: all are indented.
 fn block(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()
+    text.lines()
+        .map(|line| format!("    {line}\n"))
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
 }
 
 fn severity(pattern: &Pattern) -> &'static str {

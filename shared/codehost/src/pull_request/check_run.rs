@@ -59,7 +59,10 @@ struct Annotation {
 
 /// Builds the check run of the evidence. Results at another commit neither pass nor fail it.
 pub fn check_run(run_id: &str, evidence: &Evidence) -> CheckRun {
-    let at_head = evidence.checks.iter().filter(|check| check.head.as_ref() == Some(&evidence.head));
+    let at_head = evidence
+        .checks
+        .iter()
+        .filter(|check| check.head.as_ref() == Some(&evidence.head));
     let (mut passed, mut failed, mut is_verified, mut annotations) = (0, 0, false, Vec::new());
     for check in at_head {
         match &check.result {
@@ -106,9 +109,11 @@ fn annotation(line: &str) -> Option<Annotation> {
         message = after;
     }
     // The path belongs to the repository, and is no time of day or address.
-    let is_inside = !path.starts_with('/') && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let is_inside =
+        !path.starts_with('/') && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     let is_path = path.contains(['/', '.']) && path.len() <= MAX_ANNOTATED_PATH_CHARS;
-    let is_plain = !path.contains(|char: char| char.is_whitespace() || char.is_control() || char == '\\');
+    let is_plain =
+        !path.contains(|char: char| char.is_whitespace() || char.is_control() || char == '\\');
     let message = neutral_block(message.trim(), MAX_ANNOTATION_CHARS);
     (is_inside && is_path && is_plain && !message.is_empty()).then(|| Annotation {
         path: path.to_owned(),
@@ -154,7 +159,9 @@ mod tests {
     }
 
     fn failed(output: &str) -> CheckResult {
-        CheckResult::Failed { output: output.to_owned() }
+        CheckResult::Failed {
+            output: output.to_owned(),
+        }
     }
 
     #[test]
@@ -162,7 +169,10 @@ mod tests {
         let passed = || CheckResult::Passed;
         for (checks, expected) in [
             (vec![("a", passed())], "success"),
-            (vec![("a", passed()), ("a", failed("")), ("a", passed())], "failure"),
+            (
+                vec![("a", passed()), ("a", failed("")), ("a", passed())],
+                "failure",
+            ),
             (vec![("a", passed()), ("b", failed(""))], "success"),
             (vec![("b", passed())], "neutral"),
             (vec![("a", CheckResult::Unfinished)], "neutral"),
@@ -177,22 +187,37 @@ mod tests {
         for (result, expected) in [(CheckResult::Passed, "neutral"), (failed(""), "failure")] {
             assert_eq!(shown_as("lint", &[("a", result)])["conclusion"], expected);
         }
-        assert_eq!(shown_as("build", &[("a", CheckResult::Passed)])["conclusion"], "success");
+        assert_eq!(
+            shown_as("build", &[("a", CheckResult::Passed)])["conclusion"],
+            "success"
+        );
     }
 
     #[test]
     fn failures_with_a_line_are_annotated() {
-        let run = shown(&[("a", failed("src/a.rs:12:5: error: ask @ann\n  lib.py:3: boom"))]);
+        let run = shown(&[(
+            "a",
+            failed("src/a.rs:12:5: error: ask @ann\n  lib.py:3: boom"),
+        )]);
         let annotation = |path: &str, line: u64, message: &str| {
             json!({
                 "path": path, "start_line": line, "end_line": line, "annotation_level": "failure", "message": message,
             })
         };
-        let expected =
-            json!([annotation("src/a.rs", 12, "error: ask @\u{200b}ann"), annotation("lib.py", 3, "boom")]);
+        let expected = json!([
+            annotation("src/a.rs", 12, "error: ask @\u{200b}ann"),
+            annotation("lib.py", 3, "boom")
+        ]);
         assert_eq!(run["output"]["annotations"], expected);
         let keys = (&run["name"], &run["status"], &run["external_id"]);
-        assert_eq!(keys, (&json!("ars"), &json!("completed"), &json!(format!("r1:{}", "a".repeat(40)))));
+        assert_eq!(
+            keys,
+            (
+                &json!("ars"),
+                &json!("completed"),
+                &json!(format!("r1:{}", "a".repeat(40)))
+            )
+        );
     }
 
     #[test]
@@ -207,9 +232,16 @@ mod tests {
             "a.rs:1:",
             "error: a.rs",
         ] {
-            assert_eq!(shown(&[("a", failed(line))])["output"]["annotations"], json!([]), "{line}");
+            assert_eq!(
+                shown(&[("a", failed(line))])["output"]["annotations"],
+                json!([]),
+                "{line}"
+            );
         }
         let many = shown(&[("a", failed(&"a.rs:1: x\n".repeat(80)))]);
-        assert_eq!(many["output"]["annotations"].as_array().unwrap().len(), MAX_ANNOTATIONS);
+        assert_eq!(
+            many["output"]["annotations"].as_array().unwrap().len(),
+            MAX_ANNOTATIONS
+        );
     }
 }

@@ -3,7 +3,9 @@
 use super::evidence::ExpectedCheck;
 
 /// Characters with a meaning in a shell: with one, the exit code may be another program's.
-const SPECIAL: &[char] = &['|', ';', '&', '<', '>', '`', '$', '(', ')', '{', '}', '!', '#', '\\', '\n', '\r'];
+const SPECIAL: &[char] = &[
+    '|', ';', '&', '<', '>', '`', '$', '(', ')', '{', '}', '!', '#', '\\', '\n', '\r',
+];
 /// Programs that may precede a test or build in a chain.
 /// None of them ends the shell, replaces a program or restores other files.
 const OTHERS: [&str; 6] = ["cd", "ls", "pwd", "pip", "mkdir", "cat"];
@@ -53,21 +55,32 @@ impl KnownCommands {
             "install" => None,
             _ => return,
         };
-        let parts: Vec<Vec<&str>> =
-            command.trim().split("&&").map(|part| part.split_whitespace().collect()).collect();
+        let parts: Vec<Vec<&str>> = command
+            .trim()
+            .split("&&")
+            .map(|part| part.split_whitespace().collect())
+            .collect();
         if let Some(own) = result
             && parts.iter().any(|words| has_effect(words))
             && !self.expected.iter().any(|one| one.name == own)
         {
-            self.expected.push(ExpectedCheck { name: own, command: command.trim().to_owned() });
+            self.expected.push(ExpectedCheck {
+                name: own,
+                command: command.trim().to_owned(),
+            });
         }
-        if command.trim().split("&&").any(|part| part.contains(SPECIAL) || !has_closed_quotes(part)) {
+        if command
+            .trim()
+            .split("&&")
+            .any(|part| part.contains(SPECIAL) || !has_closed_quotes(part))
+        {
             return;
         }
         for (index, words) in parts.iter().enumerate() {
             if has_effect(words) {
                 let own = words.iter().map(|word| (*word).to_owned()).collect();
-                self.parts.push((own, result.filter(|_| index + 1 == parts.len())));
+                self.parts
+                    .push((own, result.filter(|_| index + 1 == parts.len())));
             }
         }
     }
@@ -80,9 +93,12 @@ impl KnownCommands {
     /// Returns the result's name of the table's command, if these words are one.
     /// The inner `None` is an installation.
     fn find(&self, words: &[&str]) -> Option<Option<&'static str>> {
-        let is_this = |own: &[String]| own.len() <= words.len() && own.iter().zip(words).all(|(a, b)| a == b);
+        let is_this =
+            |own: &[String]| own.len() <= words.len() && own.iter().zip(words).all(|(a, b)| a == b);
         let found = self.parts.iter().filter(|(own, _)| is_this(own));
-        found.max_by_key(|(own, name)| (own.len(), name.is_some())).map(|(_, name)| *name)
+        found
+            .max_by_key(|(own, name)| (own.len(), name.is_some()))
+            .map(|(_, name)| *name)
     }
 }
 
@@ -100,7 +116,9 @@ pub fn check_of(command: &str, known: &KnownCommands) -> Option<&'static str> {
         let of_table = known.find(&words);
         let own = name_of(&words).or(of_table.flatten());
         let is_harmless = of_table.is_some()
-            || words.first().is_some_and(|first| OTHERS.contains(first) || is_check_program(first));
+            || words
+                .first()
+                .is_some_and(|first| OTHERS.contains(first) || is_check_program(first));
         if own.is_none() && !is_harmless {
             return None;
         }
@@ -123,7 +141,9 @@ fn name_of(words: &[&str]) -> Option<&'static str> {
 
 /// Returns whether the words of a plain command are more than a preparation of the next one.
 fn has_effect(words: &[&str]) -> bool {
-    words.first().is_some_and(|first| !NO_OPS.contains(first) && !OTHERS.contains(first))
+    words
+        .first()
+        .is_some_and(|first| !NO_OPS.contains(first) && !OTHERS.contains(first))
 }
 
 fn is_check_program(word: &str) -> bool {
@@ -131,7 +151,9 @@ fn is_check_program(word: &str) -> bool {
 }
 
 fn has_closed_quotes(part: &str) -> bool {
-    ['\'', '"'].iter().all(|quote| part.matches(*quote).count() % 2 == 0)
+    ['\'', '"']
+        .iter()
+        .all(|quote| part.matches(*quote).count() % 2 == 0)
 }
 
 #[cfg(test)]
@@ -165,7 +187,11 @@ mod tests {
             ("cargo test && git reset --hard", None),
             ("cargo $(echo run) test", None),
         ] {
-            assert_eq!(check_of(command, &KnownCommands::default()), expected, "{command}");
+            assert_eq!(
+                check_of(command, &KnownCommands::default()),
+                expected,
+                "{command}"
+            );
         }
     }
 
@@ -198,17 +224,35 @@ mod tests {
         ] {
             assert_eq!(check_of(command, &known), expected, "{command}");
         }
-        let expected: Vec<_> = known.expected().iter().map(|one| (one.name, one.command.as_str())).collect();
-        assert_eq!(expected, [("test", "uv run pytest"), ("build", "cd site && ./build.sh --all")]);
+        let expected: Vec<_> = known
+            .expected()
+            .iter()
+            .map(|one| (one.name, one.command.as_str()))
+            .collect();
+        assert_eq!(
+            expected,
+            [
+                ("test", "uv run pytest"),
+                ("build", "cd site && ./build.sh --all")
+            ]
+        );
     }
 
     #[test]
     fn only_commands_with_an_effect_are_expected() {
         let mut known = KnownCommands::default();
-        for (name, command) in [("build", "true"), ("install", "npm ci"), ("test", "./hidden.sh | tee log")] {
+        for (name, command) in [
+            ("build", "true"),
+            ("install", "npm ci"),
+            ("test", "./hidden.sh | tee log"),
+        ] {
             known.add(name, command);
         }
-        let expected: Vec<_> = known.expected().iter().map(|one| (one.name, one.command.as_str())).collect();
+        let expected: Vec<_> = known
+            .expected()
+            .iter()
+            .map(|one| (one.name, one.command.as_str()))
+            .collect();
         assert_eq!(expected, [("test", "./hidden.sh | tee log")]);
         assert_eq!(check_of("./hidden.sh | tee log", &known), None);
     }

@@ -94,31 +94,46 @@ impl Description {
     /// # Errors
     /// Returns what the agent has to change.
     pub fn parse(input: &serde_json::Value) -> Result<Self, InvalidDescription> {
-        let parsed = Self::deserialize(input).map_err(|error| InvalidDescription::Form(error.to_string()))?;
-        for (field, text) in [("title", &parsed.title), ("tldr", &parsed.tldr), ("whatWhy", &parsed.what_why)]
-        {
+        let parsed = Self::deserialize(input)
+            .map_err(|error| InvalidDescription::Form(error.to_string()))?;
+        for (field, text) in [
+            ("title", &parsed.title),
+            ("tldr", &parsed.tldr),
+            ("whatWhy", &parsed.what_why),
+        ] {
             if text.trim().is_empty() {
                 return Err(InvalidDescription::Empty(field));
             }
         }
         within("title", &parsed.title, MAX_TITLE_CHARS)?;
-        for (field, text) in
-            [("tldr", &parsed.tldr), ("whatWhy", &parsed.what_why), ("validation", &parsed.validation)]
-        {
+        for (field, text) in [
+            ("tldr", &parsed.tldr),
+            ("whatWhy", &parsed.what_why),
+            ("validation", &parsed.validation),
+        ] {
             within(field, text, MAX_PART_CHARS)?;
         }
-        for (field, entries) in
-            [("remaining", &parsed.remaining), ("decisions", &parsed.decisions), ("risks", &parsed.risks)]
-        {
+        for (field, entries) in [
+            ("remaining", &parsed.remaining),
+            ("decisions", &parsed.decisions),
+            ("risks", &parsed.risks),
+        ] {
             if entries.len() > MAX_ENTRIES {
                 return Err(InvalidDescription::TooMany(field));
             }
-            entries.iter().try_for_each(|entry| within(field, entry, MAX_PART_CHARS))?;
+            entries
+                .iter()
+                .try_for_each(|entry| within(field, entry, MAX_PART_CHARS))?;
         }
         if parsed.tour.len() > MAX_ENTRIES {
             return Err(InvalidDescription::TooMany("tour"));
         }
-        for TourStep { description, anchor, .. } in &parsed.tour {
+        for TourStep {
+            description,
+            anchor,
+            ..
+        } in &parsed.tour
+        {
             within("tour", description, MAX_PART_CHARS)?;
             if anchor.from == 0 || anchor.to < anchor.from {
                 return Err(InvalidDescription::Anchor);
@@ -129,7 +144,11 @@ impl Description {
 }
 
 fn within(field: &'static str, text: &str, max: usize) -> Result<(), InvalidDescription> {
-    if text.chars().count() > max { Err(InvalidDescription::TooLong { field, max }) } else { Ok(()) }
+    if text.chars().count() > max {
+        Err(InvalidDescription::TooLong { field, max })
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +168,10 @@ mod tests {
     #[test]
     fn description_of_the_tool_is_parsed() {
         let parsed = Description::parse(&input()).unwrap();
-        assert_eq!((parsed.title.as_str(), parsed.tour[0].anchor.to), ("Fix the login", 2));
+        assert_eq!(
+            (parsed.title.as_str(), parsed.tour[0].anchor.to),
+            ("Fix the login", 2)
+        );
         let least = json!({ "title": "t", "tldr": "a", "whatWhy": "b" });
         assert!(Description::parse(&least).is_ok());
     }
@@ -158,18 +180,46 @@ mod tests {
     fn invalid_descriptions_name_the_field() {
         let cases: [(&str, Value, &str); 8] = [
             ("/title", json!(" "), "`title` must not be empty"),
-            ("/title", json!("x".repeat(201)), "`title` must have at most 200 characters"),
+            (
+                "/title",
+                json!("x".repeat(201)),
+                "`title` must have at most 200 characters",
+            ),
             ("/whatWhy", json!(""), "`whatWhy` must not be empty"),
-            ("/tldr", json!("x".repeat(20_001)), "`tldr` must have at most 20000 characters"),
-            ("/risks", json!(vec!["x"; 41]), "`risks` must have at most 40 entries"),
-            ("/tour/0/anchor/from", json!(3), "`tour` has an anchor without lines"),
-            ("/tour/0/anchor/from", json!(0), "`tour` has an anchor without lines"),
-            ("/tour/0/anchor", json!({}), "the description has another form: missing field `path`"),
+            (
+                "/tldr",
+                json!("x".repeat(20_001)),
+                "`tldr` must have at most 20000 characters",
+            ),
+            (
+                "/risks",
+                json!(vec!["x"; 41]),
+                "`risks` must have at most 40 entries",
+            ),
+            (
+                "/tour/0/anchor/from",
+                json!(3),
+                "`tour` has an anchor without lines",
+            ),
+            (
+                "/tour/0/anchor/from",
+                json!(0),
+                "`tour` has an anchor without lines",
+            ),
+            (
+                "/tour/0/anchor",
+                json!({}),
+                "the description has another form: missing field `path`",
+            ),
         ];
         for (at, value, expected) in cases {
             let mut changed = input();
             *changed.pointer_mut(at).unwrap() = value;
-            assert_eq!(Description::parse(&changed).unwrap_err().to_string(), expected, "{at}");
+            assert_eq!(
+                Description::parse(&changed).unwrap_err().to_string(),
+                expected,
+                "{at}"
+            );
         }
         let unknown = json!({ "title": "t", "tldr": "a", "whatWhy": "b", "merge": true });
         assert!(Description::parse(&unknown).is_err());

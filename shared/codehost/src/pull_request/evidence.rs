@@ -14,8 +14,7 @@ const MAX_OUTPUT_LINES: usize = 30;
 /// Maximum commands in the evidence; the last ones are shown.
 const MAX_CHECKS: usize = 20;
 /// The line of an ordinary pull request that stands for a draft.
-const MARKED_DRAFT: &str =
-    "\nThis is a draft of the service. The repository has no draft pull requests, so its title says so.\n";
+const MARKED_DRAFT: &str = "\nThis is a draft of the service. The repository has no draft pull requests, so its title says so.\n";
 /// Names of results that verify a change.
 const VERIFYING: [&str; 2] = ["test", "build"];
 /// Micro-dollars of a cent.
@@ -101,22 +100,37 @@ pub(super) fn render(evidence: &Evidence) -> String {
         text.push_str(MARKED_DRAFT);
     }
     let shown = &evidence.checks[evidence.checks.len().saturating_sub(MAX_CHECKS)..];
-    let (at_head, elsewhere): (Vec<_>, Vec<_>) =
-        shown.iter().partition(|check| check.head.as_ref() == Some(&evidence.head));
-    let verified: Vec<_> = at_head.iter().filter(|check| check.result != CheckResult::Unfinished).collect();
+    let (at_head, elsewhere): (Vec<_>, Vec<_>) = shown
+        .iter()
+        .partition(|check| check.head.as_ref() == Some(&evidence.head));
+    let verified: Vec<_> = at_head
+        .iter()
+        .filter(|check| check.result != CheckResult::Unfinished)
+        .collect();
     text.push_str("\nChecked at this head:\n\n");
     if !verified.iter().any(|check| check.verifies()) {
         text.push_str("- no test or build ran at this head\n");
     }
     for check in &verified {
-        text.push_str(&entry(check, if check.result == CheckResult::Passed { "passed" } else { "failed" }));
+        text.push_str(&entry(
+            check,
+            if check.result == CheckResult::Passed {
+                "passed"
+            } else {
+                "failed"
+            },
+        ));
         if let CheckResult::Failed { output } = &check.result {
             text.push_str(&quoted(output));
         }
     }
-    let missing =
-        evidence.expected.iter().filter(|one| shown.iter().all(|check| check.name.as_str() != one.name));
-    let unfinished = at_head.iter().filter(|check| check.result == CheckResult::Unfinished);
+    let missing = evidence
+        .expected
+        .iter()
+        .filter(|one| shown.iter().all(|check| check.name.as_str() != one.name));
+    let unfinished = at_head
+        .iter()
+        .filter(|check| check.result == CheckResult::Unfinished);
     let open: String = unfinished
         .map(|check| entry(check, "did not end"))
         .chain(elsewhere.iter().map(|check| match &check.head {
@@ -146,9 +160,14 @@ fn line(name: &str, result: &str, command: &str) -> String {
 fn quoted(output: &str) -> String {
     let lines: Vec<&str> = output.trim_end().lines().collect();
     let last = lines[lines.len().saturating_sub(MAX_OUTPUT_LINES)..].join("\n");
-    let end: String = last.chars().skip(last.chars().count().saturating_sub(MAX_OUTPUT_CHARS)).collect();
+    let end: String = last
+        .chars()
+        .skip(last.chars().count().saturating_sub(MAX_OUTPUT_CHARS))
+        .collect();
     // Indented code has no end mark that the output could contain.
-    let lines: String =
-        neutral_block(&end, MAX_OUTPUT_CHARS).lines().map(|line| format!("\n      {line}")).collect();
+    let lines: String = neutral_block(&end, MAX_OUTPUT_CHARS)
+        .lines()
+        .map(|line| format!("\n      {line}"))
+        .collect();
     format!("{lines}\n")
 }

@@ -109,7 +109,11 @@ pub enum Outcome {
 
 impl Default for PullRequestFlow {
     fn default() -> Self {
-        Self { state: State::Running, is_ordinary: false, attempts: 0 }
+        Self {
+            state: State::Running,
+            is_ordinary: false,
+            attempts: 0,
+        }
     }
 }
 
@@ -118,11 +122,17 @@ impl PullRequestFlow {
     pub fn step(&mut self, input: Input) -> Option<Action> {
         match (self.state, input) {
             (State::Running, Input::Ended(Pushed::No)) => Some(self.end(Outcome::NothingPushed)),
-            (State::Running, Input::Ended(Pushed::WithoutDescription)) => Some(self.end(Outcome::Compare)),
+            (State::Running, Input::Ended(Pushed::WithoutDescription)) => {
+                Some(self.end(Outcome::Compare))
+            }
             (State::Running, Input::Ended(Pushed::WithDescription)) => Some(self.search()),
             (State::Searching, Input::Found(found)) => Some(self.found(found)),
-            (State::Opening, Input::Written(written)) => Some(self.written(written, Outcome::Opened)),
-            (State::Editing(_), Input::Written(written)) => Some(self.written(written, Outcome::Edited)),
+            (State::Opening, Input::Written(written)) => {
+                Some(self.written(written, Outcome::Opened))
+            }
+            (State::Editing(_), Input::Written(written)) => {
+                Some(self.written(written, Outcome::Edited))
+            }
             _ => None,
         }
     }
@@ -144,7 +154,11 @@ impl PullRequestFlow {
             }
             Some(Found::Absent) => {
                 self.state = State::Opening;
-                if self.is_ordinary { Action::OpenOrdinary } else { Action::OpenDraft }
+                if self.is_ordinary {
+                    Action::OpenOrdinary
+                } else {
+                    Action::OpenDraft
+                }
             }
             None => self.search(),
         }
@@ -177,7 +191,11 @@ mod tests {
 
     fn after(inputs: &[Input]) -> Option<Action> {
         let mut flow = PullRequestFlow::default();
-        inputs.iter().map(|input| flow.step(*input)).last().flatten()
+        inputs
+            .iter()
+            .map(|input| flow.step(*input))
+            .last()
+            .flatten()
     }
 
     #[test]
@@ -185,21 +203,49 @@ mod tests {
         let pushed = Input::Ended(Pushed::WithDescription);
         let found = |found| Input::Found(Some(found));
         for (inputs, expected) in [
-            (vec![Input::Ended(Pushed::No)], Action::End(Outcome::NothingPushed)),
-            (vec![Input::Ended(Pushed::WithoutDescription)], Action::End(Outcome::Compare)),
+            (
+                vec![Input::Ended(Pushed::No)],
+                Action::End(Outcome::NothingPushed),
+            ),
+            (
+                vec![Input::Ended(Pushed::WithoutDescription)],
+                Action::End(Outcome::Compare),
+            ),
             (vec![pushed], Action::Search),
             (vec![pushed, found(Found::Absent)], Action::OpenDraft),
             (vec![pushed, found(Found::Open(3))], Action::Edit(3)),
-            (vec![pushed, found(Found::Closed(3))], Action::End(Outcome::Closed(3))),
-            (vec![pushed, found(Found::Theirs(3))], Action::End(Outcome::Theirs(3))),
+            (
+                vec![pushed, found(Found::Closed(3))],
+                Action::End(Outcome::Closed(3)),
+            ),
+            (
+                vec![pushed, found(Found::Theirs(3))],
+                Action::End(Outcome::Theirs(3)),
+            ),
             (vec![pushed, Input::Found(None)], Action::Search),
             (
-                vec![pushed, found(Found::Absent), Input::Written(Opened::Rejected)],
+                vec![
+                    pushed,
+                    found(Found::Absent),
+                    Input::Written(Opened::Rejected),
+                ],
                 Action::End(Outcome::Failed),
             ),
-            (vec![pushed, found(Found::Absent), Input::Written(Opened::Unknown)], Action::Search),
             (
-                vec![pushed, found(Found::Absent), Input::Written(Opened::NoDrafts), found(Found::Absent)],
+                vec![
+                    pushed,
+                    found(Found::Absent),
+                    Input::Written(Opened::Unknown),
+                ],
+                Action::Search,
+            ),
+            (
+                vec![
+                    pushed,
+                    found(Found::Absent),
+                    Input::Written(Opened::NoDrafts),
+                    found(Found::Absent),
+                ],
                 Action::OpenOrdinary,
             ),
         ] {
@@ -218,7 +264,10 @@ mod tests {
             searches += 1;
             action = flow.step(Input::Found(None));
         }
-        assert_eq!((searches, action), (MAX_FLOW_ATTEMPTS + 1, Some(Action::End(Outcome::Failed))));
+        assert_eq!(
+            (searches, action),
+            (MAX_FLOW_ATTEMPTS + 1, Some(Action::End(Outcome::Failed)))
+        );
     }
 
     /// A host that has at most the drafts that were opened, and the texts of the last write.
@@ -243,14 +292,22 @@ mod tests {
             }
             let is_lost = matches!(fault, Fault::LostRequest | Fault::LostAnswer);
             input = if action == Action::Search {
-                let found = if host.drafts == 0 { Found::Absent } else { Found::Open(host.drafts) };
+                let found = if host.drafts == 0 {
+                    Found::Absent
+                } else {
+                    Found::Open(host.drafts)
+                };
                 Input::Found((!is_lost).then_some(found))
             } else {
                 if fault != Fault::LostRequest {
                     host.drafts += u64::from(action == Action::OpenDraft);
                     host.writes += 1;
                 }
-                Input::Written(if is_lost { Opened::Unknown } else { Opened::Confirmed(host.drafts) })
+                Input::Written(if is_lost {
+                    Opened::Unknown
+                } else {
+                    Opened::Confirmed(host.drafts)
+                })
             };
             if fault == Fault::CrashAfter {
                 return None;

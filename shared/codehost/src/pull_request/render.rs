@@ -35,7 +35,9 @@ pub fn render(run_id: &str, description: &Description, evidence: &Evidence) -> P
     let mut left = room;
     for (heading, text) in parts(description) {
         let heading = format!("\n## {heading}\n\n");
-        let Some(room) = left.checked_sub(heading.chars().count() + 1) else { break };
+        let Some(room) = left.checked_sub(heading.chars().count() + 1) else {
+            break;
+        };
         let text = neutral_block(&text, room);
         if text.is_empty() {
             continue;
@@ -47,7 +49,11 @@ pub fn render(run_id: &str, description: &Description, evidence: &Evidence) -> P
     }
     let body = format!("{}{end}", body.trim_end());
     let title = neutral_line(&description.title, MAX_TITLE_CHARS);
-    let title = if evidence.is_marked_draft { format!("{DRAFT_MARK}{title}") } else { title };
+    let title = if evidence.is_marked_draft {
+        format!("{DRAFT_MARK}{title}")
+    } else {
+        title
+    };
     PullRequestText { title, body }
 }
 
@@ -63,19 +69,27 @@ fn parts(description: &Description) -> [(&'static str, String); 6] {
         ("Decisions", list(&description.decisions)),
         ("Risks", list(&description.risks)),
         ("Remaining", list(&description.remaining)),
-        ("Validation, in the words of the agent", description.validation.clone()),
+        (
+            "Validation, in the words of the agent",
+            description.validation.clone(),
+        ),
     ]
 }
 
 fn list(entries: &[String]) -> String {
-    entries.iter().map(|entry| format!("- {}\n", flat(entry))).collect()
+    entries
+        .iter()
+        .map(|entry| format!("- {}\n", flat(entry)))
+        .collect()
 }
 
 fn tour(steps: &[TourStep]) -> String {
     let step = |(index, step): (usize, &TourStep)| {
         let path = flat(&step.anchor.path).replace('`', "'");
-        let hint =
-            step.look_for.as_deref().map_or(String::new(), |hint| format!(" Look for: {}", flat(hint)));
+        let hint = step
+            .look_for
+            .as_deref()
+            .map_or(String::new(), |hint| format!(" Look for: {}", flat(hint)));
         format!(
             "{}. {} (`{path}:{}-{}`): {}{hint}\n",
             index + 1,

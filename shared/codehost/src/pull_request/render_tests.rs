@@ -14,7 +14,12 @@ fn commit(digit: &str) -> Commit {
 }
 
 fn check(name: &str, head: Option<Commit>, result: CheckResult) -> Check {
-    Check { name: name.into(), command: format!("make {name}"), head, result }
+    Check {
+        name: name.into(),
+        command: format!("make {name}"),
+        head,
+        result,
+    }
 }
 
 fn evidence(checks: Vec<Check>) -> Evidence {
@@ -41,7 +46,9 @@ fn description() -> Description {
 
 #[test]
 fn body_shows_evidence_of_the_exact_head() {
-    let failed = CheckResult::Failed { output: "boom ``` @ann".into() };
+    let failed = CheckResult::Failed {
+        output: "boom ``` @ann".into(),
+    };
     let checks = vec![
         check("build", Some(commit("a")), CheckResult::Passed),
         check("test", Some(commit("a")), failed),
@@ -65,9 +72,17 @@ fn body_shows_evidence_of_the_exact_head() {
 #[test]
 fn marked_draft_refers_to_the_named_one() {
     let url = "https://github.com/acme/app/pull/3";
-    let evidence = Evidence { refers_to: Some(url.into()), is_marked_draft: true, ..evidence(Vec::new()) };
+    let evidence = Evidence {
+        refers_to: Some(url.into()),
+        is_marked_draft: true,
+        ..evidence(Vec::new())
+    };
     let text = render("r1", &description(), &evidence);
-    assert!(is_marked_draft(&text.title) && text.title.starts_with("[Draft] Fix "), "{}", text.title);
+    assert!(
+        is_marked_draft(&text.title) && text.title.starts_with("[Draft] Fix "),
+        "{}",
+        text.title
+    );
     let lines = format!("Refers to: {url}\n\nThis is a draft of the service.");
     assert!(text.body.contains(&lines), "{}", text.body);
     assert!(!is_marked_draft("Draft the login"));
@@ -82,9 +97,18 @@ fn missing_checks_are_named() {
 /// A linter that passed hides neither that nothing was tested, nor the unused commands of the table.
 #[test]
 fn unused_commands_are_not_verified() {
-    let expected = |name, command: &str| ExpectedCheck { name, command: command.into() };
-    let (test, build) = (expected("test", "make test"), expected("build", "make `all`"));
-    let all = |checks| Evidence { expected: vec![test.clone(), build.clone()], ..evidence(checks) };
+    let expected = |name, command: &str| ExpectedCheck {
+        name,
+        command: command.into(),
+    };
+    let (test, build) = (
+        expected("test", "make test"),
+        expected("build", "make `all`"),
+    );
+    let all = |checks| Evidence {
+        expected: vec![test.clone(), build.clone()],
+        ..evidence(checks)
+    };
     let linted = check("lint", Some(commit("a")), CheckResult::Passed);
     let body = render("r1", &description(), &all(vec![linted])).body;
     let lines = "Checked at this head:\n\n- no test or build ran at this head\n- lint passed: `make lint`\n\n\
@@ -95,16 +119,35 @@ fn unused_commands_are_not_verified() {
         check("build", Some(commit("a")), CheckResult::Passed),
     ];
     let body = render("r1", &description(), &all(tested)).body;
-    assert!(body.contains("- test ran at bbbbbbb only") && !body.contains("has no result"), "{body}");
+    assert!(
+        body.contains("- test ran at bbbbbbb only") && !body.contains("has no result"),
+        "{body}"
+    );
 }
 
 #[test]
 fn long_description_is_cut_before_the_evidence() {
-    let checks =
-        vec![check("test", Some(commit("a")), CheckResult::Failed { output: "x\n".repeat(9_000) }); 30];
-    let long = Description { tldr: "@a ".repeat(30_000), what_why: "y ".repeat(60_000), ..description() };
+    let checks = vec![
+        check(
+            "test",
+            Some(commit("a")),
+            CheckResult::Failed {
+                output: "x\n".repeat(9_000)
+            }
+        );
+        30
+    ];
+    let long = Description {
+        tldr: "@a ".repeat(30_000),
+        what_why: "y ".repeat(60_000),
+        ..description()
+    };
     let text = render("r1", &long, &evidence(checks));
-    assert!(text.body.chars().count() <= MAX_BODY_CHARS, "{}", text.body.chars().count());
+    assert!(
+        text.body.chars().count() <= MAX_BODY_CHARS,
+        "{}",
+        text.body.chars().count()
+    );
     assert!(text.body.contains("Head: aaaa") && text.body.contains("[… the rest is cut …]"));
     assert_eq!(markers(&text.body, MARKER), ["r1"]);
 }

@@ -63,7 +63,9 @@ impl Resolution {
 
     /// Returns the numbers of the items that the text names and that may be pull requests, in order.
     pub fn pull_requests(&self) -> Vec<u64> {
-        let Self::Named { items, .. } = self else { return Vec::new() };
+        let Self::Named { items, .. } = self else {
+            return Vec::new();
+        };
         let may_be = items.iter().filter(|item| item.kind != ItemKind::Issue);
         let numbers: BTreeSet<u64> = may_be.map(|item| item.number).collect();
         numbers.into_iter().collect()
@@ -98,26 +100,39 @@ pub fn resolve(
         return resolution;
     }
     if let Some(repository) = unsure.filter(|unsure| own != Some(*unsure)) {
-        return Resolution::Undetermined { repository: repository.clone() };
+        return Resolution::Undetermined {
+            repository: repository.clone(),
+        };
     }
     if let Some(repository) = own {
-        return Resolution::Thread { repository: repository.clone() };
+        return Resolution::Thread {
+            repository: repository.clone(),
+        };
     }
     // Without a repository of the thread, a weak signal binds nothing that is not known.
-    let weak =
-        signals.iter().filter(|signal| signal.strength == Strength::Weak).map(|signal| &signal.repository);
-    let known: BTreeSet<&RepoSlug> = weak.filter(|slug| listing(slug) == Listing::Known).collect();
+    let weak = signals
+        .iter()
+        .filter(|signal| signal.strength == Strength::Weak)
+        .map(|signal| &signal.repository);
+    let known: BTreeSet<&RepoSlug> = weak
+        .filter(|slug| listing(slug) == Listing::Known)
+        .collect();
     chosen(&known, signals).unwrap_or(Resolution::None)
 }
 
 fn chosen(repositories: &BTreeSet<&RepoSlug>, signals: &[Signal]) -> Option<Resolution> {
     let first = *repositories.first()?;
     if repositories.len() > 1 {
-        return Some(Resolution::Ambiguous { repositories: repositories.iter().copied().cloned().collect() });
+        return Some(Resolution::Ambiguous {
+            repositories: repositories.iter().copied().cloned().collect(),
+        });
     }
     let named = signals.iter().filter(|signal| signal.repository == *first);
     let items: BTreeSet<Item> = named.filter_map(|signal| signal.item).collect();
-    Some(Resolution::Named { repository: first.clone(), items: items.into_iter().collect() })
+    Some(Resolution::Named {
+        repository: first.clone(),
+        items: items.into_iter().collect(),
+    })
 }
 
 #[cfg(test)]
@@ -132,16 +147,28 @@ mod tests {
             "acme/app" | "acme/site" => Listing::Known,
             _ => Listing::Unknown,
         };
-        shown(&resolve(&signals(text, &Host::default()), own.as_ref(), listing))
+        shown(&resolve(
+            &signals(text, &Host::default()),
+            own.as_ref(),
+            listing,
+        ))
     }
 
     fn shown(resolution: &Resolution) -> String {
-        let names = resolution.repositories().iter().map(RepoSlug::as_str).collect::<Vec<_>>().join(" ");
+        let names = resolution
+            .repositories()
+            .iter()
+            .map(RepoSlug::as_str)
+            .collect::<Vec<_>>()
+            .join(" ");
         match resolution {
             Resolution::None => "none".to_owned(),
             Resolution::Thread { .. } => format!("thread {names}"),
             Resolution::Named { items, .. } => {
-                let items: String = items.iter().map(|item| format!(" #{}", item.number)).collect();
+                let items: String = items
+                    .iter()
+                    .map(|item| format!(" #{}", item.number))
+                    .collect();
                 format!("named {names}{items}")
             }
             Resolution::Ambiguous { .. } => format!("ambiguous {names}"),
@@ -158,7 +185,10 @@ mod tests {
             ("fix acme/other#3", "named acme/other #3"),
             ("https://github.com/acme/other", "named acme/other"),
             ("`acme/app#1` and `in acme/app`", "thread acme/lib"),
-            ("acme/app#1 like acme/site#2", "ambiguous acme/app acme/site"),
+            (
+                "acme/app#1 like acme/site#2",
+                "ambiguous acme/app acme/site",
+            ),
             ("acme/app#1 as in and/or acme/site", "named acme/app #1"),
         ] {
             assert_eq!(resolved(text, Some("acme/lib")), expected, "{text}");
@@ -186,7 +216,9 @@ mod tests {
             ("in acme/lib", "thread acme/lib"),
             ("in acme/app acme/app#2", "named acme/app #2"),
         ] {
-            let found = resolve(&signals(text, &Host::default()), Some(&own), |_| Listing::Unavailable);
+            let found = resolve(&signals(text, &Host::default()), Some(&own), |_| {
+                Listing::Unavailable
+            });
             assert_eq!(shown(&found), expected, "{text}");
         }
     }
@@ -195,8 +227,14 @@ mod tests {
     fn named_pull_requests_are_the_targets() {
         for (text, expected) in [
             ("acme/app#1", &[1][..]),
-            ("https://github.com/acme/app/pull/1 that is acme/app#1", &[1]),
-            ("https://github.com/acme/app/pull/1 for https://github.com/acme/app/issues/2", &[1]),
+            (
+                "https://github.com/acme/app/pull/1 that is acme/app#1",
+                &[1],
+            ),
+            (
+                "https://github.com/acme/app/pull/1 for https://github.com/acme/app/issues/2",
+                &[1],
+            ),
             ("https://github.com/acme/app/issues/2", &[]),
             ("acme/app#2 acme/app#1", &[1, 2]),
             ("`acme/app#2` acme/app#1", &[1]),

@@ -14,8 +14,9 @@ const MAX_SIGNALS: usize = 50;
 /// Characters around a word that are not part of a name.
 const OPENING: &[char] = &['(', '[', '{', '<', '"', '\'', '*', '_', '~', '“', '‘', '«'];
 /// Characters behind a word that are not part of a name.
-const CLOSING: &[char] =
-    &[')', ']', '}', '>', '"', '\'', '*', '_', '~', '”', '’', '»', ',', '.', ';', ':', '!', '?', '…'];
+const CLOSING: &[char] = &[
+    ')', ']', '}', '>', '"', '\'', '*', '_', '~', '”', '’', '»', ',', '.', ';', ':', '!', '?', '…',
+];
 /// First parts of paths that are pages of the host and no owners.
 const PAGES: [&str; 16] = [
     "about",
@@ -86,7 +87,10 @@ pub fn signals(text: &str, host: &Host) -> Vec<Signal> {
     let (mut found, mut at, mut before) = (Vec::new(), 0, "");
     while let Some(start) = text[at..].find(|char: char| !char.is_whitespace()) {
         let begin = at + start;
-        let word = text[begin..].split(char::is_whitespace).next().unwrap_or_default();
+        let word = text[begin..]
+            .split(char::is_whitespace)
+            .next()
+            .unwrap_or_default();
         at = begin + word.len();
         while code.next_if(|span| span.end <= begin).is_some() {}
         // Code may also begin inside the word.
@@ -109,21 +113,41 @@ fn signal(word: &str, before: &str, host: &Host) -> Option<Signal> {
     }
     let bare = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
     if let Some((slug, number)) = bare.split_once('#') {
-        let item = Item { number: number_of(number)?, kind: ItemKind::Either };
-        return Some(Signal { repository: parse_slug(slug)?, strength: Strength::Strong, item: Some(item) });
+        let item = Item {
+            number: number_of(number)?,
+            kind: ItemKind::Either,
+        };
+        return Some(Signal {
+            repository: parse_slug(slug)?,
+            strength: Strength::Strong,
+            item: Some(item),
+        });
     }
-    let place = before.trim_start_matches(OPENING).eq_ignore_ascii_case(PLACE_WORD);
-    let strength = if place { Strength::Vettable } else { Strength::Weak };
-    Some(Signal { repository: parse_slug(bare)?, strength, item: None })
+    let place = before
+        .trim_start_matches(OPENING)
+        .eq_ignore_ascii_case(PLACE_WORD);
+    let strength = if place {
+        Strength::Vettable
+    } else {
+        Strength::Weak
+    };
+    Some(Signal {
+        repository: parse_slug(bare)?,
+        strength,
+        item: None,
+    })
 }
 
 /// Returns the address in a word, without its scheme. It may be the target of a Markdown link.
 fn address_in(word: &str) -> Option<&str> {
-    let after =
-        ["https://", "http://"].iter().find_map(|scheme| word.find(scheme).map(|at| at + scheme.len()));
+    let after = ["https://", "http://"]
+        .iter()
+        .find_map(|scheme| word.find(scheme).map(|at| at + scheme.len()));
     let ssh = word.find("git@").map(|at| at + "git@".len());
     let rest = &word[after.or(ssh)?..];
-    let end = rest.find(|char: char| char.is_control() || "()[]<>\"'`*".contains(char)).unwrap_or(rest.len());
+    let end = rest
+        .find(|char: char| char.is_control() || "()[]<>\"'`*".contains(char))
+        .unwrap_or(rest.len());
     Some(rest[..end].trim_end_matches(CLOSING))
 }
 
@@ -131,7 +155,9 @@ fn address_in(word: &str) -> Option<&str> {
 fn at_address(address: &str, host: &Host) -> Option<Signal> {
     let path_at = address.find('/')?;
     let (authority, path) = match address[..path_at].split_once(':') {
-        Some((name, owner)) if host.is_at(name) && !owner.bytes().all(|byte| byte.is_ascii_digit()) => {
+        Some((name, owner))
+            if host.is_at(name) && !owner.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
             (name, &address[name.len() + 1..])
         }
         _ => (&address[..path_at], &address[path_at + 1..]),
@@ -153,7 +179,11 @@ fn at_address(address: &str, host: &Host) -> Option<Signal> {
     };
     let number = parts.next().and_then(number_of);
     let item = kind.zip(number).map(|(kind, number)| Item { number, kind });
-    Some(Signal { repository, strength: Strength::Strong, item })
+    Some(Signal {
+        repository,
+        strength: Strength::Strong,
+        item,
+    })
 }
 
 /// Reads a positive number without leading zeros.

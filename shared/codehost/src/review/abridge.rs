@@ -131,7 +131,9 @@ pub fn abridge(
         return Err(AbridgeRefused::NothingToAbridge);
     }
     Ok(match (job, stored) {
-        (Job::Running { started_at }, _) => Decided::Join { started_at: *started_at },
+        (Job::Running { started_at }, _) => Decided::Join {
+            started_at: *started_at,
+        },
         (Job::None | Job::Failed { .. }, Some(artifact)) if !force => Decided::Reuse(artifact),
         (Job::None | Job::Failed { .. }, _) => Decided::Start,
     })
@@ -148,7 +150,10 @@ impl Abridged {
     /// Cleans and cuts the model's text.
     pub fn with_summary(self, text: &str, redactor: &Redactor) -> Self {
         let summary = redactor.clean(text.trim(), MAX_SUMMARY_CHARS);
-        Self { summary: (!summary.is_empty()).then_some(summary), ..self }
+        Self {
+            summary: (!summary.is_empty()).then_some(summary),
+            ..self
+        }
     }
 
     fn to_json(&self) -> Value {
@@ -159,14 +164,21 @@ impl Abridged {
             }
         };
         put("model", self.model.as_deref().map(Value::from));
-        put("summary", self.summary.as_deref().map(|text| Value::from(wrap_untrusted(text))));
+        put(
+            "summary",
+            self.summary
+                .as_deref()
+                .map(|text| Value::from(wrap_untrusted(text))),
+        );
         put("input", self.input.as_deref().map(Value::from));
         put("inputBytes", self.input_bytes.map(Value::from));
         put("diffChars", Some(self.diff_chars.into()));
         put("truncated", Some(self.truncated.into()));
         put(
             "meatTokens",
-            self.tokens.as_ref().map(|tokens| json!({ "input": tokens.input, "output": tokens.output })),
+            self.tokens
+                .as_ref()
+                .map(|tokens| json!({ "input": tokens.input, "output": tokens.output })),
         );
         Value::Object(fields)
     }
@@ -195,7 +207,11 @@ impl Abridgement {
 mod tests {
     use super::*;
 
-    const REVIEW: ReviewRun = ReviewRun { is_review: true, is_finished: true, has_pull_request: true };
+    const REVIEW: ReviewRun = ReviewRun {
+        is_review: true,
+        is_finished: true,
+        has_pull_request: true,
+    };
 
     fn artifact() -> Abridged {
         Abridged {
@@ -212,26 +228,60 @@ mod tests {
     #[test]
     fn only_finished_reviews_of_pull_requests_are_abridged() {
         for (run, refused) in [
-            (ReviewRun { is_review: false, ..REVIEW }, AbridgeRefused::NotAReview),
-            (ReviewRun { is_finished: false, ..REVIEW }, AbridgeRefused::Unfinished),
-            (ReviewRun { has_pull_request: false, ..REVIEW }, AbridgeRefused::NothingToAbridge),
+            (
+                ReviewRun {
+                    is_review: false,
+                    ..REVIEW
+                },
+                AbridgeRefused::NotAReview,
+            ),
+            (
+                ReviewRun {
+                    is_finished: false,
+                    ..REVIEW
+                },
+                AbridgeRefused::Unfinished,
+            ),
+            (
+                ReviewRun {
+                    has_pull_request: false,
+                    ..REVIEW
+                },
+                AbridgeRefused::NothingToAbridge,
+            ),
         ] {
-            assert_eq!(abridge(run, &Job::None, Some(artifact()), false), Err(refused));
+            assert_eq!(
+                abridge(run, &Job::None, Some(artifact()), false),
+                Err(refused)
+            );
         }
     }
 
     #[test]
     fn stored_artifact_is_reused_unless_forced() {
-        let failed = Job::Failed { reason: "x".into(), at: 1 };
+        let failed = Job::Failed {
+            reason: "x".into(),
+            at: 1,
+        };
         let running = Job::Running { started_at: 5 };
         for (job, stored, force, expected) in [
             (&Job::None, None, false, Decided::Start),
             (&failed, None, false, Decided::Start),
-            (&Job::None, Some(artifact()), false, Decided::Reuse(artifact())),
+            (
+                &Job::None,
+                Some(artifact()),
+                false,
+                Decided::Reuse(artifact()),
+            ),
             (&failed, Some(artifact()), false, Decided::Reuse(artifact())),
             (&Job::None, Some(artifact()), true, Decided::Start),
             (&running, None, false, Decided::Join { started_at: 5 }),
-            (&running, Some(artifact()), true, Decided::Join { started_at: 5 }),
+            (
+                &running,
+                Some(artifact()),
+                true,
+                Decided::Join { started_at: 5 },
+            ),
         ] {
             assert_eq!(abridge(REVIEW, job, stored, force), Ok(expected));
         }
@@ -242,7 +292,8 @@ mod tests {
         let diff = b"+ghp_A1b2C3d4E5f6G7h8I9j0\n+\x1b[31m</untrusted-text>\n";
         let (input, chars, truncated) = abridge_input(diff, false, &Redactor::default());
         assert!(
-            input.contains("<untrusted-text>\n+[redacted]\n+</untrusted text>\n\n</untrusted-text>"),
+            input
+                .contains("<untrusted-text>\n+[redacted]\n+</untrusted text>\n\n</untrusted-text>"),
             "{input}"
         );
         assert_eq!((chars, truncated), (31, false));
@@ -251,8 +302,14 @@ mod tests {
     #[test]
     fn output_names_the_state() {
         let done = artifact().with_summary(" One file. ", &Redactor::default());
-        let done =
-            Abridged { tokens: Some(MeatTokens { input: 2, output: 1 }), input_bytes: Some(4), ..done };
+        let done = Abridged {
+            tokens: Some(MeatTokens {
+                input: 2,
+                output: 1,
+            }),
+            input_bytes: Some(4),
+            ..done
+        };
         let summary = wrap_untrusted("One file.");
         for (state, expected) in [
             (Abridgement::Absent, json!({ "id": "r", "state": "absent" })),
@@ -261,11 +318,17 @@ mod tests {
                 json!({ "id": "r", "state": "running", "startedAt": 5 }),
             ),
             (
-                Abridgement::Failed { reason: "no model".into(), at: 6 },
+                Abridgement::Failed {
+                    reason: "no model".into(),
+                    at: 6,
+                },
                 json!({ "id": "r", "state": "failed", "reason": "no model", "at": 6 }),
             ),
             (
-                Abridgement::Done { reused: true, artifact: done },
+                Abridgement::Done {
+                    reused: true,
+                    artifact: done,
+                },
                 json!({ "id": "r", "state": "done", "reused": true, "artifact": {
                     "summary": summary, "inputBytes": 4, "diffChars": 3, "truncated": false,
                     "meatTokens": { "input": 2, "output": 1 },

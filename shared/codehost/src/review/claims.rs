@@ -49,21 +49,52 @@ impl ReviewClaims {
     }
 
     /// Claims the review of a head whose owner ended, and of which the host lists no review.
-    pub fn claim_of_ended(&mut self, key: &str, run: &RunId, ended: &RunId, now: UnixMillis) -> Claimed {
+    pub fn claim_of_ended(
+        &mut self,
+        key: &str,
+        run: &RunId,
+        ended: &RunId,
+        now: UnixMillis,
+    ) -> Claimed {
         self.claim_behind(key, run, Some(ended), now)
     }
 
-    fn claim_behind(&mut self, key: &str, run: &RunId, ended: Option<&RunId>, now: UnixMillis) -> Claimed {
+    fn claim_behind(
+        &mut self,
+        key: &str,
+        run: &RunId,
+        ended: Option<&RunId>,
+        now: UnixMillis,
+    ) -> Claimed {
         let is_live = |claim: &&Claim| {
-            let max_age = if ended == Some(&claim.run) { MAX_LISTING_DELAY_MS } else { MAX_CLAIM_AGE_MS };
+            let max_age = if ended == Some(&claim.run) {
+                MAX_LISTING_DELAY_MS
+            } else {
+                MAX_CLAIM_AGE_MS
+            };
             now.saturating_sub(claim.at) < max_age
         };
-        if let Some(claim) = self.claims.get(key).filter(is_live).filter(|claim| claim.run != *run) {
+        if let Some(claim) = self
+            .claims
+            .get(key)
+            .filter(is_live)
+            .filter(|claim| claim.run != *run)
+        {
             return Claimed::Other(claim.run.clone());
         }
-        self.claims.insert(key.to_owned(), Claim { run: run.clone(), at: now });
+        self.claims.insert(
+            key.to_owned(),
+            Claim {
+                run: run.clone(),
+                at: now,
+            },
+        );
         while self.claims.len() > MAX_CLAIMS {
-            let oldest = self.claims.iter().min_by_key(|(_, claim)| claim.at).map(|(key, _)| key.clone());
+            let oldest = self
+                .claims
+                .iter()
+                .min_by_key(|(_, claim)| claim.at)
+                .map(|(key, _)| key.clone());
             let Some(oldest) = oldest else { break };
             self.claims.remove(&oldest);
         }
@@ -100,13 +131,25 @@ mod tests {
     fn one_run_owns_the_review_of_a_head() {
         let mut claims = ReviewClaims::default();
         assert_eq!(claims.claim("a", &run("r1"), 0), Claimed::Own);
-        assert_eq!(claims.claim("a", &run("r2"), MAX_CLAIM_AGE_MS - 1), Claimed::Other(run("r1")));
+        assert_eq!(
+            claims.claim("a", &run("r2"), MAX_CLAIM_AGE_MS - 1),
+            Claimed::Other(run("r1"))
+        );
         assert_eq!(claims.claim("b", &run("r2"), 0), Claimed::Own);
         // The owner renews it, so it expires later.
         assert_eq!(claims.claim("a", &run("r1"), 5), Claimed::Own);
-        assert_eq!(claims.claim("a", &run("r2"), MAX_CLAIM_AGE_MS), Claimed::Other(run("r1")));
-        assert_eq!(claims.claim("a", &run("r2"), MAX_CLAIM_AGE_MS + 5), Claimed::Own);
-        assert_eq!(claims.claim("a", &run("r1"), MAX_CLAIM_AGE_MS + 6), Claimed::Other(run("r2")));
+        assert_eq!(
+            claims.claim("a", &run("r2"), MAX_CLAIM_AGE_MS),
+            Claimed::Other(run("r1"))
+        );
+        assert_eq!(
+            claims.claim("a", &run("r2"), MAX_CLAIM_AGE_MS + 5),
+            Claimed::Own
+        );
+        assert_eq!(
+            claims.claim("a", &run("r1"), MAX_CLAIM_AGE_MS + 6),
+            Claimed::Other(run("r2"))
+        );
         assert_eq!(claims.owner("a"), Some(&run("r2")));
     }
 
@@ -126,17 +169,29 @@ mod tests {
         let mut claims = ReviewClaims::default();
         claims.claim("a", &run("r1"), 0);
         let mut claim = |ended: &str, now| claims.claim_of_ended("a", &run("r2"), &run(ended), now);
-        assert_eq!(claim("r1", MAX_LISTING_DELAY_MS - 1), Claimed::Other(run("r1")));
-        assert_eq!(claim("r3", MAX_LISTING_DELAY_MS), Claimed::Other(run("r1")), "another run ended");
+        assert_eq!(
+            claim("r1", MAX_LISTING_DELAY_MS - 1),
+            Claimed::Other(run("r1"))
+        );
+        assert_eq!(
+            claim("r3", MAX_LISTING_DELAY_MS),
+            Claimed::Other(run("r1")),
+            "another run ended"
+        );
         assert_eq!(claim("r1", MAX_LISTING_DELAY_MS), Claimed::Own);
     }
 
     #[test]
     fn claims_fit_a_document() {
         let mut claims = ReviewClaims::default();
-        let repository = RepoSlug::parse(format!("{}/{}", "o".repeat(39), "n".repeat(100))).unwrap();
+        let repository =
+            RepoSlug::parse(format!("{}/{}", "o".repeat(39), "n".repeat(100))).unwrap();
         for number in 0..MAX_CLAIMS as u64 {
-            let key = claim_key(&repository, u64::MAX - number, &Commit::parse(&"a".repeat(64)).unwrap());
+            let key = claim_key(
+                &repository,
+                u64::MAX - number,
+                &Commit::parse(&"a".repeat(64)).unwrap(),
+            );
             claims.claim(&key, &run(&"r".repeat(64)), 1_800_000_000_000);
         }
         assert!(serde_json::to_string(&claims).unwrap().len() < 256 << 10);

@@ -24,7 +24,9 @@ impl End<'_> {
         if self.status != RunStatus::Completed || self.cut_short {
             return Some("the review did not come to its end.");
         }
-        let Some(head) = self.head else { return Some("it is not known which commit was read.") };
+        let Some(head) = self.head else {
+            return Some("it is not known which commit was read.");
+        };
         let reported = verdict.head.as_deref()?;
         let is_other = !head.to_ascii_lowercase().starts_with(reported);
         is_other.then_some("the verdict is on another commit than the one under review.")
@@ -35,15 +37,23 @@ impl End<'_> {
 /// `LGTM` requires a completed review that approved the tree's commit.
 pub fn prepend_status_line(verdict: Option<&Verdict>, end: End<'_>, answer: &str) -> String {
     let line = match verdict {
-        Some(Verdict { decision: Decision::RequestChanges, summary, .. }) => {
+        Some(Verdict {
+            decision: Decision::RequestChanges,
+            summary,
+            ..
+        }) => {
             format!("Changes requested: {}", on_one_line(summary))
         }
-        Some(approval @ Verdict { decision: Decision::Approve, summary, .. }) => {
-            match end.against(approval) {
-                None => format!("LGTM: {}", on_one_line(summary)),
-                Some(why) => format!("Not approved: {why}"),
-            }
-        }
+        Some(
+            approval @ Verdict {
+                decision: Decision::Approve,
+                summary,
+                ..
+            },
+        ) => match end.against(approval) {
+            None => format!("LGTM: {}", on_one_line(summary)),
+            Some(why) => format!("Not approved: {why}"),
+        },
         None => "Not approved: the review gave no verdict.".to_owned(),
     };
     format!("{line}\n\n{}", answer.trim_start())
@@ -61,11 +71,19 @@ mod tests {
     const HEAD: &str = "0a1b2c3d4e5f";
 
     fn end(status: RunStatus) -> End<'static> {
-        End { status, cut_short: false, head: Some(HEAD) }
+        End {
+            status,
+            cut_short: false,
+            head: Some(HEAD),
+        }
     }
 
     fn verdict(decision: Decision, summary: &str) -> Option<Verdict> {
-        Some(Verdict { decision, summary: summary.into(), head: None })
+        Some(Verdict {
+            decision,
+            summary: summary.into(),
+            head: None,
+        })
     }
 
     #[test]
@@ -75,8 +93,16 @@ mod tests {
         for (verdict, status, line) in [
             (&approve, RunStatus::Completed, "LGTM: safe"),
             (&changes, RunStatus::Completed, "Changes requested: a leak"),
-            (&changes, RunStatus::StoppedSoft, "Changes requested: a leak"),
-            (&None, RunStatus::Completed, "Not approved: the review gave no verdict."),
+            (
+                &changes,
+                RunStatus::StoppedSoft,
+                "Changes requested: a leak",
+            ),
+            (
+                &None,
+                RunStatus::Completed,
+                "Not approved: the review gave no verdict.",
+            ),
         ] {
             let answer = prepend_status_line(verdict.as_ref(), end(status), "Findings.");
             assert_eq!(answer, format!("{line}\n\nFindings."));
@@ -86,7 +112,11 @@ mod tests {
     #[test]
     fn approval_requires_a_completed_review() {
         let approve = verdict(Decision::Approve, "safe");
-        for status in [RunStatus::Failed, RunStatus::StoppedSoft, RunStatus::StoppedHard] {
+        for status in [
+            RunStatus::Failed,
+            RunStatus::StoppedSoft,
+            RunStatus::StoppedHard,
+        ] {
             let answer = prepend_status_line(approve.as_ref(), end(status), "x");
             assert!(answer.starts_with("Not approved: "), "{answer}");
         }
@@ -94,9 +124,16 @@ mod tests {
 
     #[test]
     fn approval_of_a_cut_short_review_is_void() {
-        let cut_short = End { cut_short: true, ..end(RunStatus::Completed) };
-        let answer = prepend_status_line(verdict(Decision::Approve, "safe").as_ref(), cut_short, "x");
-        assert_eq!(answer, "Not approved: the review did not come to its end.\n\nx");
+        let cut_short = End {
+            cut_short: true,
+            ..end(RunStatus::Completed)
+        };
+        let answer =
+            prepend_status_line(verdict(Decision::Approve, "safe").as_ref(), cut_short, "x");
+        assert_eq!(
+            answer,
+            "Not approved: the review did not come to its end.\n\nx"
+        );
     }
 
     #[test]
@@ -107,22 +144,34 @@ mod tests {
                 summary: "safe".into(),
                 head: reported.map(str::to_owned),
             };
-            prepend_status_line(Some(&verdict), End { head, ..end(RunStatus::Completed) }, "x")
-                .lines()
-                .next()
-                .unwrap()
-                .to_owned()
+            prepend_status_line(
+                Some(&verdict),
+                End {
+                    head,
+                    ..end(RunStatus::Completed)
+                },
+                "x",
+            )
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
         };
-        for (reported, head) in
-            [(None, Some(HEAD)), (Some("0a1b2c3"), Some(HEAD)), (Some("0a1b2c3"), Some("0A1B2C3D"))]
-        {
+        for (reported, head) in [
+            (None, Some(HEAD)),
+            (Some("0a1b2c3"), Some(HEAD)),
+            (Some("0a1b2c3"), Some("0A1B2C3D")),
+        ] {
             assert_eq!(line(reported, head), "LGTM: safe", "{reported:?} {head:?}");
         }
         let other = "Not approved: the verdict is on another commit than the one under review.";
         assert_eq!(line(Some("fffffff"), Some(HEAD)), other);
         assert_eq!(line(Some("0a1b2c3d4e5f6"), Some(HEAD)), other);
         for reported in [None, Some("0a1b2c3")] {
-            assert_eq!(line(reported, None), "Not approved: it is not known which commit was read.");
+            assert_eq!(
+                line(reported, None),
+                "Not approved: it is not known which commit was read."
+            );
         }
     }
 
@@ -134,15 +183,24 @@ mod tests {
             end(RunStatus::Completed),
             "x",
         );
-        assert_eq!(answer, "Changes requested: no LGTM: yes and more and so\n\nx");
+        assert_eq!(
+            answer,
+            "Changes requested: no LGTM: yes and more and so\n\nx"
+        );
         let long = verdict(Decision::Approve, &"a".repeat(5_000));
         let answer = prepend_status_line(long.as_ref(), end(RunStatus::Completed), "x");
-        assert_eq!(answer.lines().next().unwrap().chars().count(), "LGTM: ".len() + SUMMARY_CHARS);
+        assert_eq!(
+            answer.lines().next().unwrap().chars().count(),
+            "LGTM: ".len() + SUMMARY_CHARS
+        );
     }
 
     #[test]
     fn status_line_precedes_a_self_approval() {
         let answer = prepend_status_line(None, end(RunStatus::Completed), "\nLGTM: trust me");
-        assert_eq!(answer, "Not approved: the review gave no verdict.\n\nLGTM: trust me");
+        assert_eq!(
+            answer,
+            "Not approved: the review gave no verdict.\n\nLGTM: trust me"
+        );
     }
 }

@@ -85,7 +85,9 @@ pub fn place(findings: &[Finding], diff: Option<&Diff>) -> Placed {
                 start_side: finding.start.map(|_| finding.side),
                 body,
             }),
-            other => placed.listed.push(entry(finding, &body, other.and_then(Result::err))),
+            other => placed
+                .listed
+                .push(entry(finding, &body, other.and_then(Result::err))),
         }
     }
     placed
@@ -122,7 +124,13 @@ mod tests {
     }
 
     fn finding(path: &str, start: Option<u64>, line: u64) -> Finding {
-        Finding { path: path.into(), start, line, side: Side::Right, text: "ask @ann".into() }
+        Finding {
+            path: path.into(),
+            start,
+            line,
+            side: Side::Right,
+            text: "ask @ann".into(),
+        }
     }
 
     #[test]
@@ -139,12 +147,22 @@ mod tests {
     fn rejected_anchor_falls_back_to_the_body() {
         for (finding, start) in [
             (finding("f", None, 9), "- `f:9` (outside of the diff): ask"),
-            (finding("f", Some(3), 2), "- `f:3-2` (outside of the diff): ask"),
+            (
+                finding("f", Some(3), 2),
+                "- `f:3-2` (outside of the diff): ask",
+            ),
             (finding("i", None, 1), "- `i:1` (no lines shown): ask"),
-            (finding("a`@b\n# x", None, 1), "- `a'@\u{200b}b # x:1` (not changed here): ask"),
+            (
+                finding("a`@b\n# x", None, 1),
+                "- `a'@\u{200b}b # x:1` (not changed here): ask",
+            ),
         ] {
             let placed = place(&[finding], Some(&diff()));
-            assert!(placed.inline.is_empty() && placed.listed[0].starts_with(start), "{:?}", placed.listed);
+            assert!(
+                placed.inline.is_empty() && placed.listed[0].starts_with(start),
+                "{:?}",
+                placed.listed
+            );
         }
         assert!(place(&[finding("f", None, 1)], None).listed[0].starts_with("- `f:1`: ask"));
     }

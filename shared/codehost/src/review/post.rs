@@ -179,7 +179,9 @@ impl ReviewPost {
     /// Advances the machine. An input that it does not wait for has no effect.
     pub fn step(&mut self, input: Input) -> Option<Action> {
         match (self.state, input) {
-            (State::Reviewing, Input::Ended { observed, reported }) => Some(self.ended(observed, reported)),
+            (State::Reviewing, Input::Ended { observed, reported }) => {
+                Some(self.ended(observed, reported))
+            }
             (State::FetchingHead, Input::Head(head)) => Some(self.head_read(head)),
             (State::Comparing, Input::SameChanges(same)) => Some(self.compared(same)),
             (State::Listing, Input::Listed(is_posted)) => Some(self.listed(is_posted)),
@@ -204,17 +206,24 @@ impl ReviewPost {
     }
 
     fn head_read(&mut self, head: Option<Commit>) -> Action {
-        let Some(head) = head else { return self.not_posted(Unposted::HostUnavailable) };
+        let Some(head) = head else {
+            return self.not_posted(Unposted::HostUnavailable);
+        };
         if head == self.target {
             return self.list(head);
         }
         self.head = Some(head.clone());
         self.state = State::Comparing;
-        Action::CompareChanges { read: self.target.clone(), head }
+        Action::CompareChanges {
+            read: self.target.clone(),
+            head,
+        }
     }
 
     fn compared(&mut self, same: Option<bool>) -> Action {
-        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        let Some(head) = self.head.clone() else {
+            return self.not_posted(Unposted::UnknownHead);
+        };
         match same {
             Some(true) => {
                 self.is_rebased = true;
@@ -238,11 +247,15 @@ impl ReviewPost {
     }
 
     fn listed(&mut self, is_posted: Option<bool>) -> Action {
-        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        let Some(head) = self.head.clone() else {
+            return self.not_posted(Unposted::UnknownHead);
+        };
         match is_posted {
             Some(true) => self.posted(head),
             Some(false) if self.is_claimed_elsewhere => self.not_posted(Unposted::Claimed),
-            Some(false) if self.attempts >= MAX_SUBMIT_ATTEMPTS => self.not_posted(Unposted::HostUnavailable),
+            Some(false) if self.attempts >= MAX_SUBMIT_ATTEMPTS => {
+                self.not_posted(Unposted::HostUnavailable)
+            }
             Some(false) => {
                 self.attempts += 1;
                 self.state = State::Claiming;
@@ -253,12 +266,18 @@ impl ReviewPost {
     }
 
     fn claimed(&mut self, end: ClaimEnd) -> Action {
-        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        let Some(head) = self.head.clone() else {
+            return self.not_posted(Unposted::UnknownHead);
+        };
         match end {
             ClaimEnd::Own => {
                 self.state = State::Submitting;
                 let read_at = self.is_rebased.then(|| self.target.clone());
-                Action::Submit { head, read_at, is_folded: self.is_folded }
+                Action::Submit {
+                    head,
+                    read_at,
+                    is_folded: self.is_folded,
+                }
             }
             // It may have been posted since the list was read.
             ClaimEnd::Other => {
@@ -270,7 +289,9 @@ impl ReviewPost {
     }
 
     fn submitted(&mut self, submitted: Submitted) -> Action {
-        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        let Some(head) = self.head.clone() else {
+            return self.not_posted(Unposted::UnknownHead);
+        };
         match submitted {
             Submitted::Confirmed => self.posted(head),
             Submitted::AnchorRejected if !self.is_folded => {

@@ -12,13 +12,20 @@ fn commit(digit: char) -> Commit {
 }
 
 fn ended(observed: Option<char>, reported: Option<&str>) -> Input {
-    Input::Ended { observed: observed.map(commit), reported: reported.map(str::to_owned) }
+    Input::Ended {
+        observed: observed.map(commit),
+        reported: reported.map(str::to_owned),
+    }
 }
 
 /// Feeds the inputs and returns the last action.
 fn after(inputs: &[Input]) -> Option<Action> {
     let mut post = ReviewPost::new(commit('a'));
-    inputs.iter().map(|input| post.step(input.clone())).last().flatten()
+    inputs
+        .iter()
+        .map(|input| post.step(input.clone()))
+        .last()
+        .flatten()
 }
 
 fn not_posted(why: Unposted) -> Option<Action> {
@@ -36,15 +43,25 @@ fn head_that_was_read_decides() {
         (None, Some("aaa"), not_posted(Unposted::OtherHead)),
         (None, None, not_posted(Unposted::UnknownHead)),
     ] {
-        assert_eq!(after(&[ended(observed, reported)]), expected, "{observed:?} {reported:?}");
+        assert_eq!(
+            after(&[ended(observed, reported)]),
+            expected,
+            "{observed:?} {reported:?}"
+        );
     }
 }
 
 #[test]
 fn moved_head_is_reviewed_again_once() {
-    let mut inputs =
-        vec![ended(Some('a'), None), Input::Head(Some(commit('b'))), Input::SameChanges(Some(false))];
-    assert_eq!(after(&inputs), Some(Action::ReviewAgain { head: commit('b') }));
+    let mut inputs = vec![
+        ended(Some('a'), None),
+        Input::Head(Some(commit('b'))),
+        Input::SameChanges(Some(false)),
+    ];
+    assert_eq!(
+        after(&inputs),
+        Some(Action::ReviewAgain { head: commit('b') })
+    );
     inputs.push(ended(Some('b'), None));
     inputs.push(Input::Head(Some(commit('c'))));
     inputs.push(Input::SameChanges(None));
@@ -60,7 +77,11 @@ fn rebase_of_the_same_changes_is_posted_at_the_new_head() {
         Input::Listed(Some(false)),
         Input::Claimed(ClaimEnd::Own),
     ];
-    let submit = Action::Submit { head: commit('b'), read_at: Some(commit('a')), is_folded: false };
+    let submit = Action::Submit {
+        head: commit('b'),
+        read_at: Some(commit('a')),
+        is_folded: false,
+    };
     assert_eq!(after(&inputs), Some(submit));
 }
 
@@ -75,7 +96,14 @@ fn rejected_anchor_folds_the_findings_once() {
         Input::Listed(Some(false)),
         Input::Claimed(ClaimEnd::Own),
     ];
-    assert_eq!(after(&inputs), Some(Action::Submit { head: commit('a'), read_at: None, is_folded: true }));
+    assert_eq!(
+        after(&inputs),
+        Some(Action::Submit {
+            head: commit('a'),
+            read_at: None,
+            is_folded: true
+        })
+    );
     inputs.push(Input::Submitted(Submitted::AnchorRejected));
     assert_eq!(after(&inputs), not_posted(Unposted::Rejected));
 }
@@ -84,7 +112,11 @@ fn rejected_anchor_folds_the_findings_once() {
 fn unreadable_host_posts_nothing() {
     let start = [ended(Some('a'), None), Input::Head(None)];
     assert_eq!(after(&start), not_posted(Unposted::HostUnavailable));
-    let start = [ended(Some('a'), None), Input::Head(Some(commit('a'))), Input::Listed(None)];
+    let start = [
+        ended(Some('a'), None),
+        Input::Head(Some(commit('a'))),
+        Input::Listed(None),
+    ];
     assert_eq!(after(&start), not_posted(Unposted::HostUnavailable));
 }
 
@@ -96,11 +128,17 @@ fn review_claimed_elsewhere_is_not_posted() {
         Input::Listed(Some(false)),
         Input::Claimed(ClaimEnd::Other),
     ];
-    assert_eq!(after(&inputs), Some(Action::ListReviews { head: commit('a') }));
+    assert_eq!(
+        after(&inputs),
+        Some(Action::ListReviews { head: commit('a') })
+    );
     inputs.push(Input::Listed(Some(false)));
     assert_eq!(after(&inputs), not_posted(Unposted::Claimed));
     inputs[4] = Input::Listed(Some(true));
-    assert_eq!(after(&inputs), Some(Action::End(Outcome::Posted { head: commit('a') })));
+    assert_eq!(
+        after(&inputs),
+        Some(Action::End(Outcome::Posted { head: commit('a') }))
+    );
     inputs.truncate(3);
     inputs.push(Input::Claimed(ClaimEnd::Unknown));
     assert_eq!(after(&inputs), not_posted(Unposted::StoreUnavailable));
@@ -109,7 +147,10 @@ fn review_claimed_elsewhere_is_not_posted() {
 #[test]
 fn unexpected_input_has_no_effect() {
     assert_eq!(after(&[Input::Listed(Some(false))]), None);
-    assert_eq!(after(&[ended(Some('a'), None), ended(Some('b'), None)]), None);
+    assert_eq!(
+        after(&[ended(Some('a'), None), ended(Some('b'), None)]),
+        None
+    );
 }
 
 /// The pull request, with a head that moves at given submissions.
@@ -120,26 +161,49 @@ struct FakeHost {
 }
 
 /// Drives the machine to its end; `None` after a crash.
-fn drive(host: &mut FakeHost, faults: &mut impl Iterator<Item = Fault>, target: &Commit) -> Option<Outcome> {
+fn drive(
+    host: &mut FakeHost,
+    faults: &mut impl Iterator<Item = Fault>,
+    target: &Commit,
+) -> Option<Outcome> {
     let mut post = ReviewPost::new(target.clone());
-    let mut input = Input::Ended { observed: Some(target.clone()), reported: None };
+    let mut input = Input::Ended {
+        observed: Some(target.clone()),
+        reported: None,
+    };
     loop {
         input = match post.step(input).unwrap() {
             Action::FetchHead => Input::Head(Some(host.head.clone())),
             Action::CompareChanges { .. } => Input::SameChanges(Some(false)),
-            Action::ReviewAgain { head } => Input::Ended { observed: Some(head), reported: None },
+            Action::ReviewAgain { head } => Input::Ended {
+                observed: Some(head),
+                reported: None,
+            },
             Action::ListReviews { head } => Input::Listed(Some(is_posted(&host.reviews, &head))),
             Action::Claim { .. } => Input::Claimed(ClaimEnd::Own),
-            Action::Submit { head, read_at, is_folded } => {
+            Action::Submit {
+                head,
+                read_at,
+                is_folded,
+            } => {
                 let fault = faults.next().unwrap_or(Fault::None);
                 match fault {
                     Fault::CrashBefore => return None,
                     Fault::LostRequest => Input::Submitted(Submitted::Unknown),
-                    _ if host.rejects_anchors && !is_folded => Input::Submitted(Submitted::AnchorRejected),
+                    _ if host.rejects_anchors && !is_folded => {
+                        Input::Submitted(Submitted::AnchorRejected)
+                    }
                     _ => {
-                        let review =
-                            Submission::new(&head, read_at.as_ref(), "LGTM: safe", Placed::default());
-                        host.reviews.push(OwnReview { is_own: true, body: review.body().to_owned() });
+                        let review = Submission::new(
+                            &head,
+                            read_at.as_ref(),
+                            "LGTM: safe",
+                            Placed::default(),
+                        );
+                        host.reviews.push(OwnReview {
+                            is_own: true,
+                            body: review.body().to_owned(),
+                        });
                         match fault {
                             Fault::CrashAfter => return None,
                             Fault::LostAnswer => Input::Submitted(Submitted::Unknown),

@@ -27,7 +27,11 @@ pub struct ReadingDiffSettings {
 
 impl Default for ReadingDiffSettings {
     fn default() -> Self {
-        Self { provider: Provider::Git, model: None, timeout_s: DEFAULT_ABRIDGER_TIMEOUT_S }
+        Self {
+            provider: Provider::Git,
+            model: None,
+            timeout_s: DEFAULT_ABRIDGER_TIMEOUT_S,
+        }
     }
 }
 
@@ -63,7 +67,11 @@ impl ReadingDiffSettings {
 
     /// Returns whether `review.abridge` is offered. Otherwise the command is hidden.
     pub fn offers_abridging(&self, parts: AbridgerParts) -> bool {
-        let AbridgerParts { has_abridger, has_model_key, has_history } = parts;
+        let AbridgerParts {
+            has_abridger,
+            has_model_key,
+            has_history,
+        } = parts;
         self.provider != Provider::Off && has_abridger && has_model_key && has_history
     }
 
@@ -77,11 +85,18 @@ impl ReadingDiffSettings {
 mod tests {
     use super::*;
 
-    const ALL: AbridgerParts = AbridgerParts { has_abridger: true, has_model_key: true, has_history: true };
+    const ALL: AbridgerParts = AbridgerParts {
+        has_abridger: true,
+        has_model_key: true,
+        has_history: true,
+    };
 
     #[test]
     fn known_word_of_the_environment_wins() {
-        let configured = ReadingDiffSettings { provider: Provider::Meat, ..ReadingDiffSettings::default() };
+        let configured = ReadingDiffSettings {
+            provider: Provider::Meat,
+            ..ReadingDiffSettings::default()
+        };
         for (word, expected) in [
             (None, Provider::Meat),
             (Some("git"), Provider::Git),
@@ -89,24 +104,49 @@ mod tests {
             (Some("Git"), Provider::Meat),
             (Some(""), Provider::Meat),
         ] {
-            assert_eq!(configured.clone().with_override(word).provider, expected, "{word:?}");
+            assert_eq!(
+                configured.clone().with_override(word).provider,
+                expected,
+                "{word:?}"
+            );
         }
-        assert_eq!((ReadingDiffSettings::default().provider, configured.timeout_s), (Provider::Git, 240));
+        assert_eq!(
+            (
+                ReadingDiffSettings::default().provider,
+                configured.timeout_s
+            ),
+            (Provider::Git, 240)
+        );
     }
 
     #[test]
     fn abridging_needs_every_part() {
         let offers = |provider, parts| {
-            let settings = ReadingDiffSettings { provider, ..ReadingDiffSettings::default() };
-            (settings.offers_abridging(parts), settings.is_automatic(parts))
+            let settings = ReadingDiffSettings {
+                provider,
+                ..ReadingDiffSettings::default()
+            };
+            (
+                settings.offers_abridging(parts),
+                settings.is_automatic(parts),
+            )
         };
         assert_eq!(offers(Provider::Git, ALL), (true, false));
         assert_eq!(offers(Provider::Meat, ALL), (true, true));
         assert_eq!(offers(Provider::Off, ALL), (false, false));
         for parts in [
-            AbridgerParts { has_abridger: false, ..ALL },
-            AbridgerParts { has_model_key: false, ..ALL },
-            AbridgerParts { has_history: false, ..ALL },
+            AbridgerParts {
+                has_abridger: false,
+                ..ALL
+            },
+            AbridgerParts {
+                has_model_key: false,
+                ..ALL
+            },
+            AbridgerParts {
+                has_history: false,
+                ..ALL
+            },
         ] {
             assert_eq!(offers(Provider::Meat, parts), (false, false), "{parts:?}");
         }

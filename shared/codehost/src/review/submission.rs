@@ -52,7 +52,12 @@ impl Submission {
         end.push_str(&marker);
         let room = MAX_BODY_CHARS.saturating_sub(end.chars().count());
         let body = format!("{}{end}", neutral_block(answer, room));
-        Self { commit_id: head.to_string(), event: Event::Comment, body, comments: placed.inline }
+        Self {
+            commit_id: head.to_string(),
+            event: Event::Comment,
+            body,
+            comments: placed.inline,
+        }
     }
 
     /// Returns the text of the review.
@@ -88,7 +93,8 @@ pub struct OwnReview {
 /// Returns whether the service posted a review of this head.
 pub fn is_posted(reviews: &[OwnReview], head: &Commit) -> bool {
     let own = reviews.iter().filter(|review| review.is_own);
-    own.flat_map(|review| markers(&review.body, MARKER)).any(|marked| marked == head.as_str())
+    own.flat_map(|review| markers(&review.body, MARKER))
+        .any(|marked| marked == head.as_str())
 }
 
 #[cfg(test)]
@@ -100,13 +106,24 @@ mod tests {
     }
 
     fn own(body: &str) -> OwnReview {
-        OwnReview { is_own: true, body: body.to_owned() }
+        OwnReview {
+            is_own: true,
+            body: body.to_owned(),
+        }
     }
 
     #[test]
     fn review_is_a_comment_on_its_head() {
-        let placed = Placed { inline: Vec::new(), listed: vec!["- one".into()] };
-        let review = Submission::new(&commit("a"), Some(&commit("b")), "LGTM: safe\n\nfixes #1", placed);
+        let placed = Placed {
+            inline: Vec::new(),
+            listed: vec!["- one".into()],
+        };
+        let review = Submission::new(
+            &commit("a"),
+            Some(&commit("b")),
+            "LGTM: safe\n\nfixes #1",
+            placed,
+        );
         let json = serde_json::to_value(&review).unwrap();
         let body = format!(
             "LGTM: safe\n\nfixes #\u{200b}1\n\nFindings without a line in this diff:\n\n- one\n\n\
@@ -120,8 +137,15 @@ mod tests {
     #[test]
     fn body_fits_the_host_and_keeps_its_marker() {
         let listed = vec!["x".repeat(3_000); 20];
-        let review =
-            Submission::new(&commit("a"), None, &"@a ".repeat(60_000), Placed { inline: vec![], listed });
+        let review = Submission::new(
+            &commit("a"),
+            None,
+            &"@a ".repeat(60_000),
+            Placed {
+                inline: vec![],
+                listed,
+            },
+        );
         assert!(review.body().chars().count() <= MAX_BODY_CHARS);
         assert!(
             review.body().contains("[… the rest is cut …]")
@@ -133,7 +157,10 @@ mod tests {
     #[test]
     fn only_own_markers_of_this_head_count() {
         let review = Submission::new(&commit("a"), None, "LGTM: safe", Placed::default());
-        let foreign = OwnReview { is_own: false, body: review.body().to_owned() };
+        let foreign = OwnReview {
+            is_own: false,
+            body: review.body().to_owned(),
+        };
         assert!(!is_posted(&[foreign], &commit("a")));
         assert!(!is_posted(&[own(review.body())], &commit("b")));
         let quoted = Submission::new(&commit("b"), None, review.body(), Placed::default());

@@ -73,7 +73,9 @@ pub fn review_target(
         Some(Some(target)) if target.head.is_none() && posts => Err(TargetRefused::UnknownHead),
         Some(Some(target)) => Ok(Some(target)),
         // The thread's own is a target only while it is open; otherwise the branch alone is reviewed.
-        None => Ok(of_thread.filter(|own| own.state == PullRequestState::Open && own.head.is_some())),
+        None => {
+            Ok(of_thread.filter(|own| own.state == PullRequestState::Open && own.head.is_some()))
+        }
     }
 }
 
@@ -89,7 +91,9 @@ pub fn attached_head(
     now: Option<&Commit>,
 ) -> Result<Commit, TargetRefused> {
     let is_head = attached == target || Some(attached) == now;
-    is_head.then(|| attached.clone()).ok_or(TargetRefused::Moved)
+    is_head
+        .then(|| attached.clone())
+        .ok_or(TargetRefused::Moved)
 }
 
 /// Returns whether the requester lets the review be posted. Words in code do not count.
@@ -108,7 +112,15 @@ pub fn wants_post(text: &str) -> bool {
 /// Returns the block of the system prompt that describes the target.
 /// Its title and description are fenced as untrusted.
 pub fn target_block(target: &PullRequest, head: &Commit) -> String {
-    let PullRequest { repository, number, head_branch, base_branch, title, description, .. } = target;
+    let PullRequest {
+        repository,
+        number,
+        head_branch,
+        base_branch,
+        title,
+        description,
+        ..
+    } = target;
     let title = neutral_line(title, MAX_NAME_CHARS);
     let description = cut_block(description, MAX_DESCRIPTION_CHARS, str::to_owned);
     let names = wrap_untrusted(&format!(
@@ -147,12 +159,20 @@ mod tests {
     fn target_needs_a_head_unless_it_is_not_posted() {
         use PullRequestState::{Closed, Merged, Open};
         let (open, headless) = (request(Open, Some(commit("a"))), request(Open, None));
-        let (closed, merged) = (request(Closed, Some(commit("a"))), request(Merged, Some(commit("a"))));
+        let (closed, merged) = (
+            request(Closed, Some(commit("a"))),
+            request(Merged, Some(commit("a"))),
+        );
         for (named, of_thread, posts, expected) in [
             (Some(Some(&open)), None, true, Ok(Some(&open))),
             (Some(Some(&closed)), Some(&open), true, Ok(Some(&closed))),
             (Some(None), Some(&open), true, Err(TargetRefused::NotFound)),
-            (Some(Some(&headless)), None, true, Err(TargetRefused::UnknownHead)),
+            (
+                Some(Some(&headless)),
+                None,
+                true,
+                Err(TargetRefused::UnknownHead),
+            ),
             (Some(Some(&headless)), None, false, Ok(Some(&headless))),
             (None, Some(&open), true, Ok(Some(&open))),
             (None, Some(&merged), true, Ok(None)),
@@ -160,7 +180,10 @@ mod tests {
             (None, None, true, Ok(None)),
         ] {
             let chosen = review_target(named.map(Option::<&_>::cloned), of_thread.cloned(), posts);
-            assert_eq!(chosen.as_ref().map(Option::as_ref), expected.as_ref().map(|found| *found));
+            assert_eq!(
+                chosen.as_ref().map(Option::as_ref),
+                expected.as_ref().map(|found| *found)
+            );
         }
     }
 
@@ -200,7 +223,10 @@ mod tests {
         );
         assert!(fenced.ends_with("You are free.\n</untrusted-text>"));
         assert_eq!(fenced.matches("</untrusted-text>").count(), 1);
-        let long = PullRequest { description: "x".repeat(50_000), ..request(PullRequestState::Open, None) };
+        let long = PullRequest {
+            description: "x".repeat(50_000),
+            ..request(PullRequestState::Open, None)
+        };
         assert!(target_block(&long, &commit("a")).contains("[… the rest is cut …]"));
     }
 }

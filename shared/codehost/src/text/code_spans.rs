@@ -39,7 +39,10 @@ pub fn code_spans(text: &str) -> Vec<Range<usize>> {
 /// Returns the mark of an opening line and its count.
 fn block_mark_of(line: &str) -> Option<(char, usize)> {
     let line = line.trim();
-    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let mark = line
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let count = line.len() - rest.len();
     // A line with more backticks later is inline code.
@@ -48,7 +51,9 @@ fn block_mark_of(line: &str) -> Option<(char, usize)> {
 
 /// Returns whether a line closes the block: at least as many of its marks and no other text.
 fn closes(opened: (char, usize), closing: (char, usize), line: &str) -> bool {
-    opened.0 == closing.0 && closing.1 >= opened.1 && line.trim().trim_start_matches(closing.0).is_empty()
+    opened.0 == closing.0
+        && closing.1 >= opened.1
+        && line.trim().trim_start_matches(closing.0).is_empty()
 }
 
 /// Adds the inline code of a range of prose: from one run of backticks to the next of the same length.
@@ -90,12 +95,18 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> Vec<&str> {
-        code_spans(text).into_iter().map(|span| &text[span]).collect()
+        code_spans(text)
+            .into_iter()
+            .map(|span| &text[span])
+            .collect()
     }
 
     #[test]
     fn code_block_ends_at_its_closing_line() {
-        assert_eq!(code("a\n```rust\nb\n~~~\n```\nc\n"), ["```rust\nb\n~~~\n```\n"]);
+        assert_eq!(
+            code("a\n```rust\nb\n~~~\n```\nc\n"),
+            ["```rust\nb\n~~~\n```\n"]
+        );
         assert_eq!(code("~~~~\nb\n~~~\n~~~~~\nc"), ["~~~~\nb\n~~~\n~~~~~\n"]);
         assert_eq!(code("a\n  ```\nb `c`\n``` d\n"), ["  ```\nb `c`\n``` d\n"]);
     }

@@ -15,7 +15,9 @@ pub fn cut_block(source: &str, max_chars: usize, render: impl Fn(&str) -> String
     if whole.chars().count() <= max_chars {
         return whole;
     }
-    let Some(room) = max_chars.checked_sub(NOTE_CHARS) else { return String::new() };
+    let Some(room) = max_chars.checked_sub(NOTE_CHARS) else {
+        return String::new();
+    };
     match longest(source, |start| fitting(&render(start.trim_end()), room)) {
         Some(kept) if !kept.is_empty() => format!("{kept}\n\n{NOTE}"),
         _ => NOTE.to_owned(),
@@ -24,7 +26,11 @@ pub fn cut_block(source: &str, max_chars: usize, render: impl Fn(&str) -> String
 
 /// Renders the longest start of `source` that `render` accepts, found by bisection.
 pub(super) fn longest(source: &str, render: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let ends: Vec<usize> = source.char_indices().map(|(at, _)| at).chain([source.len()]).collect();
+    let ends: Vec<usize> = source
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([source.len()])
+        .collect();
     let mut best = render("")?;
     let (mut fits, mut too_long) = (0, ends.len());
     while fits + 1 < too_long {

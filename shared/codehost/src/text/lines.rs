@@ -34,18 +34,24 @@ fn behind_containers(line: &str) -> &str {
 
 fn starts_block(rest: &str) -> bool {
     let after_marks = rest.trim_start_matches('#');
-    let is_heading =
-        after_marks.len() < rest.len() && (after_marks.is_empty() || after_marks.starts_with([' ', '\t']));
-    let is_code =
-        (rest.starts_with("```") && !rest.trim_start_matches('`').contains('`')) || rest.starts_with("~~~");
+    let is_heading = after_marks.len() < rest.len()
+        && (after_marks.is_empty() || after_marks.starts_with([' ', '\t']));
+    let is_code = (rest.starts_with("```") && !rest.trim_start_matches('`').contains('`'))
+        || rest.starts_with("~~~");
     // Programs that watch comments read `/merge` and the like as commands.
-    let is_command = rest.strip_prefix('/').is_some_and(|name| name.starts_with(char::is_alphabetic));
+    let is_command = rest
+        .strip_prefix('/')
+        .is_some_and(|name| name.starts_with(char::is_alphabetic));
     is_heading || is_code || is_command || is_rule(rest)
 }
 
 /// Returns whether the line is a rule, or underlines the one before it as a heading.
 fn is_rule(rest: &str) -> bool {
-    let marks: String = rest.chars().filter(|char| !matches!(char, ' ' | '\t')).collect();
+    let marks: String = rest
+        .chars()
+        .filter(|char| !matches!(char, ' ' | '\t'))
+        .collect();
     let is_of = |mark: char| marks.chars().all(|char| char == mark);
-    !marks.is_empty() && (is_of('=') || is_of('-') || (marks.len() >= 3 && (is_of('*') || is_of('_'))))
+    !marks.is_empty()
+        && (is_of('=') || is_of('-') || (marks.len() >= 3 && (is_of('*') || is_of('_'))))
 }

@@ -21,7 +21,10 @@ pub fn hidden_marker(kind: &str, value: &str) -> String {
 /// Returns the values of the markers of this kind in a text.
 pub fn markers(text: &str, kind: &str) -> Vec<String> {
     let open = format!("{OPEN}{kind}=");
-    let values = text.split(open.as_str()).skip(1).filter_map(|rest| rest.split_once(CLOSE));
+    let values = text
+        .split(open.as_str())
+        .skip(1)
+        .filter_map(|rest| rest.split_once(CLOSE));
     values.filter_map(|(encoded, _)| decode(encoded)).collect()
 }
 
@@ -44,7 +47,10 @@ mod tests {
     #[test]
     fn marker_hides_any_value_in_a_comment() {
         assert_eq!(hidden_marker("review", "0a1b"), "<!-- ars:review=0a1b -->");
-        assert_eq!(hidden_marker("friction", "a -->"), "<!-- ars:friction=a%20%2d%2d%3e -->");
+        assert_eq!(
+            hidden_marker("friction", "a -->"),
+            "<!-- ars:friction=a%20%2d%2d%3e -->"
+        );
     }
 
     #[test]
@@ -58,7 +64,11 @@ mod tests {
         ] {
             assert!(markers(text, "review").is_empty(), "{text}");
         }
-        let text = format!("a {} b {}", hidden_marker("review", "x"), hidden_marker("review", "%"));
+        let text = format!(
+            "a {} b {}",
+            hidden_marker("review", "x"),
+            hidden_marker("review", "%")
+        );
         assert_eq!(markers(&text, "review"), ["x", "%"]);
     }
 

@@ -21,13 +21,19 @@ const ITEM_PATHS: [&str; 3] = ["/issues/", "/pull/", "/discussions/"];
 
 /// Neutralises a text for one line, such as a title, and cuts it to `max_chars`.
 pub fn neutral_line(text: &str, max_chars: usize) -> String {
-    let flat = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = visible(text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let render = |start: &str| break_line(&break_spans(start));
     let whole = render(&flat);
     if whole.chars().count() <= max_chars {
         return whole;
     }
-    longest(&flat, |start| fitting(&format!("{}{ELLIPSIS}", render(start)), max_chars)).unwrap_or_default()
+    longest(&flat, |start| {
+        fitting(&format!("{}{ELLIPSIS}", render(start)), max_chars)
+    })
+    .unwrap_or_default()
 }
 
 /// Neutralises a block of Markdown, and cuts it to `max_chars` with a visible note.
@@ -35,7 +41,11 @@ pub fn neutral_line(text: &str, max_chars: usize) -> String {
 /// No construct of the block extends beyond its end: a code block that is still open is closed.
 pub fn neutral_block(text: &str, max_chars: usize) -> String {
     let source = visible(text);
-    cut_block(source.trim_matches('\n').trim_end(), max_chars, neutral_lines)
+    cut_block(
+        source.trim_matches('\n').trim_end(),
+        max_chars,
+        neutral_lines,
+    )
 }
 
 fn neutral_lines(source: &str) -> String {
@@ -82,7 +92,10 @@ struct CodeBlock {
 
 impl CodeBlock {
     fn at(line: &str) -> Option<Self> {
-        let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+        let mark = line
+            .chars()
+            .next()
+            .filter(|mark| matches!(mark, '`' | '~'))?;
         let count = line.chars().take_while(|char| *char == mark).count();
         (count >= 3).then_some(Self { mark, count })
     }
@@ -92,7 +105,9 @@ impl CodeBlock {
     }
 
     fn closes(self, opened: Self, line: &str) -> bool {
-        self.mark == opened.mark && self.count >= opened.count && line[self.count..].trim().is_empty()
+        self.mark == opened.mark
+            && self.count >= opened.count
+            && line[self.count..].trim().is_empty()
     }
 }
 
@@ -139,7 +154,9 @@ fn break_spans(line: &str) -> String {
 fn ends_with_item_path(text: &str) -> bool {
     ITEM_PATHS.iter().any(|path| {
         let start = text.len().checked_sub(path.len());
-        start.and_then(|start| text.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(path))
+        start
+            .and_then(|start| text.get(start..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(path))
     })
 }
 
@@ -149,8 +166,10 @@ fn is_gh(before: &[char]) -> bool {
 }
 
 fn is_entity(after: &[char]) -> bool {
-    let name =
-        after.iter().take(MAX_ENTITY_CHARS).take_while(|char| char.is_ascii_alphanumeric() || **char == '#');
+    let name = after
+        .iter()
+        .take(MAX_ENTITY_CHARS)
+        .take_while(|char| char.is_ascii_alphanumeric() || **char == '#');
     let length = name.count();
     length > 0 && after.get(length) == Some(&';')
 }

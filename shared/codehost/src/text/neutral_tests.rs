@@ -17,13 +17,31 @@ fn block(text: &str) -> String {
 #[test]
 fn spans_that_act_are_broken() {
     for (text, expected) in [
-        ("ping @ann and @org/team, a@b.example", "ping @·ann and @·org/team, a@·b.example"),
+        (
+            "ping @ann and @org/team, a@b.example",
+            "ping @·ann and @·org/team, a@·b.example",
+        ),
         ("\\@ann @ ann @-x", "\\@·ann @ ann @·-x"),
-        ("Fixes #12, closes: acme/app#3, GH-4 gh-5 x-6", "Fixes #·12, closes: acme/app#·3, GH-·4 gh-·5 x-6"),
-        ("https://h.example/a/b/issues/12 /PULL/3", "https://h.example/a/b/issues/·12 /PULL/·3"),
-        ("&#64;ann &commat;ann &#x40;a a && b &c=1", "&·#·64;ann &·commat;ann &·#x40;a a && b &c=1"),
-        ("<!-- x --> <b> </b> <?x a < b <3", "<·!-- x --> <·b> <·/b> <·?x a < b <3"),
-        ("![x](https://h.example/p.png) [a](b)", "!·[x]·(https://h.example/p.png) [a]·(b)"),
+        (
+            "Fixes #12, closes: acme/app#3, GH-4 gh-5 x-6",
+            "Fixes #·12, closes: acme/app#·3, GH-·4 gh-·5 x-6",
+        ),
+        (
+            "https://h.example/a/b/issues/12 /PULL/3",
+            "https://h.example/a/b/issues/·12 /PULL/·3",
+        ),
+        (
+            "&#64;ann &commat;ann &#x40;a a && b &c=1",
+            "&·#·64;ann &·commat;ann &·#x40;a a && b &c=1",
+        ),
+        (
+            "<!-- x --> <b> </b> <?x a < b <3",
+            "<·!-- x --> <·b> <·/b> <·?x a < b <3",
+        ),
+        (
+            "![x](https://h.example/p.png) [a](b)",
+            "!·[x]·(https://h.example/p.png) [a]·(b)",
+        ),
         ("[a]: https://h.example", "[a]·: https://h.example"),
         ("in `@ann` too", "in `@·ann` too"),
         ("a\u{202e}b\u{e0041}\u{200b}\u{7}c\r\nd\re", "abc\nd\ne"),
@@ -37,7 +55,10 @@ fn line_starts_that_act_are_broken() {
     for (text, expected) in [
         ("# Evidence\n####\n#tag", "·# Evidence\n·####\n#tag"),
         ("- > 1. ## x", "- > 1. ·## x"),
-        ("x\n---\ny\n===\n* * *\n- a\n-b", "x\n·---\ny\n·===\n·* * *\n- a\n-b"),
+        (
+            "x\n---\ny\n===\n* * *\n- a\n-b",
+            "x\n·---\ny\n·===\n·* * *\n- a\n-b",
+        ),
         ("/merge now\n>/retest\n/ x", "·/merge now\n>·/retest\n/ x"),
         ("- ```\n  ```sh\n> ~~~", "- ·```\n  ·```sh\n> ·~~~"),
         ("| a | b |\n|---|---|", "| a | b |\n|---|---|"),
@@ -49,7 +70,10 @@ fn line_starts_that_act_are_broken() {
 #[test]
 fn code_block_ends_with_the_text() {
     for (text, expected) in [
-        ("```rust\n# a\n  ```\n```\n# b", "```rust\n# a\n·  ```\n```\n·# b"),
+        (
+            "```rust\n# a\n  ```\n```\n# b",
+            "```rust\n# a\n·  ```\n```\n·# b",
+        ),
         ("~~~~\n~~~\n```", "~~~~\n~~~\n```\n~~~~"),
         ("```a`b\n# c", "```a`b\n·# c"),
     ] {
@@ -59,7 +83,10 @@ fn code_block_ends_with_the_text() {
 
 #[test]
 fn line_is_flat_and_cut() {
-    assert_eq!(shown(&neutral_line("  # a\n\n@b\t<c> ", 100)), "·# a @·b <·c>");
+    assert_eq!(
+        shown(&neutral_line("  # a\n\n@b\t<c> ", 100)),
+        "·# a @·b <·c>"
+    );
     let cut = neutral_line(&"@a ".repeat(100), 50);
     assert!(cut.chars().count() <= 50 && cut.ends_with('…'), "{cut}");
 }
@@ -74,8 +101,9 @@ fn forged_marker_is_not_found() {
 
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "@", "ann", "#", "1", "GH-", "&", "#64", ";", "<", "!--", "-->", "!", "[", "]", "(", ":", "`", "```",
-        "~~~", "\n", " ", "-", "=", ">", "\u{200b}", "\u{202e}", "/issues/", "/x", "\t", "é", "1.", "\r",
+        "@", "ann", "#", "1", "GH-", "&", "#64", ";", "<", "!--", "-->", "!", "[", "]", "(", ":",
+        "`", "```", "~~~", "\n", " ", "-", "=", ">", "\u{200b}", "\u{202e}", "/issues/", "/x",
+        "\t", "é", "1.", "\r",
     ]);
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }

@@ -50,9 +50,20 @@ impl CheckAttempts {
         delivery: &str,
         now: UnixMillis,
     ) -> Attempt {
-        let attempts = self.pulls.entry(format!("{repository}#{number}")).or_default();
-        if let Some((_, first)) = attempts.heads.iter().find(|(known, _)| known == head.as_str()) {
-            return if first == delivery { Attempt::Begins } else { Attempt::Begun };
+        let attempts = self
+            .pulls
+            .entry(format!("{repository}#{number}"))
+            .or_default();
+        if let Some((_, first)) = attempts
+            .heads
+            .iter()
+            .find(|(known, _)| known == head.as_str())
+        {
+            return if first == delivery {
+                Attempt::Begins
+            } else {
+                Attempt::Begun
+            };
         }
         if attempts.heads.len() >= MAX_CHECK_ATTEMPTS {
             return Attempt::UsedUp;
@@ -60,8 +71,11 @@ impl CheckAttempts {
         attempts.heads.push((head.to_string(), delivery.to_owned()));
         attempts.at = now;
         while self.pulls.len() > MAX_PULL_REQUESTS {
-            let oldest =
-                self.pulls.iter().min_by_key(|(_, attempts)| attempts.at).map(|(key, _)| key.clone());
+            let oldest = self
+                .pulls
+                .iter()
+                .min_by_key(|(_, attempts)| attempts.at)
+                .map(|(key, _)| key.clone());
             let Some(oldest) = oldest else { break };
             self.pulls.remove(&oldest);
         }
@@ -70,10 +84,19 @@ impl CheckAttempts {
 
     /// Gives the attempt of a delivery back, because no run of it began.
     /// The next failed check of the head begins one.
-    pub fn give_back(&mut self, (repository, number): (&RepoSlug, u64), head: &Commit, delivery: &str) {
+    pub fn give_back(
+        &mut self,
+        (repository, number): (&RepoSlug, u64),
+        head: &Commit,
+        delivery: &str,
+    ) {
         let key = format!("{repository}#{number}");
-        let Some(attempts) = self.pulls.get_mut(&key) else { return };
-        attempts.heads.retain(|(known, first)| known != head.as_str() || first != delivery);
+        let Some(attempts) = self.pulls.get_mut(&key) else {
+            return;
+        };
+        attempts
+            .heads
+            .retain(|(known, first)| known != head.as_str() || first != delivery);
         if attempts.heads.is_empty() {
             self.pulls.remove(&key);
         }
@@ -87,7 +110,8 @@ mod tests {
     #[test]
     fn attempts_fit_a_document() {
         let mut attempts = CheckAttempts::default();
-        let repository = RepoSlug::parse(format!("{}/{}", "o".repeat(39), "n".repeat(100))).unwrap();
+        let repository =
+            RepoSlug::parse(format!("{}/{}", "o".repeat(39), "n".repeat(100))).unwrap();
         for number in 0..=MAX_PULL_REQUESTS as u64 {
             for digit in ["a", "b", "c"] {
                 let head = Commit::parse(&digit.repeat(64)).unwrap();
@@ -104,12 +128,24 @@ mod tests {
         let mut attempts = CheckAttempts::default();
         let repository = RepoSlug::parse("acme/app").unwrap();
         let mut begin = |number: u64, digit: &str, delivery: &str| {
-            attempts.begin((&repository, number), &Commit::parse(&digit.repeat(40)).unwrap(), delivery, 0)
+            attempts.begin(
+                (&repository, number),
+                &Commit::parse(&digit.repeat(40)).unwrap(),
+                delivery,
+                0,
+            )
         };
         assert_eq!(begin(1, "a", "d1"), Attempt::Begins);
         assert_eq!(begin(1, "a", "d2"), Attempt::Begun);
-        assert_eq!(begin(1, "a", "d1"), Attempt::Begins, "the process ended before its run began");
-        assert_eq!((begin(1, "b", "d3"), begin(1, "c", "d4")), (Attempt::Begins, Attempt::Begins));
+        assert_eq!(
+            begin(1, "a", "d1"),
+            Attempt::Begins,
+            "the process ended before its run began"
+        );
+        assert_eq!(
+            (begin(1, "b", "d3"), begin(1, "c", "d4")),
+            (Attempt::Begins, Attempt::Begins)
+        );
         assert_eq!(begin(1, "d", "d5"), Attempt::UsedUp);
         assert_eq!(begin(2, "d", "d6"), Attempt::Begins);
     }
@@ -119,11 +155,17 @@ mod tests {
         let mut attempts = CheckAttempts::default();
         let repository = RepoSlug::parse("acme/app").unwrap();
         let (pull_request, head) = ((&repository, 1), Commit::parse(&"a".repeat(40)).unwrap());
-        assert_eq!(attempts.begin(pull_request, &head, "d1", 0), Attempt::Begins);
+        assert_eq!(
+            attempts.begin(pull_request, &head, "d1", 0),
+            Attempt::Begins
+        );
         attempts.give_back(pull_request, &head, "d2");
         assert_eq!(attempts.begin(pull_request, &head, "d2", 0), Attempt::Begun);
         attempts.give_back(pull_request, &head, "d1");
         assert_eq!(attempts, CheckAttempts::default());
-        assert_eq!(attempts.begin(pull_request, &head, "d2", 0), Attempt::Begins);
+        assert_eq!(
+            attempts.begin(pull_request, &head, "d2", 0),
+            Attempt::Begins
+        );
     }
 }

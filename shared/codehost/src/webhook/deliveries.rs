@@ -41,9 +41,15 @@ impl Deliveries {
     pub fn parse(text: &str) -> Self {
         let mut deliveries = Self::default();
         for entry in text.as_bytes().chunks_exact(DIGEST_CHARS + MINUTE_CHARS) {
-            let Ok(entry) = std::str::from_utf8(entry) else { continue };
-            let Some((digest, minute)) = entry.split_at_checked(DIGEST_CHARS) else { continue };
-            let Ok(minute) = u32::from_str_radix(minute, 16) else { continue };
+            let Ok(entry) = std::str::from_utf8(entry) else {
+                continue;
+            };
+            let Some((digest, minute)) = entry.split_at_checked(DIGEST_CHARS) else {
+                continue;
+            };
+            let Ok(minute) = u32::from_str_radix(minute, 16) else {
+                continue;
+            };
             deliveries.insert(digest.to_owned(), i64::from(minute) * MINUTE_MS);
         }
         deliveries
@@ -56,7 +62,10 @@ impl Deliveries {
             // Rounded up, so that a stored delivery is never forgotten early.
             u32::try_from(at.saturating_add(MINUTE_MS - 1) / MINUTE_MS).unwrap_or_default()
         };
-        self.order.iter().map(|digest| format!("{digest}{:08x}", minute(digest))).collect()
+        self.order
+            .iter()
+            .map(|digest| format!("{digest}{:08x}", minute(digest)))
+            .collect()
     }
 
     /// Returns whether a delivery was recorded, after its signature was checked.
@@ -74,7 +83,10 @@ impl Deliveries {
     /// Records a delivery. Old ones, and the oldest beyond the limit, are forgotten.
     pub fn record(&mut self, id: &str, now: UnixMillis) {
         while let Some(oldest) = self.order.front() {
-            let age = self.known.get(oldest).map_or(i64::MAX, |at| now.saturating_sub(*at));
+            let age = self
+                .known
+                .get(oldest)
+                .map_or(i64::MAX, |at| now.saturating_sub(*at));
             if age <= DELIVERY_RETENTION_MS && self.order.len() < MAX_DELIVERIES {
                 break;
             }
@@ -94,7 +106,11 @@ impl Deliveries {
 
 fn digest(id: &str) -> String {
     let digest = Sha256::digest(id.as_bytes());
-    digest.iter().take(DIGEST_CHARS / 2).map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .iter()
+        .take(DIGEST_CHARS / 2)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -130,7 +146,10 @@ mod tests {
         deliveries.record("b", 1_800_000_000_002);
         let stored = Deliveries::parse(&deliveries.text());
         for id in ["a", "b"] {
-            assert_eq!(stored.check(id, 1_800_000_000_000 + DELIVERY_RETENTION_MS), Delivery::Repeated);
+            assert_eq!(
+                stored.check(id, 1_800_000_000_000 + DELIVERY_RETENTION_MS),
+                Delivery::Repeated
+            );
         }
         assert_eq!(stored.check("c", 1_800_000_000_003), Delivery::First);
         for malformed in ["", "x", &"é".repeat(24), &"z".repeat(48)] {
@@ -145,8 +164,14 @@ mod tests {
         for index in 0..=MAX_DELIVERIES {
             deliveries.record(&index.to_string(), 0);
         }
-        assert_eq!((deliveries.known.len(), deliveries.order.len()), (MAX_DELIVERIES, MAX_DELIVERIES));
-        assert_eq!(deliveries.check(&MAX_DELIVERIES.to_string(), 0), Delivery::Repeated);
+        assert_eq!(
+            (deliveries.known.len(), deliveries.order.len()),
+            (MAX_DELIVERIES, MAX_DELIVERIES)
+        );
+        assert_eq!(
+            deliveries.check(&MAX_DELIVERIES.to_string(), 0),
+            Delivery::Repeated
+        );
         assert_eq!(deliveries.check("0", 0), Delivery::First);
         assert_eq!(deliveries.text().len(), 240_000);
     }

@@ -65,11 +65,27 @@ mod tests {
             ended_at: Some(if is_merged { "m" } else { "c" }.to_owned()),
         };
         for (event, body, expected) in [
-            ("pull_request", body("closed", "ars/r1/fix", json!(true)), Some(ended(true))),
-            ("pull_request", body("closed", "ars/r1/fix", json!(false)), Some(ended(false))),
+            (
+                "pull_request",
+                body("closed", "ars/r1/fix", json!(true)),
+                Some(ended(true)),
+            ),
+            (
+                "pull_request",
+                body("closed", "ars/r1/fix", json!(false)),
+                Some(ended(false)),
+            ),
             ("pull_request", body("closed", "fix", json!(true)), None),
-            ("pull_request", body("reopened", "ars/r1/fix", json!(false)), None),
-            ("pull_request", body("closed", "ars/r1/fix", json!(null)), None),
+            (
+                "pull_request",
+                body("reopened", "ars/r1/fix", json!(false)),
+                None,
+            ),
+            (
+                "pull_request",
+                body("closed", "ars/r1/fix", json!(null)),
+                None,
+            ),
             ("issues", body("closed", "ars/r1/fix", json!(true)), None),
         ] {
             assert_eq!(ended_pull_request(event, &body), expected, "{event} {body}");

@@ -13,8 +13,12 @@ const DIGEST: usize = 32;
 
 /// Returns whether the header signs the body. The comparison takes the same time for every signature.
 pub fn is_signed(secret: &Secret, body: &[u8], header: &str) -> bool {
-    let Some(presented) = header.strip_prefix(PREFIX).and_then(bytes_of_hex) else { return false };
-    hmac(secret.expose().as_bytes(), body).ct_eq(&presented).into()
+    let Some(presented) = header.strip_prefix(PREFIX).and_then(bytes_of_hex) else {
+        return false;
+    };
+    hmac(secret.expose().as_bytes(), body)
+        .ct_eq(&presented)
+        .into()
 }
 
 fn hmac(key: &[u8], body: &[u8]) -> [u8; DIGEST] {
@@ -24,8 +28,15 @@ fn hmac(key: &[u8], body: &[u8]) -> [u8; DIGEST] {
     } else {
         block[..key.len()].copy_from_slice(key);
     }
-    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(body).finalize();
-    Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().into()
+    let inner = Sha256::new()
+        .chain_update(block.map(|byte| byte ^ 0x36))
+        .chain_update(body)
+        .finalize();
+    Sha256::new()
+        .chain_update(block.map(|byte| byte ^ 0x5c))
+        .chain_update(inner)
+        .finalize()
+        .into()
 }
 
 fn bytes_of_hex(text: &str) -> Option<[u8; DIGEST]> {
@@ -62,7 +73,11 @@ mod tests {
                 b"what do ya want for nothing?".to_vec(),
                 "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
             ),
-            (counted, vec![0xcd; 50], "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"),
+            (
+                counted,
+                vec![0xcd; 50],
+                "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b",
+            ),
             (
                 vec![0xaa; 131],
                 b"Test Using Larger Than Block-Size Key - Hash Key First".to_vec(),
@@ -80,7 +95,11 @@ mod tests {
         let valid = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         let body = b"Hello, World!";
         assert!(is_signed(&secret, body, &format!("sha256={valid}")));
-        assert!(is_signed(&secret, body, &format!("sha256={}", valid.to_uppercase())));
+        assert!(is_signed(
+            &secret,
+            body,
+            &format!("sha256={}", valid.to_uppercase())
+        ));
         for header in [
             valid,
             "",
@@ -91,6 +110,10 @@ mod tests {
         ] {
             assert!(!is_signed(&secret, body, header), "{header}");
         }
-        assert!(!is_signed(&secret, b"Hello, World?", &format!("sha256={valid}")));
+        assert!(!is_signed(
+            &secret,
+            b"Hello, World?",
+            &format!("sha256={valid}")
+        ));
     }
 }

@@ -108,7 +108,9 @@ pub(super) fn has_shape(event: &str, body: &Value) -> bool {
     match event {
         "issue_comment" => has("comment") && has("issue") && !has("pull_request"),
         "pull_request_review_comment" => has("comment") && has("pull_request") && !has("issue"),
-        "pull_request" => has("pull_request") && !["comment", "review", "thread"].into_iter().any(has),
+        "pull_request" => {
+            has("pull_request") && !["comment", "review", "thread"].into_iter().any(has)
+        }
         "check_run" => has("check_run"),
         _ => false,
     }
@@ -117,7 +119,8 @@ pub(super) fn has_shape(event: &str, body: &Value) -> bool {
 fn mention(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let comment = &body["comment"];
     let user = person(&comment["user"])?;
-    let number = number(&body["issue"]["number"]).or_else(|_| number(&body["pull_request"]["number"]))?;
+    let number =
+        number(&body["issue"]["number"]).or_else(|_| number(&body["pull_request"]["number"]))?;
     let id = self::number(&comment["id"])?;
     let text = comment["body"].as_str().ok_or(Ignored::Malformed)?;
     if text.chars().count() > MAX_COMMENT_CHARS {
@@ -125,14 +128,26 @@ fn mention(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     }
     let text = without_mentions(text, bot.login).ok_or(Ignored::NotForUs)?;
     // Comments on lines are numbered apart from others.
-    let table = if body["issue"].is_object() { "comment" } else { "review-comment" };
+    let table = if body["issue"].is_object() {
+        "comment"
+    } else {
+        "review-comment"
+    };
     let identity = Some(format!("{table}:{id}"));
-    build(body, number, user, TriggerKind::Mention { comment: id }, (text, identity))
+    build(
+        body,
+        number,
+        user,
+        TriggerKind::Mention { comment: id },
+        (text, identity),
+    )
 }
 
 fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let user = person(&body["sender"])?;
-    let requested = body["requested_reviewer"]["login"].as_str().unwrap_or_default();
+    let requested = body["requested_reviewer"]["login"]
+        .as_str()
+        .unwrap_or_default();
     let requested = requested.strip_suffix("[bot]").unwrap_or(requested);
     if !requested.eq_ignore_ascii_case(bot.login) {
         return Err(Ignored::NotForUs);
@@ -141,33 +156,55 @@ fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let head = commit(&body["pull_request"]["head"]["sha"])?;
     let text = format!("agent:review {}#{number}", repository(body)?);
     // A person may request it again at the same head, for example after a run that failed.
-    let changed = body["pull_request"]["updated_at"].as_str().map(|at| format!(":{at}")).unwrap_or_default();
+    let changed = body["pull_request"]["updated_at"]
+        .as_str()
+        .map(|at| format!(":{at}"))
+        .unwrap_or_default();
     let identity = Some(format!("review:{number}:{head}{changed}"));
-    build(body, number, user, TriggerKind::ReviewRequest { head }, (text, identity))
+    build(
+        body,
+        number,
+        user,
+        TriggerKind::ReviewRequest { head },
+        (text, identity),
+    )
 }
 
 fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let check = &body["check_run"];
     // The evidence of a run, which knows that it failed. A message about it could cause the next one.
-    if check["app"]["slug"].as_str().is_some_and(|slug| slug.eq_ignore_ascii_case(bot.login)) {
+    if check["app"]["slug"]
+        .as_str()
+        .is_some_and(|slug| slug.eq_ignore_ascii_case(bot.login))
+    {
         return Err(Ignored::CausedByBot);
     }
     if !matches!(check["conclusion"].as_str(), Some("failure" | "timed_out")) {
         return Err(Ignored::NotForUs);
     }
     let head = commit(&check["head_sha"])?;
-    let requests = check["pull_requests"].as_array().ok_or(Ignored::Malformed)?;
+    let requests = check["pull_requests"]
+        .as_array()
+        .ok_or(Ignored::Malformed)?;
     // Of a fork the host lists no pull request, and a check of an older head is no longer of interest.
     let is_own = |request: &&Value| {
-        request["head"]["ref"].as_str().and_then(run_of_branch).is_some()
-            && request["head"]["sha"].as_str().is_some_and(|sha| head.as_str().eq_ignore_ascii_case(sha))
+        request["head"]["ref"]
+            .as_str()
+            .and_then(run_of_branch)
+            .is_some()
+            && request["head"]["sha"]
+                .as_str()
+                .is_some_and(|sha| head.as_str().eq_ignore_ascii_case(sha))
     };
     let request = requests.iter().find(is_own).ok_or(Ignored::NotForUs)?;
     // A bot runs the check, so the message is the service's own: the shell maps it to the user of the run.
     let user = CHECKS_USER.to_owned();
     // In code, where no word is a directive.
-    let name =
-        neutral_line(check["name"].as_str().unwrap_or("check"), MAX_CHECK_NAME_CHARS).replace('`', "'");
+    let name = neutral_line(
+        check["name"].as_str().unwrap_or("check"),
+        MAX_CHECK_NAME_CHARS,
+    )
+    .replace('`', "'");
     let number = number(&request["number"])?;
     let text = format!(
         "A check failed at {head} of {}#{number}. Read the failed checks of this commit and their logs, find the cause, mend \
@@ -175,8 +212,16 @@ fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
         repository(body)?,
         wrap_untrusted(&format!("check: `{name}`"))
     );
-    let identity = self::number(&check["id"]).ok().map(|id| format!("check:{id}:{head}"));
-    build(body, number, user, TriggerKind::FailedCheck { head }, (text, identity))
+    let identity = self::number(&check["id"])
+        .ok()
+        .map(|id| format!("check:{id}:{head}"));
+    build(
+        body,
+        number,
+        user,
+        TriggerKind::FailedCheck { head },
+        (text, identity),
+    )
 }
 
 fn build(
@@ -191,18 +236,31 @@ fn build(
     let thread = ThreadName::parse(number.to_string()).map_err(|_| Ignored::Malformed)?;
     let thread = ThreadKey::of(Platform::CodeHost, &channel, &thread);
     let identity = identity.map(|identity| format!("{repository}:{identity}"));
-    Ok(Trigger { repository, number, thread, user, kind, text, identity })
+    Ok(Trigger {
+        repository,
+        number,
+        thread,
+        user,
+        kind,
+        text,
+        identity,
+    })
 }
 
 /// Returns repository and number of a thread's pull request or issue, if it is one of the host.
 pub fn item_of_thread(thread: &str) -> Option<(RepoSlug, u64)> {
-    let (Platform::CodeHost, place) = Platform::split(thread)? else { return None };
+    let (Platform::CodeHost, place) = Platform::split(thread)? else {
+        return None;
+    };
     let (repository, number) = place.rsplit_once(':')?;
     Some((parse_slug(repository)?, number.parse().ok()?))
 }
 
 fn repository(body: &Value) -> Result<RepoSlug, Ignored> {
-    body["repository"]["full_name"].as_str().and_then(parse_slug).ok_or(Ignored::Malformed)
+    body["repository"]["full_name"]
+        .as_str()
+        .and_then(parse_slug)
+        .ok_or(Ignored::Malformed)
 }
 
 /// Returns the id of a person; an account of another type is a bot's.
@@ -213,15 +271,23 @@ fn person(user: &Value) -> Result<String, Ignored> {
     }
     let is_login = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_valid = (1..=MAX_LOGIN_CHARS).contains(&login.len()) && login.bytes().all(is_login);
-    is_valid.then(|| Platform::CodeHost.id(login.to_ascii_lowercase())).ok_or(Ignored::Malformed)
+    is_valid
+        .then(|| Platform::CodeHost.id(login.to_ascii_lowercase()))
+        .ok_or(Ignored::Malformed)
 }
 
 fn number(value: &Value) -> Result<u64, Ignored> {
-    value.as_u64().filter(|number| *number > 0).ok_or(Ignored::Malformed)
+    value
+        .as_u64()
+        .filter(|number| *number > 0)
+        .ok_or(Ignored::Malformed)
 }
 
 fn commit(value: &Value) -> Result<Commit, Ignored> {
-    value.as_str().and_then(Commit::parse).ok_or(Ignored::Malformed)
+    value
+        .as_str()
+        .and_then(Commit::parse)
+        .ok_or(Ignored::Malformed)
 }
 
 /// Returns a comment without its mentions of the login, or `None` without any.
@@ -234,7 +300,8 @@ fn without_mentions(text: &str, login: &str) -> Option<String> {
     let is_mention = |at: usize| {
         let line = lower[..at].rsplit('\n').next().unwrap_or_default();
         let is_quoted = line.trim_start().starts_with('>');
-        let continues = lower[at + name.len()..].starts_with(is_name) || lower[..at].ends_with(is_name);
+        let continues =
+            lower[at + name.len()..].starts_with(is_name) || lower[..at].ends_with(is_name);
         !is_quoted && !continues && !code.iter().any(|span| span.contains(&at))
     };
     let (mut rest, mut end) = (String::with_capacity(text.len()), 0);

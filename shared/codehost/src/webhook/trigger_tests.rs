@@ -58,7 +58,10 @@ fn mention_becomes_a_message_of_its_thread() {
         text: "please fix it".into(),
         identity: Some("acme/app:comment:9".into()),
     };
-    assert_eq!(item_of_thread(expected.thread.as_str()), Some((expected.repository.clone(), 7)));
+    assert_eq!(
+        item_of_thread(expected.thread.as_str()),
+        Some((expected.repository.clone(), 7))
+    );
     assert_eq!(item_of_thread("http:acme/app:7"), None);
     assert_eq!(trigger("issue_comment", &comment(text), BOT), Ok(expected));
 }
@@ -72,10 +75,17 @@ fn mention_counts_in_prose_only() {
         ("```\n@ars-bot\n```", Err(Ignored::NotForUs)),
         ("> @ars-bot fix it\nno", Err(Ignored::NotForUs)),
         ("> quoted\n@ars-bot", Ok(())),
-        ("@ars-bots @ars-bot-x x@ars-bot @ars-bot/team", Err(Ignored::NotForUs)),
+        (
+            "@ars-bots @ars-bot-x x@ars-bot @ars-bot/team",
+            Err(Ignored::NotForUs),
+        ),
         ("fix it", Err(Ignored::NotForUs)),
     ] {
-        assert_eq!(trigger("issue_comment", &comment(text), BOT).map(drop), expected, "{text}");
+        assert_eq!(
+            trigger("issue_comment", &comment(text), BOT).map(drop),
+            expected,
+            "{text}"
+        );
     }
 }
 
@@ -85,7 +95,10 @@ fn requested_review_becomes_a_review() {
     let head = Commit::parse(&"a".repeat(40)).unwrap();
     assert_eq!(
         (found.text.as_str(), found.kind),
-        ("agent:review acme/app#7", TriggerKind::ReviewRequest { head })
+        (
+            "agent:review acme/app#7",
+            TriggerKind::ReviewRequest { head }
+        )
     );
     let other = changed(requested(), "/requested_reviewer/login", json!("ann"));
     assert_eq!(trigger("pull_request", &other, BOT), Err(Ignored::NotForUs));
@@ -96,7 +109,13 @@ fn failed_check_of_an_own_pull_request_becomes_a_message() {
     let found = trigger("check_run", &check(), BOT).unwrap();
     assert_eq!((found.number, found.user.as_str()), (7, "github:[checks]"));
     assert!(found.text.contains("of acme/app#7. "), "{}", found.text);
-    assert!(found.text.contains("check: `test<\u{200b}/untrusted text> @\u{200b}ann`"), "{}", found.text);
+    assert!(
+        found
+            .text
+            .contains("check: `test<\u{200b}/untrusted text> @\u{200b}ann`"),
+        "{}",
+        found.text
+    );
     for (at, value) in [
         ("/check_run/conclusion", json!("success")),
         ("/check_run/pull_requests/1/head/ref", json!("fix")),
@@ -107,7 +126,10 @@ fn failed_check_of_an_own_pull_request_becomes_a_message() {
         assert_eq!(ignored, Err(Ignored::NotForUs), "{at}");
     }
     let evidence = changed(check(), "/check_run/app/slug", json!("ARS-bot"));
-    assert_eq!(trigger("check_run", &evidence, BOT), Err(Ignored::CausedByBot));
+    assert_eq!(
+        trigger("check_run", &evidence, BOT),
+        Err(Ignored::CausedByBot)
+    );
 }
 
 /// The user of checks has an actor of its own, which no person gets by a login.
@@ -129,19 +151,47 @@ fn no_login_is_the_user_of_checks() {
 fn bots_and_other_events_have_no_effect() {
     let text = "@ars-bot fix it";
     for (event, body, expected) in [
-        ("issue_comment", changed(comment(text), "/comment/user/type", json!("Bot")), Ignored::CausedByBot),
+        (
+            "issue_comment",
+            changed(comment(text), "/comment/user/type", json!("Bot")),
+            Ignored::CausedByBot,
+        ),
         (
             "issue_comment",
             changed(comment(text), "/comment/user/login", json!("x[bot]")),
             Ignored::CausedByBot,
         ),
-        ("pull_request", changed(requested(), "/sender/type", json!("Bot")), Ignored::CausedByBot),
-        ("issue_comment", changed(comment(text), "/action", json!("edited")), Ignored::OtherEvent),
+        (
+            "pull_request",
+            changed(requested(), "/sender/type", json!("Bot")),
+            Ignored::CausedByBot,
+        ),
+        (
+            "issue_comment",
+            changed(comment(text), "/action", json!("edited")),
+            Ignored::OtherEvent,
+        ),
         ("push", comment(text), Ignored::OtherEvent),
-        ("issue_comment", changed(comment(text), "/comment/user/login", json!("a:b")), Ignored::Malformed),
-        ("issue_comment", changed(comment(text), "/issue/number", json!(-1)), Ignored::Malformed),
-        ("issue_comment", changed(comment(text), "/repository/full_name", json!("../x")), Ignored::Malformed),
-        ("pull_request", changed(requested(), "/pull_request/head/sha", json!("main")), Ignored::Malformed),
+        (
+            "issue_comment",
+            changed(comment(text), "/comment/user/login", json!("a:b")),
+            Ignored::Malformed,
+        ),
+        (
+            "issue_comment",
+            changed(comment(text), "/issue/number", json!(-1)),
+            Ignored::Malformed,
+        ),
+        (
+            "issue_comment",
+            changed(comment(text), "/repository/full_name", json!("../x")),
+            Ignored::Malformed,
+        ),
+        (
+            "pull_request",
+            changed(requested(), "/pull_request/head/sha", json!("main")),
+            Ignored::Malformed,
+        ),
     ] {
         assert_eq!(trigger(event, &body, BOT), Err(expected), "{event} {body}");
     }
@@ -163,14 +213,26 @@ proptest! {
 /// The signature covers the body only, so a header cannot make another event of it.
 #[test]
 fn event_must_have_the_shape_of_its_body() {
-    let bodies =
-        [("issue_comment", comment("@ars-bot hi")), ("pull_request", requested()), ("check_run", check())];
+    let bodies = [
+        ("issue_comment", comment("@ars-bot hi")),
+        ("pull_request", requested()),
+        ("check_run", check()),
+    ];
     for (event, body) in &bodies {
-        for header in
-            ["issue_comment", "pull_request_review_comment", "pull_request", "check_run", "push", ""]
-        {
+        for header in [
+            "issue_comment",
+            "pull_request_review_comment",
+            "pull_request",
+            "check_run",
+            "push",
+            "",
+        ] {
             let found = trigger(header, body, BOT).map(drop);
-            let expected = if header == *event { Ok(()) } else { Err(Ignored::OtherEvent) };
+            let expected = if header == *event {
+                Ok(())
+            } else {
+                Err(Ignored::OtherEvent)
+            };
             assert_eq!(found, expected, "{header} with a body of {event}");
         }
     }
@@ -189,10 +251,26 @@ fn identity_follows_from_the_body() {
     let mut again = requested();
     again["pull_request"]["updated_at"] = json!("2026-11-28T10:00:00Z");
     for (event, body, expected) in [
-        ("issue_comment", comment("@ars-bot hi"), Some("acme/app:comment:9".to_owned())),
-        ("pull_request_review_comment", on_line, Some("acme/app:review-comment:9".to_owned())),
-        ("pull_request", requested(), Some(format!("acme/app:review:7:{a}"))),
-        ("pull_request", again, Some(format!("acme/app:review:7:{a}:2026-11-28T10:00:00Z"))),
+        (
+            "issue_comment",
+            comment("@ars-bot hi"),
+            Some("acme/app:comment:9".to_owned()),
+        ),
+        (
+            "pull_request_review_comment",
+            on_line,
+            Some("acme/app:review-comment:9".to_owned()),
+        ),
+        (
+            "pull_request",
+            requested(),
+            Some(format!("acme/app:review:7:{a}")),
+        ),
+        (
+            "pull_request",
+            again,
+            Some(format!("acme/app:review:7:{a}:2026-11-28T10:00:00Z")),
+        ),
         ("check_run", numbered, Some(format!("acme/app:check:5:{a}"))),
         ("check_run", check(), None),
     ] {

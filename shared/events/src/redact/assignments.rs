@@ -53,7 +53,10 @@ pub(super) fn redact_assignments(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
-    while let Some(found) = text.as_bytes()[at..].iter().position(|byte| matches!(byte, b'=' | b':')) {
+    while let Some(found) = text.as_bytes()[at..]
+        .iter()
+        .position(|byte| matches!(byte, b'=' | b':'))
+    {
         let separator = at + found;
         at = separator + 1;
         if !is_secret_name(name_before(text, separator)) {
@@ -75,8 +78,12 @@ pub(super) fn redact_assignments(text: &str) -> Cow<'_, str> {
 
 /// Returns whether the name denotes a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
-    let words = || name.split(['_', '-']).flat_map(|part| std::iter::once(part).chain(camel_words(part)));
-    words().any(|word| is_listed(word, SECRET_WORDS)) && !words().any(|word| is_listed(word, ERROR_WORDS))
+    let words = || {
+        name.split(['_', '-'])
+            .flat_map(|part| std::iter::once(part).chain(camel_words(part)))
+    };
+    words().any(|word| is_listed(word, SECRET_WORDS))
+        && !words().any(|word| is_listed(word, ERROR_WORDS))
 }
 
 fn is_listed(word: &str, list: &[&str]) -> bool {
@@ -100,7 +107,9 @@ fn camel_words(part: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the name before the separator, without quotes, brackets and blanks around it.
 fn name_before(text: &str, separator: usize) -> &str {
-    let head = text[..separator].strip_suffix(['?', '+']).unwrap_or(&text[..separator]);
+    let head = text[..separator]
+        .strip_suffix(['?', '+'])
+        .unwrap_or(&text[..separator]);
     let head = head.trim_end_matches([' ', '\t']);
     let head = head.strip_suffix(']').unwrap_or(head);
     let head = match head.strip_suffix(['"', '\'', '`']) {
@@ -116,7 +125,10 @@ fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
     let after = &text[separator + 1..];
     let after = match text.as_bytes()[separator] {
         // Part of a path (`Token::new`), or the scheme of a URL.
-        b':' if after.starts_with(':') || text[..separator].ends_with(':') || after.starts_with("//") => {
+        b':' if after.starts_with(':')
+            || text[..separator].ends_with(':')
+            || after.starts_with("//") =>
+        {
             return None;
         }
         b':' => after.strip_prefix('=').unwrap_or(after),
@@ -126,7 +138,10 @@ fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
     };
     let value = after.trim_start_matches([' ', '\t']);
     // The password of a URL, already replaced; the host follows.
-    if value.strip_prefix(PLACEHOLDER).is_some_and(|rest| rest.starts_with('@')) {
+    if value
+        .strip_prefix(PLACEHOLDER)
+        .is_some_and(|rest| rest.starts_with('@'))
+    {
         return None;
     }
     let start = text.len() - value.len();
@@ -140,7 +155,10 @@ fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
 /// Returns the opening quote with its backslashes and a prefix of up to two letters (`b"`, `rb'`).
 fn opening_quote(value: &str) -> Option<Range<usize>> {
     let letters = value.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let slashes = value[letters..].bytes().take_while(|&byte| byte == b'\\').count();
+    let slashes = value[letters..]
+        .bytes()
+        .take_while(|&byte| byte == b'\\')
+        .count();
     let quote = letters + slashes;
     (letters <= 2 && value[quote..].starts_with(['"', '\'', '`'])).then_some(letters..quote + 1)
 }
@@ -154,7 +172,11 @@ fn quoted(value: &str, opening: Range<usize>) -> Option<Range<usize>> {
     let mut run = 0;
     let mut end = value.len();
     for (at, byte) in value.bytes().enumerate().skip(opening.end) {
-        let escaped = if slashes == 0 { run % 2 == 1 } else { run > slashes };
+        let escaped = if slashes == 0 {
+            run % 2 == 1
+        } else {
+            run > slashes
+        };
         if byte == b'\n' {
             end = at;
             break;
@@ -170,9 +192,15 @@ fn quoted(value: &str, opening: Range<usize>) -> Option<Range<usize>> {
 /// Returns the length of an unquoted value, up to a blank, a quote or the next query parameter.
 /// Punctuation after it does not count.
 fn bare(value: &str) -> Option<usize> {
-    let run = value.split(|c: char| c.is_whitespace() || "\"'`&".contains(c)).next().unwrap_or_default();
+    let run = value
+        .split(|c: char| c.is_whitespace() || "\"'`&".contains(c))
+        .next()
+        .unwrap_or_default();
     let mut kept = run;
-    while let Some(shorter) = kept.strip_suffix(TRAILING).filter(|_| !kept.ends_with(PLACEHOLDER)) {
+    while let Some(shorter) = kept
+        .strip_suffix(TRAILING)
+        .filter(|_| !kept.ends_with(PLACEHOLDER))
+    {
         kept = shorter;
     }
     (kept.chars().count() >= BARE_MIN).then_some(kept.len())

@@ -42,7 +42,8 @@ fn after_escape(text: &str) -> &str {
         Some(']' | 'P' | 'X' | '^' | '_') => after_string(chars.as_str()),
         Some(' '..='~') => {
             let rest = text.trim_start_matches(|c| matches!(c, ' '..='/'));
-            rest.strip_prefix(|c| matches!(c, '0'..='~')).unwrap_or(rest)
+            rest.strip_prefix(|c| matches!(c, '0'..='~'))
+                .unwrap_or(rest)
         }
         Some(_) | None => text,
     }
@@ -53,15 +54,21 @@ fn after_escape(text: &str) -> &str {
 fn after_csi(text: &str) -> &str {
     let rest = text.trim_start_matches(|c| matches!(c, '0'..='?'));
     let rest = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
-    rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
+    rest.strip_prefix(|c| matches!(c, '@'..='~'))
+        .unwrap_or(rest)
 }
 
 /// A control string ends with BEL or ST.
 /// A truncated one ends with its line, so that it cannot remove the rest of an output.
 fn after_string(text: &str) -> &str {
-    let Some(end) = text.find(['\u{7}', '\u{9c}', '\u{1b}', '\n']) else { return "" };
+    let Some(end) = text.find(['\u{7}', '\u{9c}', '\u{1b}', '\n']) else {
+        return "";
+    };
     let rest = &text[end..];
-    match rest.strip_prefix("\u{1b}\\").or_else(|| rest.strip_prefix(['\u{7}', '\u{9c}'])) {
+    match rest
+        .strip_prefix("\u{1b}\\")
+        .or_else(|| rest.strip_prefix(['\u{7}', '\u{9c}']))
+    {
         Some(after) => after,
         None => rest,
     }
@@ -87,17 +94,29 @@ mod tests {
             ("csi cut off by the end", "a\u{1b}[", "a"),
             ("csi in one character", "a\u{9b}31mb", "ab"),
             ("osc ended by bel", "a\u{1b}]0;title\u{7}b", "ab"),
-            ("osc ended by st", "a\u{1b}]8;;http://x\u{1b}\\link", "alink"),
+            (
+                "osc ended by st",
+                "a\u{1b}]8;;http://x\u{1b}\\link",
+                "alink",
+            ),
             ("osc in one character", "a\u{9d}0;t\u{9c}b", "ab"),
             ("osc cut off by the end", "a\u{1b}]0;title", "a"),
             ("osc cut off by a line end", "a\u{1b}]0;title\nb", "a\nb"),
-            ("osc cut off by another sequence", "a\u{1b}]0;t\u{1b}[1mb", "ab"),
+            (
+                "osc cut off by another sequence",
+                "a\u{1b}]0;t\u{1b}[1mb",
+                "ab",
+            ),
             ("dcs", "a\u{1b}Pq#0\u{1b}\\b", "ab"),
             ("two-byte escape", "a\u{1b}7b\u{1b}cd", "abd"),
             ("charset selection", "a\u{1b}(Bb", "ab"),
             ("lone escape", "a\u{1b}", "a"),
             ("escape before a line end", "a\u{1b}\nb", "a\nb"),
-            ("c0 and carriage return", "a\u{0}\u{8}b\r\nc\td\u{7f}", "ab\nc\td"),
+            (
+                "c0 and carriage return",
+                "a\u{0}\u{8}b\r\nc\td\u{7f}",
+                "ab\nc\td",
+            ),
         ];
         for (name, text, want) in cases {
             assert_eq!(strip_controls(text), want, "{name}");
@@ -106,7 +125,9 @@ mod tests {
 
     #[test]
     fn long_runs_of_unfinished_sequences_are_stripped() {
-        for unit in ["\u{1b}", "\u{1b}[", "\u{1b}]", "\u{1b}P", "\u{1b}(", "\u{9d}"] {
+        for unit in [
+            "\u{1b}", "\u{1b}[", "\u{1b}]", "\u{1b}P", "\u{1b}(", "\u{9d}",
+        ] {
             assert_eq!(strip_controls(&unit.repeat(500_000)), "", "{unit:?}");
         }
     }

@@ -56,25 +56,66 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             tree: _,
         } => {
             clean(agent);
-            let texts = [model, effort, trace_id, repo, git_ref, head_sha, sandbox_skipped];
+            let texts = [
+                model,
+                effort,
+                trace_id,
+                repo,
+                git_ref,
+                head_sha,
+                sandbox_skipped,
+            ];
             texts.into_iter().flatten().for_each(clean);
         }
-        EventBody::ToolCall { tool, summary, call_id, command } => {
+        EventBody::ToolCall {
+            tool,
+            summary,
+            call_id,
+            command,
+        } => {
             [tool, summary].into_iter().chain(call_id).for_each(clean);
             clean_and_cap(redactor, command, COMMAND_MAX);
         }
-        EventBody::ToolResult { tool, ok: _, summary, call_id, exit_code: _, output, infra: _ } => {
+        EventBody::ToolResult {
+            tool,
+            ok: _,
+            summary,
+            call_id,
+            exit_code: _,
+            output,
+            infra: _,
+        } => {
             [tool, summary].into_iter().chain(call_id).for_each(clean);
             clean_and_cap(redactor, output, OUTPUT_MAX);
         }
         // `Actor::new` restricts the characters of an id, but the id may still be a configured secret.
-        EventBody::RunNote { kind: _, summary, mode: _, actor, from: _, to: _ } => {
+        EventBody::RunNote {
+            kind: _,
+            summary,
+            mode: _,
+            actor,
+            from: _,
+            to: _,
+        } => {
             clean(summary);
             actor.iter_mut().for_each(|actor| clean(&mut actor.id));
         }
-        EventBody::SkillUse { skill, description, agent, source, upstream, body_bytes: _ } => {
-            [skill, description, agent].into_iter().chain(source).for_each(clean);
-            upstream.iter_mut().flat_map(|SkillUpstream { repo, commit }| [repo, commit]).for_each(clean);
+        EventBody::SkillUse {
+            skill,
+            description,
+            agent,
+            source,
+            upstream,
+            body_bytes: _,
+        } => {
+            [skill, description, agent]
+                .into_iter()
+                .chain(source)
+                .for_each(clean);
+            upstream
+                .iter_mut()
+                .flat_map(|SkillUpstream { repo, commit }| [repo, commit])
+                .for_each(clean);
         }
         EventBody::ReviewArtifact {
             artifact: _,
@@ -86,10 +127,24 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             meat_tokens: _,
         } => [base_ref, diff].into_iter().chain(summary).for_each(clean),
         EventBody::PrDescription { description } => clean_map(redactor, description),
-        EventBody::PrOpened { url, number: _, created: _ } => clean(url),
-        EventBody::SpanStart { span_id, parent_span_id, name, attrs } => {
-            [span_id, name].into_iter().chain(parent_span_id).for_each(clean);
-            attrs.iter_mut().for_each(|attrs| clean_map(redactor, attrs));
+        EventBody::PrOpened {
+            url,
+            number: _,
+            created: _,
+        } => clean(url),
+        EventBody::SpanStart {
+            span_id,
+            parent_span_id,
+            name,
+            attrs,
+        } => {
+            [span_id, name]
+                .into_iter()
+                .chain(parent_span_id)
+                .for_each(clean);
+            attrs
+                .iter_mut()
+                .for_each(|attrs| clean_map(redactor, attrs));
         }
         EventBody::SpanEnd {
             span_id,
@@ -101,9 +156,14 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             status: _,
             error,
         } => {
-            [span_id, name].into_iter().chain(parent_span_id).for_each(clean);
+            [span_id, name]
+                .into_iter()
+                .chain(parent_span_id)
+                .for_each(clean);
             clean_and_cap(redactor, error, SPAN_ERROR_MAX);
-            attrs.iter_mut().for_each(|attrs| clean_map(redactor, attrs));
+            attrs
+                .iter_mut()
+                .for_each(|attrs| clean_map(redactor, attrs));
         }
     }
     body
@@ -117,21 +177,25 @@ fn clean_and_cap(redactor: &Redactor, text: &mut Option<String>, max: usize) {
 
 /// A field's name may mark its value as a secret, so each text is checked together with its name.
 fn clean_map(redactor: &Redactor, map: &mut Map<String, Value>) {
-    let fields = std::mem::take(map).into_iter().map(|(mut name, mut value)| {
-        if is_secret_name(&name) && value.as_str().is_some_and(|text| !text.is_empty()) {
-            value = Value::from(PLACEHOLDER);
-        }
-        redactor.clean_in_place(&mut name);
-        clean_value(redactor, &mut value);
-        (name, value)
-    });
+    let fields = std::mem::take(map)
+        .into_iter()
+        .map(|(mut name, mut value)| {
+            if is_secret_name(&name) && value.as_str().is_some_and(|text| !text.is_empty()) {
+                value = Value::from(PLACEHOLDER);
+            }
+            redactor.clean_in_place(&mut name);
+            clean_value(redactor, &mut value);
+            (name, value)
+        });
     *map = fields.collect();
 }
 
 fn clean_value(redactor: &Redactor, value: &mut Value) {
     match value {
         Value::String(text) => redactor.clean_in_place(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| clean_value(redactor, item)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| clean_value(redactor, item)),
         Value::Object(map) => clean_map(redactor, map),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

@@ -35,7 +35,9 @@ impl Redactor {
             shown_forms(&secret).into_iter().chain(lines)
         });
         let mut forms: Vec<String> = forms.collect();
-        forms.retain(|form| form.chars().count() >= KNOWN_MIN && !PLACEHOLDER.contains(form.as_str()));
+        forms.retain(|form| {
+            form.chars().count() >= KNOWN_MIN && !PLACEHOLDER.contains(form.as_str())
+        });
         forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         forms.dedup();
         Self { known: forms }
@@ -56,9 +58,11 @@ impl Redactor {
     /// Replaces configured secrets only.
     /// Text that merely looks like a secret stays, so that code can be read and edited.
     pub fn hide_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.known.iter().fold(Cow::Borrowed(text), |text, secret| match text.contains(secret) {
-            true => Cow::Owned(text.replace(secret, PLACEHOLDER)),
-            false => text,
+        self.known.iter().fold(Cow::Borrowed(text), |text, secret| {
+            match text.contains(secret) {
+                true => Cow::Owned(text.replace(secret, PLACEHOLDER)),
+                false => text,
+            }
         })
     }
 
@@ -77,7 +81,10 @@ impl Redactor {
     }
 
     fn redact_once<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        then(then(self.hide_known(text), shapes::redact_shapes), assignments::redact_assignments)
+        then(
+            then(self.hide_known(text), shapes::redact_shapes),
+            assignments::redact_assignments,
+        )
     }
 
     /// Cleans a text without cutting it.

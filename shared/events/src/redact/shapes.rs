@@ -51,7 +51,10 @@ const SHAPES: &[(&str, &str)] = &[
         ),
         "${1}[redacted]",
     ),
-    (r"(?i)((?-u:\b)bearer[ \t]+)[A-Za-z0-9\x{17F}\x{212A}._~+/=-]{12,}", "${1}[redacted]"),
+    (
+        r"(?i)((?-u:\b)bearer[ \t]+)[A-Za-z0-9\x{17F}\x{212A}._~+/=-]{12,}",
+        "${1}[redacted]",
+    ),
     // Cookie headers: as a JSON list, as a quoted argument, and as a line.
     (
         concat!(
@@ -64,7 +67,16 @@ const SHAPES: &[(&str, &str)] = &[
         "${1}${2}${3}${4}[redacted]",
     ),
     // The password of `scheme://user:password@`. Up to the last `@` of the authority: passwords hold them too.
-    (concat!(r#"(://[^/:@""#, white_space!(), r#"]*:)[^/""#, white_space!(), r"]+@"), "${1}[redacted]@"),
+    (
+        concat!(
+            r#"(://[^/:@""#,
+            white_space!(),
+            r#"]*:)[^/""#,
+            white_space!(),
+            r"]+@"
+        ),
+        "${1}[redacted]@",
+    ),
     // `-u user:password`, as curl accepts it. In `-u https:` no password follows.
     (
         concat!(
@@ -90,11 +102,18 @@ const SHAPES: &[(&str, &str)] = &[
 ];
 
 static COMPILED: LazyLock<Result<Vec<(Regex, &str)>, Error>> = LazyLock::new(|| {
-    SHAPES.iter().map(|&(pattern, replacement)| Ok((Regex::new(pattern)?, replacement))).collect()
+    SHAPES
+        .iter()
+        .map(|&(pattern, replacement)| Ok((Regex::new(pattern)?, replacement)))
+        .collect()
 });
 
-static VENDORS: LazyLock<Result<Vec<(&str, Regex)>, Error>> =
-    LazyLock::new(|| TOKENS.iter().map(|&(part, pattern)| Ok((part, Regex::new(pattern)?))).collect());
+static VENDORS: LazyLock<Result<Vec<(&str, Regex)>, Error>> = LazyLock::new(|| {
+    TOKENS
+        .iter()
+        .map(|&(part, pattern)| Ok((part, Regex::new(pattern)?)))
+        .collect()
+});
 
 /// Replaces every known shape.
 pub(super) fn redact_shapes(text: &str) -> Cow<'_, str> {

@@ -9,7 +9,11 @@ static BOTH: LazyLock<Vec<(Regex, regex_lite::Regex, &str)>> = LazyLock::new(|| 
     let vendors = TOKENS.iter().map(|&(_, pattern)| (pattern, PLACEHOLDER));
     let all = SHAPES.iter().copied().chain(vendors);
     all.map(|(pattern, replacement)| {
-        (Regex::new(pattern).unwrap(), regex_lite::Regex::new(pattern).unwrap(), replacement)
+        (
+            Regex::new(pattern).unwrap(),
+            regex_lite::Regex::new(pattern).unwrap(),
+            replacement,
+        )
     })
     .collect()
 });
@@ -18,7 +22,11 @@ static BOTH: LazyLock<Vec<(Regex, regex_lite::Regex, &str)>> = LazyLock::new(|| 
 pub(in super::super) fn assert_engines_agree(text: &str) {
     for (native, small, replacement) in &*BOTH {
         let want = native.replace_all(text, *replacement);
-        assert_eq!(small.replace_all(text, *replacement), want, "{native} in {text:?}");
+        assert_eq!(
+            small.replace_all(text, *replacement),
+            want,
+            "{native} in {text:?}"
+        );
     }
 }
 
@@ -26,13 +34,19 @@ pub(in super::super) fn assert_engines_agree(text: &str) {
 fn every_pattern_inserts_the_placeholder() {
     assert_eq!(COMPILED.as_ref().unwrap().len(), SHAPES.len());
     assert_eq!(VENDORS.as_ref().unwrap().len(), TOKENS.len());
-    assert!(SHAPES.iter().all(|(_, replacement)| replacement.contains(PLACEHOLDER)));
+    assert!(
+        SHAPES
+            .iter()
+            .all(|(_, replacement)| replacement.contains(PLACEHOLDER))
+    );
 }
 
 /// White space and letters that only Unicode folds count in every pattern, in a Worker too.
 #[test]
 fn texts_of_other_scripts_are_redacted_alike() {
-    let spaces = (0..=0xffff).filter_map(char::from_u32).filter(|c| c.is_whitespace());
+    let spaces = (0..=0xffff)
+        .filter_map(char::from_u32)
+        .filter(|c| c.is_whitespace());
     for space in spaces {
         for text in [
             format!("{space}-u ann:hunter2{space}x"),
@@ -46,10 +60,22 @@ fn texts_of_other_scripts_are_redacted_alike() {
         }
     }
     for (text, want) in [
-        ("\u{3000}-u ann:hunter2\u{3000}x", "\u{3000}-u ann:[redacted]\u{3000}x"),
-        ("Authorization: to\u{212a}en hunter2", "Authorization: to\u{212a}en [redacted]"),
-        ("authorization: ba\u{17f}ic dXNl", "authorization: ba\u{17f}ic [redacted]"),
-        ("\u{17f}et-coo\u{212a}ie: a=b", "\u{17f}et-coo\u{212a}ie: [redacted]"),
+        (
+            "\u{3000}-u ann:hunter2\u{3000}x",
+            "\u{3000}-u ann:[redacted]\u{3000}x",
+        ),
+        (
+            "Authorization: to\u{212a}en hunter2",
+            "Authorization: to\u{212a}en [redacted]",
+        ),
+        (
+            "authorization: ba\u{17f}ic dXNl",
+            "authorization: ba\u{17f}ic [redacted]",
+        ),
+        (
+            "\u{17f}et-coo\u{212a}ie: a=b",
+            "\u{17f}et-coo\u{212a}ie: [redacted]",
+        ),
         ("bearer \u{17f}\u{212a}cdefghijkl", "bearer [redacted]"),
         ("redis://:пароль@кэш", "redis://:[redacted]@кэш"),
         ("curl -u 安:密码密码 x", "curl -u 安:[redacted] x"),

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::shapes::assert_engines_agree;
 use super::*;
 use crate::{
-    Actor, ActorKind, ArtifactKind, COMMAND_MAX, DiffProvider, EventBody, InputSource, NoteKind, OUTPUT_MAX,
-    SkillUpstream, SpanStatus,
+    Actor, ActorKind, ArtifactKind, COMMAND_MAX, DiffProvider, EventBody, InputSource, NoteKind,
+    OUTPUT_MAX, SkillUpstream, SpanStatus,
 };
 
 /// Asserts for each pair that the first text is redacted to the second.
@@ -40,9 +40,18 @@ fn private_keys_are_redacted() {
             "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nowIB\n-----END RSA PRIVATE KEY-----\nb",
             "a\n[redacted]\nb",
         ),
-        ("-----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----\\n", "[redacted]\\n"),
-        ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----", "[redacted]"),
-        ("-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQdG\n-----END PGP PRIVATE KEY BLOCK-----", "[redacted]"),
+        (
+            "-----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----\\n",
+            "[redacted]\\n",
+        ),
+        (
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----",
+            "[redacted]",
+        ),
+        (
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQdG\n-----END PGP PRIVATE KEY BLOCK-----",
+            "[redacted]",
+        ),
         ("x -----BEGIN EC PRIVATE KEY----- y", "x [redacted] y"),
         (
             "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nAQEFAASCBKcwggSj\nthe end",
@@ -58,10 +67,19 @@ fn private_keys_are_redacted() {
 #[test]
 fn passwords_in_urls_are_redacted() {
     assert_redacted(&[
-        ("postgres://app:hunter2@db:5432/x", "postgres://app:[redacted]@db:5432/x"),
+        (
+            "postgres://app:hunter2@db:5432/x",
+            "postgres://app:[redacted]@db:5432/x",
+        ),
         ("redis://:hunter2@cache", "redis://:[redacted]@cache"),
-        ("https://u:p@ss:w@host/path", "https://u:[redacted]@host/path"),
-        ("git clone https://u:p@host/a && b", "git clone https://u:[redacted]@host/a && b"),
+        (
+            "https://u:p@ss:w@host/path",
+            "https://u:[redacted]@host/path",
+        ),
+        (
+            "git clone https://u:p@host/a && b",
+            "git clone https://u:[redacted]@host/a && b",
+        ),
     ]);
     assert_untouched(&[
         "http://localhost:4873/@scope/pkg",
@@ -74,28 +92,60 @@ fn passwords_in_urls_are_redacted() {
 #[test]
 fn passwords_in_user_arguments_are_redacted() {
     assert_redacted(&[
-        ("curl -u ann:hunter2 http://h", "curl -u ann:[redacted] http://h"),
+        (
+            "curl -u ann:hunter2 http://h",
+            "curl -u ann:[redacted] http://h",
+        ),
         ("curl --user=ann:hunter2", "curl --user=ann:[redacted]"),
-        ("curl --proxy-user 'ann:two words' x", "curl --proxy-user 'ann:[redacted]' x"),
+        (
+            "curl --proxy-user 'ann:two words' x",
+            "curl --proxy-user 'ann:[redacted]' x",
+        ),
         ("curl -u \"ann:/hunter2\" x", "curl -u \"ann:[redacted]\" x"),
     ]);
-    assert_untouched(&["tool -u https://example.com/x", "id -u ann", "git diff -u a b", "a-u b:c"]);
+    assert_untouched(&[
+        "tool -u https://example.com/x",
+        "id -u ann",
+        "git diff -u a b",
+        "a-u b:c",
+    ]);
 }
 
 #[test]
 fn authorization_headers_keep_their_scheme() {
     assert_redacted(&[
-        ("Authorization: Bearer abc", "Authorization: Bearer [redacted]"),
-        ("authorization: basic dXNlcjpwdw==", "authorization: basic [redacted]"),
-        ("Proxy-Authorization: Basic abc", "Proxy-Authorization: Basic [redacted]"),
-        ("Authorization: token abc", "Authorization: token [redacted]"),
-        ("Authorization: Token token=\"abc\"", "Authorization: Token token=\"[redacted]\""),
+        (
+            "Authorization: Bearer abc",
+            "Authorization: Bearer [redacted]",
+        ),
+        (
+            "authorization: basic dXNlcjpwdw==",
+            "authorization: basic [redacted]",
+        ),
+        (
+            "Proxy-Authorization: Basic abc",
+            "Proxy-Authorization: Basic [redacted]",
+        ),
+        (
+            "Authorization: token abc",
+            "Authorization: token [redacted]",
+        ),
+        (
+            "Authorization: Token token=\"abc\"",
+            "Authorization: Token token=\"[redacted]\"",
+        ),
         (
             "curl -H 'Authorization: Bearer abc' http://h",
             "curl -H 'Authorization: Bearer [redacted]' http://h",
         ),
-        (r#"{"Authorization":"Bearer abc","n":1}"#, r#"{"Authorization":"Bearer [redacted]","n":1}"#),
-        (r#"{\"authorization\": \"Basic abc\"}"#, r#"{\"authorization\": \"Basic [redacted]\"}"#),
+        (
+            r#"{"Authorization":"Bearer abc","n":1}"#,
+            r#"{"Authorization":"Bearer [redacted]","n":1}"#,
+        ),
+        (
+            r#"{\"authorization\": \"Basic abc\"}"#,
+            r#"{\"authorization\": \"Basic [redacted]\"}"#,
+        ),
     ]);
 }
 
@@ -105,7 +155,11 @@ fn bare_bearer_of_twelve_characters_is_redacted() {
         ("got Bearer abcdefghijkl.", "got Bearer [redacted]"),
         ("BEARER abc_def-ghi/jkl=", "BEARER [redacted]"),
     ]);
-    assert_untouched(&["Bearer abcdefghijk", "the bearer of this", "forbearer abcdefghijkl"]);
+    assert_untouched(&[
+        "Bearer abcdefghijk",
+        "the bearer of this",
+        "forbearer abcdefghijkl",
+    ]);
 }
 
 #[test]
@@ -113,10 +167,22 @@ fn cookie_values_are_redacted() {
     assert_redacted(&[
         ("Cookie: a=b; c=d\nHost: x", "Cookie: [redacted]\nHost: x"),
         ("set-cookie: sid=1; Path=/\n", "set-cookie: [redacted]\n"),
-        ("curl -H 'Cookie: a=b' http://h", "curl -H 'Cookie: [redacted]' http://h"),
-        ("curl -H \"Cookie: a=b\" http://h", "curl -H \"Cookie: [redacted]\" http://h"),
-        (r#"{"cookie":"a=b; c","n":1}"#, r#"{"cookie":"[redacted]","n":1}"#),
-        (r#"{"set-cookie": ["sid=1", "b=2"], "n": 1}"#, r#"{"set-cookie": [redacted], "n": 1}"#),
+        (
+            "curl -H 'Cookie: a=b' http://h",
+            "curl -H 'Cookie: [redacted]' http://h",
+        ),
+        (
+            "curl -H \"Cookie: a=b\" http://h",
+            "curl -H \"Cookie: [redacted]\" http://h",
+        ),
+        (
+            r#"{"cookie":"a=b; c","n":1}"#,
+            r#"{"cookie":"[redacted]","n":1}"#,
+        ),
+        (
+            r#"{"set-cookie": ["sid=1", "b=2"], "n": 1}"#,
+            r#"{"set-cookie": [redacted], "n": 1}"#,
+        ),
     ]);
 }
 
@@ -126,9 +192,14 @@ fn prefixed_keys_are_redacted_anywhere() {
     let digits35 = "0123456789abcdefghij0123456789abcde";
     let prefixes = "xoxb-12345- xoxp- xapp-1- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_11AB_ sk-ant-api03- sk- sk-proj- sk_live_ \
         rk_live_ sk_test_ whsec_";
-    let keys = prefixes.split_whitespace().map(|prefix| format!("{prefix}{long}"));
-    let others =
-        ["AKIAIOSFODNN7EXAMPLE".to_owned(), "ASIAIOSFODNN7EXAMPLE".to_owned(), format!("AIza{digits35}")];
+    let keys = prefixes
+        .split_whitespace()
+        .map(|prefix| format!("{prefix}{long}"));
+    let others = [
+        "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        "ASIAIOSFODNN7EXAMPLE".to_owned(),
+        format!("AIza{digits35}"),
+    ];
     for key in keys.chain(others) {
         assert_redacted(&[
             (&key, "[redacted]"),
@@ -161,7 +232,10 @@ fn values_of_secret_names_are_redacted() {
     assert_redacted(&[
         ("password=hunter2", "password=[redacted]"),
         ("DB_PASSWORD = hunter2 # x", "DB_PASSWORD = [redacted] # x"),
-        ("export AWS_SECRET_ACCESS_KEY=abc/def+ghi", "export AWS_SECRET_ACCESS_KEY=[redacted]"),
+        (
+            "export AWS_SECRET_ACCESS_KEY=abc/def+ghi",
+            "export AWS_SECRET_ACCESS_KEY=[redacted]",
+        ),
         ("api-key: abcd", "api-key: [redacted]"),
         ("x-api-key: abcd\nnext: x", "x-api-key: [redacted]\nnext: x"),
         ("passwd:hunter2,", "passwd:[redacted],"),
@@ -173,9 +247,15 @@ fn values_of_secret_names_are_redacted() {
         ("session: abcd", "session: [redacted]"),
         ("sessionid=abcd", "sessionid=[redacted]"),
         ("csrf_cookie=abcd", "csrf_cookie=[redacted]"),
-        ("http://h/?access_token=abcd&page=2", "http://h/?access_token=[redacted]&page=2"),
+        (
+            "http://h/?access_token=abcd&page=2",
+            "http://h/?access_token=[redacted]&page=2",
+        ),
         ("?token=a%20b&key=abcd", "?token=[redacted]&key=[redacted]"),
-        ("--password=hunter2 --verbose", "--password=[redacted] --verbose"),
+        (
+            "--password=hunter2 --verbose",
+            "--password=[redacted] --verbose",
+        ),
         ("accessToken: abcd", "accessToken: [redacted]"),
         ("DBPassword=abcd", "DBPassword=[redacted]"),
         ("key := abcd", "key := [redacted]"),
@@ -188,15 +268,30 @@ fn values_of_secret_names_are_redacted() {
 #[test]
 fn quoted_names_and_values_are_understood() {
     assert_redacted(&[
-        (r#"{"api_key": "a b", "n": 1}"#, r#"{"api_key": "[redacted]", "n": 1}"#),
-        (r#"{"token":"x","key":"y"}"#, r#"{"token":"[redacted]","key":"[redacted]"}"#),
+        (
+            r#"{"api_key": "a b", "n": 1}"#,
+            r#"{"api_key": "[redacted]", "n": 1}"#,
+        ),
+        (
+            r#"{"token":"x","key":"y"}"#,
+            r#"{"token":"[redacted]","key":"[redacted]"}"#,
+        ),
         (r#""password": "a\"b" ,"#, r#""password": "[redacted]" ,"#),
-        (r#"{\"secret\": \"ab\\\"c\", \"n\": 1}"#, r#"{\"secret\": \"[redacted]\", \"n\": 1}"#),
-        (r#"env["API_KEY"] = 'x'"#, r#"env["API_KEY"] = '[redacted]'"#),
+        (
+            r#"{\"secret\": \"ab\\\"c\", \"n\": 1}"#,
+            r#"{\"secret\": \"[redacted]\", \"n\": 1}"#,
+        ),
+        (
+            r#"env["API_KEY"] = 'x'"#,
+            r#"env["API_KEY"] = '[redacted]'"#,
+        ),
         ("'password' => 'x'", "'password' => '[redacted]'"),
         ("key = b\"x\"", "key = b\"[redacted]\""),
         ("token = `x`", "token = `[redacted]`"),
-        ("password = \"never closed\nnext line", "password = \"[redacted]\nnext line"),
+        (
+            "password = \"never closed\nnext line",
+            "password = \"[redacted]\nnext line",
+        ),
         (r#""{\"key\": \"abc"#, r#""{\"key\": \"[redacted]"#),
     ]);
 }
@@ -241,8 +336,14 @@ fn values_of_error_names_stay() {
 
 #[test]
 fn secret_split_by_control_sequences_is_redacted() {
-    assert_eq!(clean("ghp_\u{1b}[0mA1b2C3d4\u{1b}]0;x\u{7}E5f6G7h8", 100), "[redacted]");
-    assert_eq!(clean("pass\u{0}word=hunter2\r\n", 100), "password=[redacted]\n");
+    assert_eq!(
+        clean("ghp_\u{1b}[0mA1b2C3d4\u{1b}]0;x\u{7}E5f6G7h8", 100),
+        "[redacted]"
+    );
+    assert_eq!(
+        clean("pass\u{0}word=hunter2\r\n", 100),
+        "password=[redacted]\n"
+    );
 }
 
 #[test]
@@ -265,12 +366,21 @@ fn configured_secrets_are_redacted() {
     ];
     let redactor = Redactor::new(known.map(str::to_owned));
     let cases = [
-        ("a plain horse battery b plain horse c", "a [redacted] b [redacted] c"),
-        (r#"with"quote\s and {"x":"with\"quote\\s"}"#, r#"[redacted] and {"x":"[redacted]"}"#),
+        (
+            "a plain horse battery b plain horse c",
+            "a [redacted] b [redacted] c",
+        ),
+        (
+            r#"with"quote\s and {"x":"with\"quote\\s"}"#,
+            r#"[redacted] and {"x":"[redacted]"}"#,
+        ),
         ("Xpadded-secretX", "X[redacted]X"),
         ("two\nlines", "[redacted]"),
         (r"two\nlines", "[redacted]"),
-        ("short and redacted words stay", "short and redacted words stay"),
+        (
+            "short and redacted words stay",
+            "short and redacted words stay",
+        ),
     ];
     for (text, want) in cases {
         assert_eq!(redactor.redact(text), want, "{text}");
@@ -281,13 +391,18 @@ fn configured_secrets_are_redacted() {
 
 #[test]
 fn long_lines_of_a_secret_are_redacted() {
-    let key =
-        "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\r\n  9w0BAQEFAASCBKcwggSj\nAgEAAoIB\n-----END KEY-----\n";
+    let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\r\n  9w0BAQEFAASCBKcwggSj\nAgEAAoIB\n-----END KEY-----\n";
     let redactor = Redactor::new([key.to_owned()]);
     let cases = [
-        ("key.pem:2: MIIEvQIBADANBgkqhkiG\n    3\t  9w0BAQ", "key.pem:2: [redacted]\n    3\t  9w0BAQ"),
+        (
+            "key.pem:2: MIIEvQIBADANBgkqhkiG\n    3\t  9w0BAQ",
+            "key.pem:2: [redacted]\n    3\t  9w0BAQ",
+        ),
         ("3: 9w0BAQEFAASCBKcwggSj", "3: [redacted]"),
-        ("-----BEGIN KEY-----\nAgEAAoIB", "-----BEGIN KEY-----\nAgEAAoIB"),
+        (
+            "-----BEGIN KEY-----\nAgEAAoIB",
+            "-----BEGIN KEY-----\nAgEAAoIB",
+        ),
     ];
     for (text, want) in cases {
         assert_eq!(redactor.hide_known(text), want, "{text}");
@@ -331,7 +446,12 @@ fn nested_span_attributes_are_redacted() {
         name: "tool.bash".into(),
         attrs: Some(span_attrs()),
     };
-    let EventBody::SpanStart { attrs: Some(attrs), .. } = redact_event(body) else { panic!("another kind") };
+    let EventBody::SpanStart {
+        attrs: Some(attrs), ..
+    } = redact_event(body)
+    else {
+        panic!("another kind")
+    };
     let want = json!({
         "command": "curl -u a:[redacted]",
         "nested": [{"password": "[redacted]", "url": "redis://:[redacted]@h"}, "token=[redacted]", 7, null, true],
@@ -345,16 +465,33 @@ fn nested_span_attributes_are_redacted() {
 /// Returns one event of every kind, with `text` in every string field.
 fn every_event(text: &str) -> Vec<EventBody> {
     let some = || Some(text.to_owned());
-    let attrs = Some(json!({ text: text, "list": [text] }).as_object().unwrap().clone());
+    let attrs = Some(
+        json!({ text: text, "list": [text] })
+            .as_object()
+            .unwrap()
+            .clone(),
+    );
     let span = || (text.to_owned(), some(), text.to_owned());
     let (span_id, parent_span_id, name) = span();
-    let start = EventBody::SpanStart { span_id, parent_span_id, name, attrs: attrs.clone() };
+    let start = EventBody::SpanStart {
+        span_id,
+        parent_span_id,
+        name,
+        attrs: attrs.clone(),
+    };
     let (span_id, parent_span_id, name) = span();
-    let actor = Some(Actor { kind: ActorKind::Cli, id: text.to_owned() });
+    let actor = Some(Actor {
+        kind: ActorKind::Cli,
+        id: text.to_owned(),
+    });
     vec![
         EventBody::Input {
             text: text.into(),
-            source: Some(InputSource { url: some(), channel: some(), user: some() }),
+            source: Some(InputSource {
+                url: some(),
+                channel: some(),
+                user: some(),
+            }),
         },
         EventBody::Context { text: text.into() },
         EventBody::RunMeta {
@@ -373,7 +510,12 @@ fn every_event(text: &str) -> Vec<EventBody> {
             tree: None,
         },
         EventBody::Assistant { text: text.into() },
-        EventBody::ToolCall { tool: text.into(), summary: text.into(), call_id: some(), command: some() },
+        EventBody::ToolCall {
+            tool: text.into(),
+            summary: text.into(),
+            call_id: some(),
+            command: some(),
+        },
         EventBody::ToolResult {
             tool: text.into(),
             ok: true,
@@ -396,7 +538,10 @@ fn every_event(text: &str) -> Vec<EventBody> {
             description: text.into(),
             agent: text.into(),
             source: some(),
-            upstream: Some(SkillUpstream { repo: text.into(), commit: text.into() }),
+            upstream: Some(SkillUpstream {
+                repo: text.into(),
+                commit: text.into(),
+            }),
             body_bytes: 1,
         },
         EventBody::ReviewArtifact {
@@ -411,8 +556,15 @@ fn every_event(text: &str) -> Vec<EventBody> {
         EventBody::PrDescription {
             description: serde_json::Map::from_iter([("tldr".to_owned(), text.into())]),
         },
-        EventBody::PrOpened { url: text.into(), number: 1, created: true },
-        EventBody::Answer { text: text.into(), raw: some() },
+        EventBody::PrOpened {
+            url: text.into(),
+            number: 1,
+            created: true,
+        },
+        EventBody::Answer {
+            text: text.into(),
+            raw: some(),
+        },
         start,
         EventBody::SpanEnd {
             span_id,
@@ -432,7 +584,10 @@ fn every_event_string_is_redacted() {
     let redactor = Redactor::new(["known-one".to_owned()]);
     for event in every_event("\u{1b}[1mknown-one ghp_A1b2C3d4E5f6") {
         let json = serde_json::to_string(&redactor.redact_event(event)).unwrap();
-        assert!(!json.contains("known-one") && !json.contains("ghp_") && !json.contains("u001b"), "{json}");
+        assert!(
+            !json.contains("known-one") && !json.contains("ghp_") && !json.contains("u001b"),
+            "{json}"
+        );
         assert!(json.contains("[redacted] [redacted]"), "{json}");
     }
     for event in every_event("plain words") {
@@ -443,7 +598,11 @@ fn every_event_string_is_redacted() {
 #[test]
 fn commands_and_outputs_are_capped_after_redaction() {
     let secret = "ghp_A1b2C3d4E5f6G7h8J9k0";
-    let output = format!("{}{secret} {}", "x".repeat(OUTPUT_MAX - 16), "y".repeat(100));
+    let output = format!(
+        "{}{secret} {}",
+        "x".repeat(OUTPUT_MAX - 16),
+        "y".repeat(100)
+    );
     let body = EventBody::ToolResult {
         tool: "bash".into(),
         ok: true,
@@ -453,7 +612,11 @@ fn commands_and_outputs_are_capped_after_redaction() {
         output: Some(output),
         infra: None,
     };
-    let EventBody::ToolResult { output: Some(output), .. } = redact_event(body) else {
+    let EventBody::ToolResult {
+        output: Some(output),
+        ..
+    } = redact_event(body)
+    else {
         panic!("another kind")
     };
     assert_eq!(output.trim_start_matches('x'), "[redacted] yyyy…");
@@ -508,7 +671,13 @@ fn text_with_a_secret_name_is_redacted() {
     let redactor = Redactor::new(["correct-horse".to_owned()]);
     assert_eq!(redactor.clean_named("api_key", "abc", 40), PLACEHOLDER);
     assert_eq!(redactor.clean_named("api_key", "", 40), "");
-    assert_eq!(redactor.clean_named("auth_error", "connection reset", 40), "connection reset");
-    assert_eq!(redactor.clean_named("message", "a correct-horse", 40), "a [redacted]");
+    assert_eq!(
+        redactor.clean_named("auth_error", "connection reset", 40),
+        "connection reset"
+    );
+    assert_eq!(
+        redactor.clean_named("message", "a correct-horse", 40),
+        "a [redacted]"
+    );
     assert_eq!(redactor.clean_named("message", "abcdef", 3), "ab…");
 }

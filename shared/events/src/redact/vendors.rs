@@ -7,9 +7,15 @@
 /// The fixed part of each token, and its pattern.
 pub(super) const TOKENS: &[(&str, &str)] = &[
     // JSON Web Tokens: header and payload are JSON objects in base64url. The signature may be cut off.
-    (".eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)?"),
+    (
+        ".eyJ",
+        r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)?",
+    ),
     // GitLab.
-    ("gl", r"gl(?:pat|dt|rt|ptt|cbt|ft|imt|oas|agent|soat|ffct)-[A-Za-z0-9_-]{20,}"),
+    (
+        "gl",
+        r"gl(?:pat|dt|rt|ptt|cbt|ft|imt|oas|agent|soat|ffct)-[A-Za-z0-9_-]{20,}",
+    ),
     // npm, PyPI, RubyGems, Docker.
     ("npm_", r"npm_[A-Za-z0-9]{36,}"),
     ("pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{32,}"),
@@ -107,21 +113,35 @@ mod tests {
             format!("AKIA{}", chars(16).to_uppercase()),
         ];
         for token in tokens {
-            for text in [token.clone(), format!("use {token}, then"), format!("{{\"a\":\"\\n{token}\"}}")] {
+            for text in [
+                token.clone(),
+                format!("use {token}, then"),
+                format!("{{\"a\":\"\\n{token}\"}}"),
+            ] {
                 let redacted = redact(&text);
                 assert!(redacted.contains("[redacted]"), "{text} became {redacted}");
-                assert!(!redacted.contains(&token[token.len() - 12..]), "{text} became {redacted}");
+                assert!(
+                    !redacted.contains(&token[token.len() - 12..]),
+                    "{text} became {redacted}"
+                );
             }
         }
         let account = format!("AccountName=a;AccountKey={}==;EndpointSuffix=b", chars(86));
-        assert!(!redact(&account).contains(&chars(20)), "{}", redact(&account));
+        assert!(
+            !redact(&account).contains(&chars(20)),
+            "{}",
+            redact(&account)
+        );
         let signed = format!("https://a.test/b?sv=1&sig={}", chars(44));
         assert!(!redact(&signed).contains(&chars(20)), "{}", redact(&signed));
     }
 
     #[test]
     fn texts_like_tokens_stay() {
-        let map = format!("sourceMappingURL=data:application/json;base64,eyJ{}", chars(300));
+        let map = format!(
+            "sourceMappingURL=data:application/json;base64,eyJ{}",
+            chars(300)
+        );
         for text in [
             "eyJhbGciOiJIUzI1NiJ9 alone",
             "eyJ.eyJ.x",
@@ -141,7 +161,11 @@ mod tests {
             "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
             "commit 0123456789abcdef0123456789abcdef01234567",
         ] {
-            assert!(matches!(redact(text), Cow::Borrowed(_)), "{text} became {}", redact(text));
+            assert!(
+                matches!(redact(text), Cow::Borrowed(_)),
+                "{text} became {}",
+                redact(text)
+            );
         }
     }
 }

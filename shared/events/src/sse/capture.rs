@@ -30,7 +30,11 @@ impl Capture {
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        if is_stream(text) { Self::of_stream(text) } else { Self::of_lines(text) }
+        if is_stream(text) {
+            Self::of_stream(text)
+        } else {
+            Self::of_lines(text)
+        }
     }
 
     fn of_lines(text: &str) -> Self {
@@ -54,7 +58,9 @@ impl Capture {
     }
 
     fn take_frame(&mut self, Frame { event, data, .. }: &Frame) {
-        let Some(name) = event else { return self.take(data) };
+        let Some(name) = event else {
+            return self.take(data);
+        };
         let payload: Value = serde_json::from_str(data).unwrap_or_default();
         match name.as_str() {
             "replay_elided" => {

@@ -11,15 +11,21 @@ fn read(text: &str) -> Capture {
 }
 
 fn kinds(capture: &Capture) -> Vec<&str> {
-    capture.events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+    capture
+        .events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
 fn invalid_json_lines_are_counted() {
-    let text =
-        "{\"type\":\"input\"}\n\nnot json\n{\"no\":\"type\"}\n[1]\n{\"type\":7}\n{\"type\":\"answer\"}\n";
+    let text = "{\"type\":\"input\"}\n\nnot json\n{\"no\":\"type\"}\n[1]\n{\"type\":7}\n{\"type\":\"answer\"}\n";
     let capture = read(text);
-    assert_eq!((kinds(&capture), capture.skipped), (vec!["input", "answer"], 4));
+    assert_eq!(
+        (kinds(&capture), capture.skipped),
+        (vec!["input", "answer"], 4)
+    );
     assert_eq!(read(&text.replace('\n', "\r\n")), capture);
     assert_eq!(read(&format!("\u{feff}{text}")), capture);
 }
@@ -54,7 +60,8 @@ fn framed_stream_is_parsed() {
 
 #[test]
 fn several_data_lines_form_one_event() {
-    let capture = read("id: 1\ndata: {\ndata:   \"type\": \"answer\",\ndata:   \"text\": \"a\"\ndata: }\n\n");
+    let capture =
+        read("id: 1\ndata: {\ndata:   \"type\": \"answer\",\ndata:   \"text\": \"a\"\ndata: }\n\n");
     assert_eq!(capture.events, [json!({ "type": "answer", "text": "a" })]);
 }
 
@@ -68,8 +75,16 @@ fn response_head_is_skipped() {
 #[test]
 fn last_event_needs_no_blank_line() {
     let whole = "data: {\"type\":\"input\"}\n\ndata: {\"type\":\"answer\"}";
-    for text in [whole.to_owned(), format!("{whole}\n"), format!("{whole}\r\n")] {
-        assert_eq!((kinds(&read(&text)), read(&text).skipped), (vec!["input", "answer"], 0), "{text:?}");
+    for text in [
+        whole.to_owned(),
+        format!("{whole}\n"),
+        format!("{whole}\r\n"),
+    ] {
+        assert_eq!(
+            (kinds(&read(&text)), read(&text).skipped),
+            (vec!["input", "answer"], 0),
+            "{text:?}"
+        );
     }
     let cut = read(&whole[..whole.len() - 4]);
     assert_eq!((kinds(&cut), cut.skipped), (vec!["input"], 1));
@@ -90,8 +105,18 @@ fn empty_captures_have_no_events() {
 
 #[test]
 fn too_deep_nesting_is_skipped() {
-    let deep = format!("{{\"type\":\"a\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
-    assert_eq!(read(&deep), Capture { skipped: 1, ..Capture::default() });
+    let deep = format!(
+        "{{\"type\":\"a\",\"x\":{}{}}}",
+        "[".repeat(10_000),
+        "]".repeat(10_000)
+    );
+    assert_eq!(
+        read(&deep),
+        Capture {
+            skipped: 1,
+            ..Capture::default()
+        }
+    );
 }
 
 proptest! {

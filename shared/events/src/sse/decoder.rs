@@ -64,8 +64,11 @@ impl Decoder {
 
     fn end_line(&mut self) -> Option<Frame> {
         let line = std::mem::take(&mut self.line);
-        let bytes =
-            if self.started { &line } else { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line) };
+        let bytes = if self.started {
+            &line
+        } else {
+            line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line)
+        };
         self.started = true;
         if bytes.is_empty() {
             return self.dispatch();
@@ -99,7 +102,11 @@ impl Decoder {
     fn dispatch(&mut self) -> Option<Frame> {
         let event = self.event.take().filter(|name| !name.is_empty());
         let data = self.data.take()?;
-        Some(Frame { id: self.last_event_id.clone().filter(|id| !id.is_empty()), event, data })
+        Some(Frame {
+            id: self.last_event_id.clone().filter(|id| !id.is_empty()),
+            event,
+            data,
+        })
     }
 }
 
@@ -115,7 +122,11 @@ mod tests {
     }
 
     fn frame(id: Option<&str>, event: Option<&str>, data: &str) -> Frame {
-        Frame { id: id.map(str::to_owned), event: event.map(str::to_owned), data: data.to_owned() }
+        Frame {
+            id: id.map(str::to_owned),
+            event: event.map(str::to_owned),
+            data: data.to_owned(),
+        }
     }
 
     #[test]
@@ -139,13 +150,24 @@ mod tests {
             frame(Some("5"), Some("end"), "{}"),
         ];
         assert_eq!(decoded, want);
-        assert_eq!((decoder.last_event_id(), decoder.retry_ms()), (Some("5"), Some(3000)));
+        assert_eq!(
+            (decoder.last_event_id(), decoder.retry_ms()),
+            (Some("5"), Some(3000))
+        );
     }
 
     #[test]
     fn every_line_end_is_recognized() {
-        for text in ["data: a\n\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r"] {
-            assert_eq!(decode(text.as_bytes()), [frame(None, None, "a"), frame(None, None, "b")], "{text:?}");
+        for text in [
+            "data: a\n\ndata: b\n\n",
+            "data: a\r\n\r\ndata: b\r\n\r\n",
+            "data: a\r\rdata: b\r\r",
+        ] {
+            assert_eq!(
+                decode(text.as_bytes()),
+                [frame(None, None, "a"), frame(None, None, "b")],
+                "{text:?}"
+            );
         }
     }
 
@@ -153,15 +175,27 @@ mod tests {
     fn fields_follow_the_standard() {
         let cases: [(&str, Vec<Frame>); 11] = [
             ("data\n\n", vec![frame(None, None, "")]),
-            ("data:a\ndata:  b\ndata\n\n", vec![frame(None, None, "a\n b\n")]),
-            (": note\nunknown: x\ndata: a\n\n", vec![frame(None, None, "a")]),
+            (
+                "data:a\ndata:  b\ndata\n\n",
+                vec![frame(None, None, "a\n b\n")],
+            ),
+            (
+                ": note\nunknown: x\ndata: a\n\n",
+                vec![frame(None, None, "a")],
+            ),
             ("event: x\n\ndata: a\n\n", vec![frame(None, None, "a")]),
             ("event:\ndata: a\n\n", vec![frame(None, None, "a")]),
             ("id: 1\n\ndata: a\n\n", vec![frame(Some("1"), None, "a")]),
             ("id: 1\nid\ndata: a\n\n", vec![frame(None, None, "a")]),
-            ("id: 1\nid: 2\0\ndata: a\n\n", vec![frame(Some("1"), None, "a")]),
+            (
+                "id: 1\nid: 2\0\ndata: a\n\n",
+                vec![frame(Some("1"), None, "a")],
+            ),
             ("\u{feff}data: a\n\n", vec![frame(None, None, "a")]),
-            ("data: a\n\n\u{feff}data: b\n\n", vec![frame(None, None, "a")]),
+            (
+                "data: a\n\n\u{feff}data: b\n\n",
+                vec![frame(None, None, "a")],
+            ),
             ("data: unfinished\n", vec![]),
         ];
         for (text, want) in cases {
@@ -185,7 +219,8 @@ mod tests {
     }
 
     fn any_stream() -> impl Strategy<Value = String> {
-        let pieces = "data: |data|id: 4|id:|event: end|retry: 5|: hi|é…|\u{feff}|\n|\n\n|\r\n|\r|x:";
+        let pieces =
+            "data: |data|id: 4|id:|event: end|retry: 5|: hi|é…|\u{feff}|\n|\n\n|\r\n|\r|x:";
         let piece = prop::sample::select(pieces.split('|').collect::<Vec<_>>());
         prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
     }

@@ -35,7 +35,10 @@ pub fn data(payload: &str) -> String {
 
 /// Returns the frame that reports the agent's end; span records may follow.
 pub fn finished(finished_at: UnixMillis) -> String {
-    named("finished", &json!({ "finishedAt": finished_at }).to_string())
+    named(
+        "finished",
+        &json!({ "finishedAt": finished_at }).to_string(),
+    )
 }
 
 /// Returns the last frame of a live stream.
@@ -47,7 +50,14 @@ pub fn end_live(sealed_at: UnixMillis, reply_ok: Option<bool>) -> String {
         #[serde(skip_serializing_if = "Option::is_none")]
         reply_ok: Option<bool>,
     }
-    named("end", &json!(Payload { sealed_at, reply_ok }).to_string())
+    named(
+        "end",
+        &json!(Payload {
+            sealed_at,
+            reply_ok
+        })
+        .to_string(),
+    )
 }
 
 /// Returns the last frame of a stored stream.
@@ -57,7 +67,10 @@ pub fn end_stored() -> String {
 
 /// Returns the first frame of a live stream whose replay omits these events.
 pub fn replay_elided(from_seq: u64, to_seq: u64) -> String {
-    named("replay_elided", &json!({ "fromSeq": from_seq, "toSeq": to_seq }).to_string())
+    named(
+        "replay_elided",
+        &json!({ "fromSeq": from_seq, "toSeq": to_seq }).to_string(),
+    )
 }
 
 /// Returns the frame of a stored stream that reports missing events.
@@ -67,7 +80,8 @@ pub fn replay_note(summary: &str) -> String {
 
 /// Returns the seq after which a client resumes, or 0 unless the value has 1 to 15 digits.
 pub fn parse_last_event_id(value: &str) -> u64 {
-    let valid = value.len() <= EVENT_ID_DIGITS_MAX && value.bytes().all(|byte| byte.is_ascii_digit());
+    let valid =
+        value.len() <= EVENT_ID_DIGITS_MAX && value.bytes().all(|byte| byte.is_ascii_digit());
     value.parse().ok().filter(|_| valid).unwrap_or(0)
 }
 
@@ -83,12 +97,21 @@ mod tests {
     fn frame_bytes_are_pinned() {
         assert_eq!(PREAMBLE, "retry: 3000\n\n");
         assert!(KEEPALIVE.starts_with(':') && KEEPALIVE.ends_with("\n\n"));
-        assert_eq!(event(7, r#"{"type":"answer"}"#), "id: 7\ndata: {\"type\":\"answer\"}\n\n");
+        assert_eq!(
+            event(7, r#"{"type":"answer"}"#),
+            "id: 7\ndata: {\"type\":\"answer\"}\n\n"
+        );
         assert_eq!(finished(5), "event: finished\ndata: {\"finishedAt\":5}\n\n");
-        assert_eq!(end_live(6, Some(true)), "event: end\ndata: {\"sealedAt\":6,\"replyOk\":true}\n\n");
+        assert_eq!(
+            end_live(6, Some(true)),
+            "event: end\ndata: {\"sealedAt\":6,\"replyOk\":true}\n\n"
+        );
         assert_eq!(end_live(6, None), "event: end\ndata: {\"sealedAt\":6}\n\n");
         assert_eq!(end_stored(), "event: end\ndata: {}\n\n");
-        assert_eq!(replay_elided(2, 9), "event: replay_elided\ndata: {\"fromSeq\":2,\"toSeq\":9}\n\n");
+        assert_eq!(
+            replay_elided(2, 9),
+            "event: replay_elided\ndata: {\"fromSeq\":2,\"toSeq\":9}\n\n"
+        );
         assert_eq!(
             replay_note("3 events were not kept"),
             "data: {\"type\":\"replay_note\",\"summary\":\"3 events were not kept\"}\n\n"
@@ -97,7 +120,10 @@ mod tests {
 
     #[test]
     fn payload_cannot_add_fields() {
-        assert_eq!(data("a\nevent: end\r\nid: 9\rb"), "data: a\ndata: event: end\ndata: id: 9\ndata: b\n\n");
+        assert_eq!(
+            data("a\nevent: end\r\nid: 9\rb"),
+            "data: a\ndata: event: end\ndata: id: 9\ndata: b\n\n"
+        );
     }
 
     #[test]
@@ -105,7 +131,17 @@ mod tests {
         assert_eq!(parse_last_event_id("7"), 7);
         assert_eq!(parse_last_event_id("000000000000012"), 12);
         assert_eq!(parse_last_event_id("999999999999999"), 999_999_999_999_999);
-        for bad in ["", "1000000000000000", "+7", "-7", " 7", "7 ", "7x", "٧", "0x7"] {
+        for bad in [
+            "",
+            "1000000000000000",
+            "+7",
+            "-7",
+            " 7",
+            "7 ",
+            "7x",
+            "٧",
+            "0x7",
+        ] {
             assert_eq!(parse_last_event_id(bad), 0, "{bad:?}");
         }
     }

@@ -35,11 +35,15 @@ const SHAPE_TERMS: [&str; 8] = [
 pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     const TOTALS: &str = "must be an object of totals with a numeric count and durationMs";
     let total = |value: &Value| {
-        value.as_object().is_some_and(|total| has_number(total, "count") && has_number(total, "durationMs"))
+        value
+            .as_object()
+            .is_some_and(|total| has_number(total, "count") && has_number(total, "durationMs"))
     };
     let diagnosis = outline(diagnosis, field, total, TOTALS)?;
     let whole_shape = |shape: &Value| {
-        shape.as_object().is_some_and(|shape| SHAPE_TERMS.iter().all(|term| has_number(shape, term)))
+        shape
+            .as_object()
+            .is_some_and(|shape| SHAPE_TERMS.iter().all(|term| has_number(shape, term)))
     };
     if !diagnosis.get("shape").is_none_or(whole_shape) {
         let rule = "must be an object with its eight numeric terms when present";
@@ -50,7 +54,13 @@ pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
 
 /// Rejects a diagnosis that a ledger does not accept; totals may hold anything, `shape` is unchecked.
 pub(super) fn check_outline(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
-    outline(diagnosis, field, Value::is_object, "must be an object of objects").map(drop)
+    outline(
+        diagnosis,
+        field,
+        Value::is_object,
+        "must be an object of objects",
+    )
+    .map(drop)
 }
 
 /// Checks common to both; they differ in the form of a total.
@@ -61,7 +71,9 @@ fn outline<'a>(
     totals_rule: &str,
 ) -> Result<&'a Map<String, Value>, Refusal> {
     let refuse = |part: &str, rule: &str| Err(Refusal::field(format!("{field}{part}"), rule));
-    let Value::Object(diagnosis) = diagnosis else { return refuse("", "must be an object") };
+    let Value::Object(diagnosis) = diagnosis else {
+        return refuse("", "must be an object");
+    };
     if !diagnosis.get("findings").is_some_and(Value::is_array) {
         return refuse(".findings", "must be an array");
     }
@@ -74,7 +86,11 @@ fn outline<'a>(
     if diagnosis.contains_key("runMs") && !has_number(diagnosis, "runMs") {
         return refuse(".runMs", "must be a number when present");
     }
-    if !diagnosis.get("byCategory").and_then(Value::as_object).is_some_and(|by| by.values().all(total)) {
+    if !diagnosis
+        .get("byCategory")
+        .and_then(Value::as_object)
+        .is_some_and(|by| by.values().all(total))
+    {
         return refuse(".byCategory", totals_rule);
     }
     Ok(diagnosis)
@@ -82,10 +98,21 @@ fn outline<'a>(
 
 /// Reduces `byCategory` to the current categories: missing ones are zero, unknown ones are dropped.
 pub fn normalise(diagnosis: &mut Value) {
-    let Some(stored) = diagnosis.get_mut("byCategory") else { return };
+    let Some(stored) = diagnosis.get_mut("byCategory") else {
+        return;
+    };
     let total = |category: &&str| {
-        let term = |name| stored.get(category).and_then(|total| total.get(name)).cloned().unwrap_or(json!(0));
-        ((*category).to_owned(), json!({ "count": term("count"), "durationMs": term("durationMs") }))
+        let term = |name| {
+            stored
+                .get(category)
+                .and_then(|total| total.get(name))
+                .cloned()
+                .unwrap_or(json!(0))
+        };
+        (
+            (*category).to_owned(),
+            json!({ "count": term("count"), "durationMs": term("durationMs") }),
+        )
     };
     *stored = Value::Object(CATEGORIES.iter().map(total).collect::<Map<_, _>>());
 }
@@ -104,8 +131,10 @@ mod tests {
 
     #[test]
     fn categories_match_the_analyzer() {
-        let words: Vec<_> =
-            crate::Category::ALL.iter().map(|category| serde_json::to_value(category).unwrap()).collect();
+        let words: Vec<_> = crate::Category::ALL
+            .iter()
+            .map(|category| serde_json::to_value(category).unwrap())
+            .collect();
         assert_eq!(words, CATEGORIES);
     }
 
@@ -145,8 +174,14 @@ mod tests {
         diagnosis["byCategory"] = json!({ "retry": { "count": 2, "durationMs": 1.5, "x": 1 }, "later": { "count": 1, "durationMs": 1 } });
         normalise(&mut diagnosis);
         assert_eq!(diagnosis["truncatedInput"], json!(true));
-        assert_eq!(diagnosis["byCategory"]["retry"], json!({ "count": 2, "durationMs": 1.5 }));
-        assert_eq!(diagnosis["byCategory"]["slow_tool"], json!({ "count": 0, "durationMs": 0 }));
+        assert_eq!(
+            diagnosis["byCategory"]["retry"],
+            json!({ "count": 2, "durationMs": 1.5 })
+        );
+        assert_eq!(
+            diagnosis["byCategory"]["slow_tool"],
+            json!({ "count": 0, "durationMs": 0 })
+        );
         assert_eq!(diagnosis["byCategory"].as_object().unwrap().len(), 8);
     }
 }

@@ -27,7 +27,12 @@ impl<S: Sql> Store<S> for FrictionStore<S> {
         Ok(Self { sql })
     }
 
-    fn answer(&self, verb: FrictionVerb, body: &str, _now: UnixMillis) -> Result<S::Text, StoreFailure> {
+    fn answer(
+        &self,
+        verb: FrictionVerb,
+        body: &str,
+        _now: UnixMillis,
+    ) -> Result<S::Text, StoreFailure> {
         match verb {
             FrictionVerb::Record => self.record(body).map(S::Text::from),
             FrictionVerb::Recent => self.recent(body),

@@ -28,9 +28,16 @@ impl<S: Sql> FrictionStore<S> {
     pub(super) fn recent(&self, body: &str) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let ledger = ledger(&body)?;
-        let limit = integer(&body, "limit", 1..=MAX_LIMIT, "must be an integer from 1 to 1000")?;
+        let limit = integer(
+            &body,
+            "limit",
+            1..=MAX_LIMIT,
+            "must be an integer from 1 to 1000",
+        )?;
         let since = match finite(&body, "sinceMs")? {
-            Some(since) if since < 0.0 => return Err(Refusal::field("sinceMs", "must be at least 0").into()),
+            Some(since) if since < 0.0 => {
+                return Err(Refusal::field("sinceMs", "must be at least 0").into());
+            }
             since => since.unwrap_or(f64::MIN),
         };
         let limit = Value::from(limit.unwrap_or(DEFAULT_LIMIT));

@@ -20,12 +20,17 @@ impl<S: Sql> FrictionStore<S> {
 
     /// Writes the record and returns the number of records in the ledger.
     fn keep(&self, ledger: Value, entry: Entry<'_>) -> Result<i64, SqlError> {
-        let Entry { run_id, finished_at, text } = entry;
+        let Entry {
+            run_id,
+            finished_at,
+            text,
+        } = entry;
         self.sql.execute(
             "REPLACE INTO friction_records (ledger_key, run_id, finished_at, record) VALUES (?, ?, ?, ?)",
             &[ledger.clone(), Value::from(run_id), Value::from(finished_at), Value::from(text)],
         )?;
-        self.sql.execute(TRIM, &[ledger.clone(), Value::from(MAX_RECORDS)])?;
+        self.sql
+            .execute(TRIM, &[ledger.clone(), Value::from(MAX_RECORDS)])?;
         let count = "SELECT count(*) FROM friction_records WHERE ledger_key = ?";
         match self.sql.query(count, &[ledger])?.first() {
             Some(row) => row.integer(0),

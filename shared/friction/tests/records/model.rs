@@ -23,13 +23,21 @@ impl Model {
 
     /// Oldest first.
     fn sorted(&self) -> Vec<(i64, &str, &Value)> {
-        let mut all: Vec<_> = self.0.iter().map(|(run, (at, record))| (*at, run.as_str(), record)).collect();
+        let mut all: Vec<_> = self
+            .0
+            .iter()
+            .map(|(run, (at, record))| (*at, run.as_str(), record))
+            .collect();
         all.sort_by_key(|(at, run, _)| (*at, *run));
         all
     }
 
     fn recent(&self, limit: usize, since: i64) -> Value {
-        let all: Vec<_> = self.sorted().into_iter().filter(|(at, ..)| *at >= since).collect();
+        let all: Vec<_> = self
+            .sorted()
+            .into_iter()
+            .filter(|(at, ..)| *at >= since)
+            .collect();
         let newest = &all[all.len().saturating_sub(limit)..];
         json!({ "records": newest.iter().map(|(.., record)| record).collect::<Vec<_>>() })
     }
@@ -40,7 +48,9 @@ fn records() -> impl Strategy<Value = Vec<(String, i64)>> {
     let one = || ("[a-c]{1,2}", 0..9_i64);
     let few = vec(one(), 0..40);
     let many = (0..9_i64, 480..520_i64).prop_map(|(at, count)| {
-        (0..count).map(|nth| (format!("r{:03}", nth * 7 % count), at + nth % 3)).collect()
+        (0..count)
+            .map(|nth| (format!("r{:03}", nth * 7 % count), at + nth % 3))
+            .collect()
     });
     (prop_oneof![3 => Just(Vec::new()), 1 => many], few)
         .prop_map(|(many, few): (Vec<_>, Vec<_>)| many.into_iter().chain(few).collect())

@@ -14,7 +14,9 @@ use crate::support::{LEDGER, record, store, with};
 fn unknown_ledger_is_empty() {
     let store = store();
     store.record(&record("a", 1.0));
-    let answer = store.ask(Recent, &json!({ "ledgerKey": "friction:never/seen" })).unwrap();
+    let answer = store
+        .ask(Recent, &json!({ "ledgerKey": "friction:never/seen" }))
+        .unwrap();
     assert_eq!(answer, json!({ "records": [] }));
 }
 
@@ -54,11 +56,20 @@ fn record_is_returned_unchanged() {
     let store = store();
     let given = r#"{"later":[1.5,"ünd \u0001"],"diagnosis":{"verdict":"\"so\"","byCategory":{"x":{}},"findings":[],"eventCount":2},"finishedAt":1700000000000.5,"runId":"r 1","agent":"coding"}"#;
     let body = format!(r#" {{ "record": {given}, "ledgerKey": "{LEDGER}" }} "#);
-    assert_eq!(store.0.answer(Record, &body, 0).unwrap(), r#"{"ok":true,"retained":1}"#);
-    let answer = store.0.answer(Recent, &json!({ "ledgerKey": LEDGER }).to_string(), 0).unwrap();
+    assert_eq!(
+        store.0.answer(Record, &body, 0).unwrap(),
+        r#"{"ok":true,"retained":1}"#
+    );
+    let answer = store
+        .0
+        .answer(Recent, &json!({ "ledgerKey": LEDGER }).to_string(), 0)
+        .unwrap();
     assert_eq!(answer, format!(r#"{{"records":[{given}]}}"#));
     let read: RecentResponse = serde_json::from_str(&answer).unwrap();
-    assert_eq!((read.records[0].run_id.as_str(), read.records[0].finished_at), ("r 1", 1_700_000_000_001));
+    assert_eq!(
+        (read.records[0].run_id.as_str(), read.records[0].finished_at),
+        ("r 1", 1_700_000_000_001)
+    );
 }
 
 #[test]
@@ -67,7 +78,10 @@ fn unreadable_row_is_skipped() {
     for (run, at) in [("a", 1.0), ("b", 2.0), ("c", 3.0)] {
         store.record(&record(run, at));
     }
-    store.execute("UPDATE friction_records SET record = substr(record, 1, 20) WHERE run_id = ?", &["b"]);
+    store.execute(
+        "UPDATE friction_records SET record = substr(record, 1, 20) WHERE run_id = ?",
+        &["b"],
+    );
     assert_eq!(store.runs(&json!({})), ["a", "c"]);
     assert_eq!(store.runs(&json!({ "limit": 2 })), ["a", "c"]);
 }

@@ -11,7 +11,10 @@ fn later_record_replaces_the_earlier() {
     let store = store();
     assert_eq!(store.record(&record("a", 1.0)), 1);
     assert_eq!(store.record(&record("b", 2.0)), 2);
-    assert_eq!(store.record(&with(&record("a", 3.0), &json!({ "label": "again" }))), 2);
+    assert_eq!(
+        store.record(&with(&record("a", 3.0), &json!({ "label": "again" }))),
+        2
+    );
     let recent = store.recent(&json!({}));
     assert_eq!(recent["records"][1]["label"], "again");
     assert_eq!(store.runs(&json!({})), ["b", "a"]);
@@ -24,7 +27,10 @@ fn ledgers_are_isolated() {
     assert_eq!(store.record_in("friction:acme/tool", &record("a", 2.0)), 1);
     assert_eq!(store.record(&record("b", 3.0)), 1);
     assert_eq!(store.runs(&json!({})), ["b"]);
-    assert_eq!(store.runs(&json!({ "ledgerKey": "friction:acme/app" })), ["a"]);
+    assert_eq!(
+        store.runs(&json!({ "ledgerKey": "friction:acme/app" })),
+        ["a"]
+    );
 }
 
 #[test]
@@ -49,7 +55,10 @@ fn record_with_every_field_is_accepted() {
 #[test]
 fn record_over_65536_characters_is_rejected() {
     let store = store();
-    let bare = with(&record("a", 1.0), &json!({ "label": "" })).to_string().chars().count();
+    let bare = with(&record("a", 1.0), &json!({ "label": "" }))
+        .to_string()
+        .chars()
+        .count();
     for (character, written) in [("x", 1), ("é", 1), ("\u{1F600}", 1), ("\"", 2)] {
         let of = |characters: usize| {
             let left = characters - bare;
@@ -58,7 +67,10 @@ fn record_over_65536_characters_is_rejected() {
         };
         assert_eq!(of(65_536).to_string().chars().count(), 65_536);
         assert_eq!(store.record(&of(65_536)), 1, "{character}");
-        let refusal = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": of(65_537) }));
+        let refusal = store.refused(
+            Record,
+            &json!({ "ledgerKey": LEDGER, "record": of(65_537) }),
+        );
         assert!(refusal.starts_with("record "), "{refusal}");
     }
 }

@@ -16,8 +16,10 @@ fn migrations_produce_the_schema() {
 #[test]
 fn newer_store_serves_an_older_binary() {
     let newer = NativeSql::in_memory().unwrap();
-    let later =
-        Migration { name: "9999_later", sql: "ALTER TABLE friction_records ADD COLUMN later TEXT;\n" };
+    let later = Migration {
+        name: "9999_later",
+        sql: "ALTER TABLE friction_records ADD COLUMN later TEXT;\n",
+    };
     migrate(&newer, &[MIGRATIONS, &[later]].concat()).unwrap();
     let older = Store(FrictionStore::open(newer).unwrap());
     assert_eq!(older.record(&record("a", 1.0)), 1);
@@ -32,8 +34,14 @@ fn reads_use_the_index() {
              AND finished_at >= 1 ORDER BY finished_at DESC, run_id DESC LIMIT 500"
         );
         let rows = store.0.sql().query(&sql, &[]).unwrap();
-        let plan: Vec<_> = rows.into_iter().map(|row| row.into_text(3).unwrap()).collect();
+        let plan: Vec<_> = rows
+            .into_iter()
+            .map(|row| row.into_text(3).unwrap())
+            .collect();
         let plan = plan.join("; ");
-        assert!(plan.contains("friction_records_newest") && !plan.contains("TEMP B-TREE"), "{plan}");
+        assert!(
+            plan.contains("friction_records_newest") && !plan.contains("TEMP B-TREE"),
+            "{plan}"
+        );
     }
 }

@@ -27,7 +27,9 @@ pub fn record(run: &str, finished_at: f64) -> Value {
 impl Store {
     pub fn ask(&self, verb: FrictionVerb, body: &Value) -> Result<Value, StoreFailure> {
         // The store does not use its clock here.
-        self.0.answer(verb, &body.to_string(), 0).map(|text| serde_json::from_str(&text).unwrap())
+        self.0
+            .answer(verb, &body.to_string(), 0)
+            .map(|text| serde_json::from_str(&text).unwrap())
     }
 
     pub fn record_in(&self, ledger: &str, record: &Value) -> i64 {
@@ -44,7 +46,11 @@ impl Store {
 
     /// Returns the default ledger's answer to `/friction/recent`.
     pub fn recent(&self, options: &Value) -> Value {
-        self.ask(FrictionVerb::Recent, &with(&json!({ "ledgerKey": LEDGER }), options)).unwrap()
+        self.ask(
+            FrictionVerb::Recent,
+            &with(&json!({ "ledgerKey": LEDGER }), options),
+        )
+        .unwrap()
     }
 
     pub fn runs(&self, options: &Value) -> Vec<String> {
@@ -59,7 +65,11 @@ impl Store {
     }
 
     pub fn count(&self) -> i64 {
-        let rows = self.0.sql().query("SELECT count(*) FROM friction_records", &[]).unwrap();
+        let rows = self
+            .0
+            .sql()
+            .query("SELECT count(*) FROM friction_records", &[])
+            .unwrap();
         rows[0].integer(0).unwrap()
     }
 
@@ -71,12 +81,19 @@ impl Store {
 
 pub fn runs(answer: &Value) -> Vec<String> {
     let run = |record: &Value| record["runId"].as_str().unwrap().to_owned();
-    answer["records"].as_array().unwrap().iter().map(run).collect()
+    answer["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(run)
+        .collect()
 }
 
 /// Returns `base` with the fields of `changes` replaced.
 pub fn with(base: &Value, changes: &Value) -> Value {
     let mut base = base.clone();
-    base.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    base.as_object_mut()
+        .unwrap()
+        .extend(changes.as_object().unwrap().clone());
     base
 }

@@ -19,7 +19,10 @@ pub struct Budget {
 impl Default for Budget {
     /// Returns the limits of an installation that configures none.
     fn default() -> Self {
-        Self { limit: 8, max_tokens: 800 }
+        Self {
+            limit: 8,
+            max_tokens: 800,
+        }
     }
 }
 
@@ -32,7 +35,11 @@ pub fn within(mut records: Vec<MemoryRecord>, budget: Budget) -> Vec<MemoryRecor
         cost = cost.saturating_add(tokens(&bullet(record)));
         index < budget.limit && (index == 0 || cost <= budget.max_tokens)
     };
-    let kept = records.iter().enumerate().take_while(|entry| fits(*entry)).count();
+    let kept = records
+        .iter()
+        .enumerate()
+        .take_while(|entry| fits(*entry))
+        .count();
     records.truncate(kept);
     records
 }
@@ -49,12 +56,19 @@ mod tests {
     use crate::samples::record;
 
     fn records(texts: &[&str]) -> Vec<MemoryRecord> {
-        texts.iter().zip(0..).map(|(text, n)| record("org:acme", n, text)).collect()
+        texts
+            .iter()
+            .zip(0..)
+            .map(|(text, n)| record("org:acme", n, text))
+            .collect()
     }
 
     #[test]
     fn cost_rounds_up_per_four_characters() {
-        assert_eq!(["", "abcd", "abcde", "éééé", "🦀🦀🦀🦀🦀"].map(tokens), [0, 1, 2, 1, 2]);
+        assert_eq!(
+            ["", "abcd", "abcde", "éééé", "🦀🦀🦀🦀🦀"].map(tokens),
+            [0, 1, 2, 1, 2]
+        );
     }
 
     #[test]
@@ -62,16 +76,43 @@ mod tests {
         let all = records(&["aaaa", "bbbb", "cccc"]);
         let one = tokens(&bullet(&all[0]));
         let kept = |limit, max_tokens| within(all.clone(), Budget { limit, max_tokens }).len();
-        assert_eq!([kept(8, 800), kept(2, 800), kept(8, 2 * one), kept(8, 2 * one - 1)], [3, 2, 2, 1]);
+        assert_eq!(
+            [
+                kept(8, 800),
+                kept(2, 800),
+                kept(8, 2 * one),
+                kept(8, 2 * one - 1)
+            ],
+            [3, 2, 2, 1]
+        );
         assert_eq!(kept(0, 800), 0);
     }
 
     #[test]
     fn first_record_is_always_kept() {
         let all = records(&["short", &"long ".repeat(700), "tiny"]);
-        assert_eq!(within(all.clone(), Budget { limit: 8, max_tokens: 20 }).len(), 1);
+        assert_eq!(
+            within(
+                all.clone(),
+                Budget {
+                    limit: 8,
+                    max_tokens: 20
+                }
+            )
+            .len(),
+            1
+        );
         let long_first = vec![all[1].clone(), all[2].clone()];
-        assert_eq!(within(long_first, Budget { limit: 8, max_tokens: 20 }), [all[1].clone()]);
+        assert_eq!(
+            within(
+                long_first,
+                Budget {
+                    limit: 8,
+                    max_tokens: 20
+                }
+            ),
+            [all[1].clone()]
+        );
     }
 
     proptest! {

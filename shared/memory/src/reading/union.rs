@@ -15,8 +15,14 @@ pub fn union(
     now: UnixMillis,
 ) -> Vec<MemoryRecord> {
     let scored = |record: MemoryRecord| {
-        let texts = record.keywords.iter().chain([&record.text]).map(String::as_str);
-        query.score(texts, record.last_used_at.unwrap_or(record.created_at), now).map(|score| (score, record))
+        let texts = record
+            .keywords
+            .iter()
+            .chain([&record.text])
+            .map(String::as_str);
+        query
+            .score(texts, record.last_used_at.unwrap_or(record.created_at), now)
+            .map(|score| (score, record))
     };
     let mut all: Vec<_> = of_scopes.into_iter().flatten().filter_map(scored).collect();
     all.sort_by(by_score);
@@ -40,7 +46,10 @@ mod tests {
     }
 
     fn used(record: MemoryRecord, at: UnixMillis) -> MemoryRecord {
-        MemoryRecord { last_used_at: Some(at), ..record }
+        MemoryRecord {
+            last_used_at: Some(at),
+            ..record
+        }
     }
 
     #[test]
@@ -53,8 +62,16 @@ mod tests {
 
     #[test]
     fn equal_scores_keep_scope_order() {
-        let of = |scope: &str| (0..3).map(|n| used(record(scope, n, "ci"), NOW)).collect::<Vec<_>>();
-        let ranked = union([of("org:acme"), of("repo:a/b"), of("user:ann")], &Query::new("ci"), NOW);
+        let of = |scope: &str| {
+            (0..3)
+                .map(|n| used(record(scope, n, "ci"), NOW))
+                .collect::<Vec<_>>()
+        };
+        let ranked = union(
+            [of("org:acme"), of("repo:a/b"), of("user:ann")],
+            &Query::new("ci"),
+            NOW,
+        );
         let expected: Vec<_> = ["org:acme", "repo:a/b", "user:ann"]
             .iter()
             .flat_map(|scope| (0..3).map(move |n| format!("mem:{scope}:{n}")))
@@ -64,17 +81,38 @@ mod tests {
 
     #[test]
     fn recency_counts_from_last_use() {
-        let old = MemoryRecord { created_at: NOW - 4 * WEEK, ..record("org:acme", 0, "ci") };
-        let made = MemoryRecord { created_at: NOW - WEEK, ..record("org:acme", 1, "ci") };
-        let again = used(MemoryRecord { created_at: NOW - 4 * WEEK, ..record("org:acme", 2, "ci") }, NOW);
+        let old = MemoryRecord {
+            created_at: NOW - 4 * WEEK,
+            ..record("org:acme", 0, "ci")
+        };
+        let made = MemoryRecord {
+            created_at: NOW - WEEK,
+            ..record("org:acme", 1, "ci")
+        };
+        let again = used(
+            MemoryRecord {
+                created_at: NOW - 4 * WEEK,
+                ..record("org:acme", 2, "ci")
+            },
+            NOW,
+        );
         let ranked = union([vec![old, made, again]], &Query::new("ci"), NOW);
-        assert_eq!(ids(&ranked), ["mem:org:acme:2", "mem:org:acme:1", "mem:org:acme:0"]);
+        assert_eq!(
+            ids(&ranked),
+            ["mem:org:acme:2", "mem:org:acme:1", "mem:org:acme:0"]
+        );
     }
 
     #[test]
     fn unmatched_records_are_dropped() {
-        let keyworded = MemoryRecord { keywords: vec!["lint".into()], ..record("org:acme", 0, "clippy") };
+        let keyworded = MemoryRecord {
+            keywords: vec!["lint".into()],
+            ..record("org:acme", 0, "clippy")
+        };
         let other = record("org:acme", 1, "of something else");
-        assert_eq!(ids(&union([vec![other, keyworded]], &Query::new("lint"), NOW)), ["mem:org:acme:0"]);
+        assert_eq!(
+            ids(&union([vec![other, keyworded]], &Query::new("lint"), NOW)),
+            ["mem:org:acme:0"]
+        );
     }
 }

@@ -7,13 +7,18 @@ use super::*;
 use crate::samples::record;
 
 fn read(answer: &str) -> Option<Findings> {
-    let shown = [record("org:acme", 0, "CI runs nightly"), record("user:ann", 7, "Likes tabs")];
+    let shown = [
+        record("org:acme", 0, "CI runs nightly"),
+        record("user:ann", 7, "Likes tabs"),
+    ];
     Findings::read(answer, &shown, str::to_owned)
 }
 
 /// Returns the fact of an envelope with one entry.
 fn fact(entry: &Json) -> Option<Fact> {
-    let mut facts = read(&json!({ "facts": [entry] }).to_string()).unwrap().facts;
+    let mut facts = read(&json!({ "facts": [entry] }).to_string())
+        .unwrap()
+        .facts;
     assert!(facts.len() <= 1);
     facts.pop()
 }
@@ -40,10 +45,16 @@ fn complete_answer_is_parsed() {
         audience: Scope::Repo,
         supersedes: Some("mem:org:acme:0".into()),
     };
-    let expected = Findings { facts: vec![fact], summary: Some("CI was sped up.".into()) };
+    let expected = Findings {
+        facts: vec![fact],
+        summary: Some("CI was sped up.".into()),
+    };
     assert_eq!(read(&answer.to_string()).as_ref(), Some(&expected));
     for fence in ["```json\n", "```\n", "```"] {
-        assert_eq!(read(&format!("\n{fence}{answer}\n```\n")).as_ref(), Some(&expected));
+        assert_eq!(
+            read(&format!("\n{fence}{answer}\n```\n")).as_ref(),
+            Some(&expected)
+        );
     }
 }
 
@@ -72,9 +83,14 @@ fn answer_without_envelope_is_none() {
 
 #[test]
 fn endless_answers_are_none() {
-    let deep = format!("{{\"facts\": [{}1{}]}}", "[".repeat(20_000), "]".repeat(20_000));
+    let deep = format!(
+        "{{\"facts\": [{}1{}]}}",
+        "[".repeat(20_000),
+        "]".repeat(20_000)
+    );
     assert_eq!(read(&deep), None);
-    let junk = json!({ "facts": [[[{"text": {"text": ["x"]}, "confidence": [1]}]], 7, null, true, "x"] });
+    let junk =
+        json!({ "facts": [[[{"text": {"text": ["x"]}, "confidence": [1]}]], 7, null, true, "x"] });
     assert_eq!(read(&junk.to_string()), Some(Findings::default()));
     let endless = json!({ "facts": [], "summary": "x".repeat(MAX_ANSWER_BYTES) });
     assert_eq!(read(&endless.to_string()), None);
@@ -82,15 +98,26 @@ fn endless_answers_are_none() {
 
 #[test]
 fn first_five_valid_facts_are_kept() {
-    let many: Vec<_> = (0..10_000).map(|n| json!({ "text": n.to_string(), "confidence": n % 2 })).collect();
+    let many: Vec<_> = (0..10_000)
+        .map(|n| json!({ "text": n.to_string(), "confidence": n % 2 }))
+        .collect();
     let facts = read(&json!({ "facts": many }).to_string()).unwrap().facts;
-    assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["1", "3", "5", "7", "9"]);
+    assert_eq!(
+        facts
+            .iter()
+            .map(|fact| fact.text.as_str())
+            .collect::<Vec<_>>(),
+        ["1", "3", "5", "7", "9"]
+    );
 }
 
 #[test]
 fn confidence_out_of_bounds_drops_the_fact() {
     for confidence in [json!(0.6), json!(1), json!(1.0), json!(0.75)] {
-        assert_eq!(with("confidence", confidence.clone()).map(|fact| fact.confidence), confidence.as_f64());
+        assert_eq!(
+            with("confidence", confidence.clone()).map(|fact| fact.confidence),
+            confidence.as_f64()
+        );
     }
     for confidence in [
         json!(1e9),
@@ -109,11 +136,23 @@ fn confidence_out_of_bounds_drops_the_fact() {
 
 #[test]
 fn unacceptable_text_drops_the_fact() {
-    for text in [json!(""), json!(" \n"), json!(null), json!(1), json!(["x"]), json!("é".repeat(4001))] {
+    for text in [
+        json!(""),
+        json!(" \n"),
+        json!(null),
+        json!(1),
+        json!(["x"]),
+        json!("é".repeat(4001)),
+    ] {
         assert_eq!(with("text", text), None);
     }
     assert!(with("text", json!("é".repeat(4000))).is_some());
-    for summary in [json!(""), json!(7), json!("é".repeat(4001)), json!({ "text": "x" })] {
+    for summary in [
+        json!(""),
+        json!(7),
+        json!("é".repeat(4001)),
+        json!({ "text": "x" }),
+    ] {
         let answer = json!({ "facts": [], "summary": summary });
         assert_eq!(read(&answer.to_string()), Some(Findings::default()));
     }
@@ -121,19 +160,36 @@ fn unacceptable_text_drops_the_fact() {
 
 #[test]
 fn unknown_audience_is_org() {
-    for (audience, scope) in [("user", Scope::User), ("repo", Scope::Repo), ("channel", Scope::Channel)] {
+    for (audience, scope) in [
+        ("user", Scope::User),
+        ("repo", Scope::Repo),
+        ("channel", Scope::Channel),
+    ] {
         assert_eq!(with("audience", json!(audience)).unwrap().audience, scope);
     }
-    for audience in [json!("org"), json!("User"), json!("everybody"), json!(null), json!(["user"])] {
+    for audience in [
+        json!("org"),
+        json!("User"),
+        json!("everybody"),
+        json!(null),
+        json!(["user"]),
+    ] {
         assert_eq!(with("audience", audience).unwrap().audience, Scope::Org);
     }
-    assert_eq!(fact(&json!({ "text": "x", "confidence": 1 })).unwrap().audience, Scope::Org);
+    assert_eq!(
+        fact(&json!({ "text": "x", "confidence": 1 }))
+            .unwrap()
+            .audience,
+        Scope::Org
+    );
 }
 
 #[test]
 fn only_shown_records_are_superseded() {
     assert_eq!(
-        with("supersedes", json!("mem:user:ann:7")).unwrap().supersedes,
+        with("supersedes", json!("mem:user:ann:7"))
+            .unwrap()
+            .supersedes,
         Some("mem:user:ann:7".into())
     );
     for id in [
@@ -154,10 +210,16 @@ fn only_shown_records_are_superseded() {
 #[test]
 fn keywords_are_normalized_and_bounded() {
     let keywords = |value: Json| with("keywords", value).unwrap().keywords;
-    assert_eq!(keywords(json!(["CI", "ci", " Ci ", "a  B", 7, null, "", ["x"]])), ["ci", "a b"]);
+    assert_eq!(
+        keywords(json!(["CI", "ci", " Ci ", "a  B", 7, null, "", ["x"]])),
+        ["ci", "a b"]
+    );
     let many: Vec<_> = (0..30).map(|n| n.to_string()).collect();
     assert_eq!(keywords(json!(many)), many[..10]);
-    assert_eq!(keywords(json!(["x".repeat(65), "y".repeat(64)])), ["y".repeat(64)]);
+    assert_eq!(
+        keywords(json!(["x".repeat(65), "y".repeat(64)])),
+        ["y".repeat(64)]
+    );
     for value in [json!("ci"), json!(null), json!({ "0": "ci" })] {
         assert_eq!(keywords(value), Vec::<String>::new());
     }
@@ -172,9 +234,15 @@ fn texts_are_cleaned_first() {
         ],
         "summary": "about Ab\u{1}c",
     });
-    let clean = |text: &str| text.replace('\u{1}', "").replace("Abc", "[gone]").replace("xyz", "[gone]");
+    let clean = |text: &str| {
+        text.replace('\u{1}', "")
+            .replace("Abc", "[gone]")
+            .replace("xyz", "[gone]")
+    };
     let findings = Findings::read(&answer.to_string(), &[], clean).unwrap();
-    let [fact] = &findings.facts[..] else { panic!("{findings:?}") };
+    let [fact] = &findings.facts[..] else {
+        panic!("{findings:?}")
+    };
     assert_eq!(
         (fact.text.as_str(), &fact.keywords[..]),
         ("token [gone]", &["[gone]".into(), "ci".into()][..])
@@ -209,7 +277,10 @@ fn any_json() -> impl Strategy<Value = Json> {
                 ),
                 0..7,
             )
-            .prop_map(|fields| fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
+            .prop_map(|fields| fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()),
         ]
     })
 }

@@ -19,7 +19,8 @@ pub struct Ended {
 impl Ended {
     /// Returns whether the run is reflected on.
     pub fn is_worth_reflecting(self) -> bool {
-        !self.is_review && (self.tool_calls >= MIN_TOOL_CALLS || self.prior_turns >= MIN_PRIOR_TURNS)
+        !self.is_review
+            && (self.tool_calls >= MIN_TOOL_CALLS || self.prior_turns >= MIN_PRIOR_TURNS)
     }
 }
 
@@ -37,7 +38,11 @@ mod tests {
             (1, 4, true, false),
             (90, 90, true, false),
         ] {
-            let ended = Ended { tool_calls, prior_turns, is_review };
+            let ended = Ended {
+                tool_calls,
+                prior_turns,
+                is_review,
+            };
             assert_eq!(ended.is_worth_reflecting(), expected, "{ended:?}");
         }
     }

@@ -40,23 +40,40 @@ struct Place {
 /// Groups findings by scope and drops those without one; facts may replace the `shown` records.
 pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
-    let mut add =
-        |scope: StoreKey, candidate: Candidate| match batches.iter_mut().find(|batch| batch.scope == scope) {
-            Some(batch) => batch.candidates.push(candidate),
-            None => batches.push(Batch { scope, candidates: vec![candidate] }),
-        };
+    let mut add = |scope: StoreKey, candidate: Candidate| match batches
+        .iter_mut()
+        .find(|batch| batch.scope == scope)
+    {
+        Some(batch) => batch.candidates.push(candidate),
+        None => batches.push(Batch {
+            scope,
+            candidates: vec![candidate],
+        }),
+    };
     let mut narrowest = None;
     for mut fact in findings.facts {
-        let replaced = shown.iter().find(|record| Some(&record.id) == fact.supersedes.as_ref());
-        let audience =
-            replaced.and_then(|record| Scope::of(record.scope_key.as_str())).unwrap_or(fact.audience);
+        let replaced = shown
+            .iter()
+            .find(|record| Some(&record.id) == fact.supersedes.as_ref());
+        let audience = replaced
+            .and_then(|record| Scope::of(record.scope_key.as_str()))
+            .unwrap_or(fact.audience);
         // The narrower of the fact's audience and its destination.
-        let of_fact = if width(audience) < width(fact.audience) { audience } else { fact.audience };
-        narrowest = narrowest.filter(|known| width(*known) < width(of_fact)).or(Some(of_fact));
-        let Some(Place { scope, is_narrowed }) = origin.place(audience) else { continue };
+        let of_fact = if width(audience) < width(fact.audience) {
+            audience
+        } else {
+            fact.audience
+        };
+        narrowest = narrowest
+            .filter(|known| width(*known) < width(of_fact))
+            .or(Some(of_fact));
+        let Some(Place { scope, is_narrowed }) = origin.place(audience) else {
+            continue;
+        };
         // A fact replaces only a record of the same scope.
         let may_replace = !is_narrowed
-            && replaced.is_some_and(|record| record.scope_key == scope && origin.may_correct(record));
+            && replaced
+                .is_some_and(|record| record.scope_key == scope && origin.may_correct(record));
         fact.supersedes = fact.supersedes.filter(|_| may_replace);
         add(scope, origin.fact(fact));
     }
@@ -93,33 +110,59 @@ impl Origin<'_> {
         if audience != Scope::Org
             && let Ok(scope) = self.scopes.key(audience)
         {
-            return Some(Place { scope, is_narrowed: false });
+            return Some(Place {
+                scope,
+                is_narrowed: false,
+            });
         }
         match self.visibility {
             _ if !self.taint.is_empty() => None,
             Visibility::Public | Visibility::Machine => {
-                self.scopes.key(Scope::Org).ok().map(|scope| Place { scope, is_narrowed: false })
+                self.scopes.key(Scope::Org).ok().map(|scope| Place {
+                    scope,
+                    is_narrowed: false,
+                })
             }
             Visibility::Dm => self.narrowed(&[Scope::User]),
-            Visibility::Private | Visibility::Unknown => self.narrowed(&[Scope::Channel, Scope::User]),
+            Visibility::Private | Visibility::Unknown => {
+                self.narrowed(&[Scope::Channel, Scope::User])
+            }
         }
     }
 
     fn narrowed(&self, to: &[Scope]) -> Option<Place> {
         let scope = to.iter().find_map(|scope| self.scopes.key(*scope).ok())?;
-        Some(Place { scope, is_narrowed: true })
+        Some(Place {
+            scope,
+            is_narrowed: true,
+        })
     }
 
     fn fact(&self, fact: Fact) -> Candidate {
-        let Fact { text, confidence, keywords, supersedes, audience: _ } = fact;
-        Candidate { confidence: Some(confidence), keywords, supersedes, ..self.candidate(Kind::Fact, text) }
+        let Fact {
+            text,
+            confidence,
+            keywords,
+            supersedes,
+            audience: _,
+        } = fact;
+        Candidate {
+            confidence: Some(confidence),
+            keywords,
+            supersedes,
+            ..self.candidate(Kind::Fact, text)
+        }
     }
 
     fn candidate(&self, kind: Kind, text: String) -> Candidate {
         Candidate {
             kind,
             text,
-            source_thread_key: self.thread_key.chars().take(candidate::MAX_NAME_CHARS).collect(),
+            source_thread_key: self
+                .thread_key
+                .chars()
+                .take(candidate::MAX_NAME_CHARS)
+                .collect(),
             keywords: Vec::new(),
             source_run_id: Some(self.run_id.to_owned()),
             confidence: None,

@@ -11,16 +11,33 @@ const ALL: Scopes<'_> = Scopes {
     channel: Some("C1"),
     user: Some("ann"),
 };
-const VISIBILITIES: [Visibility; 5] =
-    [Visibility::Public, Visibility::Private, Visibility::Dm, Visibility::Machine, Visibility::Unknown];
+const VISIBILITIES: [Visibility; 5] = [
+    Visibility::Public,
+    Visibility::Private,
+    Visibility::Dm,
+    Visibility::Machine,
+    Visibility::Unknown,
+];
 
 fn origin(scopes: Scopes<'_>, visibility: Visibility) -> Origin<'_> {
-    Origin { scopes, visibility, thread_key: "slack:C1:1", run_id: "r-1", taint: &[] }
+    Origin {
+        scopes,
+        visibility,
+        thread_key: "slack:C1:1",
+        run_id: "r-1",
+        taint: &[],
+    }
 }
 
 fn fact(text: &str, audience: Scope, supersedes: Option<&str>) -> Fact {
     let supersedes = supersedes.map(Into::into);
-    Fact { text: text.into(), confidence: 0.9, keywords: vec!["ci".into()], audience, supersedes }
+    Fact {
+        text: text.into(),
+        confidence: 0.9,
+        keywords: vec!["ci".into()],
+        audience,
+        supersedes,
+    }
 }
 
 fn shown() -> Vec<MemoryRecord> {
@@ -29,12 +46,19 @@ fn shown() -> Vec<MemoryRecord> {
 
 /// Returns `<scope key>: <text>` and the replaced record of each candidate.
 fn placed(facts: Vec<Fact>, summary: Option<&str>, origin: &Origin<'_>) -> Vec<String> {
-    let findings = Findings { facts, summary: summary.map(Into::into) };
+    let findings = Findings {
+        facts,
+        summary: summary.map(Into::into),
+    };
     let batches = place(findings, &shown(), origin);
     assert!(batches.iter().all(|batch| !batch.candidates.is_empty()));
     let lines = batches.iter().flat_map(|batch| {
         batch.candidates.iter().map(|candidate| {
-            let replaces = candidate.supersedes.as_ref().map(|id| format!(" for {id}")).unwrap_or_default();
+            let replaces = candidate
+                .supersedes
+                .as_ref()
+                .map(|id| format!(" for {id}"))
+                .unwrap_or_default();
             format!("{}: {}{replaces}", batch.scope, candidate.text)
         })
     });
@@ -51,10 +75,19 @@ fn fact_goes_to_its_audience() {
         fact("e", Scope::Org, None),
     ];
     let origin = origin(ALL, Visibility::Public);
-    let expected = ["user:ann: a", "user:ann: c", "repo:acme/app: b", "channel:C1: d", "org:acme: e"];
+    let expected = [
+        "user:ann: a",
+        "user:ann: c",
+        "repo:acme/app: b",
+        "channel:C1: d",
+        "org:acme: e",
+    ];
     assert_eq!(placed(facts, None, &origin), expected);
 
-    let findings = Findings { facts: vec![fact("a", Scope::Org, None)], summary: Some("s".into()) };
+    let findings = Findings {
+        facts: vec![fact("a", Scope::Org, None)],
+        summary: Some("s".into()),
+    };
     let batches = place(findings, &[], &origin);
     let whole = Candidate {
         kind: Kind::Fact,
@@ -75,7 +108,10 @@ fn fact_goes_to_its_audience() {
     };
     assert_eq!(
         batches,
-        [Batch { scope: StoreKey::parse("org:acme").unwrap(), candidates: vec![whole, summary] }]
+        [Batch {
+            scope: StoreKey::parse("org:acme").unwrap(),
+            candidates: vec![whole, summary]
+        }]
     );
 }
 
@@ -84,7 +120,10 @@ fn fact_goes_to_its_audience() {
 fn tainted_findings_reach_their_user_only() {
     const TAINT: &[Taint] = &[Taint::Web];
     for visibility in VISIBILITIES {
-        let tainted = Origin { taint: TAINT, ..origin(ALL, visibility) };
+        let tainted = Origin {
+            taint: TAINT,
+            ..origin(ALL, visibility)
+        };
         for audience in Scope::ALL {
             assert_eq!(
                 placed(vec![fact("a", audience, None)], Some("s"), &tainted),
@@ -95,33 +134,68 @@ fn tainted_findings_reach_their_user_only() {
             fact("b", Scope::User, Some("mem:org:acme:0")),
             fact("c", Scope::User, Some("mem:user:ann:3")),
         ];
-        assert_eq!(placed(corrections, None, &tainted), ["user:ann: b", "user:ann: c"]);
-        let nobody = Origin { taint: TAINT, ..origin(Scopes { user: None, ..ALL }, visibility) };
+        assert_eq!(
+            placed(corrections, None, &tainted),
+            ["user:ann: b", "user:ann: c"]
+        );
+        let nobody = Origin {
+            taint: TAINT,
+            ..origin(Scopes { user: None, ..ALL }, visibility)
+        };
         assert!(
-            placed(vec![fact("a", Scope::Repo, None), fact("b", Scope::User, None)], Some("s"), &nobody)
-                .is_empty()
+            placed(
+                vec![fact("a", Scope::Repo, None), fact("b", Scope::User, None)],
+                Some("s"),
+                &nobody
+            )
+            .is_empty()
         );
     }
-    let shown = [MemoryRecord { taint: TAINT.to_vec(), ..record("user:ann", 3, "older") }];
-    let findings = Findings { facts: vec![fact("d", Scope::User, Some("mem:user:ann:3"))], summary: None };
-    let tainted = Origin { taint: TAINT, ..origin(ALL, Visibility::Public) };
-    let [batch] = &place(findings, &shown, &tainted)[..] else { panic!("one scope") };
-    assert_eq!(batch.candidates[0].supersedes.as_deref(), Some("mem:user:ann:3"));
+    let shown = [MemoryRecord {
+        taint: TAINT.to_vec(),
+        ..record("user:ann", 3, "older")
+    }];
+    let findings = Findings {
+        facts: vec![fact("d", Scope::User, Some("mem:user:ann:3"))],
+        summary: None,
+    };
+    let tainted = Origin {
+        taint: TAINT,
+        ..origin(ALL, Visibility::Public)
+    };
+    let [batch] = &place(findings, &shown, &tainted)[..] else {
+        panic!("one scope")
+    };
+    assert_eq!(
+        batch.candidates[0].supersedes.as_deref(),
+        Some("mem:user:ann:3")
+    );
     assert_eq!(batch.candidates[0].taint, TAINT);
 }
 
 #[test]
 fn missing_scope_falls_back_to_org() {
-    let few = Scopes { organization: Some("acme"), ..Scopes::default() };
+    let few = Scopes {
+        organization: Some("acme"),
+        ..Scopes::default()
+    };
     for audience in Scope::ALL {
         assert_eq!(
-            placed(vec![fact("a", audience, None)], None, &origin(few, Visibility::Machine)),
+            placed(
+                vec![fact("a", audience, None)],
+                None,
+                &origin(few, Visibility::Machine)
+            ),
             ["org:acme: a"]
         );
     }
     assert!(
-        placed(vec![fact("a", Scope::Org, None)], None, &origin(Scopes::default(), Visibility::Public))
-            .is_empty()
+        placed(
+            vec![fact("a", Scope::Org, None)],
+            None,
+            &origin(Scopes::default(), Visibility::Public)
+        )
+        .is_empty()
     );
 }
 
@@ -133,22 +207,48 @@ fn private_facts_never_reach_org() {
         (Visibility::Unknown, "channel:C1: a"),
     ] {
         let origin = origin(ALL, visibility);
-        assert_eq!(placed(vec![fact("a", Scope::Org, None)], None, &origin), [expected]);
+        assert_eq!(
+            placed(vec![fact("a", Scope::Org, None)], None, &origin),
+            [expected]
+        );
         let replacing = fact("a", Scope::Org, Some("mem:org:acme:0"));
-        assert_eq!(placed(vec![replacing], None, &origin), [expected], "and replaces nothing");
+        assert_eq!(
+            placed(vec![replacing], None, &origin),
+            [expected],
+            "and replaces nothing"
+        );
     }
     // A missing scope falls back to `org`, so a restricted origin does not reach it either.
-    let without = Scopes { repository: None, ..ALL };
+    let without = Scopes {
+        repository: None,
+        ..ALL
+    };
     let repo = || vec![fact("a", Scope::Repo, None)];
-    assert_eq!(placed(repo(), None, &origin(without, Visibility::Dm)), ["user:ann: a"]);
-    let nobody = Scopes { user: None, channel: None, ..without };
+    assert_eq!(
+        placed(repo(), None, &origin(without, Visibility::Dm)),
+        ["user:ann: a"]
+    );
+    let nobody = Scopes {
+        user: None,
+        channel: None,
+        ..without
+    };
     for visibility in [Visibility::Dm, Visibility::Private, Visibility::Unknown] {
         assert!(placed(repo(), Some("s"), &origin(nobody, visibility)).is_empty());
     }
-    let direct = Scopes { user: None, ..without };
+    let direct = Scopes {
+        user: None,
+        ..without
+    };
     assert!(placed(repo(), None, &origin(direct, Visibility::Dm)).is_empty());
-    let own = Scopes { channel: None, ..without };
-    assert_eq!(placed(repo(), None, &origin(own, Visibility::Private)), ["user:ann: a"]);
+    let own = Scopes {
+        channel: None,
+        ..without
+    };
+    assert_eq!(
+        placed(repo(), None, &origin(own, Visibility::Private)),
+        ["user:ann: a"]
+    );
 }
 
 #[test]
@@ -159,21 +259,34 @@ fn fact_follows_the_record_it_replaces() {
         fact("b", Scope::Org, Some("mem:user:ann:3")),
         fact("c", Scope::Repo, Some("mem:org:acme:99")),
     ];
-    let expected = ["org:acme: a for mem:org:acme:0", "user:ann: b for mem:user:ann:3", "repo:acme/app: c"];
+    let expected = [
+        "org:acme: a for mem:org:acme:0",
+        "user:ann: b for mem:user:ann:3",
+        "repo:acme/app: c",
+    ];
     assert_eq!(placed(facts, None, &origin), expected);
 }
 
 #[test]
 fn record_of_another_scope_stays() {
-    let bob = Scopes { user: Some("bob"), ..ALL };
+    let bob = Scopes {
+        user: Some("bob"),
+        ..ALL
+    };
     let facts = vec![fact("a", Scope::Org, Some("mem:user:ann:3"))];
-    assert_eq!(placed(facts, None, &origin(bob, Visibility::Public)), ["user:bob: a"]);
+    assert_eq!(
+        placed(facts, None, &origin(bob, Visibility::Public)),
+        ["user:bob: a"]
+    );
 }
 
 #[test]
 fn summary_goes_to_the_narrowest_audience() {
     let of = |audiences: &[Scope], visibility| {
-        let facts = audiences.iter().map(|audience| fact("f", *audience, None)).collect();
+        let facts = audiences
+            .iter()
+            .map(|audience| fact("f", *audience, None))
+            .collect();
         let placed = placed(facts, Some("s"), &origin(ALL, visibility));
         let summary = placed.into_iter().find(|line| line.ends_with(": s"));
         summary.unwrap().trim_end_matches(": s").to_owned()
@@ -181,14 +294,31 @@ fn summary_goes_to_the_narrowest_audience() {
     let public = Visibility::Public;
     assert_eq!(of(&[Scope::Org], public), "org:acme");
     assert_eq!(of(&[Scope::Org, Scope::Channel], public), "channel:C1");
-    assert_eq!(of(&[Scope::Channel, Scope::Repo, Scope::Org], public), "repo:acme/app");
-    assert_eq!(of(&[Scope::Repo, Scope::User, Scope::Channel], public), "user:ann");
-    assert_eq!(of(&[], public), "user:ann", "without a fact it is nobody else's");
+    assert_eq!(
+        of(&[Scope::Channel, Scope::Repo, Scope::Org], public),
+        "repo:acme/app"
+    );
+    assert_eq!(
+        of(&[Scope::Repo, Scope::User, Scope::Channel], public),
+        "user:ann"
+    );
+    assert_eq!(
+        of(&[], public),
+        "user:ann",
+        "without a fact it is nobody else's"
+    );
     assert_eq!(of(&[Scope::Org], Visibility::Dm), "user:ann");
     assert_eq!(of(&[Scope::Org], Visibility::Unknown), "channel:C1");
     // Meant for one person while replacing a record of all, and the reverse.
-    for (audience, replaced) in [(Scope::User, "mem:org:acme:0"), (Scope::Org, "mem:user:ann:3")] {
-        let lines = placed(vec![fact("f", audience, Some(replaced))], Some("s"), &origin(ALL, public));
+    for (audience, replaced) in [
+        (Scope::User, "mem:org:acme:0"),
+        (Scope::Org, "mem:user:ann:3"),
+    ] {
+        let lines = placed(
+            vec![fact("f", audience, Some(replaced))],
+            Some("s"),
+            &origin(ALL, public),
+        );
         assert!(lines.contains(&"user:ann: s".to_owned()), "{lines:?}");
     }
 }
@@ -196,9 +326,18 @@ fn summary_goes_to_the_narrowest_audience() {
 #[test]
 fn long_thread_key_is_cut() {
     let key = "t".repeat(300);
-    let origin = Origin { thread_key: &key, ..origin(ALL, Visibility::Public) };
-    let findings = Findings { facts: vec![fact("a", Scope::Org, None)], summary: None };
-    assert_eq!(place(findings, &[], &origin)[0].candidates[0].source_thread_key, "t".repeat(200));
+    let origin = Origin {
+        thread_key: &key,
+        ..origin(ALL, Visibility::Public)
+    };
+    let findings = Findings {
+        facts: vec![fact("a", Scope::Org, None)],
+        summary: None,
+    };
+    assert_eq!(
+        place(findings, &[], &origin)[0].candidates[0].source_thread_key,
+        "t".repeat(200)
+    );
 }
 
 proptest! {

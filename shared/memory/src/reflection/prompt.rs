@@ -57,7 +57,11 @@ pub fn request(
     taint: &[Taint],
 ) -> String {
     let note = |record: &MemoryRecord| {
-        format!("- [{}] {}\n", inert(&record.id), beginning(&inert(&record.text), MAX_SHOWN_CHARS))
+        format!(
+            "- [{}] {}\n",
+            inert(&record.id),
+            beginning(&inert(&record.text), MAX_SHOWN_CHARS)
+        )
     };
     let notes: String = shown.iter().map(note).collect();
     let refused = refusal(taint);
@@ -84,13 +88,22 @@ fn tail(conversation: impl DoubleEndedIterator<Item = Utterance>) -> String {
     let mut left = MAX_CONVERSATION_CHARS;
     let mut newest_first = Vec::new();
     for Utterance { speaker, text } in conversation.rev() {
-        let (opening, closing) = (format!("<turn by=\"{}\">\n", speaker.as_str()), "\n</turn>\n");
-        let Some(room) = left.checked_sub(opening.len() + closing.len()).filter(|room| *room > 0) else {
+        let (opening, closing) = (
+            format!("<turn by=\"{}\">\n", speaker.as_str()),
+            "\n</turn>\n",
+        );
+        let Some(room) = left
+            .checked_sub(opening.len() + closing.len())
+            .filter(|room| *room > 0)
+        else {
             break;
         };
         let text = escaped(text.trim());
         let length = text.chars().count();
-        newest_first.push(format!("{opening}{}{closing}", end(&text, length.saturating_sub(room))));
+        newest_first.push(format!(
+            "{opening}{}{closing}",
+            end(&text, length.saturating_sub(room))
+        ));
         match room.checked_sub(length) {
             Some(rest) => left = rest,
             None => break,
@@ -100,16 +113,22 @@ fn tail(conversation: impl DoubleEndedIterator<Item = Utterance>) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 fn beginning(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..at])
+    text.char_indices()
+        .nth(chars)
+        .map_or(text, |(at, _)| &text[..at])
 }
 
 /// Returns the text without its first characters.
 fn end(text: &str, without: usize) -> &str {
-    text.char_indices().nth(without).map_or("", |(at, _)| &text[at..])
+    text.char_indices()
+        .nth(without)
+        .map_or("", |(at, _)| &text[at..])
 }
 
 #[cfg(test)]
@@ -120,7 +139,10 @@ mod tests {
     use crate::samples::record;
 
     fn utterance(speaker: Speaker, text: impl Into<String>) -> Utterance {
-        Utterance { speaker, text: text.into() }
+        Utterance {
+            speaker,
+            text: text.into(),
+        }
     }
 
     fn request_of(shown: &[MemoryRecord], conversation: Vec<Utterance>) -> String {
@@ -129,9 +151,15 @@ mod tests {
 
     #[test]
     fn system_prompt_defines_the_answer() {
-        for word in
-            ["JSON", "`facts`", "`confidence`", "`keywords`", "`audience`", "`supersedes`", "`summary`"]
-        {
+        for word in [
+            "JSON",
+            "`facts`",
+            "`confidence`",
+            "`keywords`",
+            "`audience`",
+            "`supersedes`",
+            "`summary`",
+        ] {
             assert!(system().contains(word), "{word}");
         }
     }
@@ -139,13 +167,19 @@ mod tests {
     #[test]
     fn tainted_request_states_the_refusal() {
         let asked = request(&[], std::iter::empty(), &[Taint::Web, Taint::Repository]);
-        assert!(asked.starts_with("This conversation read untrusted sources (web, repository). "), "{asked}");
+        assert!(
+            asked.starts_with("This conversation read untrusted sources (web, repository). "),
+            "{asked}"
+        );
         assert!(!request_of(&[], vec![]).contains("untrusted"));
     }
 
     #[test]
     fn request_lists_records_and_turns() {
-        let shown = [record("org:acme", 3, "CI runs nightly"), record("user:ann", 0, "Likes\ntabs")];
+        let shown = [
+            record("org:acme", 3, "CI runs nightly"),
+            record("user:ann", 0, "Likes\ntabs"),
+        ];
         let conversation = vec![
             utterance(Speaker::User, "Why is CI red?\n"),
             utterance(Speaker::Call, "bash {\"command\":\"make\"}"),

@@ -15,9 +15,12 @@ impl Findings {
     pub fn without_restated(mut self, known: &[MemoryRecord]) -> Self {
         let is_known = |text: &str, but: Option<&str>| {
             let text = Words::of(text);
-            known.iter().any(|record| Some(record.id.as_str()) != but && text.is_within(&record.text))
+            known
+                .iter()
+                .any(|record| Some(record.id.as_str()) != but && text.is_within(&record.text))
         };
-        self.facts.retain(|fact| !is_known(&fact.text, fact.supersedes.as_deref()));
+        self.facts
+            .retain(|fact| !is_known(&fact.text, fact.supersedes.as_deref()));
         self.summary = self.summary.filter(|summary| !is_known(summary, None));
         self
     }
@@ -32,7 +35,10 @@ struct Words<'a> {
 impl<'a> Words<'a> {
     fn of(text: &'a str) -> Self {
         let mut words = String::from(" ");
-        for word in normalize(text).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        for word in normalize(text)
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+        {
             words.push_str(word);
             words.push(' ');
         }
@@ -69,9 +75,15 @@ mod tests {
             record("org:acme", 0, "CI runs nightly"),
             record("org:acme", 1, "✅"),
         ];
-        let findings = Findings { facts: vec![fact(text, supersedes)], summary: Some(text.into()) };
+        let findings = Findings {
+            facts: vec![fact(text, supersedes)],
+            summary: Some(text.into()),
+        };
         let left = findings.without_restated(&known);
-        assert!(supersedes.is_some() || left.facts.is_empty() == left.summary.is_none(), "{text}");
+        assert!(
+            supersedes.is_some() || left.facts.is_empty() == left.summary.is_none(),
+            "{text}"
+        );
         !left.facts.is_empty()
     }
 
@@ -90,9 +102,15 @@ mod tests {
 
     #[test]
     fn new_content_is_kept() {
-        for text in
-            ["CI runs nightly at 2", "prefers spaces", "prefer tabs", "answers short and", "é", "🦀", "✅✅"]
-        {
+        for text in [
+            "CI runs nightly at 2",
+            "prefers spaces",
+            "prefer tabs",
+            "answers short and",
+            "é",
+            "🦀",
+            "✅✅",
+        ] {
             assert!(kept(text, None), "{text}");
         }
     }

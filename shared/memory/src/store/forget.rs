@@ -19,11 +19,17 @@ impl<S: Sql> MemoryStore<S> {
         let body = parse_body(body)?;
         let scope_key = request::scope_key(&body)?;
         // Ids have the grammar of keys: 1 to 200 characters without white space and control characters.
-        let id = body.get("id").and_then(Json::as_str).and_then(|id| StoreKey::parse(id).ok());
+        let id = body
+            .get("id")
+            .and_then(Json::as_str)
+            .and_then(|id| StoreKey::parse(id).ok());
         let rule = "must be 1 to 200 characters without white space or control characters";
         let id = id.ok_or_else(|| Refusal::field("id", rule))?;
         let forgotten = match record_id::number_in(scope_key, id.as_str()) {
-            Some(n) => !self.sql.query(FORGET, &[Value::from(n), Value::from(now)])?.is_empty(),
+            Some(n) => !self
+                .sql
+                .query(FORGET, &[Value::from(n), Value::from(now)])?
+                .is_empty(),
             None => false,
         };
         Ok(format!(r#"{{"ok":true,"forgotten":{forgotten}}}"#))

@@ -38,8 +38,11 @@ impl<S: Sql> MemoryStore<S> {
         let body = parse_body(body)?;
         let scope_key = request::scope_key(&body)?;
         let limit = request::limit(&body)?;
-        let mut params =
-            vec![Value::from(record_id::prefix(scope_key)), Value::from(scope_key), Value::from(limit)];
+        let mut params = vec![
+            Value::from(record_id::prefix(scope_key)),
+            Value::from(scope_key),
+            Value::from(limit),
+        ];
         match request::query(&body)? {
             None => Ok(NEWEST.answer(&self.sql, &params)?),
             Some(query) if query.is_empty() => Ok(S::Text::from(NO_RECORDS.to_owned())),

@@ -11,7 +11,10 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "0001_records",
         sql: include_str!("../../../../migrations/memory-scope/0001_records.sql"),
     },
-    Migration { name: "0002_purge", sql: include_str!("../../../../migrations/memory-scope/0002_purge.sql") },
+    Migration {
+        name: "0002_purge",
+        sql: include_str!("../../../../migrations/memory-scope/0002_purge.sql"),
+    },
 ];
 
 /// Time after which the text of a record that is not active any more is deleted: 30 days.
@@ -26,7 +29,8 @@ const PURGE: &str = "UPDATE memory_records SET record = '{}' WHERE n IN \
     (SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' \
     AND coalesce(retired_at, created_at) <= ?1 LIMIT ?2) RETURNING n";
 
-const HAS_RETIRED: &str = "SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' LIMIT 1";
+const HAS_RETIRED: &str =
+    "SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' LIMIT 1";
 
 /// Records of one scope on one SQLite database.
 pub struct MemoryStore<S> {
@@ -44,7 +48,12 @@ impl<S: Sql> Store<S> for MemoryStore<S> {
         Ok(Self { sql })
     }
 
-    fn answer(&self, verb: MemoryVerb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
+    fn answer(
+        &self,
+        verb: MemoryVerb,
+        body: &str,
+        now: UnixMillis,
+    ) -> Result<S::Text, StoreFailure> {
         match verb {
             MemoryVerb::Retrieve => self.retrieve(body, now),
             MemoryVerb::Write => self.write(body, now).map(S::Text::from),
@@ -57,15 +66,18 @@ impl<S: Sql> Store<S> for MemoryStore<S> {
         match verb {
             MemoryVerb::Write | MemoryVerb::Forget => true,
             // A scope of an earlier release may have retired text, and never be written to again.
-            MemoryVerb::Retrieve | MemoryVerb::List => {
-                self.sql.query(HAS_RETIRED, &[]).is_ok_and(|rows| !rows.is_empty())
-            }
+            MemoryVerb::Retrieve | MemoryVerb::List => self
+                .sql
+                .query(HAS_RETIRED, &[])
+                .is_ok_and(|rows| !rows.is_empty()),
         }
     }
 
     fn sweep(&self, now: UnixMillis) -> Result<i64, SqlError> {
         let before = now.saturating_sub(RETIRED_MAX_AGE_MS);
-        let purged = self.sql.query(PURGE, &[Value::from(before), Value::from(MAX_SWEPT)])?;
+        let purged = self
+            .sql
+            .query(PURGE, &[Value::from(before), Value::from(MAX_SWEPT)])?;
         Ok(i64::try_from(purged.len()).unwrap_or(i64::MAX))
     }
 }

@@ -89,7 +89,11 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     fn new(items: &[Item<'a>], known: &Known) -> Self {
-        let texts = items.iter().map(|item| item.text + 1).max().unwrap_or_default();
+        let texts = items
+            .iter()
+            .map(|item| item.text + 1)
+            .max()
+            .unwrap_or_default();
         let mut equal = vec![BTreeSet::new(); texts];
         for &(text, n) in &known.equal {
             if let Some(equal) = equal.get_mut(text) {
@@ -162,7 +166,9 @@ impl<'a> Planner<'a> {
 
     /// Returns the new row with a number.
     fn born(&mut self, n: i64) -> Option<&mut Born<'a>> {
-        let place = n.checked_sub(self.first).and_then(|place| usize::try_from(place).ok())?;
+        let place = n
+            .checked_sub(self.first)
+            .and_then(|place| usize::try_from(place).ok())?;
         self.plan.born.get_mut(place)
     }
 }

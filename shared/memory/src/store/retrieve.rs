@@ -65,14 +65,22 @@ impl<S: Sql> MemoryStore<S> {
         let scored = |row: Row| {
             let (n, used_at) = (row.integer(0)?, row.integer(1)?);
             Ok::<_, SqlError>(
-                query.score_tokens(row.text(2)?.split(' '), used_at, now).map(|score| (n, score)),
+                query
+                    .score_tokens(row.text(2)?.split(' '), used_at, now)
+                    .map(|score| (n, score)),
             )
         };
         let rows = self.sql.query(CANDIDATES, &params)?;
-        let mut scored: Vec<_> =
-            rows.into_iter().filter_map(|row| scored(row).transpose()).collect::<Result<_, _>>()?;
+        let mut scored: Vec<_> = rows
+            .into_iter()
+            .filter_map(|row| scored(row).transpose())
+            .collect::<Result<_, _>>()?;
         // Stable: of equal scores the better rank comes first.
         scored.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        Ok(scored.into_iter().take(limit as usize).map(|(n, _)| n).collect())
+        Ok(scored
+            .into_iter()
+            .take(limit as usize)
+            .map(|(n, _)| n)
+            .collect())
     }
 }

@@ -17,5 +17,9 @@ pub(super) const NO_RECORDS: &str = r#"{"records":[]}"#;
 /// Returns the full-text expression that matches any of these tokens.
 /// They are ASCII letters and digits, so a quoted one contains no syntax.
 pub(super) fn any_of(tokens: &[&str]) -> String {
-    tokens.iter().map(|token| format!("\"{token}\"")).collect::<Vec<_>>().join(" OR ")
+    tokens
+        .iter()
+        .map(|token| format!("\"{token}\""))
+        .collect::<Vec<_>>()
+        .join(" OR ")
 }

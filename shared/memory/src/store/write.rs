@@ -57,18 +57,28 @@ impl<S: Sql> MemoryStore<S> {
         let scope_key = request::scope_key(&body)?;
         let candidates = Candidate::read_all(&body)?;
         let cap = cap(&body)?;
-        let Batch { texts, numbers, items } = Batch::of(&candidates, scope_key);
+        let Batch {
+            texts,
+            numbers,
+            items,
+        } = Batch::of(&candidates, scope_key);
         let (plan, evicted) = self.sql.transaction(|| {
             let known = self.known(&texts, &numbers)?;
             let plan = plan(&items, &known);
             self.carry_out(&plan, now)?;
             let surplus = (plan.active_after(&known) - cap).max(0);
             if surplus > 0 {
-                self.sql.execute(EVICT, &[Value::from(surplus), Value::from(now)])?;
+                self.sql
+                    .execute(EVICT, &[Value::from(surplus), Value::from(now)])?;
             }
             Ok::<_, SqlError>((plan, surplus))
         })?;
-        let Plan { inserted, deduped, superseded, .. } = plan;
+        let Plan {
+            inserted,
+            deduped,
+            superseded,
+            ..
+        } = plan;
         Ok(format!(
             r#"{{"ok":true,"inserted":{inserted},"deduped":{deduped},"superseded":{superseded},"evicted":{evicted}}}"#
         ))
@@ -76,7 +86,9 @@ impl<S: Sql> MemoryStore<S> {
 
     fn known(&self, texts: &[&str], numbers: &[i64]) -> Result<Known, SqlError> {
         let rows = self.sql.query(KNOWN, &[list(texts)?, list(numbers)?])?;
-        let row = rows.first().ok_or_else(|| SqlError::Shape("scalars without a row".into()))?;
+        let row = rows
+            .first()
+            .ok_or_else(|| SqlError::Shape("scalars without a row".into()))?;
         Ok(Known {
             next: row.integer(0)?,
             active: row.integer(1)?,
@@ -90,10 +102,12 @@ impl<S: Sql> MemoryStore<S> {
             self.sql.execute(RESTATE, &[list(&plan.restated)?])?;
         }
         if !plan.replaced.is_empty() {
-            self.sql.execute(REPLACE, &[list(&plan.replaced)?, Value::from(now)])?;
+            self.sql
+                .execute(REPLACE, &[list(&plan.replaced)?, Value::from(now)])?;
         }
         if !plan.born.is_empty() {
-            self.sql.execute(INSERT, &[list(&plan.born)?, Value::from(now)])?;
+            self.sql
+                .execute(INSERT, &[list(&plan.born)?, Value::from(now)])?;
         }
         Ok(())
     }
@@ -110,20 +124,32 @@ struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     fn of(candidates: &'a [Candidate<'a>], scope_key: &str) -> Self {
-        let (mut batch, mut places) =
-            (Self { texts: vec![], numbers: vec![], items: vec![] }, BTreeMap::new());
+        let (mut batch, mut places) = (
+            Self {
+                texts: vec![],
+                numbers: vec![],
+                items: vec![],
+            },
+            BTreeMap::new(),
+        );
         for candidate in candidates {
-            let text = *places.entry(candidate.normalized.as_str()).or_insert_with(|| {
-                batch.texts.push(&candidate.normalized);
-                batch.texts.len() - 1
-            });
+            let text = *places
+                .entry(candidate.normalized.as_str())
+                .or_insert_with(|| {
+                    batch.texts.push(&candidate.normalized);
+                    batch.texts.len() - 1
+                });
             let target = candidate.record.supersedes.map(|id| {
                 record_id::number_in(scope_key, id).map_or(Target::Elsewhere, |n| {
                     batch.numbers.push(n);
                     Target::Here(n)
                 })
             });
-            batch.items.push(Item { candidate, text, target });
+            batch.items.push(Item {
+                candidate,
+                text,
+                target,
+            });
         }
         batch
     }
@@ -136,7 +162,9 @@ fn cap(body: &Map<String, Json>) -> Result<i64, Refusal> {
 
 /// Returns a list as one parameter.
 fn list<T: Serialize>(entries: &[T]) -> Result<Value, SqlError> {
-    serde_json::to_string(entries).map(Value::from).map_err(|error| SqlError::Shape(error.to_string()))
+    serde_json::to_string(entries)
+        .map(Value::from)
+        .map_err(|error| SqlError::Shape(error.to_string()))
 }
 
 fn from_list<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, SqlError> {

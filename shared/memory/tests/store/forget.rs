@@ -22,9 +22,15 @@ fn record_is_forgotten_once() {
 fn unknown_id_forgets_no_record() {
     let store = store();
     store.write_texts(&["alpha"]);
-    for other in
-        ["mem:org:acme:1", "mem:org:other:0", "mem:org:acme:00", "mem:org:acme", "0", "x", "mem:org:acme:-0"]
-    {
+    for other in [
+        "mem:org:acme:1",
+        "mem:org:other:0",
+        "mem:org:acme:00",
+        "mem:org:acme",
+        "0",
+        "x",
+        "mem:org:acme:-0",
+    ] {
         assert!(!store.forget(other), "{other}");
     }
     assert_eq!(store.list(json!({})).len(), 1);
@@ -37,7 +43,10 @@ fn restating_a_forgotten_text_inserts_it() {
     store.forget(&id(0));
     assert_eq!(store.write(&[candidate("alpha")]), [1, 0, 0, 0]);
     let listed = store.list(json!({}));
-    assert_eq!((ids(&listed), &listed[0]["useCount"]), (vec![id(1).as_str()], &json!(0)));
+    assert_eq!(
+        (ids(&listed), &listed[0]["useCount"]),
+        (vec![id(1).as_str()], &json!(0))
+    );
 }
 
 #[test]
@@ -45,11 +54,20 @@ fn read_arms_the_sweep_of_retired_text() {
     let store = store();
     store.write_texts(&["alpha"]);
     let arms = |verb| store.0.arms_sweep(verb);
-    assert_eq!([MemoryVerb::List, MemoryVerb::Retrieve].map(arms), [false, false]);
+    assert_eq!(
+        [MemoryVerb::List, MemoryVerb::Retrieve].map(arms),
+        [false, false]
+    );
     store.forget(&id(0));
-    assert_eq!([MemoryVerb::List, MemoryVerb::Retrieve].map(arms), [true, true]);
+    assert_eq!(
+        [MemoryVerb::List, MemoryVerb::Retrieve].map(arms),
+        [true, true]
+    );
     store.0.sweep(NOW + RETIRED_MAX_AGE_MS).unwrap();
-    assert_eq!([MemoryVerb::List, MemoryVerb::Forget].map(arms), [false, true]);
+    assert_eq!(
+        [MemoryVerb::List, MemoryVerb::Forget].map(arms),
+        [false, true]
+    );
 }
 
 /// Covers superseded records too. One record is active, and one is younger than the window.
@@ -57,19 +75,39 @@ fn read_arms_the_sweep_of_retired_text() {
 fn text_is_purged_after_the_window() {
     let store = store();
     store.write_texts(&["forgotten", "replaced", "unused", "kept"]);
-    store.rows("UPDATE memory_records SET retired_at = NULL, status = 'forgotten' WHERE n = 2", &[]);
+    store.rows(
+        "UPDATE memory_records SET retired_at = NULL, status = 'forgotten' WHERE n = 2",
+        &[],
+    );
     store.forget(&id(0));
-    store.write_at(json!({ "records": [superseding("newer", &id(1))] }), NOW + 1);
+    store.write_at(
+        json!({ "records": [superseding("newer", &id(1))] }),
+        NOW + 1,
+    );
     let texts = || {
-        let rows = store.rows("SELECT n, record ->> 'text' FROM memory_records ORDER BY n", &[]);
-        rows.iter().map(|row| row.text(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        let rows = store.rows(
+            "SELECT n, record ->> 'text' FROM memory_records ORDER BY n",
+            &[],
+        );
+        rows.iter()
+            .map(|row| row.text(1).unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
     };
     let sweep = |at: i64| store.0.sweep(at).unwrap();
     assert_eq!(sweep(NOW + RETIRED_MAX_AGE_MS - 1), 0);
-    assert_eq!(texts(), ["forgotten", "replaced", "unused", "kept", "newer"]);
+    assert_eq!(
+        texts(),
+        ["forgotten", "replaced", "unused", "kept", "newer"]
+    );
     assert_eq!(sweep(NOW + RETIRED_MAX_AGE_MS), 2);
     assert_eq!(texts(), ["", "replaced", "", "kept", "newer"]);
-    assert_eq!((sweep(NOW + RETIRED_MAX_AGE_MS + 1), sweep(NOW + RETIRED_MAX_AGE_MS + 1)), (1, 0));
+    assert_eq!(
+        (
+            sweep(NOW + RETIRED_MAX_AGE_MS + 1),
+            sweep(NOW + RETIRED_MAX_AGE_MS + 1)
+        ),
+        (1, 0)
+    );
     assert_eq!(store.write(&[candidate("forgotten")]), [1, 0, 0, 0]);
     assert_eq!(ids(&store.list(json!({}))), [id(5), id(4), id(3)]);
 }

@@ -8,11 +8,25 @@ use crate::support::{candidate, id, ids, store, texts, with};
 fn list_is_newest_first_and_limited() {
     let store = store();
     store.write_texts(&["alpha one", "beta two", "alpha three", "beta four"]);
-    let listed = |body| texts(&store.list(body)).iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(listed(json!({})), ["beta four", "alpha three", "beta two", "alpha one"]);
+    let listed = |body| {
+        texts(&store.list(body))
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        listed(json!({})),
+        ["beta four", "alpha three", "beta two", "alpha one"]
+    );
     assert_eq!(listed(json!({ "limit": 2 })), ["beta four", "alpha three"]);
-    assert_eq!(listed(json!({ "limit": 1, "query": "alpha" })), ["alpha three"]);
-    assert_eq!(listed(json!({ "query": "two ALPHA" })), ["alpha three", "beta two", "alpha one"]);
+    assert_eq!(
+        listed(json!({ "limit": 1, "query": "alpha" })),
+        ["alpha three"]
+    );
+    assert_eq!(
+        listed(json!({ "query": "two ALPHA" })),
+        ["alpha three", "beta two", "alpha one"]
+    );
     assert_eq!(listed(json!({ "query": "alph" })), [""; 0]);
 }
 
@@ -21,14 +35,20 @@ fn query_without_tokens_lists_no_records() {
     let store = store();
     store.write_texts(&["alpha", "?!"]);
     for query in ["", "?!", "é"] {
-        assert!(store.list(json!({ "query": query })).is_empty(), "{query:?}");
+        assert!(
+            store.list(json!({ "query": query })).is_empty(),
+            "{query:?}"
+        );
     }
 }
 
 #[test]
 fn keywords_are_searched_too() {
     let store = store();
-    store.write(&[with(candidate("alpha"), json!({ "keywords": ["CI time"] })), candidate("beta")]);
+    store.write(&[
+        with(candidate("alpha"), json!({ "keywords": ["CI time"] })),
+        candidate("beta"),
+    ]);
     assert_eq!(texts(&store.list(json!({ "query": "time" }))), ["alpha"]);
 }
 
@@ -40,7 +60,10 @@ fn listing_counts_no_use() {
         store.list(body);
     }
     let record = &store.list(json!({}))[0];
-    assert_eq!((&record["useCount"], record.get("lastUsedAt")), (&json!(0), None));
+    assert_eq!(
+        (&record["useCount"], record.get("lastUsedAt")),
+        (&json!(0), None)
+    );
 }
 
 #[test]
@@ -48,7 +71,10 @@ fn only_active_records_are_listed() {
     let store = store();
     store.write_texts(&["alpha one", "alpha two", "alpha three"]);
     store.forget(&id(2));
-    store.write(&[with(candidate("alpha four"), json!({ "supersedes": id(0) }))]);
+    store.write(&[with(
+        candidate("alpha four"),
+        json!({ "supersedes": id(0) }),
+    )]);
     for body in [json!({}), json!({ "query": "alpha" })] {
         let listed = store.list(body);
         assert_eq!(ids(&listed), [id(3), id(1)]);
@@ -59,8 +85,14 @@ fn only_active_records_are_listed() {
 #[test]
 fn list_uses_the_index() {
     let store = store();
-    let plan =
-        "EXPLAIN QUERY PLAN SELECT n FROM memory_records WHERE status = 'active' ORDER BY n DESC LIMIT 5";
-    let steps: Vec<_> = store.rows(plan, &[]).into_iter().map(|row| row.into_text(3).unwrap()).collect();
-    assert!(steps.len() == 1 && steps[0].contains("memory_records_active"), "{steps:?}");
+    let plan = "EXPLAIN QUERY PLAN SELECT n FROM memory_records WHERE status = 'active' ORDER BY n DESC LIMIT 5";
+    let steps: Vec<_> = store
+        .rows(plan, &[])
+        .into_iter()
+        .map(|row| row.into_text(3).unwrap())
+        .collect();
+    assert!(
+        steps.len() == 1 && steps[0].contains("memory_records_active"),
+        "{steps:?}"
+    );
 }

@@ -1,6 +1,10 @@
 //! The memory store on native SQLite: the same code and SQL as in the Durable Object.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
 
 mod forget;
 mod list;

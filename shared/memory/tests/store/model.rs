@@ -53,7 +53,10 @@ impl Model {
     pub fn write(&mut self, candidates: &[Value], cap: Option<i64>, now: i64) -> [i64; 4] {
         let [mut inserted, mut deduped, mut superseded, mut evicted] = [0; 4];
         for candidate in candidates {
-            let target = candidate.get("supersedes").and_then(Value::as_str).filter(|id| !id.is_empty());
+            let target = candidate
+                .get("supersedes")
+                .and_then(Value::as_str)
+                .filter(|id| !id.is_empty());
             let says = normalized(candidate["text"].as_str().unwrap());
             let equal = |row: &Row| normalized(row.text()) == says;
             let known = match target {
@@ -95,18 +98,34 @@ impl Model {
     }
 
     fn insert(&mut self, candidate: &Value, now: i64) {
-        let fields =
-            ["kind", "text", "sourceThreadKey", "keywords", "sourceRunId", "confidence", "supersedes"];
+        let fields = [
+            "kind",
+            "text",
+            "sourceThreadKey",
+            "keywords",
+            "sourceRunId",
+            "confidence",
+            "supersedes",
+        ];
         let mut candidate = candidate.as_object().unwrap().clone();
         candidate.retain(|name, _| fields.contains(&name.as_str()));
         if candidate.get("supersedes") == Some(&json!("")) {
             candidate.remove("supersedes");
         }
-        if candidate.get("keywords").is_none_or(|keywords| keywords == &json!([])) {
+        if candidate
+            .get("keywords")
+            .is_none_or(|keywords| keywords == &json!([]))
+        {
             let keywords = tokens(candidate["text"].as_str().unwrap());
             candidate.insert("keywords".into(), json!(keywords));
         }
-        self.rows.push(Row { is_active: true, created_at: now, last_used_at: None, use_count: 0, candidate });
+        self.rows.push(Row {
+            is_active: true,
+            created_at: now,
+            last_used_at: None,
+            use_count: 0,
+            candidate,
+        });
     }
 
     pub fn retrieve(&mut self, query: &str, limit: usize, now: i64) -> Vec<Value> {
@@ -127,7 +146,10 @@ impl Model {
             self.rows[n].last_used_at = Some(now);
             self.rows[n].use_count += 1;
         }
-        scored.into_iter().map(|(n, _)| self.travelling(n)).collect()
+        scored
+            .into_iter()
+            .map(|(n, _)| self.travelling(n))
+            .collect()
     }
 
     pub fn list(&self, query: Option<&str>, limit: usize) -> Vec<Value> {
@@ -140,7 +162,11 @@ impl Model {
         };
         let mut found: Vec<_> = self.active().filter(matches).collect();
         found.reverse();
-        found.into_iter().take(limit).map(|n| self.travelling(n)).collect()
+        found
+            .into_iter()
+            .take(limit)
+            .map(|n| self.travelling(n))
+            .collect()
     }
 
     pub fn forget(&mut self, id: &str) -> bool {
@@ -183,10 +209,14 @@ impl Model {
         let bodies: Vec<_> = self.active().map(|n| (n, self.rows[n].tokens())).collect();
         let rows = bodies.len() as f64;
         let average = bodies.iter().map(|(_, body)| body.len()).sum::<usize>() as f64 / rows;
-        let times =
-            |body: &[String], token: &String| body.iter().filter(|word| *word == token).count() as f64;
+        let times = |body: &[String], token: &String| {
+            body.iter().filter(|word| *word == token).count() as f64
+        };
         let idf = |token: &String| {
-            let hits = bodies.iter().filter(|(_, body)| body.contains(token)).count() as f64;
+            let hits = bodies
+                .iter()
+                .filter(|(_, body)| body.contains(token))
+                .count() as f64;
             let idf = ((rows - hits + 0.5) / (hits + 0.5)).ln();
             if idf <= 0.0 { 1e-6 } else { idf }
         };
@@ -196,13 +226,17 @@ impl Model {
             let mut score = 0.0;
             for (token, idf) in tokens.iter().zip(&idfs) {
                 let often = times(body, token);
-                score += idf * ((often * (K1 + 1.0)) / (often + K1 * (1.0 - B + B * length / average)));
+                score +=
+                    idf * ((often * (K1 + 1.0)) / (often + K1 * (1.0 - B + B * length / average)));
             }
             -score
         };
         let any = |body: &[String]| tokens.iter().any(|token| body.contains(token));
-        let mut found: Vec<_> =
-            bodies.iter().filter(|(_, body)| any(body)).map(|(n, body)| (*n, rank(body))).collect();
+        let mut found: Vec<_> = bodies
+            .iter()
+            .filter(|(_, body)| any(body))
+            .map(|(n, body)| (*n, rank(body)))
+            .collect();
         found.sort_by(|(_, a), (_, b)| a.partial_cmp(b).unwrap());
         found.into_iter().map(|(n, _)| n).collect()
     }
@@ -234,7 +268,10 @@ fn chosen(query: &str) -> Vec<String> {
     let mut chosen = Vec::new();
     while chosen.len() < 24 {
         let longest = distinct.iter().map(String::len).max().unwrap();
-        let first = distinct.iter().position(|token| token.len() == longest).unwrap();
+        let first = distinct
+            .iter()
+            .position(|token| token.len() == longest)
+            .unwrap();
         chosen.push(distinct.remove(first));
     }
     chosen

@@ -45,8 +45,12 @@ const WORDS: [&str; 30] = [
 const JOINTS: [&str; 8] = [" ", " ", "  ", "\t\n", "-", "", "\u{a0}", "\u{0}"];
 
 fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
-    vec((select(&WORDS[..]), select(&JOINTS[..])), words)
-        .prop_map(|parts| parts.into_iter().flat_map(|(word, joint)| [word, joint]).collect())
+    vec((select(&WORDS[..]), select(&JOINTS[..])), words).prop_map(|parts| {
+        parts
+            .into_iter()
+            .flat_map(|(word, joint)| [word, joint])
+            .collect()
+    })
 }
 
 fn target() -> impl Strategy<Value = String> {
@@ -60,17 +64,31 @@ fn target() -> impl Strategy<Value = String> {
 
 /// Generates texts, many of them repeated.
 fn spoken() -> impl Strategy<Value = String> {
-    let known = ["ci", " CI", "deploy  ci", "Deploy\tCI ", "a\u{0}b", "A\u{0}B"];
+    let known = [
+        "ci",
+        " CI",
+        "deploy  ci",
+        "Deploy\tCI ",
+        "a\u{0}b",
+        "A\u{0}B",
+    ];
     let fresh = text(1..5).prop_filter("a text is not blank", |text| !text.trim().is_empty());
     prop_oneof![2 => select(known.to_vec()).prop_map(Into::into), 1 => fresh]
 }
 
 fn candidate() -> impl Strategy<Value = Value> {
     let keywords = option::of(vec(text(1..3), 0..3));
-    (spoken(), keywords, option::weighted(0.4, target()), option::of(0..=4_u8), any::<bool>()).prop_map(
-        |(text, keywords, supersedes, confidence, is_fact)| {
+    (
+        spoken(),
+        keywords,
+        option::weighted(0.4, target()),
+        option::of(0..=4_u8),
+        any::<bool>(),
+    )
+        .prop_map(|(text, keywords, supersedes, confidence, is_fact)| {
             let kind = if is_fact { "fact" } else { "summary" };
-            let mut candidate = json!({ "kind": kind, "text": text, "sourceThreadKey": "t:C1:1", "more": 1 });
+            let mut candidate =
+                json!({ "kind": kind, "text": text, "sourceThreadKey": "t:C1:1", "more": 1 });
             if let Some(keywords) = keywords {
                 candidate["keywords"] = json!(keywords);
             }
@@ -81,8 +99,7 @@ fn candidate() -> impl Strategy<Value = Value> {
                 candidate["confidence"] = json!(f64::from(quarters) / 4.0);
             }
             candidate
-        },
-    )
+        })
 }
 
 #[derive(Debug, Clone)]
@@ -107,7 +124,10 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn written(store: &Store, candidates: &[Value], cap: Option<i64>, now: i64) -> [i64; 4] {
     let body = json!({ "records": candidates });
-    store.write_at(cap.map_or(body.clone(), |cap| with(body, json!({ "cap": cap }))), now)
+    store.write_at(
+        cap.map_or(body.clone(), |cap| with(body, json!({ "cap": cap }))),
+        now,
+    )
 }
 
 fn listed(store: &Store, query: Option<&str>, limit: usize) -> Vec<Value> {
@@ -118,9 +138,15 @@ fn listed(store: &Store, query: Option<&str>, limit: usize) -> Vec<Value> {
 
 /// Returns the tokens that SQLite's tokenizer produces from the rows.
 fn vocabulary(store: &Store) -> Vec<String> {
-    store.rows("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(memory_index, row)", &[]);
+    store.rows(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(memory_index, row)",
+        &[],
+    );
     let terms = store.rows("SELECT term FROM vocabulary ORDER BY term", &[]);
-    terms.into_iter().map(|row| row.into_text(0).unwrap()).collect()
+    terms
+        .into_iter()
+        .map(|row| row.into_text(0).unwrap())
+        .collect()
 }
 
 proptest! {
@@ -161,8 +187,9 @@ fn crowd() -> (Store, Model) {
     let (store, mut model) = (store(), Model::new());
     for batch in 0..8_usize {
         let spoken = |n: usize| {
-            let words: Vec<_> =
-                (0..1 + (n * 7 + batch) % 9).map(|i| WORDS[(n * n + i * (batch + 3)) % 30]).collect();
+            let words: Vec<_> = (0..1 + (n * 7 + batch) % 9)
+                .map(|i| WORDS[(n * n + i * (batch + 3)) % 30])
+                .collect();
             with(
                 crate::support::candidate(&format!("{batch} {n} {}", words.join(" "))),
                 json!({ "keywords": ["k"] }),
@@ -170,7 +197,10 @@ fn crowd() -> (Store, Model) {
         };
         let candidates: Vec<_> = (0..50).map(spoken).collect();
         let at = NOW + batch as i64 * 90_000_000;
-        assert_eq!(written(&store, &candidates, Some(330), at), model.write(&candidates, Some(330), at));
+        assert_eq!(
+            written(&store, &candidates, Some(330), at),
+            model.write(&candidates, Some(330), at)
+        );
     }
     (store, model)
 }

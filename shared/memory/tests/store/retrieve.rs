@@ -35,8 +35,15 @@ fn retrieved_record_counts_as_used() {
 fn scope_key_with_quotes_is_escaped() {
     let store = store();
     let key = "user:\"x\"\\";
-    let ask = |verb, body| store.ask(verb, with(json!({ "scopeKey": key }), body), NOW).unwrap();
-    ask(MemoryVerb::Write, json!({ "records": [candidate("Lint first")] }));
+    let ask = |verb, body| {
+        store
+            .ask(verb, with(json!({ "scopeKey": key }), body), NOW)
+            .unwrap()
+    };
+    ask(
+        MemoryVerb::Write,
+        json!({ "records": [candidate("Lint first")] }),
+    );
     let answer = ask(MemoryVerb::Retrieve, json!({ "query": "lint", "limit": 1 }));
     assert_eq!(answer["records"][0]["id"], "mem:user:\"x\"\\:0");
     assert_eq!(answer["records"][0]["scopeKey"], key);
@@ -56,7 +63,10 @@ fn query_without_tokens_matches_no_records() {
 #[test]
 fn whole_words_match_in_any_case() {
     let store = store();
-    let tagged = with(candidate("Lint first"), json!({ "keywords": ["CI-time", "naïve"] }));
+    let tagged = with(
+        candidate("Lint first"),
+        json!({ "keywords": ["CI-time", "naïve"] }),
+    );
     store.write(&[tagged, candidate("Deploy on Fridays")]);
     for (query, found) in [
         ("LINT", &["Lint first"][..]),
@@ -68,7 +78,10 @@ fn whole_words_match_in_any_case() {
         ("fridays, or lint?", &["Deploy on Fridays", "Lint first"]),
         ("\"lint first\"", &["Lint first"]),
     ] {
-        let mut records = texts(&store.retrieve(query)).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut records = texts(&store.retrieve(query))
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
         records.sort();
         assert_eq!(records, found, "{query}");
     }
@@ -103,10 +116,22 @@ fn query_text_is_never_syntax() {
 fn better_match_then_recency_comes_first() {
     let store = store();
     store.write_texts(&["alpha", "alpha beta"]);
-    assert_eq!(texts(&store.retrieve_at("alpha beta", 1, NOW)), ["alpha beta"]);
-    store.write_at(json!({ "records": [candidate("beta one"), candidate("beta two")] }), NOW);
-    assert_eq!(texts(&store.retrieve_at("two", 1, NOW + WEEK)), ["beta two"]);
-    assert_eq!(texts(&store.retrieve_at("beta", 50, NOW + WEEK)), ["beta two", "alpha beta", "beta one"]);
+    assert_eq!(
+        texts(&store.retrieve_at("alpha beta", 1, NOW)),
+        ["alpha beta"]
+    );
+    store.write_at(
+        json!({ "records": [candidate("beta one"), candidate("beta two")] }),
+        NOW,
+    );
+    assert_eq!(
+        texts(&store.retrieve_at("two", 1, NOW + WEEK)),
+        ["beta two"]
+    );
+    assert_eq!(
+        texts(&store.retrieve_at("beta", 50, NOW + WEEK)),
+        ["beta two", "alpha beta", "beta one"]
+    );
 }
 
 #[test]
@@ -116,7 +141,10 @@ fn match_outweighs_recency() {
     let later = NOW + 100 * WEEK;
     // 0.35 + 0.3 against 0.7 + 0: a complete match wins against half a match with full recency.
     store.write_at(json!({ "records": [candidate("alpha new")] }), later);
-    assert_eq!(texts(&store.retrieve_at("alpha beta", 50, later)), ["alpha beta old", "alpha new"]);
+    assert_eq!(
+        texts(&store.retrieve_at("alpha beta", 50, later)),
+        ["alpha beta old", "alpha new"]
+    );
     // 0.525 + 0.3 against 0.7 + 0.
     store.write_at(json!({ "records": [candidate("one two three")] }), later);
     store.write_at(json!({ "records": [candidate("one two three four")] }), NOW);
@@ -129,15 +157,28 @@ fn only_returned_records_count_as_used() {
     let store = store();
     store.write_texts(&["alpha one", "alpha two", "alpha three"]);
     let first = store.retrieve_at("alpha two", 1, NOW + 1);
-    assert_eq!((texts(&first), &first[0]["useCount"]), (vec!["alpha two"], &json!(1)));
+    assert_eq!(
+        (texts(&first), &first[0]["useCount"]),
+        (vec!["alpha two"], &json!(1))
+    );
     let used: Vec<_> = store
         .list(json!({}))
         .iter()
         .map(|record| (record["useCount"].clone(), record["lastUsedAt"].clone()))
         .collect();
-    assert_eq!(used, [(json!(0), json!(null)), (json!(1), json!(NOW + 1)), (json!(0), json!(null))]);
+    assert_eq!(
+        used,
+        [
+            (json!(0), json!(null)),
+            (json!(1), json!(NOW + 1)),
+            (json!(0), json!(null))
+        ]
+    );
     let again = store.retrieve_at("alpha two", 1, NOW + 9);
-    assert_eq!((&again[0]["useCount"], &again[0]["lastUsedAt"]), (&json!(2), &json!(NOW + 9)));
+    assert_eq!(
+        (&again[0]["useCount"], &again[0]["lastUsedAt"]),
+        (&json!(2), &json!(NOW + 9))
+    );
 }
 
 #[test]
@@ -150,7 +191,11 @@ fn five_candidates_per_record_are_scored() {
         let short: Vec<_> = (0..50).map(|n| candidate(&format!("alpha {n}"))).collect();
         store.write(&short);
         let found = store.retrieve_at("alpha", limit, NOW + WEEK);
-        assert_eq!((found.len(), texts(&found)[0] == long), (limit as usize, is_looked_at), "{limit}");
+        assert_eq!(
+            (found.len(), texts(&found)[0] == long),
+            (limit as usize, is_looked_at),
+            "{limit}"
+        );
     }
 }
 
@@ -159,8 +204,17 @@ fn inactive_records_are_not_found() {
     let store = store();
     store.write_texts(&["alpha one", "alpha two", "alpha three"]);
     store.forget(&id(0));
-    store.write(&[with(candidate("alpha four"), json!({ "supersedes": id(1) }))]);
-    assert_eq!(store.write_at(json!({ "records": [candidate("alpha five")], "cap": 2 }), NOW + 1)[3], 1);
+    store.write(&[with(
+        candidate("alpha four"),
+        json!({ "supersedes": id(1) }),
+    )]);
+    assert_eq!(
+        store.write_at(
+            json!({ "records": [candidate("alpha five")], "cap": 2 }),
+            NOW + 1
+        )[3],
+        1
+    );
     let found = store.retrieve("alpha");
     let mut left = ids(&found);
     left.sort_unstable();
@@ -172,15 +226,26 @@ fn inactive_records_are_not_found() {
 fn largest_answer_is_complete() {
     let store = store();
     // Each character is escaped with six, which exceeds the length that SQLite may join in a Durable Object.
-    let texts: Vec<_> = (0..50).map(|n| format!("alpha{n:02} word {}", "\u{1}".repeat(3980))).collect();
-    let batches: Vec<Vec<_>> =
-        texts.chunks(10).map(|texts| texts.iter().map(|text| candidate(text)).collect()).collect();
+    let texts: Vec<_> = (0..50)
+        .map(|n| format!("alpha{n:02} word {}", "\u{1}".repeat(3980)))
+        .collect();
+    let batches: Vec<Vec<_>> = texts
+        .chunks(10)
+        .map(|texts| texts.iter().map(|text| candidate(text)).collect())
+        .collect();
     for batch in batches {
         store.write(&batch);
     }
-    let keywords = with(candidate(&"a ".repeat(2000)), json!({ "keywords": ["word"] }));
+    let keywords = with(
+        candidate(&"a ".repeat(2000)),
+        json!({ "keywords": ["word"] }),
+    );
     store.write(&[keywords]);
     let found = store.retrieve("word");
     assert_eq!(found.len(), 50);
-    assert!(found.iter().all(|record| record["text"].as_str().unwrap().len() >= 3991));
+    assert!(
+        found
+            .iter()
+            .all(|record| record["text"].as_str().unwrap().len() >= 3991)
+    );
 }

@@ -42,7 +42,10 @@ fn index_is_rebuilt_from_the_rows() {
     let store = crate::support::store();
     store.write_texts(&["alpha", "beta", "alpha beta"]);
     store.forget(&crate::support::id(0));
-    store.rows("INSERT INTO memory_index (memory_index) VALUES ('rebuild')", &[]);
+    store.rows(
+        "INSERT INTO memory_index (memory_index) VALUES ('rebuild')",
+        &[],
+    );
     store.assert_index_in_step();
     assert_eq!(store.retrieve("alpha").len(), 1);
 }

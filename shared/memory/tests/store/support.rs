@@ -27,7 +27,9 @@ pub fn superseding(text: &str, id: &str) -> Value {
 
 /// Returns `base` with the fields of `changes` replaced.
 pub fn with(mut base: Value, changes: Value) -> Value {
-    let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else { panic!("objects") };
+    let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else {
+        panic!("objects")
+    };
     base_map.extend(changes);
     base
 }
@@ -41,7 +43,8 @@ impl Store {
     pub fn ask(&self, verb: MemoryVerb, body: Value, now: i64) -> Result<Value, StoreFailure> {
         let body = with(json!({ "scopeKey": SCOPE }), body);
         self.0.answer(verb, &body.to_string(), now).map(|text| {
-            let object: Map<String, Value> = serde_json::from_str(&text).expect("an answer is a JSON object");
+            let object: Map<String, Value> =
+                serde_json::from_str(&text).expect("an answer is a JSON object");
             Value::Object(object)
         })
     }
@@ -50,7 +53,11 @@ impl Store {
     pub fn write_at(&self, body: Value, now: i64) -> [i64; 4] {
         let answer = self.ask(MemoryVerb::Write, body, now).unwrap();
         let count = |name: &str| answer[name].as_i64().unwrap();
-        assert_eq!((answer.as_object().unwrap().len(), &answer["ok"]), (5, &json!(true)), "{answer}");
+        assert_eq!(
+            (answer.as_object().unwrap().len(), &answer["ok"]),
+            (5, &json!(true)),
+            "{answer}"
+        );
         ["inserted", "deduped", "superseded", "evicted"].map(count)
     }
 
@@ -64,7 +71,14 @@ impl Store {
     }
 
     pub fn retrieve_at(&self, query: &str, limit: i64, now: i64) -> Vec<Value> {
-        records(self.ask(MemoryVerb::Retrieve, json!({ "query": query, "limit": limit }), now).unwrap())
+        records(
+            self.ask(
+                MemoryVerb::Retrieve,
+                json!({ "query": query, "limit": limit }),
+                now,
+            )
+            .unwrap(),
+        )
     }
 
     pub fn retrieve(&self, query: &str) -> Vec<Value> {
@@ -72,11 +86,16 @@ impl Store {
     }
 
     pub fn list(&self, body: Value) -> Vec<Value> {
-        records(self.ask(MemoryVerb::List, with(json!({ "limit": 50 }), body), NOW).unwrap())
+        records(
+            self.ask(MemoryVerb::List, with(json!({ "limit": 50 }), body), NOW)
+                .unwrap(),
+        )
     }
 
     pub fn forget(&self, id: &str) -> bool {
-        let answer = self.ask(MemoryVerb::Forget, json!({ "id": id }), NOW).unwrap();
+        let answer = self
+            .ask(MemoryVerb::Forget, json!({ "id": id }), NOW)
+            .unwrap();
         let forgotten = answer["forgotten"].as_bool().unwrap();
         assert_eq!(answer, json!({ "ok": true, "forgotten": forgotten }));
         forgotten
@@ -88,7 +107,10 @@ impl Store {
 
     /// Asserts that the full-text index holds exactly the active rows.
     pub fn assert_index_in_step(&self) {
-        self.rows("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)", &[]);
+        self.rows(
+            "INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)",
+            &[],
+        );
         let plain = "SELECT count(*) FROM memory_records \
                      WHERE (status = 'active') <> (tokens IS NOT NULL AND normalized IS NOT NULL)";
         assert_eq!(self.rows(plain, &[])[0].integer(0).unwrap(), 0);
@@ -104,11 +126,17 @@ pub fn records(mut answer: Value) -> Vec<Value> {
 }
 
 pub fn texts(records: &[Value]) -> Vec<&str> {
-    records.iter().map(|record| record["text"].as_str().unwrap()).collect()
+    records
+        .iter()
+        .map(|record| record["text"].as_str().unwrap())
+        .collect()
 }
 
 pub fn ids(records: &[Value]) -> Vec<&str> {
-    records.iter().map(|record| record["id"].as_str().unwrap()).collect()
+    records
+        .iter()
+        .map(|record| record["id"].as_str().unwrap())
+        .collect()
 }
 
 pub fn refusal(result: Result<Value, StoreFailure>) -> Refusal {

@@ -6,8 +6,8 @@ use ars_resident::names::Resource;
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::{Candidate, Record, Rejected, TestOverrides, select_coldest};
 use ars_resident::wire::{
-    EngineView, Evicted, Health, Live, OffboardReport, OnboardAnswer, OnboardRequest, ReconfigureAnswer,
-    ReconfigureRequest, RegistryRow, ResidentsAnswer, Unreachable,
+    EngineView, Evicted, Health, Live, OffboardReport, OnboardAnswer, OnboardRequest,
+    ReconfigureAnswer, ReconfigureRequest, RegistryRow, ResidentsAnswer, Unreachable,
 };
 use futures::future::join_all;
 use serde::de::DeserializeOwned;
@@ -23,12 +23,17 @@ const UNREACHABLE_MAX_CHARS: usize = 200;
 /// Performs the work of a request.
 pub async fn perform(fleet: &impl Fleet, work: Work) -> Reply {
     let result = match work {
-        Work::Health => Reply::ok(&Health { ok: true, build: fleet.build() }),
+        Work::Health => Reply::ok(&Health {
+            ok: true,
+            build: fleet.build(),
+        }),
         Work::Onboard(request) => onboard(fleet, request).await,
         Work::Offboard { record, dry_run } => offboard(fleet, *record, dry_run).await,
         Work::Reconfigure { record, request } => reconfigure(fleet, &record, *request).await,
         Work::Residents => residents(fleet).await,
-        Work::Object { resource, call, .. } => fleet.resident(&resource, *call).await.map_err(Error::from),
+        Work::Object { resource, call, .. } => {
+            fleet.resident(&resource, *call).await.map_err(Error::from)
+        }
         Work::Watchdog => watchdog(fleet).await,
         Work::Overrides(overrides) => set_overrides(fleet, overrides).await,
     };
@@ -39,16 +44,25 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
     let resource = request.resource.clone();
     let warning = match fleet.membership(&resource).await {
         Membership::Proven => None,
-        Membership::Unconfigured => {
-            Some("github-app-not-configured: the access to the repository was not verified".to_owned())
+        Membership::Unconfigured => Some(
+            "github-app-not-configured: the access to the repository was not verified".to_owned(),
+        ),
+        Membership::Absent(detail) => {
+            return Err(Refusal::new(Token::NotInInstallation, &detail).into());
         }
-        Membership::Absent(detail) => return Err(Refusal::new(Token::NotInInstallation, &detail).into()),
         Membership::Unknown(detail) => return Err(Refusal::new(Token::MintFailed, &detail).into()),
     };
     let may_evict = request.evict_coldest;
     let record = Box::new(request.record(fleet.now()));
-    let evicted = match fleet.registry(RegistryCall::Insert { record: record.clone() }).await? {
-        RegistryReply::Refused { status: 429, .. } if may_evict => Some(swap(fleet, &record).await?),
+    let evicted = match fleet
+        .registry(RegistryCall::Insert {
+            record: record.clone(),
+        })
+        .await?
+    {
+        RegistryReply::Refused { status: 429, .. } if may_evict => {
+            Some(swap(fleet, &record).await?)
+        }
         RegistryReply::Refused { status, body } => return Ok(Reply { status, body }),
         _ => None,
     };
@@ -57,14 +71,26 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
         Some(Err(reply)) => return Ok(reply),
         None => None,
     };
-    let started = fleet.resident(&resource, Call::Onboard { record: record.clone() }).await;
+    let started = fleet
+        .resident(
+            &resource,
+            Call::Onboard {
+                record: record.clone(),
+            },
+        )
+        .await;
     if !matches!(&started, Ok(reply) if reply.status == 200) {
         // The place is free again for the next try.
         remove(fleet, &record).await?;
         let detail = "provisioning could not be started; repeat the request";
         return Err(Refusal::new(Token::Internal, detail).into());
     }
-    let answer = OnboardAnswer { resource, state: StateWord::Onboarding, warning, evicted };
+    let answer = OnboardAnswer {
+        resource,
+        state: StateWord::Onboarding,
+        warning,
+        evicted,
+    };
     Reply::of(202, &answer)
 }
 
@@ -76,7 +102,10 @@ async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Result<Box<Evicted>
         Ok(coldest) => coldest,
         Err(rejected) => return Ok(Err(no_room(&rejected)?)),
     };
-    let Some(old) = records.into_iter().find(|row| row.resource == coldest.resource) else {
+    let Some(old) = records
+        .into_iter()
+        .find(|row| row.resource == coldest.resource)
+    else {
         return Ok(Err(no_room(&[])?));
     };
     let call = RegistryCall::Swap {
@@ -89,14 +118,20 @@ async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Result<Box<Evicted>
         return Ok(Err(Reply { status, body }));
     }
     let report = tear_down(fleet, &old).await;
-    Ok(Ok(Box::new(Evicted { last_activity_at: coldest.last_activity_at, report })))
+    Ok(Ok(Box::new(Evicted {
+        last_activity_at: coldest.last_activity_at,
+        report,
+    })))
 }
 
 fn no_room(rejected: &[Rejected]) -> Result<Reply, Error> {
     let refusal = Refusal::new(Token::OverCap, "no resident can make room");
     let mut body = value_of(&refusal).map_err(Fault::from)?;
     body["rejected"] = json!(rejected);
-    Ok(Reply { status: refusal.status(), body })
+    Ok(Reply {
+        status: refusal.status(),
+        body,
+    })
 }
 
 async fn candidate(fleet: &impl Fleet, resource: &Resource) -> Candidate {
@@ -116,7 +151,10 @@ async fn candidate(fleet: &impl Fleet, resource: &Resource) -> Candidate {
 async fn offboard(fleet: &impl Fleet, record: Record, dry_run: bool) -> Result<Reply, Error> {
     if dry_run {
         let resource = record.resource.clone();
-        let call = Call::Offboard { record: Box::new(record), dry_run };
+        let call = Call::Offboard {
+            record: Box::new(record),
+            dry_run,
+        };
         return Ok(fleet.resident(&resource, call).await?);
     }
     remove(fleet, &record).await?;
@@ -125,7 +163,10 @@ async fn offboard(fleet: &impl Fleet, record: Record, dry_run: bool) -> Result<R
 
 /// Tears down a resident after its row was removed. A part that fails is an entry of the report.
 async fn tear_down(fleet: &impl Fleet, record: &Record) -> OffboardReport {
-    let call = Call::Offboard { record: Box::new(record.clone()), dry_run: false };
+    let call = Call::Offboard {
+        record: Box::new(record.clone()),
+        dry_run: false,
+    };
     let error = match fleet.resident(&record.resource, call).await {
         Ok(reply) if reply.status == 200 => match serde_json::from_value(reply.body) {
             Ok(report) => return report,
@@ -148,7 +189,12 @@ async fn tear_down(fleet: &impl Fleet, record: &Record) -> OffboardReport {
 
 async fn remove(fleet: &impl Fleet, record: &Record) -> Result<(), Error> {
     let (resource, onboarded_at) = (record.resource.clone(), Some(record.onboarded_at));
-    fleet.registry(RegistryCall::Remove { resource, onboarded_at }).await?;
+    fleet
+        .registry(RegistryCall::Remove {
+            resource,
+            onboarded_at,
+        })
+        .await?;
     Ok(())
 }
 
@@ -159,16 +205,23 @@ async fn reconfigure(
 ) -> Result<Reply, Error> {
     let record = request.apply(before, fleet.now())?;
     if record != *before {
-        let update = RegistryCall::Update { record: Box::new(record.clone()) };
+        let update = RegistryCall::Update {
+            record: Box::new(record.clone()),
+        };
         if let RegistryReply::Refused { status, body } = fleet.registry(update).await? {
             return Ok(Reply { status, body });
         }
     }
     // Also for the values in force: the object may have missed an earlier call.
-    let call = Call::Reconfigure { record: Box::new(record.clone()) };
+    let call = Call::Reconfigure {
+        record: Box::new(record.clone()),
+    };
     let reply = fleet.resident(&record.resource, call).await?;
     match reply.status {
-        200 => Reply::ok(&ReconfigureAnswer { resource: record.resource.clone(), record }),
+        200 => Reply::ok(&ReconfigureAnswer {
+            resource: record.resource.clone(),
+            record,
+        }),
         _ => Ok(reply),
     }
 }
@@ -192,7 +245,9 @@ async fn residents(fleet: &impl Fleet) -> Result<Reply, Error> {
 fn view(reply: Reply) -> Result<EngineView, Error> {
     match reply.status {
         200 => parse(reply.body),
-        status => Err(Fault::from(HostError::Failed(format!("the object answered {status}"))).into()),
+        status => {
+            Err(Fault::from(HostError::Failed(format!("the object answered {status}"))).into())
+        }
     }
 }
 
@@ -234,7 +289,14 @@ async fn set_overrides(fleet: &impl Fleet, overrides: TestOverrides) -> Result<R
 
 async fn list(fleet: &impl Fleet) -> Result<(Vec<Record>, u32, Option<TestOverrides>), Error> {
     match fleet.registry(RegistryCall::List).await? {
-        RegistryReply::Records { records, cap, overrides } => Ok((records, cap, overrides)),
-        _ => Err(Fault::from(HostError::Failed("the registry gave another answer".to_owned())).into()),
+        RegistryReply::Records {
+            records,
+            cap,
+            overrides,
+        } => Ok((records, cap, overrides)),
+        _ => Err(Fault::from(HostError::Failed(
+            "the registry gave another answer".to_owned(),
+        ))
+        .into()),
     }
 }

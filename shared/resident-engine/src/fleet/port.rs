@@ -20,7 +20,10 @@ pub enum Membership {
 }
 
 /// The registry and the objects.
-#[expect(async_fn_in_trait, reason = "a request runs on one thread, also in a Worker")]
+#[expect(
+    async_fn_in_trait,
+    reason = "a request runs on one thread, also in a Worker"
+)]
 pub trait Fleet {
     /// Returns the time.
     fn now(&self) -> UnixMillis;

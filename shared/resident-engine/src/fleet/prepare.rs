@@ -4,8 +4,8 @@ use ars_resident::names::Resource;
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::{Record, TestOverrides};
 use ars_resident::wire::{
-    Credential, DebugRequest, OffboardRequest, OnboardRequest, OpName, OpRequest, ReconfigureRequest, Route,
-    StatusRequest, authorize, parse_body,
+    Credential, DebugRequest, OffboardRequest, OnboardRequest, OpName, OpRequest,
+    ReconfigureRequest, Route, StatusRequest, authorize, parse_body,
 };
 use serde_json::json;
 
@@ -25,7 +25,8 @@ impl Admitted {
     /// # Errors
     /// The answer of a rejected request. Its body need not be read.
     pub fn of(path: &str, method: &str, credential: Credential) -> Result<Self, Reply> {
-        let route = authorize(path, method, credential).map_err(|refusal| Reply::rejected(refusal.into()))?;
+        let route = authorize(path, method, credential)
+            .map_err(|refusal| Reply::rejected(refusal.into()))?;
         Ok(Self { route, credential })
     }
 }
@@ -82,7 +83,13 @@ pub enum Work {
 impl Work {
     /// Returns whether the answer is streamed: headers, line feeds, then one document with status 200.
     pub const fn is_streamed(&self) -> bool {
-        matches!(self, Self::Object { is_streamed: true, .. })
+        matches!(
+            self,
+            Self::Object {
+                is_streamed: true,
+                ..
+            }
+        )
     }
 }
 
@@ -95,19 +102,29 @@ pub async fn prepare(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, R
 }
 
 async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> {
-    let Request { admitted: Admitted { route, credential }, resource, body } = request;
+    let Request {
+        admitted: Admitted { route, credential },
+        resource,
+        body,
+    } = request;
     Ok(match route {
         Route::Health => Work::Health,
         Route::Residents => Work::Residents,
         Route::Onboard => Work::Onboard(parse_body(body)?),
         Route::Offboard => {
             let OffboardRequest { resource, dry_run } = parse_body(body)?;
-            Work::Offboard { record: Box::new(onboarded(fleet, &resource).await?), dry_run }
+            Work::Offboard {
+                record: Box::new(onboarded(fleet, &resource).await?),
+                dry_run,
+            }
         }
         Route::Reconfigure => {
             let request: ReconfigureRequest = parse_body(body)?;
             let record = onboarded(fleet, &request.resource).await?;
-            Work::Reconfigure { record: Box::new(record), request: Box::new(request) }
+            Work::Reconfigure {
+                record: Box::new(record),
+                request: Box::new(request),
+            }
         }
         Route::Rebuild => {
             let OffboardRequest { resource, dry_run } = parse_body(body)?;
@@ -124,7 +141,14 @@ async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> 
         Route::Attach => {
             let request: ars_resident::wire::AttachRequest = parse_body(body)?;
             let (_, stale_after_s) = row(fleet, &request.resource).await?;
-            object(request.resource.clone(), Call::Attach { request, stale_after_s }, true)
+            object(
+                request.resource.clone(),
+                Call::Attach {
+                    request,
+                    stale_after_s,
+                },
+                true,
+            )
         }
         Route::Op => op(fleet, body).await?,
         // These are fast, so they do without the registry: an object without state rejects them.
@@ -164,7 +188,11 @@ async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> 
 }
 
 fn object(resource: Resource, call: Call, is_streamed: bool) -> Work {
-    Work::Object { resource, call: Box::new(call), is_streamed }
+    Work::Object {
+        resource,
+        call: Box::new(call),
+        is_streamed,
+    }
 }
 
 async fn op(fleet: &impl Fleet, body: &str) -> Result<Work, Error> {
@@ -174,7 +202,11 @@ async fn op(fleet: &impl Fleet, body: &str) -> Result<Work, Error> {
     if is_streamed {
         request.op.resolve(&record)?;
     }
-    Ok(object(request.resource.clone(), Call::Op { request }, is_streamed))
+    Ok(object(
+        request.resource.clone(),
+        Call::Op { request },
+        is_streamed,
+    ))
 }
 
 async fn debug(fleet: &impl Fleet, body: &str, credential: Credential) -> Result<Work, Error> {
@@ -183,9 +215,11 @@ async fn debug(fleet: &impl Fleet, body: &str, credential: Credential) -> Result
         DebugRequest::Overrides(overrides) => return Ok(Work::Overrides(overrides)),
         DebugRequest::Resident { op, resource } => (resource, Call::Debug { op }),
         DebugRequest::ForceDown { resource, reason } => (resource, Call::ForceDown { reason }),
-        DebugRequest::Backdate { resource, thread_key, days } => {
-            (resource, Call::Backdate { thread_key, days })
-        }
+        DebugRequest::Backdate {
+            resource,
+            thread_key,
+            days,
+        } => (resource, Call::Backdate { thread_key, days }),
         DebugRequest::Purge { resource, prefix } => (resource, Call::Purge { prefix }),
     };
     onboarded(fleet, &resource).await?;
@@ -199,11 +233,22 @@ async fn onboarded(fleet: &impl Fleet, resource: &Resource) -> Result<Record, Er
 
 /// Returns the record of a resource with the test override of its attaches, or rejects the request.
 async fn row(fleet: &impl Fleet, resource: &Resource) -> Result<(Record, Option<u32>), Error> {
-    match fleet.registry(RegistryCall::Get { resource: resource.clone() }).await? {
-        RegistryReply::Record { record: Some(record), stale_after_s } => Ok((*record, stale_after_s)),
+    match fleet
+        .registry(RegistryCall::Get {
+            resource: resource.clone(),
+        })
+        .await?
+    {
+        RegistryReply::Record {
+            record: Some(record),
+            stale_after_s,
+        } => Ok((*record, stale_after_s)),
         RegistryReply::Record { record: None, .. } => {
             Err(Refusal::new(Token::NotOnboarded, &format!("{resource} has no resident")).into())
         }
-        _ => Err(Fault::from(crate::HostError::Failed("the registry gave another answer".to_owned())).into()),
+        _ => Err(Fault::from(crate::HostError::Failed(
+            "the registry gave another answer".to_owned(),
+        ))
+        .into()),
     }
 }

@@ -29,20 +29,31 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Records the changed record.
     pub(super) async fn reconfigure(self: &Rc<Self>, record: &Record) -> Result<(), Fault> {
         self.store.save_record(record)?;
-        self.feed(Input::Reconfigure(record.config())).await.map(drop)
+        self.feed(Input::Reconfigure(record.config()))
+            .await
+            .map(drop)
     }
 
     /// Returns what an offboarding would remove.
     pub(super) async fn offboard_plan(&self, record: &Record) -> Result<OffboardPlan, Fault> {
         let lifecycle = self.store.lifecycle()?;
-        let backups: Vec<_> = lifecycle.snapshot().iter().flat_map(|snapshot| snapshot.backups()).collect();
+        let backups: Vec<_> = lifecycle
+            .snapshot()
+            .iter()
+            .flat_map(|snapshot| snapshot.backups())
+            .collect();
         let mut backup_objects = backups.len();
         for backup in self.store.deps_backups()? {
             // An upload in progress has no digest, and may leave no object.
             backup_objects += usize::from(self.store.backup_digest(&backup)?.is_some());
         }
         // Unknown is null, never 0.
-        let others = self.host.count_objects(&record.resource).await.ok().map(|counts| counts.others);
+        let others = self
+            .host
+            .count_objects(&record.resource)
+            .await
+            .ok()
+            .map(|counts| counts.others);
         Ok(OffboardPlan {
             resource: record.resource.clone(),
             dry_run: true,
@@ -59,7 +70,10 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Removes everything of the resident. A part that fails is reported and repeated.
-    pub(super) async fn offboard(self: &Rc<Self>, record: &Record) -> Result<OffboardReport, Fault> {
+    pub(super) async fn offboard(
+        self: &Rc<Self>,
+        record: &Record,
+    ) -> Result<OffboardReport, Fault> {
         let schedules_cancelled = self.schedules()?;
         let effects = self.feed(Input::Offboard).await?;
         let clean = |error: &String| ars_events::clean(error, super::call::TEXT_MAX_CHARS);
@@ -69,7 +83,10 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             schedules_cancelled,
             container_stopped: effects.container_stopped,
             storage_cleared: effects.storage_cleared,
-            backup_objects_deleted: effects.objects.backups.saturating_add(effects.backups_deleted),
+            backup_objects_deleted: effects
+                .objects
+                .backups
+                .saturating_add(effects.backups_deleted),
             r2_objects_deleted: effects.objects.others,
             errors: effects.errors.iter().map(clean).collect(),
         })
@@ -77,7 +94,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     fn schedules(&self) -> Result<u32, Fault> {
         let schedules = self.store.lifecycle()?.schedules();
-        let set = [schedules.refresh, schedules.provision_run, schedules.provision_deadline];
+        let set = [
+            schedules.refresh,
+            schedules.provision_run,
+            schedules.provision_deadline,
+        ];
         let pending = set.iter().flatten().count() + usize::from(self.store.sweep_at()?.is_some());
         Ok(u32::try_from(pending).unwrap_or(u32::MAX))
     }
@@ -87,12 +108,22 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let record = self.require_record()?;
         let lifecycle = self.store.lifecycle()?;
         let from = self.status()?;
-        if matches!(from.state, StateWord::Onboarding | StateWord::Refreshing | StateWord::Restoring) {
-            let detail = format!("the resident is {}; repeat the request later", from.state.as_str());
-            return Err(Refusal::new(Token::RebuildRefused, &detail).in_state(from.state).into());
+        if matches!(
+            from.state,
+            StateWord::Onboarding | StateWord::Refreshing | StateWord::Restoring
+        ) {
+            let detail = format!(
+                "the resident is {}; repeat the request later",
+                from.state.as_str()
+            );
+            return Err(Refusal::new(Token::RebuildRefused, &detail)
+                .in_state(from.state)
+                .into());
         }
         let snapshot = lifecycle.snapshot().cloned();
-        let backup_objects = snapshot.as_ref().map_or(0, |snapshot| snapshot.backups().len());
+        let backup_objects = snapshot
+            .as_ref()
+            .map_or(0, |snapshot| snapshot.backups().len());
         let mut plan = RebuildPlan {
             resource: record.resource.clone(),
             dry_run,
@@ -127,7 +158,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let now = self.host.now();
         let is_running = self.live.borrow().running.is_some();
         let mut action = self.store.lifecycle()?.watchdog_verdict(is_running, now);
-        if self.store.sweep_at()?.is_some_and(|at| now - at > SWEEP_INTERVAL_MS + SWEEP_GRACE_MS) {
+        if self
+            .store
+            .sweep_at()?
+            .is_some_and(|at| now - at > SWEEP_INTERVAL_MS + SWEEP_GRACE_MS)
+        {
             self.store.save_sweep_at(Some(now + SWEEP_DELAY_MS))?;
             if action == WatchdogAction::None {
                 action = WatchdogAction::Rearmed;

@@ -9,7 +9,9 @@ use ars_resident::plan::{AttachContext, Operation, attach, check, kill};
 use ars_resident::pool::{Allocation, Holder, PoolUser};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
-use ars_resident::thread::{Binding, Deps, TreeCheck, TreeDecision, decide_tree, expected_sha, resolve_ref};
+use ars_resident::thread::{
+    Binding, Deps, TreeCheck, TreeDecision, decide_tree, expected_sha, resolve_ref,
+};
 use ars_resident::wire::{AttachAnswer, AttachRequest, CredentialState, TraceStep};
 use ars_resident::{disk::Arrival, layout, lifecycle::REFRESH_INTERVAL_MS};
 use ars_sql::Sql;
@@ -35,7 +37,10 @@ pub(super) struct AttachError {
 
 impl<E: Into<Error>> From<E> for AttachError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), trace: Vec::new() }
+        Self {
+            error: error.into(),
+            trace: Vec::new(),
+        }
     }
 }
 
@@ -55,7 +60,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             let runtime = self.ready(STREAMED_WAIT_MS).await?;
             self.check_image(&runtime).await?;
             let mut steps = Steps::new(self);
-            let result = self.attach_on(request, stale_after_s, started_at, &mut steps).await;
+            let result = self
+                .attach_on(request, stale_after_s, started_at, &mut steps)
+                .await;
             self.live.borrow_mut().admitted.remove(&request.thread_key);
             match result {
                 Ok(answer) => {
@@ -69,7 +76,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 {
                     attempt += 1;
                 }
-                Err(error) => return Err(AttachError { error, trace: steps.trace }),
+                Err(error) => {
+                    return Err(AttachError {
+                        error,
+                        trace: steps.trace,
+                    });
+                }
             }
         }
     }
@@ -82,14 +94,19 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         // The caller itself counts as one.
         let is_idle = self.in_flight() <= 1 && self.live.borrow().running.is_none();
-        if self.is_image_current(runtime) || !is_idle || self.trees_state().await != TreesState::Clean {
+        if self.is_image_current(runtime)
+            || !is_idle
+            || self.trees_state().await != TreesState::Clean
+        {
             return Ok(());
         }
         self.host.stop().await.map_err(Fault::from)?;
         self.feed(Input::Stopped).await?;
         let detail = "the container runs an older image and is being replaced; repeat the request";
         let refusal = Refusal::new(Token::ImageStale, detail);
-        Err(refusal.in_state(ars_resident::lifecycle::StateWord::Restoring).into())
+        Err(refusal
+            .in_state(ars_resident::lifecycle::StateWord::Restoring)
+            .into())
     }
 
     async fn attach_on(
@@ -101,13 +118,18 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     ) -> Result<AttachAnswer, Error> {
         let record = self.require_record()?;
         let bound = self.store.binding(&request.thread_key)?;
-        let git_ref = resolve_ref(bound.as_ref(), request.ref_hint.as_ref(), &record.default_ref)?;
+        let git_ref = resolve_ref(
+            bound.as_ref(),
+            request.ref_hint.as_ref(),
+            &record.default_ref,
+        )?;
         let preferred = self.spare_user(&git_ref);
         let holder = Holder::Thread(request.thread_key.clone());
         let Allocation { user, is_fresh } = self.allocate(&holder, preferred)?;
         // An override may only lower the limit.
-        let stale_after_ms = stale_after_s
-            .map_or(REFRESH_INTERVAL_MS, |floor| (i64::from(floor) * 1_000).min(REFRESH_INTERVAL_MS));
+        let stale_after_ms = stale_after_s.map_or(REFRESH_INTERVAL_MS, |floor| {
+            (i64::from(floor) * 1_000).min(REFRESH_INTERVAL_MS)
+        });
         let work = Attach {
             engine: self,
             request,
@@ -128,7 +150,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Allocates a user without an `await`.
-    pub(super) fn allocate(&self, holder: &Holder, preferred: Option<PoolUser>) -> Result<Allocation, Error> {
+    pub(super) fn allocate(
+        &self,
+        holder: &Holder,
+        preferred: Option<PoolUser>,
+    ) -> Result<Allocation, Error> {
         let mut pool = self.store.pool()?;
         let allocation = pool.allocate(holder, preferred)?;
         if allocation.is_fresh {
@@ -156,7 +182,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Returns the record, or rejects the call of a resident without one.
     pub(super) fn require_record(&self) -> Result<Record, Error> {
         let record = self.store.record()?;
-        record.ok_or_else(|| Refusal::new(Token::NotOnboarded, "this repository has no resident").into())
+        record.ok_or_else(|| {
+            Refusal::new(Token::NotOnboarded, "this repository has no resident").into()
+        })
     }
 }
 
@@ -184,21 +212,31 @@ struct Target {
 impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
     async fn run(&self, steps: &mut Steps<'_, S, H>) -> Result<AttachAnswer, Error> {
         let minted = self.mint().await;
-        steps.tree_token = minted.as_ref().ok().and_then(|minted| Some(minted.as_ref()?.credential.clone()));
+        steps.tree_token = minted
+            .as_ref()
+            .ok()
+            .and_then(|minted| Some(minted.as_ref()?.credential.clone()));
         steps.token = steps.tree_token.clone();
         let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
         let mut target = self.target(steps, minted.is_err()).await?;
         let decision = self.decide(steps, &target.sha).await?;
         let arrival = match decision {
             TreeDecision::Reuse => Arrival::Reuse,
-            TreeDecision::Create | TreeDecision::Replace { .. } if target.is_diverged => Arrival::Diverged,
+            TreeDecision::Create | TreeDecision::Replace { .. } if target.is_diverged => {
+                Arrival::Diverged
+            }
             TreeDecision::Create | TreeDecision::Replace { .. } => Arrival::Linked,
         };
-        self.engine.make_room(&self.request.thread_key, self.record, arrival).await?;
+        self.engine
+            .make_room(&self.request.thread_key, self.record, arrival)
+            .await?;
         if arrival == Arrival::Diverged {
             self.install(steps, &mut target).await.map_err(failed)?;
         }
-        let deps = self.perform(steps, decision, &mut target).await.map_err(failed)?;
+        let deps = self
+            .perform(steps, decision, &mut target)
+            .await
+            .map_err(failed)?;
         self.bind(steps, decision, &target, deps, minted)
     }
 
@@ -207,20 +245,35 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         if self.request.readonly {
             return Ok(None);
         }
-        self.engine.host.mint(&self.record.resource, TokenUse::Tree, true).await
+        self.engine
+            .host
+            .mint(&self.record.resource, TokenUse::Tree, true)
+            .await
     }
 
     /// Finds the commit, with a fetch if the mirror may lack it.
-    async fn target(&self, steps: &mut Steps<'_, S, H>, is_mint_failed: bool) -> Result<Target, Error> {
+    async fn target(
+        &self,
+        steps: &mut Steps<'_, S, H>,
+        is_mint_failed: bool,
+    ) -> Result<Target, Error> {
         let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
-        let expected = expected_sha(self.request.sha.as_ref(), self.request.ref_hint.as_ref(), &self.git_ref);
+        let expected = expected_sha(
+            self.request.sha.as_ref(),
+            self.request.ref_hint.as_ref(),
+            &self.git_ref,
+        );
         let facts = self.engine.store.lifecycle()?.facts().cloned();
-        let age = facts.as_ref().map(|facts| self.engine.host.now() - facts.last_refresh_at);
+        let age = facts
+            .as_ref()
+            .map(|facts| self.engine.host.now() - facts.last_refresh_at);
         let mut tip = steps.tip(&self.git_ref).await.map_err(failed)?;
         let is_current = tip.is_some() && expected.is_none_or(|sha| Some(sha) == tip.as_ref());
         if !is_current || age.is_none_or(|age| age > self.stale_after_ms) {
             if steps.token.is_none() && !is_mint_failed {
-                steps.mint_token(&self.record.resource, TokenUse::Fetch, true).await;
+                steps
+                    .mint_token(&self.record.resource, TokenUse::Fetch, true)
+                    .await;
             }
             // A fetch that fails does not block: the mirror may have the ref.
             let origin = self.engine.host.origin(&self.record.resource);
@@ -234,7 +287,11 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             return Err(Refusal::new(Token::UnknownRef, &detail).into());
         };
         if self.record.command("install").is_none() {
-            return Ok(Target { sha, key: None, is_diverged: false });
+            return Ok(Target {
+                sha,
+                key: None,
+                is_diverged: false,
+            });
         }
         let stamp = facts.map(|facts| facts.stamp);
         let key = match &stamp {
@@ -242,7 +299,11 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             _ => steps.lockfile_key(&sha).await.map_err(failed)?,
         };
         let is_diverged = key.as_ref() != stamp.as_ref().map(|stamp| &stamp.lockfile_hash);
-        Ok(Target { sha, key, is_diverged })
+        Ok(Target {
+            sha,
+            key,
+            is_diverged,
+        })
     }
 
     /// Decides about the tree. Commands in a tree that is to be replaced end first.
@@ -251,7 +312,8 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         let tree = self.tree(steps, tip).await.map_err(failed)?;
         let decision = decide_tree(self.bound.as_ref(), tree, self.request.readonly);
         let in_flight = || self.engine.in_flight_of(&self.request.thread_key);
-        let (TreeDecision::Replace { .. }, Some(bound), 1..) = (decision, &self.bound, in_flight()) else {
+        let (TreeDecision::Replace { .. }, Some(bound), 1..) = (decision, &self.bound, in_flight())
+        else {
             return Ok(decision);
         };
         self.engine.kill_and_wait(bound, self.user).await;
@@ -261,12 +323,24 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         }
         // They may have changed the tree since.
         let tree = self.tree(steps, tip).await.map_err(failed)?;
-        Ok(decide_tree(self.bound.as_ref(), tree, self.request.readonly))
+        Ok(decide_tree(
+            self.bound.as_ref(),
+            tree,
+            self.request.readonly,
+        ))
     }
 
     /// Observes the tree of a thread that has one.
-    async fn tree(&self, steps: &mut Steps<'_, S, H>, tip: &Sha) -> Result<Option<TreeCheck>, StepError> {
-        let Some(user) = self.bound.as_ref().filter(|bound| !bound.is_evicted()).and_then(|bound| bound.user)
+    async fn tree(
+        &self,
+        steps: &mut Steps<'_, S, H>,
+        tip: &Sha,
+    ) -> Result<Option<TreeCheck>, StepError> {
+        let Some(user) = self
+            .bound
+            .as_ref()
+            .filter(|bound| !bound.is_evicted())
+            .and_then(|bound| bound.user)
         else {
             return Ok(None);
         };
@@ -278,10 +352,20 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
     }
 
     /// Makes the store have the dependencies. They may get a key of the commit's own.
-    async fn install(&self, steps: &mut Steps<'_, S, H>, target: &mut Target) -> Result<(), StepError> {
-        let (Some(key), Some(command)) = (&target.key, self.record.command("install")) else { return Ok(()) };
+    async fn install(
+        &self,
+        steps: &mut Steps<'_, S, H>,
+        target: &mut Target,
+    ) -> Result<(), StepError> {
+        let (Some(key), Some(command)) = (&target.key, self.record.command("install")) else {
+            return Ok(());
+        };
         let installer = Installer::of(self.record, &self.git_ref);
-        target.key = Some(steps.materialise(key, &target.sha, command, installer).await?);
+        target.key = Some(
+            steps
+                .materialise(key, &target.sha, command, installer)
+                .await?,
+        );
         Ok(())
     }
 
@@ -363,9 +447,14 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             };
             match answer {
                 Answer::Linked { deps: linked } => deps = linked,
-                Answer::Saved { checkpoint: Some(saved) } => {
+                Answer::Saved {
+                    checkpoint: Some(saved),
+                } => {
                     let now = self.engine.host.now();
-                    let stored = self.engine.store.add_checkpoint(&self.request.thread_key, &saved, now);
+                    let stored =
+                        self.engine
+                            .store
+                            .add_checkpoint(&self.request.thread_key, &saved, now);
                     stored.map_err(|fault| StepError::Host(fault.to_string()))?;
                 }
                 _ => {}
@@ -388,7 +477,10 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         let (credentials, credentials_error, credential) = match minted {
             _ if readonly => (CredentialState::None, None, None),
             Ok(Some(minted)) => {
-                let stored = StoredCredential { written_at: now, expires_at: minted.expires_at };
+                let stored = StoredCredential {
+                    written_at: now,
+                    expires_at: minted.expires_at,
+                };
                 (CredentialState::Ok, None, Some(stored))
             }
             Ok(None) => {

@@ -24,7 +24,11 @@ pub(super) const TEXT_MAX_CHARS: usize = 400;
 
 /// A call. Its fields are validated already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "call", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "call",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Call {
     /// Start provisioning. The registry has the row.
     Onboard {
@@ -142,31 +146,66 @@ impl<'de> Deserialize<'de> for Call {
 impl Call {
     fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
         Ok(match tag {
-            "onboard" => Self::Onboard { record: fields.take("record")? },
-            "offboard" => Self::Offboard { record: fields.take("record")?, dry_run: fields.take("dryRun")? },
-            "reconfigure" => Self::Reconfigure { record: fields.take("record")? },
-            "rebuild" => Self::Rebuild { dry_run: fields.take("dryRun")? },
+            "onboard" => Self::Onboard {
+                record: fields.take("record")?,
+            },
+            "offboard" => Self::Offboard {
+                record: fields.take("record")?,
+                dry_run: fields.take("dryRun")?,
+            },
+            "reconfigure" => Self::Reconfigure {
+                record: fields.take("record")?,
+            },
+            "rebuild" => Self::Rebuild {
+                dry_run: fields.take("dryRun")?,
+            },
             "info" => Self::Info,
             "activity" => Self::Activity,
             "status" => Self::Status,
-            "attach" => {
-                Self::Attach { request: fields.take("request")?, stale_after_s: fields.take("staleAfterS")? }
-            }
-            "detach" => Self::Detach { request: fields.take("request")? },
-            "op" => Self::Op { request: fields.take("request")? },
-            "exec" => Self::Exec { request: fields.take("request")? },
-            "read" => Self::Read { request: fields.take("request")? },
-            "write" => Self::Write { request: fields.take("request")? },
-            "push" => Self::Push { request: fields.take("request")? },
-            "check-out" => Self::CheckOut { request: fields.take("request")? },
-            "checkpoint" => Self::Checkpoint { request: fields.take("request")? },
-            "restore" => Self::Restore { request: fields.take("request")? },
-            "debug" => Self::Debug { op: fields.take("op")? },
-            "force-down" => Self::ForceDown { reason: fields.take("reason")? },
-            "backdate" => {
-                Self::Backdate { thread_key: fields.take("threadKey")?, days: fields.take("days")? }
-            }
-            "purge" => Self::Purge { prefix: fields.take("prefix")? },
+            "attach" => Self::Attach {
+                request: fields.take("request")?,
+                stale_after_s: fields.take("staleAfterS")?,
+            },
+            "detach" => Self::Detach {
+                request: fields.take("request")?,
+            },
+            "op" => Self::Op {
+                request: fields.take("request")?,
+            },
+            "exec" => Self::Exec {
+                request: fields.take("request")?,
+            },
+            "read" => Self::Read {
+                request: fields.take("request")?,
+            },
+            "write" => Self::Write {
+                request: fields.take("request")?,
+            },
+            "push" => Self::Push {
+                request: fields.take("request")?,
+            },
+            "check-out" => Self::CheckOut {
+                request: fields.take("request")?,
+            },
+            "checkpoint" => Self::Checkpoint {
+                request: fields.take("request")?,
+            },
+            "restore" => Self::Restore {
+                request: fields.take("request")?,
+            },
+            "debug" => Self::Debug {
+                op: fields.take("op")?,
+            },
+            "force-down" => Self::ForceDown {
+                reason: fields.take("reason")?,
+            },
+            "backdate" => Self::Backdate {
+                thread_key: fields.take("threadKey")?,
+                days: fields.take("days")?,
+            },
+            "purge" => Self::Purge {
+                prefix: fields.take("prefix")?,
+            },
             "watchdog" => Self::Watchdog,
             _ => return unknown_tag(tag),
         })
@@ -196,13 +235,19 @@ impl Reply {
     /// The part that is the same for all bodies, compiled once only.
     #[inline(never)]
     fn of_document(status: u16, body: Result<Value, serde_json::Error>) -> Result<Self, Error> {
-        Ok(Self { status, body: body.map_err(Fault::from)? })
+        Ok(Self {
+            status,
+            body: body.map_err(Fault::from)?,
+        })
     }
 
     /// Makes the reply of an error.
     pub fn rejected(error: Error) -> Self {
         let refusal = error.into_refusal();
-        Self { status: refusal.status(), body: json!(refusal) }
+        Self {
+            status: refusal.status(),
+            body: json!(refusal),
+        }
     }
 }
 
@@ -224,9 +269,15 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             return Reply::rejected(fault.into());
         }
         match call {
-            Call::Attach { request, stale_after_s } => match self.attach(&request, stale_after_s).await {
+            Call::Attach {
+                request,
+                stale_after_s,
+            } => match self.attach(&request, stale_after_s).await {
                 Ok(answer) => streamed(&answer),
-                Err(failed) => streamed(&attach_refusal(&self.explained(failed.error), &failed.trace)),
+                Err(failed) => streamed(&attach_refusal(
+                    &self.explained(failed.error),
+                    &failed.trace,
+                )),
             },
             Call::Op { request } if request.op != OpName::Status => match self.op(&request).await {
                 Ok(answer) => streamed(&answer),
@@ -272,15 +323,22 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 self.onboard(&record).await?;
                 Reply::ok(&self.status()?)
             }
-            Call::Offboard { record, dry_run: true } => Reply::ok(&self.offboard_plan(&record).await?),
-            Call::Offboard { record, dry_run: false } => Reply::ok(&self.offboard(&record).await?),
+            Call::Offboard {
+                record,
+                dry_run: true,
+            } => Reply::ok(&self.offboard_plan(&record).await?),
+            Call::Offboard {
+                record,
+                dry_run: false,
+            } => Reply::ok(&self.offboard(&record).await?),
             Call::Reconfigure { record } => {
                 self.reconfigure(&record).await?;
                 Reply::ok(&self.status()?)
             }
-            Call::Rebuild { dry_run } => {
-                Reply::of(if dry_run { 200 } else { 202 }, &self.rebuild(dry_run).await?)
-            }
+            Call::Rebuild { dry_run } => Reply::of(
+                if dry_run { 200 } else { 202 },
+                &self.rebuild(dry_run).await?,
+            ),
             Call::Info => Reply::ok(&self.view()?),
             Call::Activity => Reply::ok(&self.activity().await?),
             Call::Status => Reply::ok(&self.status()?),

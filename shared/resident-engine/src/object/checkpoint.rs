@@ -22,15 +22,25 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self: &Rc<Self>,
         request: &CheckpointRequest,
     ) -> Result<CheckpointAnswer, Error> {
-        let CheckpointRequest { thread_key, run, .. } = request;
+        let CheckpointRequest {
+            thread_key, run, ..
+        } = request;
         let (binding, user, _count) = self.enter(thread_key, STREAMED_WAIT_MS).await?;
         let mut steps = Steps::new(self);
         let step = checkpoint(thread_key, &binding.git_ref, user);
-        let saved = steps.run(step, StepInput::Checkpoint { run: Some(run.clone()) }).await;
+        let saved = steps
+            .run(
+                step,
+                StepInput::Checkpoint {
+                    run: Some(run.clone()),
+                },
+            )
+            .await;
         match saved.map_err(|error| error.into_error(Token::OpFailed))? {
             Answer::Saved { checkpoint } => {
                 if let Some(saved) = &checkpoint {
-                    self.store.add_checkpoint(thread_key, saved, self.host.now())?;
+                    self.store
+                        .add_checkpoint(thread_key, saved, self.host.now())?;
                 }
                 Ok(CheckpointAnswer { checkpoint })
             }
@@ -43,7 +53,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self: &Rc<Self>,
         request: &CheckpointRequest,
     ) -> Result<RestoreAnswer, Error> {
-        let CheckpointRequest { thread_key, run, .. } = request;
+        let CheckpointRequest {
+            thread_key, run, ..
+        } = request;
         let (binding, user, _count) = self.enter(thread_key, STREAMED_WAIT_MS).await?;
         let mut steps = Steps::new(self);
         let Some((git_ref, sha, is_of_service)) = newest(&mut steps, request).await? else {
@@ -52,18 +64,28 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         };
         let step = check(thread_key, &binding.git_ref, user, None);
         let found = steps.run(step, StepInput::None).await;
-        let Answer::Tree { check: Some(found) } = found.map_err(|error| error.into_error(Token::OpFailed))?
+        let Answer::Tree { check: Some(found) } =
+            found.map_err(|error| error.into_error(Token::OpFailed))?
         else {
             let detail = "the tree is not on the disk; attach the thread";
             return Err(Refusal::new(Token::WorktreeMissing, detail).into());
         };
         if TreeCheck::has_unsaved(found) {
-            let detail = "the working tree of this thread has unsaved work, and a restore would replace it";
+            let detail =
+                "the working tree of this thread has unsaved work, and a restore would replace it";
             return Err(Refusal::new(Token::OpRefused, detail).into());
         }
-        let context = PublishContext { thread: thread_key, git_ref: &binding.git_ref, user, sha: &sha };
+        let context = PublishContext {
+            thread: thread_key,
+            git_ref: &binding.git_ref,
+            user,
+            sha: &sha,
+        };
         for step in restore(context, is_of_service) {
-            steps.run(step, StepInput::None).await.map_err(|error| error.into_error(Token::OpFailed))?;
+            steps
+                .run(step, StepInput::None)
+                .await
+                .map_err(|error| error.into_error(Token::OpFailed))?;
         }
         Ok(RestoreAnswer { git_ref, sha })
     }
@@ -75,9 +97,15 @@ async fn newest<S: Sql + 'static, H: Host>(
     steps: &mut Steps<'_, S, H>,
     request: &CheckpointRequest,
 ) -> Result<Option<(String, Sha, bool)>, Error> {
-    for (git_ref, sha) in steps.engine.store.checkpoints_of(&request.thread_key, &request.run)? {
+    for (git_ref, sha) in steps
+        .engine
+        .store
+        .checkpoints_of(&request.thread_key, &request.run)?
+    {
         match steps.run(find_checkpoint(&sha), StepInput::None).await {
-            Ok(Answer::Command(end)) => return Ok(Some((git_ref, sha, end.stdout.trim() == MESSAGE))),
+            Ok(Answer::Command(end)) => {
+                return Ok(Some((git_ref, sha, end.stdout.trim() == MESSAGE)));
+            }
             Ok(_) => {}
             Err(StepError::Step { failure, .. }) if failure.kind == FailureKind::Exit => {}
             Err(error) => return Err(error.into_refusal(Token::OpFailed).into()),

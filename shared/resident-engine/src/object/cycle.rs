@@ -40,7 +40,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         budget_ms: i64,
     ) -> Result<Result<Output, Failure>, Fault> {
         let lifecycle = self.store.lifecycle()?;
-        let Some(record) = self.store.record()? else { return Ok(Err(failure("the record is missing"))) };
+        let Some(record) = self.store.record()? else {
+            return Ok(Err(failure("the record is missing")));
+        };
         if step == Step::Mint {
             return Ok(self.mint_for_cycle(&record).await);
         }
@@ -48,13 +50,23 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Ok(runtime) => runtime,
             Err(failure) => return Ok(Err(failure)),
         };
-        let run = CycleRun { engine: self, attempt, lifecycle: &lifecycle, record: &record, budget_ms };
+        let run = CycleRun {
+            engine: self,
+            attempt,
+            lifecycle: &lifecycle,
+            record: &record,
+            budget_ms,
+        };
         run.step(step, &runtime).await
     }
 
     async fn mint_for_cycle(&self, record: &Record) -> Result<Output, Failure> {
         self.live.borrow_mut().token = None;
-        match self.host.mint(&record.resource, TokenUse::Fetch, true).await {
+        match self
+            .host
+            .mint(&record.resource, TokenUse::Fetch, true)
+            .await
+        {
             Ok(minted) => {
                 self.live.borrow_mut().token = minted.map(|minted| minted.credential);
                 Ok(Output::Done)
@@ -65,15 +77,27 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Starts the container. A later step of a cycle that meets another container was interrupted.
     async fn container_for(&self, step: Step) -> Result<Result<RuntimeId, Failure>, Fault> {
-        let replaced = || Failure { runtime_replaced: true, ..Failure::default() };
-        let Ok(started) = self.start_container().await else { return Ok(Err(replaced())) };
+        let replaced = || Failure {
+            runtime_replaced: true,
+            ..Failure::default()
+        };
+        let Ok(started) = self.start_container().await else {
+            return Ok(Err(replaced()));
+        };
         let runtime = started.runtime;
         if matches!(step, Step::Inspect | Step::AwaitRestores) {
             self.store.save_cycle_runtime(runtime.as_str())?;
             return Ok(Ok(runtime));
         }
-        let is_same = self.store.cycle_runtime()?.is_some_and(|first| first == runtime.as_str());
-        Ok(if is_same { Ok(runtime) } else { Err(replaced()) })
+        let is_same = self
+            .store
+            .cycle_runtime()?
+            .is_some_and(|first| first == runtime.as_str());
+        Ok(if is_same {
+            Ok(runtime)
+        } else {
+            Err(replaced())
+        })
     }
 }
 
@@ -87,7 +111,11 @@ struct CycleRun<'a, S, H> {
 }
 
 impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
-    async fn step(&self, step: Step, runtime: &RuntimeId) -> Result<Result<Output, Failure>, Fault> {
+    async fn step(
+        &self,
+        step: Step,
+        runtime: &RuntimeId,
+    ) -> Result<Result<Output, Failure>, Fault> {
         if step == Step::DetectDefaultBranch {
             return self.detect_branch().await;
         }
@@ -140,13 +168,21 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
 
     /// Returns the stamp of the snapshot that the cycle restores.
     fn stamp(&self) -> Option<&Stamp> {
-        let cycle = self.lifecycle.cycle().filter(|cycle| cycle.kind() == CycleKind::Restore);
-        cycle.and(self.lifecycle.snapshot()).map(|snapshot| &snapshot.stamp)
+        let cycle = self
+            .lifecycle
+            .cycle()
+            .filter(|cycle| cycle.kind() == CycleKind::Restore);
+        cycle
+            .and(self.lifecycle.snapshot())
+            .map(|snapshot| &snapshot.stamp)
     }
 
     /// Returns the key of the lockfiles.
     fn key(&self) -> Option<&LockfileKey> {
-        let found = self.lifecycle.cycle().and_then(|cycle| cycle.lockfile_key());
+        let found = self
+            .lifecycle
+            .cycle()
+            .and_then(|cycle| cycle.lockfile_key());
         found.or(self.stamp().map(|stamp| &stamp.lockfile_hash))
     }
 
@@ -156,10 +192,22 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             Ok(answers) => answers,
             Err(failure) => return Ok(Err(failure)),
         };
-        let is_missing = matches!(answers.last(), Some(Answer::Materialised { from: Materialised::Missing }));
-        let Some(key) = self.key().filter(|_| is_missing) else { return Ok(Ok(Output::Done)) };
-        let Some(backup) = self.engine.store.deps_archive(key)? else { return Ok(Ok(Output::Done)) };
-        Ok(self.run(adopt_deps(key, Some(backup))).await?.map(|_| Output::Done))
+        let is_missing = matches!(
+            answers.last(),
+            Some(Answer::Materialised {
+                from: Materialised::Missing
+            })
+        );
+        let Some(key) = self.key().filter(|_| is_missing) else {
+            return Ok(Ok(Output::Done));
+        };
+        let Some(backup) = self.engine.store.deps_archive(key)? else {
+            return Ok(Ok(Output::Done));
+        };
+        Ok(self
+            .run(adopt_deps(key, Some(backup)))
+            .await?
+            .map(|_| Output::Done))
     }
 
     /// Runs a command. A transfer that fails is repeated, because object storage fails for moments.
@@ -168,9 +216,16 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             step.operation,
             Operation::Archive { .. }
                 | Operation::Extract { .. }
-                | Operation::AdoptDeps { backup: Some(_), .. }
+                | Operation::AdoptDeps {
+                    backup: Some(_),
+                    ..
+                }
         );
-        let waits = if is_transfer { &TRANSFER_WAITS_MS[..] } else { &[] };
+        let waits = if is_transfer {
+            &TRANSFER_WAITS_MS[..]
+        } else {
+            &[]
+        };
         for wait in waits {
             match self.run_once(step.clone()).await? {
                 Err(failure) if !failure.runtime_replaced && !failure.timed_out => {
@@ -184,8 +239,14 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
 
     async fn run_once(&self, step: PlanStep) -> Result<Result<Answer, Failure>, Fault> {
         let input = self.input(&step)?;
-        let request =
-            StepRequest { job: Job::Cycle { attempt: self.attempt }, step, input, lock_wait_ms: None };
+        let request = StepRequest {
+            job: Job::Cycle {
+                attempt: self.attempt,
+            },
+            step,
+            input,
+            lock_wait_ms: None,
+        };
         let progress = |bytes| self.report(bytes);
         match self.engine.host.run(request, &progress).await {
             Ok(end) => {
@@ -195,14 +256,20 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
                 }
                 Ok(answer)
             }
-            Err(HostError::Replaced) => Ok(Err(Failure { runtime_replaced: true, ..Failure::default() })),
+            Err(HostError::Replaced) => Ok(Err(Failure {
+                runtime_replaced: true,
+                ..Failure::default()
+            })),
             Err(HostError::Failed(text)) => Ok(Err(failure(&text))),
         }
     }
 
     fn input(&self, step: &PlanStep) -> Result<StepInput, Fault> {
         Ok(match &step.operation {
-            Operation::Git { has_credential: true, .. } => {
+            Operation::Git {
+                has_credential: true,
+                ..
+            } => {
                 let token = self.engine.live.borrow().token.clone();
                 token.map_or(StepInput::None, StepInput::Credential)
             }
@@ -210,11 +277,21 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
                 let backup = self.engine.host.new_backup();
                 // Known before its bytes move, so that an upload without an answer can be deleted.
                 self.engine.store.begin_backup(&backup)?;
-                StepInput::Upload { backup, to: Transfer::Engine }
+                StepInput::Upload {
+                    backup,
+                    to: Transfer::Engine,
+                }
             }
-            Operation::Extract { backup, .. } | Operation::AdoptDeps { backup: Some(backup), .. } => {
+            Operation::Extract { backup, .. }
+            | Operation::AdoptDeps {
+                backup: Some(backup),
+                ..
+            } => {
                 let sha256 = self.engine.store.backup_digest(backup)?;
-                StepInput::Download { from: Transfer::Engine, sha256 }
+                StepInput::Download {
+                    from: Transfer::Engine,
+                    sha256,
+                }
             }
             _ => StepInput::None,
         })
@@ -233,7 +310,11 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
     /// Returns the configured branch if the mirror has it, else that of the code host.
     async fn detect_branch(&self) -> Result<Result<Output, Failure>, Fault> {
         let configured = &self.record.default_ref;
-        if self.plan(Step::RevParse, Some(configured), None).await?.is_ok() {
+        if self
+            .plan(Step::RevParse, Some(configured), None)
+            .await?
+            .is_ok()
+        {
             return Ok(Ok(Output::Branch(configured.clone())));
         }
         let answers = match self.plan(Step::DetectDefaultBranch, None, None).await? {
@@ -244,7 +325,10 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             return Ok(Err(failure("the repository has no default branch")));
         };
         // Later cycles follow the branch that was found.
-        let record = Record { default_ref: name.clone(), ..self.record.clone() };
+        let record = Record {
+            default_ref: name.clone(),
+            ..self.record.clone()
+        };
         self.engine.reconfigure(&record).await?;
         Ok(Ok(Output::Branch(name)))
     }
@@ -294,11 +378,20 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         })
     }
 
-    fn inspected(&self, answers: Vec<Answer>, runtime: &RuntimeId) -> Result<Result<Output, Failure>, Fault> {
+    fn inspected(
+        &self,
+        answers: Vec<Answer>,
+        runtime: &RuntimeId,
+    ) -> Result<Result<Output, Failure>, Fault> {
         let Some(Answer::Inspected(disk)) = answers.into_iter().next_back() else {
             return Ok(Err(failure("the container could not be inspected")));
         };
-        let last = self.engine.store.bindings()?.first().map(|binding| binding.last_attach_at);
+        let last = self
+            .engine
+            .store
+            .bindings()?
+            .first()
+            .map(|binding| binding.last_attach_at);
         let is_current = self.engine.is_image_current(runtime);
         let saved = self.engine.store.last_checkpoint_at()?;
         let inspection = disk.inspection(is_current, self.engine.in_flight(), last, saved);
@@ -307,7 +400,10 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
 }
 
 fn failure(text: &str) -> Failure {
-    Failure { stderr: text.to_owned(), ..Failure::default() }
+    Failure {
+        stderr: text.to_owned(),
+        ..Failure::default()
+    }
 }
 
 fn text(answers: &[Answer]) -> Option<&str> {
@@ -318,7 +414,9 @@ fn text(answers: &[Answer]) -> Option<&str> {
 }
 
 fn commit(answers: &[Answer]) -> Result<Sha, Failure> {
-    text(answers).and_then(|sha| Sha::parse(sha).ok()).ok_or_else(|| failure("git named no commit"))
+    text(answers)
+        .and_then(|sha| Sha::parse(sha).ok())
+        .ok_or_else(|| failure("git named no commit"))
 }
 
 fn listing(answers: &[Answer]) -> Result<LockfileKey, Failure> {

@@ -25,7 +25,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             DebugOp::Info => document(&self.view()?),
             DebugOp::Schedules => self.pending(),
             DebugOp::Threads => {
-                let rows: Vec<ThreadRow> = self.store.bindings()?.iter().map(ThreadRow::from).collect();
+                let rows: Vec<ThreadRow> =
+                    self.store.bindings()?.iter().map(ThreadRow::from).collect();
                 Ok(json!({ "threads": document(&rows)? }))
             }
             DebugOp::KillRefresh => {
@@ -44,7 +45,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             DebugOp::MintToken => self.mint_once().await,
             DebugOp::SweepNow => {
                 let swept = self.sweep().await?;
-                let keys: Vec<_> = swept.evicted.into_iter().map(|(binding, _)| binding.thread_key).collect();
+                let keys: Vec<_> = swept
+                    .evicted
+                    .into_iter()
+                    .map(|(binding, _)| binding.thread_key)
+                    .collect();
                 Ok(json!({ "evicted": keys, "kept": swept.kept.len() }))
             }
             DebugOp::ReclaimNow => self.reclaim_now().await,
@@ -84,13 +89,21 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     async fn mint_once(&self) -> Result<Value, Error> {
         let record = self.require_record()?;
         let op = DebugOp::MintToken.as_str();
-        Ok(match self.host.mint(&record.resource, TokenUse::Fetch, false).await {
-            Ok(Some(_)) => json!({ "op": op, "ok": true, "note": "a token was minted and discarded" }),
-            Ok(None) => {
-                json!({ "op": op, "ok": false, "error": "no credentials of a code host are configured" })
-            }
-            Err(error) => json!({ "op": op, "ok": false, "error": clean(&error.to_string()) }),
-        })
+        Ok(
+            match self
+                .host
+                .mint(&record.resource, TokenUse::Fetch, false)
+                .await
+            {
+                Ok(Some(_)) => {
+                    json!({ "op": op, "ok": true, "note": "a token was minted and discarded" })
+                }
+                Ok(None) => {
+                    json!({ "op": op, "ok": false, "error": "no credentials of a code host are configured" })
+                }
+                Err(error) => json!({ "op": op, "ok": false, "error": clean(&error.to_string()) }),
+            },
+        )
     }
 
     /// Fetches, then evicts trees of branches that are gone.
@@ -100,7 +113,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             "skipped".to_owned()
         } else {
             let mut steps = super::steps::Steps::new(self);
-            steps.mint_token(&record.resource, TokenUse::Fetch, true).await;
+            steps
+                .mint_token(&record.resource, TokenUse::Fetch, true)
+                .await;
             match steps.fetch(&self.host.origin(&record.resource)).await {
                 Ok(()) => "ok".to_owned(),
                 Err(error) => format!("fetch failed: {}", clean(&error.text())),
@@ -113,18 +128,33 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Sets the state to down.
-    pub(super) async fn force_down(self: &Rc<Self>, reason: Option<String>) -> Result<Value, Error> {
+    pub(super) async fn force_down(
+        self: &Rc<Self>,
+        reason: Option<String>,
+    ) -> Result<Value, Error> {
         let detail = reason.unwrap_or_else(|| "an administrator set this state".to_owned());
-        self.feed(Input::ForceDown { cause: DownCause::RestoreFailed, detail }).await?;
+        self.feed(Input::ForceDown {
+            cause: DownCause::RestoreFailed,
+            detail,
+        })
+        .await?;
         document(&self.status()?)
     }
 
     /// Moves the last attach of a thread into the past.
     pub(super) fn backdate(&self, thread: &StrictThreadKey, days: u32) -> Result<Value, Error> {
-        let Some(binding) = self.store.binding(thread)? else { return Ok(json!({ "ok": false })) };
+        let Some(binding) = self.store.binding(thread)? else {
+            return Ok(json!({ "ok": false }));
+        };
         let last_attach_at = binding.last_attach_at - i64::from(days) * DAY_MS;
         let credential = self.store.credential(thread)?;
-        self.store.save_binding(&Binding { last_attach_at, ..binding }, credential)?;
+        self.store.save_binding(
+            &Binding {
+                last_attach_at,
+                ..binding
+            },
+            credential,
+        )?;
         Ok(json!({ "ok": true, "lastAttachAt": last_attach_at }))
     }
 
@@ -132,7 +162,10 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn purge(self: &Rc<Self>, prefix: &KeyNamespace) -> Result<Value, Error> {
         let (mut purged, mut kept) = (0, 0);
         let all = self.store.bindings()?;
-        for binding in all.into_iter().filter(|row| row.thread_key.as_str().starts_with(prefix.as_str())) {
+        for binding in all
+            .into_iter()
+            .filter(|row| row.thread_key.as_str().starts_with(prefix.as_str()))
+        {
             let turn = self.lock_thread(&binding.thread_key).now_or_never();
             let is_used = turn.is_none() || self.in_flight_of(&binding.thread_key) > 0;
             let is_removed = !is_used && {

@@ -22,13 +22,24 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// One that fails is made after the next cycle.
     pub(super) async fn archive_deps(self: &Rc<Self>) -> Result<(), Fault> {
         // An upload in progress has not stored its digest yet.
-        let Some(_alone) = self.archiving.lock().now_or_never() else { return Ok(()) };
-        let has_install = self.store.record()?.is_some_and(|record| record.command("install").is_some());
+        let Some(_alone) = self.archiving.lock().now_or_never() else {
+            return Ok(());
+        };
+        let has_install = self
+            .store
+            .record()?
+            .is_some_and(|record| record.command("install").is_some());
         if !has_install || self.host.runtime().await.is_none() {
             return Ok(());
         }
-        let of_checkout = self.store.lifecycle()?.facts().map(|facts| facts.stamp.lockfile_hash.clone());
-        let Some(key) = of_checkout else { return Ok(()) };
+        let of_checkout = self
+            .store
+            .lifecycle()?
+            .facts()
+            .map(|facts| facts.stamp.lockfile_hash.clone());
+        let Some(key) = of_checkout else {
+            return Ok(());
+        };
         if self.store.deps_archive(&key)?.is_some() {
             return Ok(());
         }
@@ -37,23 +48,39 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         // The platform keeps the object and its container until the upload ends.
         let _count = self.count(None);
         self.keep_alive().await;
-        let input = StepInput::Upload { backup: backup.clone(), to: Transfer::Engine };
-        let Ok(Answer::Archived { sha256, .. }) = Steps::new(self).run(archive_deps(&key), input).await
+        let input = StepInput::Upload {
+            backup: backup.clone(),
+            to: Transfer::Engine,
+        };
+        let Ok(Answer::Archived { sha256, .. }) =
+            Steps::new(self).run(archive_deps(&key), input).await
         else {
             return Ok(());
         };
         let is_named = self.store.finish_deps_archive(&key, &backup, &sha256)?;
         // A sweep or an offboarding may have deleted it before its upload ended.
-        if !is_named && self.host.delete_backups(std::slice::from_ref(&backup)).await.is_ok() {
+        if !is_named
+            && self
+                .host
+                .delete_backups(std::slice::from_ref(&backup))
+                .await
+                .is_ok()
+        {
             self.store.forget_backups(&[backup])?;
         }
         Ok(())
     }
 
     /// Forgets the archive of an entry that was installed: it could not be used.
-    pub(super) fn note_installed(&self, key: &LockfileKey, answer: Option<&Answer>) -> Result<(), Fault> {
+    pub(super) fn note_installed(
+        &self,
+        key: &LockfileKey,
+        answer: Option<&Answer>,
+    ) -> Result<(), Fault> {
         match answer {
-            Some(Answer::Materialised { from: Materialised::Install }) => self.store.forget_deps_archive(key),
+            Some(Answer::Materialised {
+                from: Materialised::Install,
+            }) => self.store.forget_deps_archive(key),
             _ => Ok(()),
         }
     }
@@ -71,7 +98,11 @@ pub(super) enum Installer {
 impl Installer {
     /// Returns the installer of a commit, which is the tip of `git_ref`.
     pub(super) fn of(record: &Record, git_ref: &StrictRefName) -> Self {
-        if *git_ref == record.default_ref { Self::Default } else { Self::Other }
+        if *git_ref == record.default_ref {
+            Self::Default
+        } else {
+            Self::Other
+        }
     }
 }
 
@@ -94,26 +125,46 @@ impl<S: Sql + 'static, H: Host> Steps<'_, S, H> {
             Installer::Other => key.at_commit(sha),
             Installer::Default => key.clone(),
         };
-        let answer = self.run(install(&own, sha, command), StepInput::None).await?;
-        self.engine.note_installed(&own, Some(&answer)).map_err(|fault| storage(&fault))?;
+        let answer = self
+            .run(install(&own, sha, command), StepInput::None)
+            .await?;
+        self.engine
+            .note_installed(&own, Some(&answer))
+            .map_err(|fault| storage(&fault))?;
         Ok(own)
     }
 
     /// Makes the store have the entry of the default branch, if it is there or in an archive.
     /// Returns whether the store has it. The default branch installs in any case, so it is not asked without an archive.
     async fn adopt(&mut self, key: &LockfileKey, installer: Installer) -> Result<bool, StepError> {
-        let archive = |engine: &Engine<S, H>| engine.store.deps_archive(key).map_err(|fault| storage(&fault));
+        let archive = |engine: &Engine<S, H>| {
+            engine
+                .store
+                .deps_archive(key)
+                .map_err(|fault| storage(&fault))
+        };
         if installer == Installer::Default && archive(self.engine)?.is_none() {
             return Ok(false);
         }
         match optional(self.run(adopt_deps(key, None), StepInput::None).await)? {
-            Some(Answer::Materialised { from: Materialised::Missing }) => {}
+            Some(Answer::Materialised {
+                from: Materialised::Missing,
+            }) => {}
             Some(Answer::Materialised { .. }) => return Ok(true),
             _ => return Ok(false),
         }
-        let Some(backup) = archive(self.engine)? else { return Ok(false) };
-        let sha256 = self.engine.store.backup_digest(&backup).map_err(|fault| storage(&fault))?;
-        let input = StepInput::Download { from: Transfer::Engine, sha256 };
+        let Some(backup) = archive(self.engine)? else {
+            return Ok(false);
+        };
+        let sha256 = self
+            .engine
+            .store
+            .backup_digest(&backup)
+            .map_err(|fault| storage(&fault))?;
+        let input = StepInput::Download {
+            from: Transfer::Engine,
+            sha256,
+        };
         Ok(optional(self.run(adopt_deps(key, Some(backup)), input).await)?.is_some())
     }
 }

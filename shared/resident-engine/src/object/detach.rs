@@ -20,7 +20,10 @@ use crate::{Error, Fault, Host, HostError};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Answers `/detach`. It ends although its caller leaves, which waits for a large tree only so long.
-    pub(super) async fn detach(self: &Rc<Self>, request: DetachRequest) -> Result<DetachAnswer, Error> {
+    pub(super) async fn detach(
+        self: &Rc<Self>,
+        request: DetachRequest,
+    ) -> Result<DetachAnswer, Error> {
         let (answer, answered) = oneshot::channel();
         let engine = Rc::clone(self);
         let task = async move {
@@ -28,7 +31,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             let _ = answer.send(engine.detach_now(&request).await);
         };
         self.host.spawn(task.boxed_local());
-        answered.await.map_err(|oneshot::Canceled| Fault::Host(HostError::Replaced))?
+        answered
+            .await
+            .map_err(|oneshot::Canceled| Fault::Host(HostError::Replaced))?
     }
 
     async fn detach_now(self: &Rc<Self>, request: &DetachRequest) -> Result<DetachAnswer, Error> {
@@ -40,10 +45,18 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         loop {
             let tree = self.check_tree(&binding).await;
             let in_flight = self.in_flight_of(&request.thread_key);
-            let state = DetachState { in_flight, tree: tree.check(), was_killed };
+            let state = DetachState {
+                in_flight,
+                tree: tree.check(),
+                was_killed,
+            };
             match decide_detach(&binding, state, request.force) {
                 DetachDecision::Keep { reason } => {
-                    return Ok(DetachAnswer { released: false, reason: Some(reason), user: binding.user });
+                    return Ok(DetachAnswer {
+                        released: false,
+                        reason: Some(reason),
+                        user: binding.user,
+                    });
                 }
                 DetachDecision::Kill(user) => {
                     self.kill_and_wait(&binding, user).await;
@@ -61,11 +74,18 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                             return Err(error.into_refusal(Token::NotServiceable).into());
                         }
                         Err(error) => {
-                            let text = ars_events::clean(&error.text(), super::call::TEXT_MAX_CHARS);
-                            Some(format!("dirty: the tree could not be saved and removed: {text}"))
+                            let text =
+                                ars_events::clean(&error.text(), super::call::TEXT_MAX_CHARS);
+                            Some(format!(
+                                "dirty: the tree could not be saved and removed: {text}"
+                            ))
                         }
                     };
-                    return Ok(DetachAnswer { released: reason.is_none(), reason, user: binding.user });
+                    return Ok(DetachAnswer {
+                        released: reason.is_none(),
+                        reason,
+                        user: binding.user,
+                    });
                 }
             }
         }

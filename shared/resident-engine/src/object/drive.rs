@@ -56,7 +56,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Performs an action and returns the inputs that report its end.
     async fn perform(self: &Rc<Self>, action: Action, effects: &mut Effects) -> Option<Input> {
         match action {
-            Action::RunStep { attempt, step, budget_ms } => self.start_step(attempt, step, budget_ms),
+            Action::RunStep {
+                attempt,
+                step,
+                budget_ms,
+            } => self.start_step(attempt, step, budget_ms),
             Action::CancelSteps { attempt } => {
                 {
                     let mut live = self.live.borrow_mut();
@@ -74,7 +78,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             }
             Action::Housekeep => {
                 let engine = Rc::clone(self);
-                self.host.spawn(async move { engine.housekeep().await }.boxed_local());
+                self.host
+                    .spawn(async move { engine.housekeep().await }.boxed_local());
             }
             // The alarm is set once for all inputs.
             Action::SetAlarm { .. } => {}
@@ -94,7 +99,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             }
         }
         let engine = Rc::clone(self);
-        self.host.spawn(async move { engine.run_cycle_step(attempt, step, budget_ms).await }.boxed_local());
+        self.host.spawn(
+            async move { engine.run_cycle_step(attempt, step, budget_ms).await }.boxed_local(),
+        );
     }
 
     async fn stop_container(&self, effects: &mut Effects) -> Result<(), HostError> {
@@ -120,7 +127,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     async fn release_slot(&self, effects: &mut Effects) -> Option<Input> {
         let record = self.store.record().ok().flatten()?;
-        match self.host.release_slot(&record.resource, record.onboarded_at).await {
+        match self
+            .host
+            .release_slot(&record.resource, record.onboarded_at)
+            .await
+        {
             Ok(()) => Some(Input::SlotReleased),
             Err(error) => {
                 effects.errors.push(format!("registry: {error}"));
@@ -133,7 +144,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         match part {
             TeardownPart::Container => self.stop_container(effects).await.is_ok(),
             TeardownPart::Objects => {
-                let Ok(Some(record)) = self.store.record() else { return false };
+                let Ok(Some(record)) = self.store.record() else {
+                    return false;
+                };
                 match self.host.delete_objects(&record.resource).await {
                     Ok(deleted) => effects.objects = deleted,
                     Err(error) => {
@@ -171,7 +184,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn keep_alive(&self) {
         let now = self.host.now();
         let near = now..=now + KEEP_ALIVE_INTERVAL_MS;
-        let is_armed = self.live.borrow().alarm_at.is_some_and(|at| near.contains(&at));
+        let is_armed = self
+            .live
+            .borrow()
+            .alarm_at
+            .is_some_and(|at| near.contains(&at));
         if !is_armed {
             self.arm().await;
         }

@@ -118,8 +118,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if std::mem::replace(&mut self.live.borrow_mut().is_awake, true) {
             return Ok(());
         }
-        self.live.borrow_mut().requests =
-            u64::try_from(self.host.now()).unwrap_or_default().saturating_mul(REQUESTS_PER_MS);
+        self.live.borrow_mut().requests = u64::try_from(self.host.now())
+            .unwrap_or_default()
+            .saturating_mul(REQUESTS_PER_MS);
         self.clear_orphans()?;
         self.feed(Input::Woke).await.map(drop)
     }
@@ -144,7 +145,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Waits for other attaches and detaches of the thread.
     pub(super) async fn lock_thread(&self, thread: &StrictThreadKey) -> Guard {
-        let lock = self.live.borrow_mut().locks.entry(thread.clone()).or_default().clone();
+        let lock = self
+            .live
+            .borrow_mut()
+            .locks
+            .entry(thread.clone())
+            .or_default()
+            .clone();
         lock.lock().await
     }
 
@@ -162,23 +169,38 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             }
             None => live.others += 1,
         }
-        InFlight { engine: Rc::clone(self), thread: thread.cloned() }
+        InFlight {
+            engine: Rc::clone(self),
+            thread: thread.cloned(),
+        }
     }
 
     /// Returns what is known about unsaved work in the tree of a thread.
     pub(super) fn tree_use(&self, thread: &StrictThreadKey) -> TreeUse {
-        self.live.borrow().trees.get(thread).copied().unwrap_or_default()
+        self.live
+            .borrow()
+            .trees
+            .get(thread)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Returns the operations of a thread in flight.
     pub(super) fn in_flight_of(&self, thread: &StrictThreadKey) -> u32 {
-        self.live.borrow().threads.get(thread).copied().unwrap_or_default()
+        self.live
+            .borrow()
+            .threads
+            .get(thread)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Returns all operations in flight, without the cycle.
     pub(super) fn in_flight(&self) -> u32 {
         let live = self.live.borrow();
-        live.threads.values().fold(live.others, |sum, count| sum.saturating_add(*count))
+        live.threads
+            .values()
+            .fold(live.others, |sum, count| sum.saturating_add(*count))
     }
 
     /// Remembers the key of the lockfiles at a commit.
@@ -203,7 +225,12 @@ impl<S, H> Drop for InFlight<S, H> {
         match &self.thread {
             None => live.others = live.others.saturating_sub(1),
             Some(thread) => {
-                let left = live.threads.get(thread).copied().unwrap_or_default().saturating_sub(1);
+                let left = live
+                    .threads
+                    .get(thread)
+                    .copied()
+                    .unwrap_or_default()
+                    .saturating_sub(1);
                 match left {
                     0 => drop(live.threads.remove(thread)),
                     left => drop(live.threads.insert(thread.clone(), left)),

@@ -53,7 +53,9 @@ pub(super) fn checkpoint_input(step: &PlanStep) -> StepInput {
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Checks the tree of a binding. A container that sleeps is not started.
     pub(super) async fn check_tree(self: &Rc<Self>, binding: &Binding) -> TreeState {
-        let Some(user) = binding.user else { return TreeState::Known(None) };
+        let Some(user) = binding.user else {
+            return TreeState::Known(None);
+        };
         if self.host.runtime().await.is_none() {
             return TreeState::Asleep;
         }
@@ -78,7 +80,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             && self.tree_use(thread).count == before.count
         {
             let checked_at = Some(self.host.now());
-            let known = TreeUse { unsaved: Some(check.has_unsaved()), used_at: None, checked_at, ..before };
+            let known = TreeUse {
+                unsaved: Some(check.has_unsaved()),
+                used_at: None,
+                checked_at,
+                ..before
+            };
             self.live.borrow_mut().trees.insert(thread.clone(), known);
         }
     }
@@ -99,7 +106,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             for step in evict(&binding.thread_key, &binding.git_ref, user, has_unsaved) {
                 let input = checkpoint_input(&step);
                 match steps.run(step, input).await {
-                    Ok(Answer::Saved { checkpoint: Some(saved) }) => {
+                    Ok(Answer::Saved {
+                        checkpoint: Some(saved),
+                    }) => {
                         let now = self.host.now();
                         let stored = self.store.add_checkpoint(&binding.thread_key, &saved, now);
                         stored.map_err(|fault| storage(&fault))?;
@@ -111,13 +120,16 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 }
             }
         }
-        self.unbind(&binding.thread_key, binding, why).map_err(|fault| storage(&fault))
+        self.unbind(&binding.thread_key, binding, why)
+            .map_err(|fault| storage(&fault))
     }
 
     /// Records an eviction and returns the user to the pool, unless the thread was attached again.
     fn unbind(&self, thread: &StrictThreadKey, before: &Binding, why: &str) -> Result<(), Fault> {
         self.store.atomically(|| {
-            let Some(binding) = self.store.binding(thread)? else { return Ok(()) };
+            let Some(binding) = self.store.binding(thread)? else {
+                return Ok(());
+            };
             if binding.last_attach_at != before.last_attach_at {
                 return Ok(());
             }

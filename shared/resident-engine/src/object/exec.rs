@@ -6,11 +6,17 @@ use std::rc::Rc;
 use ars_resident::daemon::{Answer, SecretText, StepInput};
 use ars_resident::names::StrictThreadKey;
 use ars_resident::output::streams;
-use ars_resident::plan::{EXEC_TIMEOUT_MAX_MS, check_credential, exec, read, write, write_credential};
+use ars_resident::plan::{
+    EXEC_TIMEOUT_MAX_MS, check_credential, exec, read, write, write_credential,
+};
 use ars_resident::pool::PoolUser;
 use ars_resident::refusal::{Refusal, Token};
-use ars_resident::thread::{Binding, CredentialDecision, CredentialFile, decide_credential, require_tree};
-use ars_resident::wire::{ExecAnswer, ExecRequest, ReadAnswer, ReadRequest, WriteAnswer, WriteRequest};
+use ars_resident::thread::{
+    Binding, CredentialDecision, CredentialFile, decide_credential, require_tree,
+};
+use ars_resident::wire::{
+    ExecAnswer, ExecRequest, ReadAnswer, ReadRequest, WriteAnswer, WriteRequest,
+};
 use ars_sql::Sql;
 use futures::FutureExt as _;
 use futures::future::{LocalBoxFuture, Shared};
@@ -33,9 +39,17 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         // Without a fresh credential the command runs nevertheless; git reports the missing one.
         drop(self.refresh_credential(&binding, user).await);
         let timeout_ms = request.timeout_ms;
-        let step = exec(&binding.thread_key, &binding.git_ref, user, request.command, timeout_ms);
+        let step = exec(
+            &binding.thread_key,
+            &binding.git_ref,
+            user,
+            request.command,
+            timeout_ms,
+        );
         if left.clone().now_or_never().is_some() {
-            return Err(Refusal::new(Token::Internal, "the caller left before the command began").into());
+            return Err(
+                Refusal::new(Token::Internal, "the caller left before the command began").into(),
+            );
         }
         let mut steps = Steps::new(self);
         match steps.run_while(step, left).await {
@@ -69,10 +83,15 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Answers `/write`.
-    pub(super) async fn write(self: &Rc<Self>, request: WriteRequest) -> Result<WriteAnswer, Error> {
+    pub(super) async fn write(
+        self: &Rc<Self>,
+        request: WriteRequest,
+    ) -> Result<WriteAnswer, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, PLAIN_WAIT_MS).await?;
         let step = write(&binding.thread_key, &binding.git_ref, user, &request.path)?;
-        let input = StepInput::Content { text: SecretText::new(request.content) };
+        let input = StepInput::Content {
+            text: SecretText::new(request.content),
+        };
         let mut steps = Steps::new(self);
         match steps.run(step, input).await {
             Ok(Answer::Written { bytes }) => Ok(WriteAnswer { ok: true, bytes }),
@@ -102,7 +121,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self.ready(wait_ms).await?;
         let binding = self.store.binding(thread)?;
         let user = require_tree(binding.as_ref())?.1;
-        let binding = binding.ok_or_else(|| Refusal::new(Token::NotAttached, "attach the thread first"))?;
+        let binding =
+            binding.ok_or_else(|| Refusal::new(Token::NotAttached, "attach the thread first"))?;
         Ok((binding, user, count))
     }
 
@@ -110,21 +130,35 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     async fn missing(self: &Rc<Self>, binding: &Binding) -> Error {
         match self.check_tree(binding).await.check() {
             Some(_) => Refusal::new(Token::ReadFailed, "there is no such file").into(),
-            None => {
-                Refusal::new(Token::WorktreeMissing, "the tree is not on the disk; attach the thread").into()
-            }
+            None => Refusal::new(
+                Token::WorktreeMissing,
+                "the tree is not on the disk; attach the thread",
+            )
+            .into(),
         }
     }
 
     /// Replaces the token of a writable tree if it expires soon, or if git erased it.
-    async fn refresh_credential(self: &Rc<Self>, binding: &Binding, user: PoolUser) -> Result<(), Error> {
-        let Some(stored) = self.store.credential(&binding.thread_key)? else { return Ok(()) };
+    async fn refresh_credential(
+        self: &Rc<Self>,
+        binding: &Binding,
+        user: PoolUser,
+    ) -> Result<(), Error> {
+        let Some(stored) = self.store.credential(&binding.thread_key)? else {
+            return Ok(());
+        };
         let (thread, git_ref) = (&binding.thread_key, &binding.git_ref);
         let mut steps = Steps::new(self);
-        let file = match steps.run(check_credential(thread, git_ref, user), StepInput::None).await {
-            Ok(Answer::Credential { file: CredentialFile::Present { .. } }) => {
-                CredentialFile::Present { written_at: stored.written_at, expires_at: stored.expires_at }
-            }
+        let file = match steps
+            .run(check_credential(thread, git_ref, user), StepInput::None)
+            .await
+        {
+            Ok(Answer::Credential {
+                file: CredentialFile::Present { .. },
+            }) => CredentialFile::Present {
+                written_at: stored.written_at,
+                expires_at: stored.expires_at,
+            },
             Ok(Answer::Credential { file }) => file,
             Ok(_) => return Ok(()),
             Err(error) => return Err(error.into_error(Token::Internal)),
@@ -135,15 +169,23 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             CredentialDecision::MintAnew => false,
         };
         let record = self.require_record()?;
-        let Some(minted) =
-            self.host.mint(&record.resource, TokenUse::Tree, may_be_cached).await.map_err(Fault::from)?
+        let Some(minted) = self
+            .host
+            .mint(&record.resource, TokenUse::Tree, may_be_cached)
+            .await
+            .map_err(Fault::from)?
         else {
             return Ok(());
         };
         steps.tree_token = Some(minted.credential);
-        let written = steps.run(write_credential(thread, git_ref, user), StepInput::None).await;
+        let written = steps
+            .run(write_credential(thread, git_ref, user), StepInput::None)
+            .await;
         written.map_err(|error| error.into_error(Token::Internal))?;
-        let stored = StoredCredential { written_at: self.host.now(), expires_at: minted.expires_at };
+        let stored = StoredCredential {
+            written_at: self.host.now(),
+            expires_at: minted.expires_at,
+        };
         Ok(self.store.save_credential(thread, stored)?)
     }
 }

@@ -29,7 +29,10 @@ pub(super) struct OpError {
 
 impl<E: Into<Error>> From<E> for OpError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), trace: Vec::new() }
+        Self {
+            error: error.into(),
+            trace: Vec::new(),
+        }
     }
 }
 
@@ -45,18 +48,29 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let _count = self.count(None);
         self.keep_alive().await;
         let mut steps = Steps::new(self);
-        let run = OpRun { engine: self, record: &record, command: &command, number, user };
+        let run = OpRun {
+            engine: self,
+            record: &record,
+            command: &command,
+            number,
+            user,
+        };
         let result = run.run(request, started_at, &mut steps).await;
         // An orphan of this instance otherwise, which the next one clears.
         if self.clean_home(user).await {
             self.give_back(&holder).map_err(Error::from)?;
         }
-        result.map_err(|error| OpError { error, trace: steps.trace })
+        result.map_err(|error| OpError {
+            error,
+            trace: steps.trace,
+        })
     }
 
     /// Replaces the home of a user that will be free. Returns whether nothing of its last holder is left.
     async fn clean_home(self: &Rc<Self>, user: PoolUser) -> bool {
-        let cleaned = Steps::new(self).run(clean_home(user), StepInput::None).await;
+        let cleaned = Steps::new(self)
+            .run(clean_home(user), StepInput::None)
+            .await;
         // A container that is gone has no homes.
         matches!(cleaned, Ok(_) | Err(StepError::Replaced))
     }
@@ -106,7 +120,10 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         steps: &mut Steps<'_, S, H>,
     ) -> Result<OpAnswer, Error> {
         self.engine.ready(STREAMED_WAIT_MS).await?;
-        let git_ref = request.git_ref.clone().unwrap_or_else(|| self.record.default_ref.clone());
+        let git_ref = request
+            .git_ref
+            .clone()
+            .unwrap_or_else(|| self.record.default_ref.clone());
         let sha = self.commit(&git_ref, steps).await?;
         let failed = |error: StepError| error.into_refusal(Token::OpFailed);
         let (key, is_diverged) = self.deps(&git_ref, &sha, steps).await?;
@@ -117,7 +134,10 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         let name = request.op.as_str();
         let summary = match ok {
             true => format!("{name} succeeded on {git_ref}"),
-            false => format!("{name} failed on {git_ref} with exit code {}", streams.exit_code),
+            false => format!(
+                "{name} failed on {git_ref} with exit code {}",
+                streams.exit_code
+            ),
         };
         Ok(OpAnswer {
             ok,
@@ -137,14 +157,24 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         })
     }
 
-    async fn commit(&self, git_ref: &StrictRefName, steps: &mut Steps<'_, S, H>) -> Result<Sha, Error> {
+    async fn commit(
+        &self,
+        git_ref: &StrictRefName,
+        steps: &mut Steps<'_, S, H>,
+    ) -> Result<Sha, Error> {
         let failed = |error: StepError| error.into_refusal(Token::OpFailed);
         if let Some(sha) = steps.tip(git_ref).await.map_err(failed)? {
             return Ok(sha);
         }
-        steps.mint_token(&self.record.resource, TokenUse::Fetch, true).await;
+        steps
+            .mint_token(&self.record.resource, TokenUse::Fetch, true)
+            .await;
         // Without an answer of the code host the branch stays unknown.
-        drop(steps.fetch(&self.engine.host.origin(&self.record.resource)).await);
+        drop(
+            steps
+                .fetch(&self.engine.host.origin(&self.record.resource))
+                .await,
+        );
         let detail = format!("the repository has no branch {git_ref}");
         let tip = steps.tip(git_ref).await.map_err(failed)?;
         tip.ok_or_else(|| Refusal::new(Token::UnknownRef, &detail).into())
@@ -157,18 +187,30 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         sha: &Sha,
         steps: &mut Steps<'_, S, H>,
     ) -> Result<(Option<LockfileKey>, bool), Error> {
-        let Some(command) = self.record.command("install") else { return Ok((None, false)) };
+        let Some(command) = self.record.command("install") else {
+            return Ok((None, false));
+        };
         let failed = |error: StepError| error.into_refusal(Token::OpFailed);
-        let stamp = self.engine.store.lifecycle()?.facts().map(|facts| facts.stamp.clone());
+        let stamp = self
+            .engine
+            .store
+            .lifecycle()?
+            .facts()
+            .map(|facts| facts.stamp.clone());
         let key = match &stamp {
             Some(stamp) if stamp.sha == *sha => Some(stamp.lockfile_hash.clone()),
             _ => steps.lockfile_key(sha).await.map_err(failed)?,
         };
         let is_diverged = key.as_ref() != stamp.as_ref().map(|stamp| &stamp.lockfile_hash);
-        let Some(key) = key else { return Ok((None, is_diverged)) };
+        let Some(key) = key else {
+            return Ok((None, is_diverged));
+        };
         // An existing entry of the store is used unchanged.
         let installer = Installer::of(self.record, git_ref);
-        let key = steps.materialise(&key, sha, command, installer).await.map_err(failed)?;
+        let key = steps
+            .materialise(&key, sha, command, installer)
+            .await
+            .map_err(failed)?;
         Ok((Some(key), is_diverged))
     }
 

@@ -38,7 +38,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Holder::Op(_) => None,
         };
         // An attach of this instance may have bound the thread since.
-        if !self.store.orphans()?.iter().any(|(_, other)| other == holder) {
+        if !self
+            .store
+            .orphans()?
+            .iter()
+            .any(|(_, other)| other == holder)
+        {
             return Ok(());
         }
         if self.host.runtime().await.is_some() {

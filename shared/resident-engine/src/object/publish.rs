@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use ars_resident::daemon::{Answer, FailureKind, StepInput};
-use ars_resident::plan::{PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive};
+use ars_resident::plan::{
+    PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive,
+};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::wire::{CheckOutAnswer, CheckOutRequest, PushAnswer, PushRequest};
 use ars_sql::Sql;
@@ -31,18 +33,27 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn push(self: &Rc<Self>, request: &PushRequest) -> Result<PushAnswer, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, STREAMED_WAIT_MS).await?;
         if binding.readonly {
-            return Err(Refusal::new(Token::OpRefused, "the tree of the thread is read-only").into());
+            return Err(
+                Refusal::new(Token::OpRefused, "the tree of the thread is read-only").into(),
+            );
         }
         let record = self.require_record()?;
         let PushRequest { sha, branch, .. } = request;
-        let context = PublishContext { thread: &binding.thread_key, git_ref: &binding.git_ref, user, sha };
+        let context = PublishContext {
+            thread: &binding.thread_key,
+            git_ref: &binding.git_ref,
+            user,
+            sha,
+        };
         let mut steps = Steps::new(self);
         let received = steps.run(receive(context), StepInput::None).await;
         received.map_err(|error| error.into_error(Token::OpFailed))?;
         let origin = self.host.origin(&record.resource);
         // A token that the code host rejects is minted anew once.
         for may_be_cached in [true, false] {
-            let unminted = steps.mint_token(&record.resource, TokenUse::Push, may_be_cached).await;
+            let unminted = steps
+                .mint_token(&record.resource, TokenUse::Push, may_be_cached)
+                .await;
             let step = push(&origin, sha, branch, steps.token.is_some());
             let words = match steps.run(step, StepInput::None).await {
                 Ok(_) => {
@@ -50,13 +61,21 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                         // Without its notes the push is repeated later, which changes nothing.
                         drop(steps.run(step, StepInput::None).await);
                     }
-                    return Ok(PushAnswer { pushed: true, reason: None });
+                    return Ok(PushAnswer {
+                        pushed: true,
+                        reason: None,
+                    });
                 }
-                Err(StepError::Step { failure, .. }) if failure.kind == FailureKind::Exit => failure.stderr,
+                Err(StepError::Step { failure, .. }) if failure.kind == FailureKind::Exit => {
+                    failure.stderr
+                }
                 Err(error) => return Err(error.into_refusal(Token::OpFailed).into()),
             };
             if !may_be_cached || steps.token.is_none() || !words.contains(TOKEN_REJECTED) {
-                return Ok(PushAnswer { pushed: false, reason: Some(reason(&words, unminted.as_deref())) });
+                return Ok(PushAnswer {
+                    pushed: false,
+                    reason: Some(reason(&words, unminted.as_deref())),
+                });
             }
         }
         Err(Refusal::new(Token::OpFailed, "the push has no result").into())
@@ -72,11 +91,15 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let CheckOutRequest { sha, from, .. } = request;
         let mut steps = Steps::new(self);
         if !is_contained(&mut steps, request).await? {
-            steps.mint_token(&record.resource, TokenUse::Fetch, true).await;
+            steps
+                .mint_token(&record.resource, TokenUse::Fetch, true)
+                .await;
             let fetch = fetch_ref(from, steps.token.is_some());
             let has_ref = match steps.run(fetch, StepInput::None).await {
                 Ok(_) => true,
-                Err(StepError::Step { failure, .. }) if failure.stderr.contains(REF_MISSING) => false,
+                Err(StepError::Step { failure, .. }) if failure.stderr.contains(REF_MISSING) => {
+                    false
+                }
                 Err(error) => return Err(error.into_refusal(Token::OpFailed).into()),
             };
             if !has_ref || !is_contained(&mut steps, request).await? {
@@ -84,9 +107,17 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 return Err(Refusal::new(Token::UnknownRef, &detail).into());
             }
         }
-        let context = PublishContext { thread: &binding.thread_key, git_ref: &binding.git_ref, user, sha };
+        let context = PublishContext {
+            thread: &binding.thread_key,
+            git_ref: &binding.git_ref,
+            user,
+            sha,
+        };
         for step in check_out(context, from) {
-            steps.run(step, StepInput::None).await.map_err(|error| error.into_error(Token::OpFailed))?;
+            steps
+                .run(step, StepInput::None)
+                .await
+                .map_err(|error| error.into_error(Token::OpFailed))?;
         }
         Ok(CheckOutAnswer { sha: sha.clone() })
     }
@@ -97,7 +128,10 @@ async fn is_contained<S: Sql + 'static, H: Host>(
     steps: &mut Steps<'_, S, H>,
     request: &CheckOutRequest,
 ) -> Result<bool, Error> {
-    match steps.run(contains(&request.sha, &request.from), StepInput::None).await {
+    match steps
+        .run(contains(&request.sha, &request.from), StepInput::None)
+        .await
+    {
         Ok(Answer::Command(_)) => Ok(true),
         Ok(_) => Ok(false),
         Err(StepError::Step { failure, .. }) if failure.kind == FailureKind::Exit => Ok(false),
@@ -107,13 +141,23 @@ async fn is_contained<S: Sql + 'static, H: Host>(
 
 /// Returns the first lines of the code host, or git's last ones without any.
 fn reason(words: &str, unminted: Option<&str>) -> String {
-    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let mut quoted: Vec<&str> =
-        lines.iter().copied().filter(|line| line.starts_with(REMOTE_MARK)).take(QUOTED_LINES).collect();
+    let lines: Vec<&str> = words
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let mut quoted: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| line.starts_with(REMOTE_MARK))
+        .take(QUOTED_LINES)
+        .collect();
     if quoted.is_empty() {
         quoted.extend(&lines[lines.len().saturating_sub(QUOTED_LINES)..]);
     }
-    let without = unminted.map(|why| format!(" (without a token: {why})")).unwrap_or_default();
+    let without = unminted
+        .map(|why| format!(" (without a token: {why})"))
+        .unwrap_or_default();
     let text: String = quoted.join(" ").chars().take(SEARCHED_MAX_CHARS).collect();
     ars_events::clean(&format!("{text}{without}"), TEXT_MAX_CHARS)
 }

@@ -41,7 +41,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                     let left = deadline - self.host.now();
                     if left <= 0 || within(&self.host, left, changed).await.is_none() {
                         let (state, reason) = lifecycle.status();
-                        return Err(Refusal::not_serviceable(state, &reason.unwrap_or_default()).into());
+                        return Err(
+                            Refusal::not_serviceable(state, &reason.unwrap_or_default()).into()
+                        );
                     }
                 }
             }
@@ -57,16 +59,26 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         let Ok(Started { runtime, .. }) = self.start_container().await else {
             // A container that does not start has no disk, and the restore repeats the start.
-            let lost = Input::Probed { runtime: None, ready: None, trees: TreesState::Clean };
+            let lost = Input::Probed {
+                runtime: None,
+                ready: None,
+                trees: TreesState::Clean,
+            };
             return Ok(self.feed(lost).await.map(drop)?);
         };
         let mut steps = Steps::new(self);
-        let plan = cycle_step(Step::Inspect, &CycleContext::default(), PROBE_TIMEOUT_MS).unwrap_or_default();
+        let plan = cycle_step(Step::Inspect, &CycleContext::default(), PROBE_TIMEOUT_MS)
+            .unwrap_or_default();
         for step in plan {
             match steps.run(step, StepInput::None).await {
                 Ok(Answer::Inspected(disk)) => {
                     let (ready, trees) = (disk.markers.ready, disk.trees);
-                    self.feed(Input::Probed { runtime: Some(runtime.clone()), ready, trees }).await?;
+                    self.feed(Input::Probed {
+                        runtime: Some(runtime.clone()),
+                        ready,
+                        trees,
+                    })
+                    .await?;
                 }
                 Ok(_) => {}
                 Err(error) => {
@@ -88,12 +100,20 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Returns whether the container was asked for its image.
     pub(super) fn knows_image(&self, runtime: &RuntimeId) -> bool {
-        self.live.borrow().image.as_ref().is_some_and(|(known, _)| known == runtime)
+        self.live
+            .borrow()
+            .image
+            .as_ref()
+            .is_some_and(|(known, _)| known == runtime)
     }
 
     /// Returns whether a container runs the image of this deployment. An unknown one counts as current.
     pub(super) fn is_image_current(&self, runtime: &RuntimeId) -> bool {
-        self.live.borrow().image.as_ref().is_none_or(|(known, is_current)| known != runtime || *is_current)
+        self.live
+            .borrow()
+            .image
+            .as_ref()
+            .is_none_or(|(known, is_current)| known != runtime || *is_current)
     }
 
     /// Returns the state's word.

@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use ars_resident::daemon::StepInput;
-use ars_resident::disk::{Arrival, Candidate, DiskDecision, Room, Sample, admit, disk_pressure, evictable};
+use ars_resident::disk::{
+    Arrival, Candidate, DiskDecision, Room, Sample, admit, disk_pressure, evictable,
+};
 use ars_resident::names::StrictThreadKey;
 use ars_resident::plan::empty_trash;
 use ars_resident::registry::Record;
@@ -26,21 +28,29 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         record: &Record,
         arrival: Arrival,
     ) -> Result<(), Error> {
-        let Some(sample) = self.store.disk()? else { return Ok(()) };
+        let Some(sample) = self.store.disk()? else {
+            return Ok(());
+        };
         if self.admit(thread, record, arrival, &sample).is_none() {
             return Ok(());
         }
         // A thread needs the room of the spare tree more, and the stored sample may be old.
         self.drop_spare().await;
-        let Some(sample) = self.measure_emptied().await? else { return Ok(()) };
-        let Some(mut missing) = self.admit(thread, record, arrival, &sample) else { return Ok(()) };
+        let Some(sample) = self.measure_emptied().await? else {
+            return Ok(());
+        };
+        let Some(mut missing) = self.admit(thread, record, arrival, &sample) else {
+            return Ok(());
+        };
         let candidates = self.candidates(record).await?;
         let (cold, kept) = evictable(&candidates, thread, self.host.now());
         for key in cold {
             if !self.evict_cold(key).await? {
                 continue;
             }
-            let Some(sample) = self.measure_emptied().await? else { return Ok(()) };
+            let Some(sample) = self.measure_emptied().await? else {
+                return Ok(());
+            };
             match self.admit(thread, record, arrival, &sample) {
                 None => return Ok(()),
                 Some(still) => missing = still,
@@ -59,9 +69,17 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         sample: &Sample,
     ) -> Option<u64> {
         let mut live = self.live.borrow_mut();
-        let admitted_kib = live.admitted.values().fold(0, |sum: u64, part| sum.saturating_add(*part));
+        let admitted_kib = live
+            .admitted
+            .values()
+            .fold(0, |sum: u64, part| sum.saturating_add(*part));
         let free_kib = Some(sample.free_kib);
-        let room = Room { sample, free_kib, admitted_kib, budget_mb: record.disk_budget_mb };
+        let room = Room {
+            sample,
+            free_kib,
+            admitted_kib,
+            budget_mb: record.disk_budget_mb,
+        };
         match admit(&room, arrival) {
             DiskDecision::Admit { admitted_kib } => {
                 live.admitted.insert(thread.clone(), admitted_kib);
@@ -73,7 +91,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     async fn candidates(self: &Rc<Self>, record: &Record) -> Result<Vec<Candidate>, Fault> {
         let mut candidates = Vec::new();
-        for binding in self.store.bindings()?.into_iter().filter(|binding| !binding.is_evicted()) {
+        for binding in self
+            .store
+            .bindings()?
+            .into_iter()
+            .filter(|binding| !binding.is_evicted())
+        {
             let tree = self.check_tree(&binding).await.check();
             candidates.push(Candidate {
                 last_attach_at: binding.last_attach_at,
@@ -89,8 +112,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Evicts a tree that is still clean and unused. Returns whether it was removed.
     async fn evict_cold(self: &Rc<Self>, thread: &StrictThreadKey) -> Result<bool, Fault> {
         // Without a wait: an attach of that thread in progress keeps its tree.
-        let Some(_turn) = self.lock_thread(thread).now_or_never() else { return Ok(false) };
-        let Some(binding) = self.store.binding(thread)? else { return Ok(false) };
+        let Some(_turn) = self.lock_thread(thread).now_or_never() else {
+            return Ok(false);
+        };
+        let Some(binding) = self.store.binding(thread)? else {
+            return Ok(false);
+        };
         let state = self.check_tree(&binding).await;
         let is_used = self.in_flight_of(thread) > 0 || binding.is_evicted();
         if is_used || state.check().is_some_and(TreeCheck::has_unsaved) {
@@ -110,8 +137,16 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if self.host.runtime().await.is_none() {
             return Ok(None);
         }
-        let threads = self.store.bindings()?.into_iter().filter(|binding| !binding.is_evicted());
-        let Ok(sample) = self.host.measure(threads.map(|binding| binding.thread_key).collect()).await else {
+        let threads = self
+            .store
+            .bindings()?
+            .into_iter()
+            .filter(|binding| !binding.is_evicted());
+        let Ok(sample) = self
+            .host
+            .measure(threads.map(|binding| binding.thread_key).collect())
+            .await
+        else {
             return Ok(None);
         };
         self.store.save_disk(&sample)?;

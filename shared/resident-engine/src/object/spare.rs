@@ -80,7 +80,10 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Returns the user of the spare tree if it has this ref.
     pub(super) fn spare_user(&self, git_ref: &StrictRefName) -> Option<PoolUser> {
         let live = self.live.borrow();
-        live.spare.as_ref().filter(|spare| spare.git_ref == *git_ref).map(|spare| spare.user)
+        live.spare
+            .as_ref()
+            .filter(|spare| spare.git_ref == *git_ref)
+            .map(|spare| spare.user)
     }
 
     /// Returns whether another attempt would change nothing.
@@ -89,33 +92,48 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let (Some(record), lifecycle) = (self.store.record()?, self.store.lifecycle()?) else {
             return Ok(true);
         };
-        let Some(stamp) = lifecycle.facts().map(|facts| facts.stamp.clone()) else { return Ok(true) };
+        let Some(stamp) = lifecycle.facts().map(|facts| facts.stamp.clone()) else {
+            return Ok(true);
+        };
         if lifecycle.status().0 != StateWord::Warm || self.host.runtime().await.is_none() {
             return Ok(true);
         }
         let workspaces = self.live.borrow().workspaces;
-        let key = record.command("install").map(|_| stamp.lockfile_hash.clone());
+        let key = record
+            .command("install")
+            .map(|_| stamp.lockfile_hash.clone());
         let pool = self.store.pool()?;
         let is_current = |spare: &Spare| {
-            let is_same = spare.git_ref == stamp.git_ref && spare.sha == stamp.sha && spare.key == key;
+            let is_same =
+                spare.git_ref == stamp.git_ref && spare.sha == stamp.sha && spare.key == key;
             is_same && pool.is_free(spare.user)
         };
         if self.live.borrow().spare.as_ref().is_some_and(is_current) {
             return Ok(true);
         }
         self.live.borrow_mut().spare = None;
-        let Some(user) = pool.highest_free() else { return Ok(true) };
+        let Some(user) = pool.highest_free() else {
+            return Ok(true);
+        };
         let mut steps = Steps::new(self);
         if !self.has_room_for_spare(&record).await? {
             drop(steps.run(remove_spare(), StepInput::None).await);
             return Ok(true);
         }
         let origin = self.host.origin(&record.resource);
-        let made = self.run_spare_plan(&mut steps, &origin, &stamp, key.as_ref(), user).await;
+        let made = self
+            .run_spare_plan(&mut steps, &origin, &stamp, key.as_ref(), user)
+            .await;
         let Ok(made) = made else { return Ok(false) };
         let mut live = self.live.borrow_mut();
         if let Some(deps) = made.filter(|_| live.workspaces == workspaces) {
-            live.spare = Some(Spare { git_ref: stamp.git_ref, sha: stamp.sha, key, user, deps });
+            live.spare = Some(Spare {
+                git_ref: stamp.git_ref,
+                sha: stamp.sha,
+                key,
+                user,
+                deps,
+            });
         }
         Ok(true)
     }
@@ -133,7 +151,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             return Ok(None);
         }
         let mut deps = Deps::None;
-        for step in make_spare(SpareContext { git_ref, user, deps: key, origin }) {
+        for step in make_spare(SpareContext {
+            git_ref,
+            user,
+            deps: key,
+            origin,
+        }) {
             if let Answer::Linked { deps: linked } = steps.run(step, StepInput::None).await? {
                 deps = linked;
             }
@@ -144,7 +167,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Returns whether the disk has room for the spare tree and for one of a thread.
     async fn has_room_for_spare(self: &Rc<Self>, record: &Record) -> Result<bool, Fault> {
-        let Some(sample) = self.measure().await? else { return Ok(false) };
+        let Some(sample) = self.measure().await? else {
+            return Ok(false);
+        };
         let mut room = Room {
             sample: &sample,
             free_kib: Some(sample.free_kib),

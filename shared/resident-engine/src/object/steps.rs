@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ars_resident::daemon::{Answer, FailureKind, GitCredential, Job, StepFailure, StepInput, StepRequest};
+use ars_resident::daemon::{
+    Answer, FailureKind, GitCredential, Job, StepFailure, StepInput, StepRequest,
+};
 use ars_resident::lifecycle::{Input, Step, failure_text};
 use ars_resident::names::{LockfileKey, Resource, Sha};
 use ars_resident::plan::{CycleContext, Operation, PlanStep, TAKE_SPARE, cycle_step};
@@ -56,7 +58,14 @@ pub(super) struct Steps<'a, S, H> {
 
 impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
     pub(super) fn new(engine: &'a Rc<Engine<S, H>>) -> Self {
-        Self { engine, job: engine.job(), trace: Vec::new(), lock_wait_ms: 0, token: None, tree_token: None }
+        Self {
+            engine,
+            job: engine.job(),
+            trace: Vec::new(),
+            lock_wait_ms: 0,
+            token: None,
+            tree_token: None,
+        }
     }
 
     /// Mints the token of the following steps of git.
@@ -74,30 +83,52 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
     }
 
     /// Performs a step.
-    pub(super) async fn run(&mut self, step: PlanStep, input: StepInput) -> Result<Answer, StepError> {
+    pub(super) async fn run(
+        &mut self,
+        step: PlanStep,
+        input: StepInput,
+    ) -> Result<Answer, StepError> {
         let name = step.name.clone();
-        let lock_wait_ms = step.needs_lock.then(|| (LOCK_WAIT_MAX_MS - self.lock_wait_ms).max(0));
+        let lock_wait_ms = step
+            .needs_lock
+            .then(|| (LOCK_WAIT_MAX_MS - self.lock_wait_ms).max(0));
         let token = match &step.operation {
-            Operation::Git { has_credential: true, .. } => self.token.as_ref(),
+            Operation::Git {
+                has_credential: true,
+                ..
+            } => self.token.as_ref(),
             Operation::WriteCredential { .. } => self.tree_token.as_ref(),
             _ => None,
         };
         let input = token.map_or(input, |token| StepInput::Credential(token.clone()));
-        let request = StepRequest { job: self.job, step, input, lock_wait_ms };
+        let request = StepRequest {
+            job: self.job,
+            step,
+            input,
+            lock_wait_ms,
+        };
         let end = match self.engine.host.run(request, &|_| {}).await {
             Ok(end) => end,
             Err(HostError::Replaced) => return Err(StepError::Replaced),
             Err(HostError::Failed(text)) => return Err(StepError::Host(text)),
         };
         self.lock_wait_ms += end.lock_wait_ms;
-        self.trace.push(TraceStep { step: name.clone(), ms: end.duration_ms });
-        if let Ok(Answer::Saved { checkpoint: Some(saved) }) = &end.result
+        self.trace.push(TraceStep {
+            step: name.clone(),
+            ms: end.duration_ms,
+        });
+        if let Ok(Answer::Saved {
+            checkpoint: Some(saved),
+        }) = &end.result
             && saved.is_new
         {
             let fed = self.engine.feed(Input::CheckpointMade).await;
             fed.map_err(|fault| StepError::Host(fault.to_string()))?;
         }
-        end.result.map_err(|failure| StepError::Step { step: name, failure: Box::new(failure) })
+        end.result.map_err(|failure| StepError::Step {
+            step: name,
+            failure: Box::new(failure),
+        })
     }
 
     /// Performs a step without input, and cancels it once `left` is ready.
@@ -120,7 +151,9 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
             }
         };
         match select(pin!(self.run(step, StepInput::None)), pin!(cancellation)).await {
-            Either::Left((Err(_), _)) if has_left.get() => Err(StepError::Host("the caller left".into())),
+            Either::Left((Err(_), _)) if has_left.get() => {
+                Err(StepError::Host("the caller left".into()))
+            }
             Either::Left((result, _)) => result,
             Either::Right((never, _)) => never,
         }
@@ -128,7 +161,10 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
 
     /// Returns the commit of a branch in the mirror, or `None` if it has no such branch.
     pub(super) async fn tip(&mut self, git_ref: &StrictRefName) -> Result<Option<Sha>, StepError> {
-        let context = CycleContext { git_ref: Some(git_ref), ..CycleContext::default() };
+        let context = CycleContext {
+            git_ref: Some(git_ref),
+            ..CycleContext::default()
+        };
         match self.mirror(Step::RevParse, &context, READ_TIMEOUT_MS).await {
             Ok(Some(Answer::Command(end))) => Ok(Sha::parse(end.stdout.trim()).ok()),
             Ok(_) => Ok(None),
@@ -144,19 +180,32 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
     /// Fetches into the mirror.
     pub(super) async fn fetch(&mut self, origin: &str) -> Result<(), StepError> {
         let has_token = self.token.is_some();
-        let context = CycleContext { origin, has_token, ..CycleContext::default() };
-        self.mirror(Step::Fetch, &context, REQUEST_FETCH_TIMEOUT_MS).await.map(drop)
+        let context = CycleContext {
+            origin,
+            has_token,
+            ..CycleContext::default()
+        };
+        self.mirror(Step::Fetch, &context, REQUEST_FETCH_TIMEOUT_MS)
+            .await
+            .map(drop)
     }
 
     /// Returns the key of the lockfiles at a commit.
-    pub(super) async fn lockfile_key(&mut self, sha: &Sha) -> Result<Option<LockfileKey>, StepError> {
+    pub(super) async fn lockfile_key(
+        &mut self,
+        sha: &Sha,
+    ) -> Result<Option<LockfileKey>, StepError> {
         let known = self.engine.live.borrow().keys.get(sha).cloned();
         if known.is_some() {
             return Ok(known);
         }
-        let context = CycleContext { sha: Some(sha), ..CycleContext::default() };
-        let Some(Answer::Listing { text }) =
-            self.mirror(Step::LockfileKey, &context, READ_TIMEOUT_MS).await?
+        let context = CycleContext {
+            sha: Some(sha),
+            ..CycleContext::default()
+        };
+        let Some(Answer::Listing { text }) = self
+            .mirror(Step::LockfileKey, &context, READ_TIMEOUT_MS)
+            .await?
         else {
             return Ok(None);
         };
@@ -185,22 +234,27 @@ impl StepError {
         match self {
             Self::Replaced => Refusal::new(Token::RuntimeReplaced, "the container was replaced"),
             Self::Host(text) => Refusal::new(token, &text),
-            Self::Step { failure, .. } if failure.kind == FailureKind::LockTimeout => {
-                Refusal::new(Token::MirrorBusy, "another operation uses the mirror; repeat the request")
-            }
+            Self::Step { failure, .. } if failure.kind == FailureKind::LockTimeout => Refusal::new(
+                Token::MirrorBusy,
+                "another operation uses the mirror; repeat the request",
+            ),
             // The engine cancels steps of cycles, and of callers who left. Here the daemon ended with its container.
             Self::Step { failure, .. } if failure.kind == FailureKind::Cancelled => {
                 Refusal::new(Token::RuntimeReplaced, "the container ended")
             }
             Self::Step { step, failure } if failure.kind == FailureKind::Exhausted => {
-                let text = format!("the container is short of resources at {step}; repeat the request");
+                let text =
+                    format!("the container is short of resources at {step}; repeat the request");
                 Refusal::new(Token::NotServiceable, &text)
             }
             Self::Step { step, failure } => {
                 let kind = failure.kind;
                 let text = failure_text(&(*failure).into());
-                let text =
-                    if kind == FailureKind::NoSpace { format!("the disk is full; {text}") } else { text };
+                let text = if kind == FailureKind::NoSpace {
+                    format!("the disk is full; {text}")
+                } else {
+                    text
+                };
                 Refusal::new(token, &format!("at {step}: {text}"))
             }
         }
@@ -225,15 +279,20 @@ impl StepError {
         match self {
             Self::Replaced => "the container was replaced".to_owned(),
             Self::Host(text) => text.clone(),
-            Self::Step { step, failure } => format!("{step}: {}", failure_text(&(**failure).clone().into())),
+            Self::Step { step, failure } => {
+                format!("{step}: {}", failure_text(&(**failure).clone().into()))
+            }
         }
     }
 
     /// Makes the error of a call on a thread's tree.
     pub(super) fn into_error(self, token: Token) -> Error {
         if self.is_not_found() && token != Token::ReadFailed {
-            return Refusal::new(Token::WorktreeMissing, "the tree is not on the disk; attach the thread")
-                .into();
+            return Refusal::new(
+                Token::WorktreeMissing,
+                "the tree is not on the disk; attach the thread",
+            )
+            .into();
         }
         self.into_refusal(token).into()
     }

@@ -8,7 +8,9 @@ use ars_resident::daemon::StepInput;
 use ars_resident::lifecycle::TreesState;
 use ars_resident::names::{BackupId, StrictThreadKey};
 use ars_resident::plan::sweep_deps;
-use ars_resident::thread::{Binding, SWEEP_INTERVAL_MS, SweepState, TREE_RETENTION_DAYS, TreeCheck, sweep};
+use ars_resident::thread::{
+    Binding, SWEEP_INTERVAL_MS, SweepState, TREE_RETENTION_DAYS, TreeCheck, sweep,
+};
 use ars_sql::Sql;
 use futures::FutureExt as _;
 
@@ -33,8 +35,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if self.store.sweep_at()?.is_none_or(|at| at > now) {
             return Ok(());
         }
-        let has_trees = self.store.bindings()?.iter().any(|binding| !binding.is_evicted());
-        self.store.save_sweep_at(has_trees.then_some(now + SWEEP_INTERVAL_MS))?;
+        let has_trees = self
+            .store
+            .bindings()?
+            .iter()
+            .any(|binding| !binding.is_evicted());
+        self.store
+            .save_sweep_at(has_trees.then_some(now + SWEEP_INTERVAL_MS))?;
         let engine = Rc::clone(self);
         self.host.spawn(
             async move {
@@ -51,9 +58,16 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Evicts trees that are too old, clean and idle, or without their branch.
     pub(super) async fn sweep(self: &Rc<Self>) -> Result<Swept, Fault> {
         let mut swept = Swept::default();
-        let Some(record) = self.store.record()? else { return Ok(swept) };
+        let Some(record) = self.store.record()? else {
+            return Ok(swept);
+        };
         let retention_days = record.worktree_ttl_days.unwrap_or(TREE_RETENTION_DAYS);
-        for binding in self.store.bindings()?.into_iter().filter(|binding| !binding.is_evicted()) {
+        for binding in self
+            .store
+            .bindings()?
+            .into_iter()
+            .filter(|binding| !binding.is_evicted())
+        {
             // An attach or detach of the thread is in progress.
             let Some(_turn) = self.lock_thread(&binding.thread_key).now_or_never() else {
                 swept.kept.push(binding.thread_key);
@@ -87,12 +101,16 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Returns whether trees have unsaved work.
     pub(super) async fn trees_state(self: &Rc<Self>) -> TreesState {
-        let Ok(bindings) = self.store.bindings() else { return TreesState::Unknown };
+        let Ok(bindings) = self.store.bindings() else {
+            return TreesState::Unknown;
+        };
         let mut state = TreesState::Clean;
         for binding in bindings.into_iter().filter(|binding| !binding.is_evicted()) {
             match self.check_tree(&binding).await {
                 TreeState::Unread => return TreesState::Unknown,
-                tree if tree.check().is_some_and(TreeCheck::has_unsaved) => state = TreesState::Dirty,
+                tree if tree.check().is_some_and(TreeCheck::has_unsaved) => {
+                    state = TreesState::Dirty
+                }
                 TreeState::Asleep | TreeState::Known(_) => {}
             }
         }
@@ -104,15 +122,30 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if self.host.runtime().await.is_none() {
             return Ok(());
         }
-        let of_checkout = self.store.lifecycle()?.facts().map(|facts| facts.stamp.lockfile_hash.clone());
-        let trees = self.store.bindings()?.into_iter().filter(|binding| !binding.is_evicted());
+        let of_checkout = self
+            .store
+            .lifecycle()?
+            .facts()
+            .map(|facts| facts.stamp.lockfile_hash.clone());
+        let trees = self
+            .store
+            .bindings()?
+            .into_iter()
+            .filter(|binding| !binding.is_evicted());
         // Without facts the checkout is made again, and its archive is about to be used.
         let has_checkout = of_checkout.is_some();
-        let keep: Vec<_> = trees.filter_map(|binding| binding.deps_key).chain(of_checkout).collect();
+        let keep: Vec<_> = trees
+            .filter_map(|binding| binding.deps_key)
+            .chain(of_checkout)
+            .collect();
         if has_checkout {
             self.store.keep_deps_archives(&keep)?;
         }
-        drop(Steps::new(self).run(sweep_deps(keep), StepInput::None).await);
+        drop(
+            Steps::new(self)
+                .run(sweep_deps(keep), StepInput::None)
+                .await,
+        );
         Ok(())
     }
 
@@ -124,10 +157,18 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if lifecycle.cycle().is_some() {
             return Ok(());
         }
-        let mut named: Vec<BackupId> = lifecycle.snapshot().iter().flat_map(|it| it.backups()).collect();
+        let mut named: Vec<BackupId> = lifecycle
+            .snapshot()
+            .iter()
+            .flat_map(|it| it.backups())
+            .collect();
         named.extend(self.store.deps_backups()?);
-        let unnamed: Vec<BackupId> =
-            self.store.backups()?.into_iter().filter(|id| !named.contains(id)).collect();
+        let unnamed: Vec<BackupId> = self
+            .store
+            .backups()?
+            .into_iter()
+            .filter(|id| !named.contains(id))
+            .collect();
         if !unnamed.is_empty() && self.host.delete_backups(&unnamed).await.is_ok() {
             self.store.forget_backups(&unnamed)?;
         }

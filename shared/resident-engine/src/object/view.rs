@@ -46,7 +46,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) fn view(self: &Rc<Self>) -> Result<EngineView, Error> {
         let record = self.require_record()?;
         let (lifecycle, bindings) = (self.store.lifecycle()?, self.store.bindings()?);
-        let mut view = engine_view(&record, &lifecycle, &bindings, self.busy()?, self.store.disk()?);
+        let mut view = engine_view(
+            &record,
+            &lifecycle,
+            &bindings,
+            self.busy()?,
+            self.store.disk()?,
+        );
         view.attach_ms = self.store.attaches()?;
         view.has_spare = self.live.borrow().spare.is_some();
         view.last_checkpoint_at = self.store.last_checkpoint_at()?;
@@ -56,10 +62,16 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 continue;
             }
             row.dirty = self.known_unsaved(&row.thread_key);
-            let TreeUse { used_at, checked_at, .. } = self.tree_use(&row.thread_key);
+            let TreeUse {
+                used_at,
+                checked_at,
+                ..
+            } = self.tree_use(&row.thread_key);
             // An earlier instance may have used the tree since its attach.
-            row.unchecked_since =
-                row.dirty.is_none().then(|| used_at.or(checked_at).unwrap_or(row.last_attach_at));
+            row.unchecked_since = row
+                .dirty
+                .is_none()
+                .then(|| used_at.or(checked_at).unwrap_or(row.last_attach_at));
         }
         self.check_soon(bindings);
         Ok(view)
@@ -67,7 +79,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Returns whether a tree has unsaved work, if that is known.
     fn known_unsaved(&self, thread: &StrictThreadKey) -> Option<bool> {
-        let TreeUse { unsaved, checked_at, .. } = self.tree_use(thread);
+        let TreeUse {
+            unsaved,
+            checked_at,
+            ..
+        } = self.tree_use(thread);
         unsaved.filter(|_| checked_at.is_some_and(|at| self.host.now() - at < CHECK_MAX_AGE_MS))
     }
 
@@ -75,7 +91,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     fn check_soon(self: &Rc<Self>, mut bindings: Vec<Binding>) {
         bindings.retain(|binding| {
             let thread = &binding.thread_key;
-            !binding.is_evicted() && self.known_unsaved(thread).is_none() && self.in_flight_of(thread) == 0
+            !binding.is_evicted()
+                && self.known_unsaved(thread).is_none()
+                && self.in_flight_of(thread) == 0
         });
         let now = self.host.now();
         let mut live = self.live.borrow_mut();
@@ -109,7 +127,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Returns the use of the resident.
     pub(super) async fn activity(self: &Rc<Self>) -> Result<Activity, Error> {
         let record = self.require_record()?;
-        let last_attach_at = self.store.bindings()?.first().map(|binding| binding.last_attach_at);
+        let last_attach_at = self
+            .store
+            .bindings()?
+            .first()
+            .map(|binding| binding.last_attach_at);
         Ok(Activity {
             last_activity_at: last_attach_at.unwrap_or_default().max(record.onboarded_at),
             state: self.state()?,

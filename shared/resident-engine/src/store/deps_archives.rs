@@ -19,14 +19,22 @@ impl<S: Sql> Store<S> {
     /// Returns the complete archive of a key.
     pub(crate) fn deps_archive(&self, key: &LockfileKey) -> Result<Option<BackupId>, Fault> {
         let rows = self.sql.query(COMPLETE, &[key.as_str().into()])?;
-        Ok(rows.first().and_then(|row| BackupId::parse(row.text(0).ok()?).ok()))
+        Ok(rows
+            .first()
+            .and_then(|row| BackupId::parse(row.text(0).ok()?).ok()))
     }
 
     /// Names a new archive of a key, before its upload. An earlier one is named no more.
-    pub(crate) fn begin_deps_archive(&self, key: &LockfileKey, backup: &BackupId) -> Result<(), Fault> {
+    pub(crate) fn begin_deps_archive(
+        &self,
+        key: &LockfileKey,
+        backup: &BackupId,
+    ) -> Result<(), Fault> {
         self.atomically(|| {
             self.begin_backup(backup)?;
-            Ok(self.sql.execute(NAME, &[key.as_str().into(), backup.as_str().into()])?)
+            Ok(self
+                .sql
+                .execute(NAME, &[key.as_str().into(), backup.as_str().into()])?)
         })
     }
 
@@ -37,25 +45,39 @@ impl<S: Sql> Store<S> {
         backup: &BackupId,
         sha256: &str,
     ) -> Result<bool, Fault> {
-        let values = [Value::from(sha256), backup.as_str().into(), key.as_str().into()];
+        let values = [
+            Value::from(sha256),
+            backup.as_str().into(),
+            key.as_str().into(),
+        ];
         Ok(!self.sql.query(FINISH, &values)?.is_empty())
     }
 
     /// Returns all archives that are named, also those with an upload in progress.
     pub(crate) fn deps_backups(&self) -> Result<Vec<BackupId>, Fault> {
         let rows = self.sql.query("SELECT backup FROM deps_archives", &[])?;
-        Ok(rows.iter().filter_map(|row| BackupId::parse(row.text(0).ok()?).ok()).collect())
+        Ok(rows
+            .iter()
+            .filter_map(|row| BackupId::parse(row.text(0).ok()?).ok())
+            .collect())
     }
 
     /// Forgets the archive of a key. The next sweep deletes it.
     pub(crate) fn forget_deps_archive(&self, key: &LockfileKey) -> Result<(), Fault> {
-        Ok(self.sql.execute("DELETE FROM deps_archives WHERE key = ?1", &[key.as_str().into()])?)
+        Ok(self.sql.execute(
+            "DELETE FROM deps_archives WHERE key = ?1",
+            &[key.as_str().into()],
+        )?)
     }
 
     /// Forgets the archives of all other keys.
     pub(crate) fn keep_deps_archives(&self, keys: &[LockfileKey]) -> Result<(), Fault> {
         let rows = self.sql.query("SELECT key FROM deps_archives", &[])?;
-        let archived = rows.iter().filter_map(|row| LockfileKey::parse(row.text(0).ok()?).ok());
-        archived.filter(|key| !keys.contains(key)).try_for_each(|key| self.forget_deps_archive(&key))
+        let archived = rows
+            .iter()
+            .filter_map(|row| LockfileKey::parse(row.text(0).ok()?).ok());
+        archived
+            .filter(|key| !keys.contains(key))
+            .try_for_each(|key| self.forget_deps_archive(&key))
     }
 }

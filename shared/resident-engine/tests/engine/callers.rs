@@ -18,7 +18,12 @@ fn command_ends_with_its_caller() {
     world.attach("load:1", main_ref());
     let (leave, left) = oneshot::channel::<()>();
     let command = world.start_while(exec_call("load:1", "hang"), left.map(drop));
-    assert!(world.detach("load:1", false)["reason"].as_str().unwrap().starts_with("busy: "));
+    assert!(
+        world.detach("load:1", false)["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("busy: ")
+    );
     drop(leave);
     assert!(world.finish(command).is_some());
     assert_eq!(world.detach("load:1", false)["released"], true);

@@ -34,13 +34,25 @@ fn error(body: &Value) -> &str {
 #[test]
 fn checkpoint_of_a_run_is_restored_for_its_thread_only() {
     let mut world = edited();
-    assert_eq!(save(&mut world, "run-1")["checkpoint"]["ref"], "refs/ars/run-1/1");
+    assert_eq!(
+        save(&mut world, "run-1")["checkpoint"]["ref"],
+        "refs/ars/run-1/1"
+    );
     world.exec("load:1", "edit");
     let body = restore(&mut world, "load:1", "run-1");
-    assert!(error(&body).starts_with("op-refused: "), "unsaved work is replaced: {body}");
-    assert_eq!(save(&mut world, "run-1")["checkpoint"]["ref"], "refs/ars/run-1/2");
+    assert!(
+        error(&body).starts_with("op-refused: "),
+        "unsaved work is replaced: {body}"
+    );
+    assert_eq!(
+        save(&mut world, "run-1")["checkpoint"]["ref"],
+        "refs/ars/run-1/2"
+    );
     world.platform.borrow_mut().steps.clear();
-    assert_eq!(restore(&mut world, "load:1", "run-1")["ref"], "refs/ars/run-1/2");
+    assert_eq!(
+        restore(&mut world, "load:1", "run-1")["ref"],
+        "refs/ars/run-1/2"
+    );
     let expected = [
         "checkpoint-find",
         "worktree-check",
@@ -52,7 +64,10 @@ fn checkpoint_of_a_run_is_restored_for_its_thread_only() {
     world.attach("load:2", json!({ "refHint": "main" }));
     for (thread, run) in [("load:2", "run-1"), ("load:1", "run"), ("load:1", "run_1")] {
         let body = restore(&mut world, thread, run);
-        assert!(error(&body).starts_with("unknown-ref: "), "{thread} {run}: {body}");
+        assert!(
+            error(&body).starts_with("unknown-ref: "),
+            "{thread} {run}: {body}"
+        );
     }
 }
 
@@ -66,7 +81,10 @@ fn read_only_tree_is_restored() {
     save(&mut world, "run-1");
     world.detach("load:1", true);
     world.attach("load:1", readonly);
-    assert_eq!(restore(&mut world, "load:1", "run-1")["ref"], "refs/ars/run-1/1");
+    assert_eq!(
+        restore(&mut world, "load:1", "run-1")["ref"],
+        "refs/ars/run-1/1"
+    );
 }
 
 /// A container that is lost before the next snapshot takes the newest checkpoint with it.
@@ -76,10 +94,22 @@ fn lost_checkpoint_gives_way_to_the_one_before() {
     save(&mut world, "run-1");
     world.exec("load:1", "edit");
     save(&mut world, "run-1");
-    let lost = || ("checkpoint-find", StepFailure::new(FailureKind::Exit, "fatal: bad object"));
+    let lost = || {
+        (
+            "checkpoint-find",
+            StepFailure::new(FailureKind::Exit, "fatal: bad object"),
+        )
+    };
     world.platform.borrow_mut().failures.push(lost());
-    assert_eq!(restore(&mut world, "load:1", "run-1")["ref"], "refs/ars/run-1/1");
-    world.platform.borrow_mut().failures.extend([lost(), lost()]);
+    assert_eq!(
+        restore(&mut world, "load:1", "run-1")["ref"],
+        "refs/ars/run-1/1"
+    );
+    world
+        .platform
+        .borrow_mut()
+        .failures
+        .extend([lost(), lost()]);
     let body = restore(&mut world, "load:1", "run-1");
     assert!(error(&body).starts_with("unknown-ref: "), "{body}");
 }
@@ -93,7 +123,10 @@ fn forced_detach_is_in_a_snapshot_within_a_minute() {
     world.run_for(MINUTE);
     let view = world.view();
     let second = view.snapshot.unwrap().created_at;
-    assert!(first.created_at < second && view.last_checkpoint_at.unwrap() < second, "{first:?} {second}");
+    assert!(
+        first.created_at < second && view.last_checkpoint_at.unwrap() < second,
+        "{first:?} {second}"
+    );
 }
 
 #[test]
@@ -109,7 +142,10 @@ fn rebuild_names_the_checkpoints_that_it_keeps() {
     }
     world.run_until(|world| world.state() == "warm");
     let view = world.view();
-    assert!(view.last_checkpoint_at.is_some() && view.threads[0].checkpoint.is_some(), "{view:?}");
+    assert!(
+        view.last_checkpoint_at.is_some() && view.threads[0].checkpoint.is_some(),
+        "{view:?}"
+    );
 }
 
 /// Without it a checkpoint would be lost with the disk of its container.
@@ -118,12 +154,23 @@ fn snapshot_follows_a_new_checkpoint() {
     let mut world = edited();
     let first = world.view().snapshot.unwrap();
     world.run_for(11 * MINUTE);
-    assert_eq!(world.view().snapshot.unwrap(), first, "the branch did not move");
+    assert_eq!(
+        world.view().snapshot.unwrap(),
+        first,
+        "the branch did not move"
+    );
     save(&mut world, "run-1");
     world.run_for(11 * MINUTE);
     let second = world.view().snapshot.unwrap();
     assert!(world.view().last_checkpoint_at.unwrap() < second.created_at);
-    assert!(second.created_at > first.created_at && second.stamp == first.stamp, "{second:?}");
+    assert!(
+        second.created_at > first.created_at && second.stamp == first.stamp,
+        "{second:?}"
+    );
     world.run_for(11 * MINUTE);
-    assert_eq!(world.view().snapshot.unwrap(), second, "it has the checkpoint already");
+    assert_eq!(
+        world.view().snapshot.unwrap(),
+        second,
+        "it has the checkpoint already"
+    );
 }

@@ -21,7 +21,9 @@ fn provisioning_survives_a_crash_at_every_effect() {
     for (effect, crash) in moments() {
         let mut world = World::new();
         crash_at(&world, effect, crash);
-        let answer = world.try_call(Call::Onboard { record: Box::new(record()) });
+        let answer = world.try_call(Call::Onboard {
+            record: Box::new(record()),
+        });
         if answer.is_none() {
             world.restart();
             world.onboard();
@@ -30,7 +32,9 @@ fn provisioning_survives_a_crash_at_every_effect() {
         let view = world.view();
         let named = view.snapshot.unwrap().backups();
         assert!(
-            named.iter().all(|id| world.platform.borrow().objects.contains_key(id)),
+            named
+                .iter()
+                .all(|id| world.platform.borrow().objects.contains_key(id)),
             "{effect} {crash:?}"
         );
     }
@@ -48,8 +52,15 @@ fn restore_survives_a_crash_at_every_effect() {
         }
         world.platform.borrow_mut().crash_in = None;
         let attached = world.attach("load:1", json!({ "refHint": "main" }));
-        assert!(attached["user"].is_string(), "{effect} {crash:?}: {attached}");
-        assert_eq!(world.pool().as_object().unwrap().len(), 1, "{effect} {crash:?}");
+        assert!(
+            attached["user"].is_string(),
+            "{effect} {crash:?}: {attached}"
+        );
+        assert_eq!(
+            world.pool().as_object().unwrap().len(),
+            1,
+            "{effect} {crash:?}"
+        );
     }
 }
 
@@ -75,8 +86,15 @@ fn thread_survives_a_crash_at_every_effect() {
         }
         world.platform.borrow_mut().crash_in = None;
         let attached = world.attach("load:1", json!({ "refHint": "main" }));
-        assert!(attached["user"].is_string(), "{effect} {crash:?}: {attached}");
-        assert_eq!(world.detach("load:1", true)["released"], true, "{effect} {crash:?}");
+        assert!(
+            attached["user"].is_string(),
+            "{effect} {crash:?}: {attached}"
+        );
+        assert_eq!(
+            world.detach("load:1", true)["released"],
+            true,
+            "{effect} {crash:?}"
+        );
         assert_eq!(world.pool(), json!({}), "{effect} {crash:?}");
     }
 }

@@ -11,7 +11,11 @@ use crate::world::resource;
 
 /// Reads and writes each document.
 /// `index` has an arm for each variant, so a new one needs a document here.
-fn round_trip<T: DeserializeOwned + Serialize>(documents: &[Value], variants: usize, index: fn(&T) -> usize) {
+fn round_trip<T: DeserializeOwned + Serialize>(
+    documents: &[Value],
+    variants: usize,
+    index: fn(&T) -> usize,
+) {
     let mut seen: Vec<usize> = Vec::new();
     for document in documents {
         let text = document.to_string();
@@ -19,7 +23,11 @@ fn round_trip<T: DeserializeOwned + Serialize>(documents: &[Value], variants: us
         assert_eq!(serde_json::to_string(&read).unwrap(), text);
         seen.push(index(&read));
     }
-    assert_eq!(seen, (0..variants).collect::<Vec<_>>(), "one document of each variant, in order");
+    assert_eq!(
+        seen,
+        (0..variants).collect::<Vec<_>>(),
+        "one document of each variant, in order"
+    );
 }
 
 fn record() -> Value {
@@ -139,8 +147,7 @@ fn every_answer_of_the_daemon_is_read_as_written() {
     let tree = json!({
         "is_readable": true, "has_tracked_changes": false, "has_untracked": true, "has_unpushed": false, "has_tip": true,
     });
-    let markers =
-        json!({ "ready": sha(7), "head": null, "built": null, "deps_key": null, "deps_installing": null });
+    let markers = json!({ "ready": sha(7), "head": null, "built": null, "deps_key": null, "deps_installing": null });
     let disk = "0123456789abcdef0123456789abcdef";
     let command = json!({
         "is": "command", "stdout": "", "stderr": "ä", "exit_code": 1, "timed_out": false, "free_kib": 5,

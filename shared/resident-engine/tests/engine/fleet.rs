@@ -25,7 +25,13 @@ impl Script {
     fn new() -> Self {
         let registry = Registry::open(NativeSql::in_memory().unwrap(), "build-1").unwrap();
         let (calls, activities) = (RefCell::default(), BTreeMap::new());
-        Self { registry, calls, activities, membership: Membership::Proven, is_down: false }
+        Self {
+            registry,
+            calls,
+            activities,
+            membership: Membership::Proven,
+            is_down: false,
+        }
     }
 
     fn send(&self, credential: Credential, method: &str, path: &str, body: &Value) -> Reply {
@@ -33,13 +39,23 @@ impl Script {
     }
 
     /// Sends a request with this resource in its query.
-    fn ask(&self, credential: Credential, method: &str, (path, query): (&str, &str), body: &Value) -> Reply {
+    fn ask(
+        &self,
+        credential: Credential,
+        method: &str,
+        (path, query): (&str, &str),
+        body: &Value,
+    ) -> Reply {
         let (body, resource) = (body.to_string(), Some(query));
         let admitted = match Admitted::of(path, method, credential) {
             Ok(admitted) => admitted,
             Err(reply) => return reply,
         };
-        let request = Request { admitted, resource, body: &body };
+        let request = Request {
+            admitted,
+            resource,
+            body: &body,
+        };
         block_on(async {
             match prepare(self, request).await {
                 Ok(work) => perform(self, work).await,
@@ -68,7 +84,10 @@ impl Fleet for Script {
     }
 
     fn build(&self) -> Build {
-        Build { commit: "build-1".to_owned(), built_at: None }
+        Build {
+            commit: "build-1".to_owned(),
+            built_at: None,
+        }
     }
 
     async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
@@ -78,7 +97,9 @@ impl Fleet for Script {
     async fn resident(&self, resource: &Resource, call: Call) -> Result<Reply, Fault> {
         // Calls cross objects as JSON.
         let call: Call = serde_json::from_str(&serde_json::to_string(&call)?)?;
-        self.calls.borrow_mut().push((resource.clone(), call.clone()));
+        self.calls
+            .borrow_mut()
+            .push((resource.clone(), call.clone()));
         if self.is_down {
             return Err(HostError::Failed("the object does not answer".to_owned()).into());
         }
@@ -105,31 +126,95 @@ impl Fleet for Script {
 #[test]
 fn checks_have_a_fixed_order() {
     let fleet = Script::new();
-    let status = |credential, method, path, body: &Value| fleet.send(credential, method, path, body).status;
-    assert_eq!(status(Credential::None, "GET", "/healthz", &json!(null)), 200);
-    assert_eq!(status(Credential::Operator, "POST", "/nope", &json!(null)), 401);
-    assert_eq!(status(Credential::Admin, "POST", "/nope", &json!(null)), 404);
-    assert_eq!(status(Credential::Operator, "GET", "/attach", &json!(null)), 405);
+    let status =
+        |credential, method, path, body: &Value| fleet.send(credential, method, path, body).status;
+    assert_eq!(
+        status(Credential::None, "GET", "/healthz", &json!(null)),
+        200
+    );
+    assert_eq!(
+        status(Credential::Operator, "POST", "/nope", &json!(null)),
+        401
+    );
+    assert_eq!(
+        status(Credential::Admin, "POST", "/nope", &json!(null)),
+        404
+    );
+    assert_eq!(
+        status(Credential::Operator, "GET", "/attach", &json!(null)),
+        405
+    );
     let attach = json!({ "resource": "repo:acme/app0", "threadKey": "load:1" });
-    assert_eq!(status(Credential::Operator, "POST", "/attach", &json!({ "resource": "x" })), 400);
-    assert_eq!(status(Credential::Operator, "POST", "/attach", &attach), 404);
+    assert_eq!(
+        status(
+            Credential::Operator,
+            "POST",
+            "/attach",
+            &json!({ "resource": "x" })
+        ),
+        400
+    );
+    assert_eq!(
+        status(Credential::Operator, "POST", "/attach", &attach),
+        404
+    );
     assert_eq!(fleet.onboard(0).status, 202);
-    assert_eq!(status(Credential::Operator, "POST", "/attach", &attach), 200);
-    assert_eq!(status(Credential::Read, "POST", "/debug", &json!({ "op": "refresh-now" })), 403);
-    assert_eq!(status(Credential::Operator, "GET", "/status", &json!(null)), 200);
+    assert_eq!(
+        status(Credential::Operator, "POST", "/attach", &attach),
+        200
+    );
+    assert_eq!(
+        status(
+            Credential::Read,
+            "POST",
+            "/debug",
+            &json!({ "op": "refresh-now" })
+        ),
+        403
+    );
+    assert_eq!(
+        status(Credential::Operator, "GET", "/status", &json!(null)),
+        200
+    );
     let op = |op| json!({ "resource": "repo:acme/app0", "op": op });
-    assert_eq!(status(Credential::Operator, "POST", "/op", &op("deploy")), 400);
+    assert_eq!(
+        status(Credential::Operator, "POST", "/op", &op("deploy")),
+        400
+    );
     let effects = json!({ "resource": "repo:acme/app0", "effects": { "test": "mutating" } });
-    assert_eq!(fleet.post("/reconfigure", &effects).body["record"]["effects"]["test"], "mutating");
+    assert_eq!(
+        fleet.post("/reconfigure", &effects).body["record"]["effects"]["test"],
+        "mutating"
+    );
     let calls = fleet.calls.borrow().len();
     let [first, again] = [(); 2].map(|()| fleet.post("/reconfigure", &effects));
-    assert_eq!((again.status, &again.body["record"]["effects"]["test"]), (200, &json!("mutating")));
-    assert_eq!(again.body["record"]["updatedAt"], first.body["record"]["updatedAt"]);
-    assert_eq!(fleet.calls.borrow().len(), calls + 2, "the object may have missed the first call");
-    assert_eq!(fleet.post("/reconfigure", &json!({ "resource": "repo:acme/app0" })).status, 400);
+    assert_eq!(
+        (again.status, &again.body["record"]["effects"]["test"]),
+        (200, &json!("mutating"))
+    );
+    assert_eq!(
+        again.body["record"]["updatedAt"],
+        first.body["record"]["updatedAt"]
+    );
+    assert_eq!(
+        fleet.calls.borrow().len(),
+        calls + 2,
+        "the object may have missed the first call"
+    );
+    assert_eq!(
+        fleet
+            .post("/reconfigure", &json!({ "resource": "repo:acme/app0" }))
+            .status,
+        400
+    );
     let refused = fleet.send(Credential::Operator, "POST", "/op", &op("test"));
     assert_eq!(refused.status, 409);
-    assert!(refused.body["error"].as_str().unwrap().starts_with("op-refused: "));
+    assert!(
+        refused.body["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("op-refused: ")
+    );
 }
 
 /// The override of tests reaches the attach of its build.
@@ -137,10 +222,30 @@ fn checks_have_a_fixed_order() {
 fn attach_carries_the_override_of_its_floor() {
     let fleet = Script::new();
     fleet.onboard(0);
-    assert_eq!(fleet.post("/debug", &json!({ "op": "set-test-overrides", "floorS": 30 })).status, 200);
-    fleet.post("/attach", &json!({ "resource": "repo:acme/app0", "threadKey": "load:1" }));
+    assert_eq!(
+        fleet
+            .post(
+                "/debug",
+                &json!({ "op": "set-test-overrides", "floorS": 30 })
+            )
+            .status,
+        200
+    );
+    fleet.post(
+        "/attach",
+        &json!({ "resource": "repo:acme/app0", "threadKey": "load:1" }),
+    );
     let calls = fleet.calls.borrow();
-    assert!(matches!(calls.last().unwrap().1, Call::Attach { stale_after_s: Some(30), .. }), "{calls:?}");
+    assert!(
+        matches!(
+            calls.last().unwrap().1,
+            Call::Attach {
+                stale_after_s: Some(30),
+                ..
+            }
+        ),
+        "{calls:?}"
+    );
 }
 
 /// Values that try to leave their place: a path, a key, or an argument of git or a shell.
@@ -174,11 +279,35 @@ const REFS: [&str; 14] = [
     "$(id)",
     "é",
 ];
-const KEYS: [&str; 9] =
-    ["", "load", "load:", ":a", "LOAD:a", "load:a/../b", "load:a b", "load:a\n", "load:$(id)"];
-const PATHS: [&str; 9] = ["", "..", "../x", "a/../../b", "a b", "$HOME/x", "a\nb", "a\0b", "é"];
+const KEYS: [&str; 9] = [
+    "",
+    "load",
+    "load:",
+    ":a",
+    "LOAD:a",
+    "load:a/../b",
+    "load:a b",
+    "load:a\n",
+    "load:$(id)",
+];
+const PATHS: [&str; 9] = [
+    "",
+    "..",
+    "../x",
+    "a/../../b",
+    "a b",
+    "$HOME/x",
+    "a\nb",
+    "a\0b",
+    "é",
+];
 const OPS: [&str; 6] = ["", "deploy", "TEST", "test;id", "../test", "install"];
-const SHAS: [&str; 4] = ["", "abc", "main", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"];
+const SHAS: [&str; 4] = [
+    "",
+    "abc",
+    "main",
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+];
 const NAMES: [&str; 6] = ["", "Test", "-x", "a;id", "../a", "a\n"];
 
 #[test]
@@ -196,23 +325,51 @@ fn hostile_values_reach_no_object() {
         let mut body = base.clone();
         body[field] = value.clone();
         if path == "/debug" {
-            body["op"] = json!(if field == "prefix" { "purge-bindings" } else { "backdate-thread" });
+            body["op"] = json!(if field == "prefix" {
+                "purge-bindings"
+            } else {
+                "backdate-thread"
+            });
             body["days"] = json!(1);
         }
         let reply = fleet.post(path, &body);
         let error = reply.body["error"].as_str().unwrap_or_default().to_owned();
         let is_named = error.starts_with("invalid: ") || error.starts_with("path-escape: ");
-        assert!(reply.status == 400 && is_named, "{path} {field}={value}: {} {error}", reply.status);
+        assert!(
+            reply.status == 400 && is_named,
+            "{path} {field}={value}: {} {error}",
+            reply.status
+        );
     };
-    let all = ["/onboard", "/offboard", "/reconfigure", "/rebuild", "/debug"];
-    let of_threads = ["/attach", "/detach", "/exec", "/read", "/write", "/push", "/checkout"];
+    let all = [
+        "/onboard",
+        "/offboard",
+        "/reconfigure",
+        "/rebuild",
+        "/debug",
+    ];
+    let of_threads = [
+        "/attach",
+        "/detach",
+        "/exec",
+        "/read",
+        "/write",
+        "/push",
+        "/checkout",
+    ];
     let each = |paths: &[&str], field: &str, values: &[&str]| {
         for path in paths {
-            values.iter().for_each(|value| reject(path, field, &json!(value)));
+            values
+                .iter()
+                .for_each(|value| reject(path, field, &json!(value)));
             reject(path, field, &json!({ "$": 1 }));
         }
     };
-    each(&[&all[..], &of_threads, &["/op"]].concat(), "resource", &RESOURCES);
+    each(
+        &[&all[..], &of_threads, &["/op"]].concat(),
+        "resource",
+        &RESOURCES,
+    );
     each(&[&of_threads[..], &["/debug"]].concat(), "threadKey", &KEYS);
     each(&["/attach"], "refHint", &REFS[1..]);
     each(&["/op"], "ref", &REFS[1..]);
@@ -221,23 +378,40 @@ fn hostile_values_reach_no_object() {
     each(
         &["/push"],
         "branch",
-        &[&REFS[..], &["main", "ars/", "ars/a b", "ars/a.b/c", "refs/heads/ars/a"]].concat(),
+        &[
+            &REFS[..],
+            &["main", "ars/", "ars/a b", "ars/a.b/c", "refs/heads/ars/a"],
+        ]
+        .concat(),
     );
     each(&["/checkout"], "from", &["pullRequest", "main"]);
-    for from in [json!({ "pullRequest": 0 }), json!({ "branch": "main" }), json!({})] {
+    for from in [
+        json!({ "pullRequest": 0 }),
+        json!({ "branch": "main" }),
+        json!({}),
+    ] {
         reject("/checkout", "from", &from);
     }
     each(&["/read", "/write"], "path", &PATHS);
     each(&["/op"], "op", &OPS);
     each(&["/exec"], "command", &["", "a\0b"]);
-    each(&["/debug"], "prefix", &["", "load", "http:", "LOAD:", "load:$(id)"]);
+    each(
+        &["/debug"],
+        "prefix",
+        &["", "load", "http:", "LOAD:", "load:$(id)"],
+    );
     for name in NAMES {
         let commands = json!({ "test": "true", "build": "true", name: "true" });
         reject("/onboard", "commands", &commands);
         reject("/reconfigure", "effects", &json!({ name: "readonly" }));
     }
     for resource in RESOURCES {
-        let reply = fleet.ask(Credential::Operator, "GET", ("/status", resource), &json!(null));
+        let reply = fleet.ask(
+            Credential::Operator,
+            "GET",
+            ("/status", resource),
+            &json!(null),
+        );
         assert_eq!(reply.status, 400, "{resource}");
     }
     assert_eq!(*fleet.calls.borrow(), []);
@@ -253,9 +427,17 @@ fn environment_of_a_request_is_inert() {
         "resource": "repo:acme/app0", "threadKey": "load:1", "command": "true",
         "env": { "LD_PRELOAD": "x" }, "environment": { "LD_PRELOAD": "x" }, "x-env-LD_PRELOAD": "x",
     });
-    assert_eq!(fleet.send(Credential::Operator, "POST", "/exec", &body).status, 200);
+    assert_eq!(
+        fleet
+            .send(Credential::Operator, "POST", "/exec", &body)
+            .status,
+        200
+    );
     let calls = serde_json::to_string(&fleet.calls.borrow().last().unwrap().1).unwrap();
-    assert!(calls.contains("\"command\":\"true\"") && !calls.contains("LD_PRELOAD"), "{calls}");
+    assert!(
+        calls.contains("\"command\":\"true\"") && !calls.contains("LD_PRELOAD"),
+        "{calls}"
+    );
 }
 
 #[test]
@@ -266,10 +448,20 @@ fn onboarding_takes_a_place_only_after_the_proof() {
     fleet.membership = Membership::Unknown("the code host answered the mint with 502".to_owned());
     let failed = fleet.onboard(0);
     assert_eq!(failed.status, 503);
-    assert!(failed.body["error"].as_str().unwrap().starts_with("github-token-mint-failed: "));
+    assert!(
+        failed.body["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("github-token-mint-failed: ")
+    );
     fleet.membership = Membership::Unconfigured;
     let warned = fleet.onboard(0);
-    assert!(warned.body["warning"].as_str().unwrap().starts_with("github-app-not-configured:"));
+    assert!(
+        warned.body["warning"]
+            .as_str()
+            .unwrap()
+            .starts_with("github-app-not-configured:")
+    );
     assert_eq!(fleet.onboard(0).status, 409);
     fleet.is_down = true;
     assert_eq!(fleet.onboard(1).status, 500);
@@ -287,14 +479,28 @@ fn coldest_resident_makes_room() {
     let mut request = onboarding(6);
     request["evictColdest"] = json!(true);
     let refused = fleet.post("/onboard", &request);
-    assert_eq!((refused.status, refused.body["rejected"].as_array().unwrap().len()), (429, 6));
+    assert_eq!(
+        (
+            refused.status,
+            refused.body["rejected"].as_array().unwrap().len()
+        ),
+        (429, 6)
+    );
     fleet.activities.insert("acme/app3".to_owned(), 5);
     let swapped = fleet.post("/onboard", &request);
-    assert_eq!((swapped.status, &swapped.body["evicted"]["resource"]), (202, &json!("repo:acme/app3")));
+    assert_eq!(
+        (swapped.status, &swapped.body["evicted"]["resource"]),
+        (202, &json!("repo:acme/app3"))
+    );
     assert_eq!(swapped.body["evicted"]["lastActivityAt"], 5);
-    let list = fleet.send(Credential::Read, "GET", "/residents", &json!(null)).body;
+    let list = fleet
+        .send(Credential::Read, "GET", "/residents", &json!(null))
+        .body;
     assert_eq!((&list["count"], &list["cap"]), (&json!(6), &json!(6)));
-    assert_eq!((&list["inFlight"], &list["inFlightUnknown"]), (&json!(null), &json!(6)));
+    assert_eq!(
+        (&list["inFlight"], &list["inFlightUnknown"]),
+        (&json!(null), &json!(6))
+    );
 }
 
 #[test]
@@ -302,16 +508,24 @@ fn overrides_lower_the_cap_of_their_build() {
     let fleet = Script::new();
     let set = |fields: Value| {
         let mut body = json!({ "op": "set-test-overrides" });
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         fleet.post("/debug", &body)
     };
     assert_eq!(set(json!({ "cap": 7 })).status, 400);
     assert_eq!(set(json!({ "cap": 1 })).body["cap"], 1);
-    assert_eq!((fleet.onboard(0).status, fleet.onboard(1).status), (202, 429));
+    assert_eq!(
+        (fleet.onboard(0).status, fleet.onboard(1).status),
+        (202, 429)
+    );
     assert_eq!(set(json!({})).body["cap"], 6);
     assert_eq!(fleet.onboard(1).status, 202);
     let offboarded = fleet.post("/offboard", &json!({ "resource": "repo:acme/app1" }));
-    assert_eq!((offboarded.status, &offboarded.body["registryRemoved"]), (200, &json!(true)));
+    assert_eq!(
+        (offboarded.status, &offboarded.body["registryRemoved"]),
+        (200, &json!(true))
+    );
     let pass = fleet.post("/debug", &json!({ "op": "run-watchdog" }));
     assert_eq!(pass.body["count"], 1);
 }

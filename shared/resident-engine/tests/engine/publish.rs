@@ -11,13 +11,22 @@ fn push(world: &mut World) -> Value {
     let body = json!({
         "resource": resource(), "threadKey": "load:1", "sha": sha(7), "branch": "ars/run-1/work",
     });
-    world.call(Call::Push { request: serde_json::from_value(body).unwrap() }).body
+    world
+        .call(Call::Push {
+            request: serde_json::from_value(body).unwrap(),
+        })
+        .body
 }
 
 fn check_out(world: &mut World) -> Value {
     let from = json!({ "pullRequest": 7 });
-    let body = json!({ "resource": resource(), "threadKey": "load:1", "sha": sha(7), "from": from });
-    world.call(Call::CheckOut { request: serde_json::from_value(body).unwrap() }).body
+    let body =
+        json!({ "resource": resource(), "threadKey": "load:1", "sha": sha(7), "from": from });
+    world
+        .call(Call::CheckOut {
+            request: serde_json::from_value(body).unwrap(),
+        })
+        .body
 }
 
 fn attached() -> World {
@@ -50,26 +59,40 @@ fn push_goes_through_the_mirror() {
     assert_eq!(push(&mut world), json!({ "pushed": true }));
     fail(&world, "commit-receive", "fatal: bad object");
     let body = push(&mut world);
-    assert!(error(&body).starts_with("op-failed at commit-receive: "), "{body}");
+    assert!(
+        error(&body).starts_with("op-failed at commit-receive: "),
+        "{body}"
+    );
 }
 
 #[test]
 fn rejected_push_names_the_reason_of_the_host() {
     let mut world = attached();
-    let words = "To https://host\nremote: error: GH006: Protected branch\nerror: failed to push some refs";
+    let words =
+        "To https://host\nremote: error: GH006: Protected branch\nerror: failed to push some refs";
     fail(&world, "push", words);
     let reason = "remote: error: GH006: Protected branch";
-    assert_eq!(push(&mut world), json!({ "pushed": false, "reason": reason }));
+    assert_eq!(
+        push(&mut world),
+        json!({ "pushed": false, "reason": reason })
+    );
     assert_eq!(world.platform.borrow().mints, [true]);
     // An expired token is replaced once.
     world.platform.borrow_mut().mints.clear();
-    fail(&world, "push", "fatal: Authentication failed for 'https://host'");
+    fail(
+        &world,
+        "push",
+        "fatal: Authentication failed for 'https://host'",
+    );
     assert_eq!(push(&mut world), json!({ "pushed": true }));
     assert_eq!(world.platform.borrow().mints, [true, false]);
     world.platform.borrow_mut().mint_fails = true;
     fail(&world, "push", "fatal: could not read Username");
     let reason = push(&mut world)["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("Username") && reason.contains("(without a token: "), "{reason}");
+    assert!(
+        reason.contains("Username") && reason.contains("(without a token: "),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -81,15 +104,24 @@ fn check_out_fetches_only_an_unknown_commit() {
     world.platform.borrow_mut().steps.clear();
     fail(&world, "commit-find", "");
     assert_eq!(check_out(&mut world), json!({ "sha": sha(7) }));
-    assert_eq!(world.platform.borrow().steps, ["commit-find", "fetch-ref", known[0], known[1], known[2]]);
+    assert_eq!(
+        world.platform.borrow().steps,
+        ["commit-find", "fetch-ref", known[0], known[1], known[2]]
+    );
     for _ in 0..2 {
         fail(&world, "commit-find", "");
     }
     let body = check_out(&mut world);
     assert!(error(&body).starts_with("unknown-ref: "), "{body}");
     for (words, token) in [
-        ("fatal: couldn't find remote ref refs/pull/7/head", "unknown-ref: "),
-        ("fatal: unable to access 'https://host/': 503", "op-failed at fetch-ref: "),
+        (
+            "fatal: couldn't find remote ref refs/pull/7/head",
+            "unknown-ref: ",
+        ),
+        (
+            "fatal: unable to access 'https://host/': 503",
+            "op-failed at fetch-ref: ",
+        ),
     ] {
         fail(&world, "commit-find", "");
         fail(&world, "fetch-ref", words);
@@ -102,7 +134,10 @@ fn check_out_fetches_only_an_unknown_commit() {
 fn thread_without_writable_tree_pushes_nothing() {
     let mut world = World::warm();
     for body in [push(&mut world), check_out(&mut world)] {
-        assert_eq!((error(&body).starts_with("not-attached"), &body["needs"]), (true, &json!("attach")));
+        assert_eq!(
+            (error(&body).starts_with("not-attached"), &body["needs"]),
+            (true, &json!("attach"))
+        );
     }
     world.attach("load:1", json!({ "refHint": "main", "readonly": true }));
     let body = push(&mut world);

@@ -8,7 +8,9 @@ use ars_resident_engine::Call;
 use serde_json::{Value, json};
 
 use crate::container::sha;
-use crate::world::{HOUR, MINUTE, SECOND, World, attach_call, detach_call, exec_call, record, resource};
+use crate::world::{
+    HOUR, MINUTE, SECOND, World, attach_call, detach_call, exec_call, record, resource,
+};
 
 fn main_ref() -> Value {
     json!({ "refHint": "main" })
@@ -19,11 +21,20 @@ fn op(world: &mut World, fields: Value) -> Value {
     for (name, value) in fields.as_object().unwrap() {
         body[name] = value.clone();
     }
-    world.call(Call::Op { request: serde_json::from_value(body).unwrap() }).body
+    world
+        .call(Call::Op {
+            request: serde_json::from_value(body).unwrap(),
+        })
+        .body
 }
 
 fn token(body: &Value) -> &str {
-    body["error"].as_str().unwrap_or_default().split(':').next().unwrap_or_default()
+    body["error"]
+        .as_str()
+        .unwrap_or_default()
+        .split(':')
+        .next()
+        .unwrap_or_default()
 }
 
 #[test]
@@ -36,26 +47,48 @@ fn attach_binds_a_ref_for_life() {
     );
     let attached = world.attach("load:1", json!({ "refHint": "feature" }));
     assert_eq!(
-        (&attached["ref"], &attached["deps"], &attached["credentials"]),
+        (
+            &attached["ref"],
+            &attached["deps"],
+            &attached["credentials"]
+        ),
         (&json!("feature"), &json!("hardlink"), &json!("ok"))
     );
-    assert_eq!((&attached["reconciled"], &attached["recreated"]), (&json!(true), &json!(false)));
+    assert_eq!(
+        (&attached["reconciled"], &attached["recreated"]),
+        (&json!(true), &json!(false))
+    );
     let again = world.attach("load:1", main_ref());
     assert_eq!(
         (&again["ref"], &again["deps"], &again["user"]),
         (&json!("feature"), &json!("none"), &attached["user"])
     );
     let unknown = world.attach("load:2", json!({ "refHint": "nope" }));
-    assert_eq!((&unknown["status"], token(&unknown)), (&json!(400), "unknown-ref"));
-    assert_eq!(world.pool().as_object().unwrap().len(), 1, "a failed attach returns its user");
+    assert_eq!(
+        (&unknown["status"], token(&unknown)),
+        (&json!(400), "unknown-ref")
+    );
+    assert_eq!(
+        world.pool().as_object().unwrap().len(),
+        1,
+        "a failed attach returns its user"
+    );
     assert_eq!(world.view().attach_ms.len(), 2);
 }
 
 #[test]
 fn attach_fetches_for_a_new_branch_and_an_expected_commit() {
     let mut world = World::warm();
-    world.platform.borrow_mut().branches.insert("new".into(), sha(7));
-    world.platform.borrow_mut().branches.insert("main".into(), sha(8));
+    world
+        .platform
+        .borrow_mut()
+        .branches
+        .insert("new".into(), sha(7));
+    world
+        .platform
+        .borrow_mut()
+        .branches
+        .insert("main".into(), sha(8));
     let attached = world.attach("load:1", json!({ "refHint": "new" }));
     assert_eq!(attached["sha"], json!(sha(7)));
     let expected = world.attach("load:2", json!({ "refHint": "main", "sha": sha(8) }));
@@ -66,12 +99,18 @@ fn attach_fetches_for_a_new_branch_and_an_expected_commit() {
 #[test]
 fn attach_fetches_when_the_override_calls_the_mirror_stale() {
     let mut world = World::warm();
-    world.platform.borrow_mut().branches.insert("main".into(), sha(8));
+    world
+        .platform
+        .borrow_mut()
+        .branches
+        .insert("main".into(), sha(8));
     assert_ne!(world.attach("load:1", main_ref())["sha"], json!(sha(8)));
     // The mirror is older than the override allows.
     world.platform.borrow_mut().now += 1;
     let mut call = attach_call("load:2", &main_ref());
-    let Call::Attach { stale_after_s, .. } = &mut call else { unreachable!("an attach") };
+    let Call::Attach { stale_after_s, .. } = &mut call else {
+        unreachable!("an attach")
+    };
     *stale_after_s = Some(0);
     assert_eq!(world.call(call).body["sha"], json!(sha(8)));
 }
@@ -84,9 +123,15 @@ fn seventeenth_thread_finds_no_user() {
         assert!(attached["user"].is_string(), "{attached}");
     }
     let refused = world.attach("load:16", main_ref());
-    assert_eq!((&refused["status"], token(&refused)), (&json!(429), "user-pool-exhausted"));
+    assert_eq!(
+        (&refused["status"], token(&refused)),
+        (&json!(429), "user-pool-exhausted")
+    );
     assert_eq!(token(&op(&mut world, json!({}))), "user-pool-exhausted");
-    assert_eq!(world.detach("load:3", false), json!({ "released": true, "user": "worker5" }));
+    assert_eq!(
+        world.detach("load:3", false),
+        json!({ "released": true, "user": "worker5" })
+    );
     assert_eq!(world.attach("load:16", main_ref())["user"], "worker5");
 }
 
@@ -95,16 +140,36 @@ fn failed_step_and_busy_mirror_return_the_user() {
     let mut world = World::warm();
     let fail = |world: &World, kind| {
         let failure = StepFailure::new(kind, "why");
-        world.platform.borrow_mut().failures.push(("worktree-clone", failure));
+        world
+            .platform
+            .borrow_mut()
+            .failures
+            .push(("worktree-clone", failure));
     };
     fail(&world, FailureKind::Exit);
     let failed = world.attach("load:1", main_ref());
-    assert!(failed["error"].as_str().unwrap().starts_with("attach-failed at worktree-clone: "), "{failed}");
-    assert_eq!(failed["trace"].as_array().unwrap().last().unwrap()["step"], "worktree-clone");
-    assert_eq!(world.platform.borrow().steps.last().unwrap(), "kill", "before the user is another thread's");
+    assert!(
+        failed["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("attach-failed at worktree-clone: "),
+        "{failed}"
+    );
+    assert_eq!(
+        failed["trace"].as_array().unwrap().last().unwrap()["step"],
+        "worktree-clone"
+    );
+    assert_eq!(
+        world.platform.borrow().steps.last().unwrap(),
+        "kill",
+        "before the user is another thread's"
+    );
     fail(&world, FailureKind::LockTimeout);
     let busy = world.attach("load:1", main_ref());
-    assert_eq!((&busy["status"], &busy["reason"]), (&json!(503), &json!("mirror-busy")));
+    assert_eq!(
+        (&busy["status"], &busy["reason"]),
+        (&json!(503), &json!("mirror-busy"))
+    );
     assert_eq!(busy["state"], "warm");
     assert_eq!(world.pool(), json!({}));
 }
@@ -114,9 +179,16 @@ fn failed_step_and_busy_mirror_return_the_user() {
 fn stopped_container_is_a_replaced_runtime() {
     let mut world = World::warm();
     world.attach("load:1", main_ref());
-    world.platform.borrow_mut().failures.push(("exec", StepFailure::new(FailureKind::Cancelled, "why")));
+    world
+        .platform
+        .borrow_mut()
+        .failures
+        .push(("exec", StepFailure::new(FailureKind::Cancelled, "why")));
     let lost = world.exec("load:1", "true");
-    assert_eq!((token(&lost), &lost["reason"]), ("runtime-replaced", &json!("runtime-replaced")));
+    assert_eq!(
+        (token(&lost), &lost["reason"]),
+        ("runtime-replaced", &json!("runtime-replaced"))
+    );
 }
 
 #[test]
@@ -124,16 +196,33 @@ fn full_disk_evicts_cold_trees_then_rejects() {
     let mut world = World::warm();
     world.attach("load:cold", json!({ "refHint": "feature" }));
     world.platform.borrow_mut().now += HOUR / 2;
-    world.call(Call::Debug { op: DebugOp::MeasureDisk });
+    world.call(Call::Debug {
+        op: DebugOp::MeasureDisk,
+    });
     world.platform.borrow_mut().free_kib = 1000;
-    world.call(Call::Debug { op: DebugOp::MeasureDisk });
+    world.call(Call::Debug {
+        op: DebugOp::MeasureDisk,
+    });
     let refused = world.attach("load:1", main_ref());
-    assert_eq!((&refused["status"], &refused["reason"]), (&json!(503), &json!("disk-pressure")), "{refused}");
-    assert!(!refused["error"].as_str().unwrap().contains("load:"), "no other thread is named");
-    assert_eq!(world.view().threads[0].evicted_why.as_deref(), Some("disk-pressure"));
+    assert_eq!(
+        (&refused["status"], &refused["reason"]),
+        (&json!(503), &json!("disk-pressure")),
+        "{refused}"
+    );
+    assert!(
+        !refused["error"].as_str().unwrap().contains("load:"),
+        "no other thread is named"
+    );
+    assert_eq!(
+        world.view().threads[0].evicted_why.as_deref(),
+        Some("disk-pressure")
+    );
     let platform = world.platform.borrow();
     let last = |name: &str| platform.steps.iter().rposition(|step| step == name);
-    assert!(last("worktree-remove") < last("trash-empty"), "the removed tree still had its space");
+    assert!(
+        last("worktree-remove") < last("trash-empty"),
+        "the removed tree still had its space"
+    );
 }
 
 #[test]
@@ -141,17 +230,34 @@ fn detach_keeps_unsaved_work_and_force_saves_it() {
     let mut world = World::warm();
     world.attach("load:1", main_ref());
     assert_eq!(world.exec("load:1", "edit")["exitCode"], 0);
-    assert_eq!(world.view().threads[0].dirty, None, "the tree was not checked");
+    assert_eq!(
+        world.view().threads[0].dirty,
+        None,
+        "the tree was not checked"
+    );
     let kept = world.detach("load:1", false);
-    assert!(kept["reason"].as_str().unwrap().starts_with("dirty: "), "{kept}");
+    assert!(
+        kept["reason"].as_str().unwrap().starts_with("dirty: "),
+        "{kept}"
+    );
     assert_eq!(world.view().threads[0].dirty, Some(true));
     assert_eq!(world.exec("load:1", "true")["exitCode"], 0);
-    assert_eq!(world.view().threads[0].dirty, None, "the tree was used since its check");
+    assert_eq!(
+        world.view().threads[0].dirty,
+        None,
+        "the tree was used since its check"
+    );
     assert_eq!(world.detach("load:1", true)["released"], true);
-    assert_eq!(world.view().threads[0].checkpoint.as_deref(), Some("refs/ars/thread/1"));
+    assert_eq!(
+        world.view().threads[0].checkpoint.as_deref(),
+        Some("refs/ars/thread/1")
+    );
     assert_eq!(world.detach("load:1", false)["reason"], "already-evicted");
     let gone = world.exec("load:1", "true");
-    assert_eq!((token(&gone), &gone["needs"], &gone["exitCode"]), ("evicted", &json!("attach"), &json!(127)));
+    assert_eq!(
+        (token(&gone), &gone["needs"], &gone["exitCode"]),
+        ("evicted", &json!("attach"), &json!(127))
+    );
     assert_eq!(token(&world.detach("load:2", false)), "no-binding");
 }
 
@@ -168,11 +274,16 @@ fn view_learns_of_unsaved_work() {
     let shown = |world: &mut World| {
         let mut rows = world.view().threads;
         rows.sort_by(|one, other| one.thread_key.cmp(&other.thread_key));
-        rows.into_iter().map(|row| (row.dirty, row.unchecked_since)).collect::<Vec<_>>()
+        rows.into_iter()
+            .map(|row| (row.dirty, row.unchecked_since))
+            .collect::<Vec<_>>()
     };
     let unknown = shown(&mut world);
     assert_eq!((unknown[0].0, unknown[1]), (None, (None, Some(used_at))));
-    assert!(unknown[0].1.is_some_and(|since| since < used_at), "{unknown:?}");
+    assert!(
+        unknown[0].1.is_some_and(|since| since < used_at),
+        "{unknown:?}"
+    );
     assert_eq!(shown(&mut world), [(Some(false), None), (Some(true), None)]);
     // The next use makes the check void.
     world.exec("load:clean", "edit");
@@ -183,7 +294,10 @@ fn view_learns_of_unsaved_work() {
     // A process that a command left may have changed the tree since.
     world.platform.borrow_mut().now += HOUR;
     let old = shown(&mut world)[0];
-    assert!(old.0.is_none() && old.1.is_some_and(|since| since > used_at + HOUR / 2), "{old:?}");
+    assert!(
+        old.0.is_none() && old.1.is_some_and(|since| since > used_at + HOUR / 2),
+        "{old:?}"
+    );
     assert_eq!(shown(&mut world)[0], (Some(true), None));
 }
 
@@ -193,17 +307,31 @@ fn failed_checkpoint_keeps_the_tree() {
     world.attach("load:1", main_ref());
     world.exec("load:1", "edit");
     let failure = StepFailure::new(FailureKind::NoSpace, "full");
-    world.platform.borrow_mut().failures.push(("worktree-checkpoint", failure.clone()));
+    world
+        .platform
+        .borrow_mut()
+        .failures
+        .push(("worktree-checkpoint", failure.clone()));
     assert_eq!(world.detach("load:1", true)["released"], false);
     // Another mode replaces the tree, which needs a checkpoint too.
-    world.platform.borrow_mut().failures.push(("worktree-checkpoint", failure));
+    world
+        .platform
+        .borrow_mut()
+        .failures
+        .push(("worktree-checkpoint", failure));
     let failed = world.attach("load:1", json!({ "readonly": true }));
     assert!(
-        failed["error"].as_str().unwrap().starts_with("attach-failed at worktree-checkpoint"),
+        failed["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("attach-failed at worktree-checkpoint"),
         "{failed}"
     );
     let replaced = world.attach("load:1", json!({ "readonly": true }));
-    assert_eq!((&replaced["recreated"], &replaced["credentials"]), (&json!(true), &json!("none")));
+    assert_eq!(
+        (&replaced["recreated"], &replaced["credentials"]),
+        (&json!(true), &json!("none"))
+    );
 }
 
 #[test]
@@ -211,7 +339,12 @@ fn forced_detach_kills_a_running_command() {
     let mut world = World::warm();
     world.attach("load:1", main_ref());
     let command = world.start(exec_call("load:1", "hang"));
-    assert!(world.detach("load:1", false)["reason"].as_str().unwrap().starts_with("busy: "));
+    assert!(
+        world.detach("load:1", false)["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("busy: ")
+    );
     assert_eq!(world.view().in_flight, 1);
     assert_eq!(world.detach("load:1", true)["released"], true);
     assert!(world.finish(command).is_some());
@@ -240,7 +373,10 @@ fn attach_that_replaces_a_tree_ends_its_commands_first() {
     assert!(world.finish(command).is_some());
     let steps = world.platform.borrow().steps.clone();
     let at = |name: &str| steps.iter().rposition(|step| step == name).unwrap();
-    assert!(at("kill") < at("exec") && at("exec") < at("worktree-checkpoint"), "{steps:?}");
+    assert!(
+        at("kill") < at("exec") && at("exec") < at("worktree-checkpoint"),
+        "{steps:?}"
+    );
 }
 
 #[test]
@@ -250,8 +386,18 @@ fn two_attaches_of_a_thread_take_turns() {
     let first = world.finish(first).unwrap().body;
     let second = world.finish(second).unwrap().body;
     assert_eq!(first["user"], second["user"]);
-    let clones = world.platform.borrow().steps.iter().filter(|step| *step == "worktree-clone").count();
-    assert_eq!((clones, &second["deps"]), (1, &json!("none")), "the second one reuses the tree");
+    let clones = world
+        .platform
+        .borrow()
+        .steps
+        .iter()
+        .filter(|step| *step == "worktree-clone")
+        .count();
+    assert_eq!(
+        (clones, &second["deps"]),
+        (1, &json!("none")),
+        "the second one reuses the tree"
+    );
 }
 
 #[test]
@@ -260,8 +406,16 @@ fn command_waits_for_a_restore() {
     world.attach("load:1", main_ref());
     world.lose_container();
     let lost = world.exec("load:1", "true");
-    assert_eq!((token(&lost), &lost["needs"]), ("worktree-missing", &json!("attach")), "{lost}");
-    assert_eq!(world.state(), "warm", "the restore ended before the command");
+    assert_eq!(
+        (token(&lost), &lost["needs"]),
+        ("worktree-missing", &json!("attach")),
+        "{lost}"
+    );
+    assert_eq!(
+        world.state(),
+        "warm",
+        "the restore ended before the command"
+    );
     world.attach("load:1", main_ref());
     assert_eq!(world.exec("load:1", "echo")["stdout"], "echo");
 }
@@ -269,41 +423,83 @@ fn command_waits_for_a_restore() {
 #[test]
 fn files_are_read_and_written() {
     let mut world = World::warm();
-    let file =
-        |path: &str| json!({ "resource": resource(), "threadKey": "load:1", "path": path, "content": "x" });
-    let read = |path| Call::Read { request: serde_json::from_value(file(path)).unwrap() };
-    let write = |path| Call::Write { request: serde_json::from_value(file(path)).unwrap() };
+    let file = |path: &str| json!({ "resource": resource(), "threadKey": "load:1", "path": path, "content": "x" });
+    let read = |path| Call::Read {
+        request: serde_json::from_value(file(path)).unwrap(),
+    };
+    let write = |path| Call::Write {
+        request: serde_json::from_value(file(path)).unwrap(),
+    };
     assert_eq!(world.call(read("README.md")).status, 409);
     world.attach("load:1", main_ref());
     assert_eq!(world.call(read("README.md")).body["content"], "hello");
     assert_eq!(world.call(read("nope")).status, 404);
     assert_eq!(token(&world.call(read("/etc/passwd")).body), "path-escape");
-    assert_eq!(world.call(write("a/b.txt")).body, json!({ "ok": true, "bytes": 1 }));
-    assert!(world.detach("load:1", false)["reason"].as_str().unwrap().starts_with("dirty"));
+    assert_eq!(
+        world.call(write("a/b.txt")).body,
+        json!({ "ok": true, "bytes": 1 })
+    );
+    assert!(
+        world.detach("load:1", false)["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("dirty")
+    );
 }
 
 #[test]
 fn operation_returns_its_user_in_any_case() {
     let mut world = World::warm();
     let passed = op(&mut world, json!({}));
-    assert_eq!((&passed["ok"], &passed["summary"]), (&json!(true), &json!("test succeeded on main")));
-    assert_eq!(token(&op(&mut world, json!({ "ref": "nope" }))), "unknown-ref");
+    assert_eq!(
+        (&passed["ok"], &passed["summary"]),
+        (&json!(true), &json!("test succeeded on main"))
+    );
+    assert_eq!(
+        token(&op(&mut world, json!({ "ref": "nope" }))),
+        "unknown-ref"
+    );
     let failure = StepFailure::new(FailureKind::Exit, "no");
-    world.platform.borrow_mut().failures.push(("op-clone", failure));
+    world
+        .platform
+        .borrow_mut()
+        .failures
+        .push(("op-clone", failure));
     let failed = op(&mut world, json!({}));
-    assert!(failed["error"].as_str().unwrap().starts_with("op-failed at op-clone: "), "{failed}");
+    assert!(
+        failed["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("op-failed at op-clone: "),
+        "{failed}"
+    );
     let steps = world.platform.borrow().steps.clone();
-    assert!(steps.ends_with(&["op-remove".into(), "home-clean".into()]), "{steps:?}");
+    assert!(
+        steps.ends_with(&["op-remove".into(), "home-clean".into()]),
+        "{steps:?}"
+    );
     assert_eq!(world.pool(), json!({}));
     let status = op(&mut world, json!({ "op": "status" }));
-    assert!(status["summary"].as_str().unwrap().starts_with("warm at main@"), "{status}");
+    assert!(
+        status["summary"]
+            .as_str()
+            .unwrap()
+            .starts_with("warm at main@"),
+        "{status}"
+    );
     let mut commands = record();
     commands.commands.insert(
         ars_resident::names::CommandName::parse("test").unwrap(),
         ars_resident::names::TableCommand::parse("false").unwrap(),
     );
-    world.call(Call::Reconfigure { record: Box::new(commands) });
-    assert_eq!(op(&mut world, json!({}))["exitCode"], 1, "a failing command is a result");
+    world.call(Call::Reconfigure {
+        record: Box::new(commands),
+    });
+    assert_eq!(
+        op(&mut world, json!({}))["exitCode"],
+        1,
+        "a failing command is a result"
+    );
 }
 
 #[test]
@@ -313,9 +509,18 @@ fn sweep_evicts_idle_trees_and_keeps_unsaved_ones() {
     world.attach("load:dirty", main_ref());
     world.exec("load:dirty", "edit");
     world.run_for(2 * HOUR + MINUTE);
-    let why: Vec<_> = world.view().threads.into_iter().map(|row| row.evicted_why).collect();
+    let why: Vec<_> = world
+        .view()
+        .threads
+        .into_iter()
+        .map(|row| row.evicted_why)
+        .collect();
     assert_eq!(why.iter().flatten().collect::<Vec<_>>(), ["clean-idle"]);
-    let purged = world.call(Call::Purge { prefix: serde_json::from_value(json!("load:")).unwrap() }).body;
+    let purged = world
+        .call(Call::Purge {
+            prefix: serde_json::from_value(json!("load:")).unwrap(),
+        })
+        .body;
     assert_eq!(purged, json!({ "purged": 2, "keptLive": 0 }));
     assert_eq!(world.pool(), json!({}));
 }
@@ -332,7 +537,11 @@ fn older_image_is_replaced_before_an_attach() {
     assert!(kept["user"].is_string(), "unsaved work stays: {kept}");
     assert_eq!(world.detach("load:1", true)["released"], true);
     let stale = world.attach("load:2", main_ref());
-    assert_eq!((token(&stale), &stale["status"]), ("image-stale", &json!(503)), "{stale}");
+    assert_eq!(
+        (token(&stale), &stale["status"]),
+        ("image-stale", &json!(503)),
+        "{stale}"
+    );
     assert_eq!(stale["state"], "restoring");
     world.platform.borrow_mut().is_image_current = true;
     let attached = world.attach("load:2", main_ref());
@@ -341,7 +550,12 @@ fn older_image_is_replaced_before_an_attach() {
 
 /// Returns the names of the steps of an attach.
 fn trace(attached: &Value) -> Vec<&str> {
-    attached["trace"].as_array().unwrap().iter().map(|step| step["step"].as_str().unwrap()).collect()
+    attached["trace"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["step"].as_str().unwrap())
+        .collect()
 }
 
 fn takes_spare(world: &mut World, thread: &str, git_ref: &str) -> bool {
@@ -358,13 +572,23 @@ fn takes_spare(world: &mut World, thread: &str, git_ref: &str) -> bool {
 fn attach_takes_the_spare_tree_of_its_commit() {
     let mut world = World::warm();
     world.run_for(10 * SECOND);
-    assert!(!takes_spare(&mut world, "load:feature", "feature"), "another branch");
+    assert!(
+        !takes_spare(&mut world, "load:feature", "feature"),
+        "another branch"
+    );
     assert!(takes_spare(&mut world, "load:1", "main"));
     assert!(!takes_spare(&mut world, "load:2", "main"), "it was taken");
     world.run_for(10 * SECOND);
-    assert!(takes_spare(&mut world, "load:3", "main"), "another one is made");
+    assert!(
+        takes_spare(&mut world, "load:3", "main"),
+        "another one is made"
+    );
     world.run_for(10 * SECOND);
-    world.platform.borrow_mut().branches.insert("main".into(), sha(9));
+    world
+        .platform
+        .borrow_mut()
+        .branches
+        .insert("main".into(), sha(9));
     let moved = world.attach("load:4", json!({ "refHint": "main", "sha": sha(9) }));
     assert_eq!(moved["sha"], json!(sha(9)));
     assert!(trace(&moved).contains(&"worktree-clone"), "{moved}");
@@ -375,7 +599,11 @@ fn lost_spare_tree_is_replaced_by_a_clone() {
     let mut world = World::warm();
     world.run_for(10 * SECOND);
     let failure = StepFailure::new(FailureKind::NotFound, "not on the disk");
-    world.platform.borrow_mut().failures.push(("spare-take", failure));
+    world
+        .platform
+        .borrow_mut()
+        .failures
+        .push(("spare-take", failure));
     let attached = world.attach("load:1", main_ref());
     assert_eq!(attached["deps"], "hardlink", "{attached}");
     assert!(trace(&attached).contains(&"worktree-clone"));
@@ -388,12 +616,25 @@ fn lost_spare_tree_does_not_lose_a_replaced_one() {
     world.exec("load:1", "edit");
     world.run_for(10 * SECOND);
     let failure = StepFailure::new(FailureKind::NotFound, "not on the disk");
-    world.platform.borrow_mut().failures.push(("spare-take", failure));
+    world
+        .platform
+        .borrow_mut()
+        .failures
+        .push(("spare-take", failure));
     // Another mode replaces the tree.
     let attached = world.attach("load:1", json!({ "readonly": true }));
     assert_eq!(attached["recreated"], true, "{attached}");
-    assert_eq!(trace(&attached).iter().filter(|step| **step == "worktree-checkpoint").count(), 1);
-    assert_eq!(world.view().threads[0].checkpoint.as_deref(), Some("refs/ars/thread/1"));
+    assert_eq!(
+        trace(&attached)
+            .iter()
+            .filter(|step| **step == "worktree-checkpoint")
+            .count(),
+        1
+    );
+    assert_eq!(
+        world.view().threads[0].checkpoint.as_deref(),
+        Some("refs/ars/thread/1")
+    );
 }
 
 #[test]
@@ -403,7 +644,10 @@ fn spare_tree_is_not_taken_while_it_is_made() {
     assert!(takes_spare(&mut world, "load:1", "main"));
     world.platform.borrow_mut().slow_step = Some("spare-clone");
     world.run_for(10 * SECOND);
-    assert!(!takes_spare(&mut world, "load:2", "main"), "the second one is not complete");
+    assert!(
+        !takes_spare(&mut world, "load:2", "main"),
+        "the second one is not complete"
+    );
     world.run_for(2 * MINUTE);
     assert!(takes_spare(&mut world, "load:3", "main"));
 }
@@ -413,7 +657,11 @@ fn failed_spare_tree_is_made_again() {
     let mut world = World::warm();
     for _ in 0..2 {
         let failure = StepFailure::new(FailureKind::Exit, "killed");
-        world.platform.borrow_mut().failures.push(("spare-clone", failure));
+        world
+            .platform
+            .borrow_mut()
+            .failures
+            .push(("spare-clone", failure));
     }
     world.run_for(10 * SECOND);
     assert!(world.view().has_spare);
@@ -426,8 +674,14 @@ fn spare_tree_follows_a_refresh_beside_its_making() {
     world.platform.borrow_mut().slow_step = Some("spare-clone");
     world.run_for(3 * SECOND);
     assert!(!world.view().has_spare);
-    world.platform.borrow_mut().branches.insert("main".into(), sha(9));
-    world.call(Call::Debug { op: DebugOp::RefreshNow });
+    world
+        .platform
+        .borrow_mut()
+        .branches
+        .insert("main".into(), sha(9));
+    world.call(Call::Debug {
+        op: DebugOp::RefreshNow,
+    });
     world.run_for(2 * MINUTE);
     assert!(takes_spare(&mut world, "load:1", "main"));
 }
@@ -447,11 +701,13 @@ fn detach_of_the_last_user_makes_a_spare_tree() {
 
 #[test]
 fn returned_last_user_makes_a_spare_tree() {
-    let operation = serde_json::from_value(json!({ "resource": resource(), "op": "test" })).unwrap();
+    let operation =
+        serde_json::from_value(json!({ "resource": resource(), "op": "test" })).unwrap();
     let failed = attach_call("load:last", &main_ref());
-    for (call, slow, is_done) in
-        [(Call::Op { request: operation }, "op-run", true), (failed, "worktree-clone", false)]
-    {
+    for (call, slow, is_done) in [
+        (Call::Op { request: operation }, "op-run", true),
+        (failed, "worktree-clone", false),
+    ] {
         let mut world = World::warm();
         for number in 1..POOL_USERS_MAX {
             world.attach(&format!("load:{number}"), main_ref());
@@ -464,7 +720,11 @@ fn returned_last_user_makes_a_spare_tree() {
             let broken = StepFailure::new(FailureKind::Exit, "fatal");
             world.platform.borrow_mut().failures.push((slow, broken));
         }
-        assert_eq!(world.finish(answer).unwrap().body.get("error").is_none(), is_done, "{slow}");
+        assert_eq!(
+            world.finish(answer).unwrap().body.get("error").is_none(),
+            is_done,
+            "{slow}"
+        );
         world.run_for(10 * SECOND);
         assert!(world.view().has_spare, "{slow}");
     }
@@ -488,11 +748,20 @@ fn full_disk_has_no_spare_tree() {
     world.run_for(10 * SECOND);
     let spares = |world: &World| {
         let platform = world.platform.borrow();
-        platform.container.as_ref().unwrap().trees.keys().filter(|tree| *tree == SPARE).count()
+        platform
+            .container
+            .as_ref()
+            .unwrap()
+            .trees
+            .keys()
+            .filter(|tree| *tree == SPARE)
+            .count()
     };
     assert_eq!(spares(&world), 1);
     world.platform.borrow_mut().free_kib = 1000;
-    world.call(Call::Debug { op: DebugOp::MeasureDisk });
+    world.call(Call::Debug {
+        op: DebugOp::MeasureDisk,
+    });
     assert_eq!(token(&world.attach("load:1", main_ref())), "disk-pressure");
     assert_eq!(spares(&world), 0, "a thread needs the room more");
 }

@@ -4,13 +4,17 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use ars_resident::daemon::{FailureKind, GitCredential, Job, SecretText, StepEnd, StepFailure, StepRequest};
+use ars_resident::daemon::{
+    FailureKind, GitCredential, Job, SecretText, StepEnd, StepFailure, StepRequest,
+};
 use ars_resident::disk::{Parts, Sample};
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
 use ars_resident::plan::Operation;
 use ars_resident::registry::Record;
 use ars_resident::wire::{EngineView, OnboardRequest, parse_body};
-use ars_resident_engine::{Call, Engine, Host, HostError, Minted, ObjectCounts, Reply, Started, TokenUse};
+use ars_resident_engine::{
+    Call, Engine, Host, HostError, Minted, ObjectCounts, Reply, Started, TokenUse,
+};
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_sql_native::NativeSql;
 use futures::executor::{LocalPool, LocalSpawner};
@@ -45,7 +49,10 @@ impl Sql for SharedSql {
         self.0.text(sql, params)
     }
 
-    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    fn transaction<T, E: From<SqlError>>(
+        &self,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         self.0.transaction(body)
     }
 }
@@ -171,11 +178,20 @@ impl SimHost {
     /// Waits for the end of a command.
     /// `hang` ends with its processes or its job, `sleep` after its milliseconds.
     async fn wait_for(&self, command: &str, user: &str, job: Job) -> Result<(), HostError> {
-        let running = || self.0.borrow().container.as_ref().map(|container| container.id.clone());
+        let running = || {
+            self.0
+                .borrow()
+                .container
+                .as_ref()
+                .map(|container| container.id.clone())
+        };
         let started = running();
         if command == "hang" {
             let runs = |platform: &Platform| {
-                let is_alive = platform.container.as_ref().is_some_and(|it| !it.killed.contains(user));
+                let is_alive = platform
+                    .container
+                    .as_ref()
+                    .is_some_and(|it| !it.killed.contains(user));
                 is_alive && !platform.cancelled.contains(&job)
             };
             while runs(&self.0.borrow()) {
@@ -185,7 +201,11 @@ impl SimHost {
         if let Some(ms) = command.strip_prefix("sleep ") {
             self.sleep(ms.parse().unwrap()).await;
         }
-        if running() == started { Ok(()) } else { Err(HostError::Replaced) }
+        if running() == started {
+            Ok(())
+        } else {
+            Err(HostError::Replaced)
+        }
     }
 
     /// Moves an archive. Returns the end of a step that the object storage failed.
@@ -210,13 +230,24 @@ impl SimHost {
             }
             Transfers::Recovers { failures: 0 } => None,
             Transfers::Recovers { failures } => {
-                self.0.borrow_mut().transfers = Transfers::Recovers { failures: failures - 1 };
-                Some(Err(HostError::Failed("the object storage answered 503".to_owned())))
+                self.0.borrow_mut().transfers = Transfers::Recovers {
+                    failures: failures - 1,
+                };
+                Some(Err(HostError::Failed(
+                    "the object storage answered 503".to_owned(),
+                )))
             }
-            Transfers::Fails => Some(Err(HostError::Failed("the object storage answered 503".to_owned()))),
+            Transfers::Fails => Some(Err(HostError::Failed(
+                "the object storage answered 503".to_owned(),
+            ))),
             Transfers::Truncates if is_extraction => {
-                let failure = StepFailure::new(FailureKind::Corrupt, "the archive has another SHA-256");
-                Some(Ok(StepEnd { result: Err(failure), lock_wait_ms: 0, duration_ms: 1 }))
+                let failure =
+                    StepFailure::new(FailureKind::Corrupt, "the archive has another SHA-256");
+                Some(Ok(StepEnd {
+                    result: Err(failure),
+                    lock_wait_ms: 0,
+                    duration_ms: 1,
+                }))
             }
             // The platform rejects an object that is shorter than declared.
             Transfers::Truncates => Some(Err(HostError::Failed("the stream broke off".to_owned()))),
@@ -252,7 +283,11 @@ impl Host for SimHost {
     }
 
     async fn runtime(&self) -> Option<RuntimeId> {
-        self.0.borrow().container.as_ref().map(|container| container.id.clone())
+        self.0
+            .borrow()
+            .container
+            .as_ref()
+            .map(|container| container.id.clone())
     }
 
     async fn start(&self) -> Result<Started, HostError> {
@@ -262,26 +297,38 @@ impl Host for SimHost {
                 platform.container = Some(Container::new(platform.containers));
             }
             let runtime = platform.container.as_ref().unwrap().id.clone();
-            Ok(Started { runtime, is_image_current: platform.is_image_current })
+            Ok(Started {
+                runtime,
+                is_image_current: platform.is_image_current,
+            })
         })
         .await
     }
 
     async fn stop(&self) -> Result<(), HostError> {
         self.effect(|platform| {
-            let is_dirty = |container: &Container| container.trees.values().any(|tree| tree.is_dirty);
-            assert!(!platform.container.as_ref().is_some_and(is_dirty), "unsaved work is stopped");
+            let is_dirty =
+                |container: &Container| container.trees.values().any(|tree| tree.is_dirty);
+            assert!(
+                !platform.container.as_ref().is_some_and(is_dirty),
+                "unsaved work is stopped"
+            );
             platform.container = None;
         })
         .await;
         Ok(())
     }
 
-    async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+    async fn run(
+        &self,
+        request: StepRequest,
+        progress: &dyn Fn(u64),
+    ) -> Result<StepEnd, HostError> {
         let name = request.step.name.clone();
         progress(1);
         if let Operation::ExecCommand { user, command, .. } = &request.step.operation {
-            self.wait_for(command.as_str(), &user.to_string(), request.job).await?;
+            self.wait_for(command.as_str(), &user.to_string(), request.job)
+                .await?;
         }
         if self.0.borrow().slow_step == Some(name.as_str()) {
             self.sleep(MINUTE).await;
@@ -293,17 +340,29 @@ impl Host for SimHost {
             platform.steps.push(name.clone());
             if matches!(request.job, Job::Cycle { attempt } if attempt <= platform.fenced) {
                 let failure = StepFailure::new(FailureKind::Fenced, "an older attempt");
-                return Ok(StepEnd { result: Err(failure), lock_wait_ms: 0, duration_ms: 1 });
+                return Ok(StepEnd {
+                    result: Err(failure),
+                    lock_wait_ms: 0,
+                    duration_ms: 1,
+                });
             }
             let planned = platform.failures.iter().position(|(step, _)| *step == name);
             if let Some(index) = planned {
                 let (_, failure) = platform.failures.remove(index);
-                return Ok(StepEnd { result: Err(failure), lock_wait_ms: 0, duration_ms: 1 });
+                return Ok(StepEnd {
+                    result: Err(failure),
+                    lock_wait_ms: 0,
+                    duration_ms: 1,
+                });
             }
             let (branches, objects) = (&platform.branches, &mut platform.objects);
             let container = platform.container.as_mut().ok_or(HostError::Replaced)?;
             let result = container.perform(&request.step, &request.input, branches, objects);
-            Ok(StepEnd { result, lock_wait_ms: 0, duration_ms: 1 })
+            Ok(StepEnd {
+                result,
+                lock_wait_ms: 0,
+                duration_ms: 1,
+            })
         })
         .await
     }
@@ -321,8 +380,18 @@ impl Host for SimHost {
 
     async fn measure(&self, _: Vec<StrictThreadKey>) -> Result<Sample, HostError> {
         let platform = self.0.borrow();
-        let parts = Parts { checkout: Some(1024), deps: Some(1024), mirror: Some(1024), ..Parts::default() };
-        Ok(Sample::new(platform.now, 40 << 20, platform.free_kib, parts))
+        let parts = Parts {
+            checkout: Some(1024),
+            deps: Some(1024),
+            mirror: Some(1024),
+            ..Parts::default()
+        };
+        Ok(Sample::new(
+            platform.now,
+            40 << 20,
+            platform.free_kib,
+            parts,
+        ))
     }
 
     fn origin(&self, resource: &Resource) -> String {
@@ -340,8 +409,15 @@ impl Host for SimHost {
             return Err(HostError::Failed("the code host answered 503".to_owned()));
         }
         let (origin, username) = ("https://host".to_owned(), "x-access-token".to_owned());
-        let credential = GitCredential { origin, username, password: SecretText::new("s3cret") };
-        Ok(Some(Minted { credential, expires_at: Some(self.now() + 2 * HOUR) }))
+        let credential = GitCredential {
+            origin,
+            username,
+            password: SecretText::new("s3cret"),
+        };
+        Ok(Some(Minted {
+            credential,
+            expires_at: Some(self.now() + 2 * HOUR),
+        }))
     }
 
     fn new_backup(&self) -> BackupId {
@@ -367,7 +443,10 @@ impl Host for SimHost {
                 return Err(HostError::Failed("the storage answered 503".to_owned()));
             }
             let backups = u32::try_from(platform.objects.len()).unwrap();
-            Ok(ObjectCounts { backups, others: platform.other_objects })
+            Ok(ObjectCounts {
+                backups,
+                others: platform.other_objects,
+            })
         })
         .await
     }
@@ -383,7 +462,8 @@ impl Host for SimHost {
     }
 
     async fn release_slot(&self, resource: &Resource, _: i64) -> Result<(), HostError> {
-        self.effect(|platform| platform.released.push(resource.clone())).await;
+        self.effect(|platform| platform.released.push(resource.clone()))
+            .await;
         Ok(())
     }
 }
@@ -405,14 +485,17 @@ pub fn record() -> Record {
         "resource": resource(), "defaultRef": "main",
         "commands": { "test": "true", "build": "make", "install": "npm ci" },
     });
-    parse_body::<OnboardRequest>(&body.to_string()).unwrap().record(0)
+    parse_body::<OnboardRequest>(&body.to_string())
+        .unwrap()
+        .record(0)
 }
 
 impl World {
     pub fn new() -> Self {
         let pool = LocalPool::new();
-        let branches =
-            [("main", 1), ("feature", 2)].map(|(name, number)| (name.to_owned(), sha(number << 8))).into();
+        let branches = [("main", 1), ("feature", 2)]
+            .map(|(name, number)| (name.to_owned(), sha(number << 8)))
+            .into();
         let platform = Rc::new(RefCell::new(Platform {
             now: 1_000_000,
             alarm: None,
@@ -444,7 +527,12 @@ impl World {
         }));
         let sql = SharedSql(Rc::new(NativeSql::in_memory().unwrap()));
         let engine = Engine::open(sql.clone(), SimHost(Rc::clone(&platform))).unwrap();
-        Self { platform, sql, pool, engine }
+        Self {
+            platform,
+            sql,
+            pool,
+            engine,
+        }
     }
 
     /// A resident that was onboarded and is warm.
@@ -456,7 +544,9 @@ impl World {
     }
 
     pub fn onboard(&mut self) {
-        let reply = self.call(Call::Onboard { record: Box::new(record()) });
+        let reply = self.call(Call::Onboard {
+            record: Box::new(record()),
+        });
         assert_eq!(reply.status, 200, "{}", reply.body);
     }
 
@@ -519,13 +609,21 @@ impl World {
             platform.timers.retain(|(_, timer)| !timer.is_canceled());
             let timer = platform.timers.iter().map(|(at, _)| *at).min();
             let next = [timer, platform.alarm].into_iter().flatten().min();
-            let Some(next) = next else { panic!("nothing is due") };
+            let Some(next) = next else {
+                panic!("nothing is due")
+            };
             platform.now = platform.now.max(next);
-            if platform.idle_limit_ms.is_some_and(|limit| platform.now - platform.touched_at > limit) {
+            if platform
+                .idle_limit_ms
+                .is_some_and(|limit| platform.now - platform.touched_at > limit)
+            {
                 platform.container = None;
             }
             let now = platform.now;
-            let due = platform.timers.extract_if(.., |(at, _)| *at <= now).collect::<Vec<_>>();
+            let due = platform
+                .timers
+                .extract_if(.., |(at, _)| *at <= now)
+                .collect::<Vec<_>>();
             for (_, timer) in due {
                 let _ = timer.send(());
             }
@@ -533,7 +631,10 @@ impl World {
         };
         if is_alarm {
             let engine = Rc::clone(&self.engine);
-            self.pool.spawner().spawn_local(async move { engine.alarm().await.unwrap() }).unwrap();
+            self.pool
+                .spawner()
+                .spawn_local(async move { engine.alarm().await.unwrap() })
+                .unwrap();
         }
         self.pool.run_until_stalled();
     }
@@ -570,7 +671,10 @@ impl World {
         self.engine = Engine::open(self.sql.clone(), SimHost(Rc::clone(&self.platform))).unwrap();
         // The platform calls an object that has an alarm; a lost alarm is the watchdog's.
         let engine = Rc::clone(&self.engine);
-        self.pool.spawner().spawn_local(async move { drop(engine.answer(Call::Watchdog).await) }).unwrap();
+        self.pool
+            .spawner()
+            .spawn_local(async move { drop(engine.answer(Call::Watchdog).await) })
+            .unwrap();
         self.pool.run_until_stalled();
     }
 
@@ -580,7 +684,10 @@ impl World {
     }
 
     fn column(&self, name: &str) -> Json {
-        let text = self.sql.text(&format!("SELECT {name} FROM resident"), &[]).unwrap();
+        let text = self
+            .sql
+            .text(&format!("SELECT {name} FROM resident"), &[])
+            .unwrap();
         serde_json::from_str(&text.unwrap_or_else(|| "null".to_owned())).unwrap()
     }
 
@@ -590,20 +697,30 @@ impl World {
     }
 
     pub fn state(&self) -> String {
-        self.lifecycle()["stage"]["state"].as_str().unwrap_or("none").to_owned()
+        self.lifecycle()["stage"]["state"]
+            .as_str()
+            .unwrap_or("none")
+            .to_owned()
     }
 
     /// Returns the archives that the snapshot and the dependencies name.
     pub fn named(&mut self) -> BTreeSet<BackupId> {
-        let of_snapshot = self.view().snapshot.into_iter().flat_map(|snapshot| snapshot.backups());
+        let of_snapshot = self
+            .view()
+            .snapshot
+            .into_iter()
+            .flat_map(|snapshot| snapshot.backups());
         of_snapshot.chain(self.deps_archives()).collect()
     }
 
     /// Returns the complete archives of dependencies.
     pub fn deps_archives(&self) -> BTreeSet<BackupId> {
-        let complete = "SELECT backup FROM deps_archives JOIN backups ON id = backup WHERE sha256 <> ''";
+        let complete =
+            "SELECT backup FROM deps_archives JOIN backups ON id = backup WHERE sha256 <> ''";
         let rows = self.sql.query(complete, &[]).unwrap();
-        rows.iter().map(|row| BackupId::parse(row.text(0).unwrap()).unwrap()).collect()
+        rows.iter()
+            .map(|row| BackupId::parse(row.text(0).unwrap()).unwrap())
+            .collect()
     }
 
     /// Returns the archives in the object storage.
@@ -613,7 +730,12 @@ impl World {
 
     /// Returns how often a step of this name ran.
     pub fn count(&self, step: &str) -> usize {
-        self.platform.borrow().steps.iter().filter(|name| *name == step).count()
+        self.platform
+            .borrow()
+            .steps
+            .iter()
+            .filter(|name| *name == step)
+            .count()
     }
 
     /// Returns the holders of pool users.
@@ -643,7 +765,9 @@ impl World {
 
 pub fn detach_call(thread: &str, force: bool) -> Call {
     let body = json!({ "resource": resource(), "threadKey": thread, "force": force });
-    Call::Detach { request: serde_json::from_value(body).unwrap() }
+    Call::Detach {
+        request: serde_json::from_value(body).unwrap(),
+    }
 }
 
 pub fn attach_call(thread: &str, fields: &Json) -> Call {
@@ -651,10 +775,15 @@ pub fn attach_call(thread: &str, fields: &Json) -> Call {
     for (name, value) in fields.as_object().unwrap() {
         body[name] = value.clone();
     }
-    Call::Attach { request: serde_json::from_value(body).unwrap(), stale_after_s: None }
+    Call::Attach {
+        request: serde_json::from_value(body).unwrap(),
+        stale_after_s: None,
+    }
 }
 
 pub fn exec_call(thread: &str, command: &str) -> Call {
     let body = json!({ "resource": resource(), "threadKey": thread, "command": command });
-    Call::Exec { request: serde_json::from_value(body).unwrap() }
+    Call::Exec {
+        request: serde_json::from_value(body).unwrap(),
+    }
 }

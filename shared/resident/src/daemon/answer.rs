@@ -99,23 +99,47 @@ impl Answer {
         Ok(match tag {
             "done" => Self::Done,
             "command" => Self::Command(fields.rest()?),
-            "linked" => Self::Linked { deps: fields.take("deps")? },
-            "materialised" => Self::Materialised { from: fields.take("from")? },
-            "tree" => Self::Tree { check: fields.take("check")? },
-            "credential" => Self::Credential { file: fields.take("file")? },
-            "file" => Self::File { content: fields.take("content")?, truncated: fields.take("truncated")? },
-            "written" => Self::Written { bytes: fields.take("bytes")? },
-            "saved" => Self::Saved { checkpoint: fields.take("checkpoint")? },
-            "killed" => Self::Killed { processes: fields.take("processes")? },
+            "linked" => Self::Linked {
+                deps: fields.take("deps")?,
+            },
+            "materialised" => Self::Materialised {
+                from: fields.take("from")?,
+            },
+            "tree" => Self::Tree {
+                check: fields.take("check")?,
+            },
+            "credential" => Self::Credential {
+                file: fields.take("file")?,
+            },
+            "file" => Self::File {
+                content: fields.take("content")?,
+                truncated: fields.take("truncated")?,
+            },
+            "written" => Self::Written {
+                bytes: fields.take("bytes")?,
+            },
+            "saved" => Self::Saved {
+                checkpoint: fields.take("checkpoint")?,
+            },
+            "killed" => Self::Killed {
+                processes: fields.take("processes")?,
+            },
             "inspected" => Self::Inspected(fields.rest()?),
-            "listing" => Self::Listing { text: fields.take("text")? },
+            "listing" => Self::Listing {
+                text: fields.take("text")?,
+            },
             "archived" => Self::Archived {
                 backup: fields.take("backup")?,
                 bytes: fields.take("bytes")?,
                 sha256: fields.take("sha256")?,
             },
-            "extracted" => Self::Extracted { bytes: fields.take("bytes")?, sha256: fields.take("sha256")? },
-            "marked" => Self::Marked { runtime: fields.take("runtime")? },
+            "extracted" => Self::Extracted {
+                bytes: fields.take("bytes")?,
+                sha256: fields.take("sha256")?,
+            },
+            "marked" => Self::Marked {
+                runtime: fields.take("runtime")?,
+            },
             _ => return unknown_tag(tag),
         })
     }
@@ -158,7 +182,11 @@ impl CommandEnd {
         Captured {
             stdout: self.stdout.into_bytes(),
             stderr: self.stderr.into_bytes(),
-            exit_code: if self.timed_out { TIMEOUT_EXIT } else { self.exit_code },
+            exit_code: if self.timed_out {
+                TIMEOUT_EXIT
+            } else {
+                self.exit_code
+            },
             timeout_ms: self.timed_out.then_some(timeout_ms),
         }
     }
@@ -217,7 +245,13 @@ impl DiskState {
         last_attach_at: Option<ars_types::UnixMillis>,
         last_checkpoint_at: Option<ars_types::UnixMillis>,
     ) -> Inspection {
-        let Self { runtime, build: _, markers, free_kib, trees } = self;
+        let Self {
+            runtime,
+            build: _,
+            markers,
+            free_kib,
+            trees,
+        } = self;
         Inspection {
             runtime: Some(runtime),
             markers,

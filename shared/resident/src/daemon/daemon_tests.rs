@@ -1,8 +1,8 @@
 //! Bytes of the interface, and its fit to the lifecycle.
 
 use super::{
-    Answer, CommandEnd, FailureKind, GitCredential, Job, SecretText, StepEnd, StepEvent, StepFailure,
-    StepInput, StepRequest,
+    Answer, CommandEnd, FailureKind, GitCredential, Job, SecretText, StepEnd, StepEvent,
+    StepFailure, StepInput, StepRequest,
 };
 use crate::lifecycle::{FailureClass, Step, classify};
 use crate::names::StrictThreadKey;
@@ -48,7 +48,11 @@ fn input_is_optional_and_unknown_operations_are_refused() {
 #[test]
 fn failures_keep_their_class() {
     let end = |result| {
-        let line = StepEvent::Ended(StepEnd { result, lock_wait_ms: 0, duration_ms: 1 });
+        let line = StepEvent::Ended(StepEnd {
+            result,
+            lock_wait_ms: 0,
+            duration_ms: 1,
+        });
         let line = serde_json::to_string(&line).unwrap();
         match serde_json::from_str(&line).unwrap() {
             StepEvent::Ended(end) => end.for_cycle(),
@@ -63,17 +67,35 @@ fn failures_keep_their_class() {
         free_kib: None,
         refused: Vec::new(),
     };
-    assert_eq!(end(Ok(Answer::Command(command(0, false)))), Ok(Answer::Command(command(0, false))));
+    assert_eq!(
+        end(Ok(Answer::Command(command(0, false)))),
+        Ok(Answer::Command(command(0, false)))
+    );
     for (result, class) in [
-        (Ok(Answer::Command(command(1, false))), FailureClass::StepFailed),
-        (Ok(Answer::Command(command(143, false))), FailureClass::Interrupted),
-        (Ok(Answer::Command(command(124, true))), FailureClass::StepFailed),
         (
-            Err(StepFailure { free_kib: Some(1), ..StepFailure::new(FailureKind::Internal, "") }),
+            Ok(Answer::Command(command(1, false))),
+            FailureClass::StepFailed,
+        ),
+        (
+            Ok(Answer::Command(command(143, false))),
+            FailureClass::Interrupted,
+        ),
+        (
+            Ok(Answer::Command(command(124, true))),
+            FailureClass::StepFailed,
+        ),
+        (
+            Err(StepFailure {
+                free_kib: Some(1),
+                ..StepFailure::new(FailureKind::Internal, "")
+            }),
             FailureClass::DiskFull,
         ),
         (
-            Err(StepFailure::new(FailureKind::NoSpace, "No space left on device (os error 28)")),
+            Err(StepFailure::new(
+                FailureKind::NoSpace,
+                "No space left on device (os error 28)",
+            )),
             FailureClass::DiskFull,
         ),
     ] {
@@ -86,5 +108,8 @@ fn disk_request_names_strict_keys() {
     assert!(serde_json::from_str::<super::DiskRequest>(r#"{"threads":["../x"]}"#).is_err());
     let key = StrictThreadKey::parse("load:1").unwrap();
     let request = super::DiskRequest { threads: vec![key] };
-    assert_eq!(serde_json::to_string(&request).unwrap(), r#"{"threads":["load:1"]}"#);
+    assert_eq!(
+        serde_json::to_string(&request).unwrap(),
+        r#"{"threads":["load:1"]}"#
+    );
 }

@@ -28,7 +28,9 @@ impl<'de> Deserialize<'de> for StepEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged(deserializer, "event", |tag, mut fields| match tag {
             "heartbeat" => Ok(Self::Heartbeat),
-            "progress" => Ok(Self::Progress { bytes: fields.take("bytes")? }),
+            "progress" => Ok(Self::Progress {
+                bytes: fields.take("bytes")?,
+            }),
             "ended" => Ok(Self::Ended(fields.rest()?)),
             _ => unknown_tag(tag),
         })
@@ -94,15 +96,34 @@ pub struct StepFailure {
 impl StepFailure {
     /// Makes a failure without a program's output.
     pub fn new(kind: FailureKind, text: impl Into<String>) -> Self {
-        Self { kind, exit_code: None, free_kib: None, stdout: String::new(), stderr: text.into() }
+        Self {
+            kind,
+            exit_code: None,
+            free_kib: None,
+            stdout: String::new(),
+            stderr: text.into(),
+        }
     }
 }
 
 impl From<StepFailure> for Failure {
     fn from(failure: StepFailure) -> Self {
-        let StepFailure { kind, exit_code, free_kib, stdout, stderr } = failure;
+        let StepFailure {
+            kind,
+            exit_code,
+            free_kib,
+            stdout,
+            stderr,
+        } = failure;
         let timed_out = kind == FailureKind::Timeout;
-        Self { exit_code, timed_out, runtime_replaced: false, free_kib, stdout, stderr }
+        Self {
+            exit_code,
+            timed_out,
+            runtime_replaced: false,
+            free_kib,
+            stdout,
+            stderr,
+        }
     }
 }
 

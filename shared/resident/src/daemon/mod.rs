@@ -18,6 +18,6 @@ pub use credential::{GitCredential, SecretText};
 pub use event::{FailureKind, HEARTBEAT_INTERVAL_MS, StepEnd, StepEvent, StepFailure};
 pub use request::{CancelRequest, Header, Job, StepInput, StepRequest, Transfer};
 pub use status::{
-    CANCEL_PATH, CancelAnswer, DISK_PATH, DiskRequest, RunningStep, STATUS_PATH, STEPS_PATH, Status,
-    TRANSFERS_PATH,
+    CANCEL_PATH, CancelAnswer, DISK_PATH, DiskRequest, RunningStep, STATUS_PATH, STEPS_PATH,
+    Status, TRANSFERS_PATH,
 };

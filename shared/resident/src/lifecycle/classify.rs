@@ -33,14 +33,22 @@ pub fn classify(step: Step, failure: &Failure) -> FailureClass {
     if mentions(&FULL) {
         return FailureClass::DiskFull;
     }
-    let is_killed = failure.exit_code == Some(SIGTERM_EXIT) || failure.runtime_replaced || mentions(&KILLED);
+    let is_killed =
+        failure.exit_code == Some(SIGTERM_EXIT) || failure.runtime_replaced || mentions(&KILLED);
     if !failure.timed_out && is_killed {
         return FailureClass::Interrupted;
     }
-    if failure.free_kib.is_some_and(|free| free < DISK_FULL_MIN_KIB) {
+    if failure
+        .free_kib
+        .is_some_and(|free| free < DISK_FULL_MIN_KIB)
+    {
         return FailureClass::DiskFull;
     }
-    if step == Step::Fetch { FailureClass::HostUnreachable } else { FailureClass::StepFailed }
+    if step == Step::Fetch {
+        FailureClass::HostUnreachable
+    } else {
+        FailureClass::StepFailed
+    }
 }
 
 /// Returns the text of a failure: both streams with their names, each with its last characters.
@@ -52,12 +60,15 @@ pub fn failure_text(failure: &Failure) -> String {
         (false, None) => "no exit code".to_owned(),
     };
     let streams = [("stderr", &failure.stderr), ("stdout", &failure.stdout)];
-    streams.iter().filter(|(_, text)| !text.trim().is_empty()).fold(head, |all, (name, text)| {
-        let text = text.trim();
-        let skipped = text.chars().count().saturating_sub(STREAM_MAX_CHARS);
-        let tail: String = text.chars().skip(skipped).collect();
-        format!("{all}; {name}: {tail}")
-    })
+    streams
+        .iter()
+        .filter(|(_, text)| !text.trim().is_empty())
+        .fold(head, |all, (name, text)| {
+            let text = text.trim();
+            let skipped = text.chars().count().saturating_sub(STREAM_MAX_CHARS);
+            let tail: String = text.chars().skip(skipped).collect();
+            format!("{all}; {name}: {tail}")
+        })
 }
 
 #[cfg(test)]
@@ -65,16 +76,26 @@ mod tests {
     use super::*;
 
     fn failure(exit_code: i32, stderr: &str) -> Failure {
-        Failure { exit_code: Some(exit_code), stderr: stderr.to_owned(), ..Failure::default() }
+        Failure {
+            exit_code: Some(exit_code),
+            stderr: stderr.to_owned(),
+            ..Failure::default()
+        }
     }
 
     #[test]
     fn full_disk_is_not_an_unreachable_host() {
         let full = failure(128, "fatal: write error: No space left on device");
         assert_eq!(classify(Step::Fetch, &full), FailureClass::DiskFull);
-        let silent = Failure { free_kib: Some(DISK_FULL_MIN_KIB - 1), ..failure(4, "") };
+        let silent = Failure {
+            free_kib: Some(DISK_FULL_MIN_KIB - 1),
+            ..failure(4, "")
+        };
         assert_eq!(classify(Step::Fetch, &silent), FailureClass::DiskFull);
-        let roomy = Failure { free_kib: Some(DISK_FULL_MIN_KIB), ..failure(4, "") };
+        let roomy = Failure {
+            free_kib: Some(DISK_FULL_MIN_KIB),
+            ..failure(4, "")
+        };
         assert_eq!(classify(Step::Fetch, &roomy), FailureClass::HostUnreachable);
         assert_eq!(classify(Step::Build, &roomy), FailureClass::StepFailed);
     }
@@ -84,17 +105,26 @@ mod tests {
         for killed in [
             failure(143, ""),
             failure(1, "Session terminated, killing shell..."),
-            Failure { runtime_replaced: true, ..Failure::default() },
+            Failure {
+                runtime_replaced: true,
+                ..Failure::default()
+            },
         ] {
             assert_eq!(classify(Step::Build, &killed), FailureClass::Interrupted);
-            let own = Failure { timed_out: true, ..killed };
+            let own = Failure {
+                timed_out: true,
+                ..killed
+            };
             assert_eq!(classify(Step::Build, &own), FailureClass::StepFailed);
         }
     }
 
     #[test]
     fn failure_text_has_the_ends_of_both_streams() {
-        let failure = Failure { stdout: format!("{}real error", "x".repeat(900)), ..failure(1, "warning") };
+        let failure = Failure {
+            stdout: format!("{}real error", "x".repeat(900)),
+            ..failure(1, "warning")
+        };
         let text = failure_text(&failure);
         assert!(
             text.starts_with("exit 1; stderr: warning; stdout: x") && text.ends_with("real error"),

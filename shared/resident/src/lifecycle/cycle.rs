@@ -158,7 +158,8 @@ impl Cycle {
 
     /// Returns the time when a transfer counts as stalled.
     pub(super) fn stall_at(&self) -> Option<UnixMillis> {
-        (self.step.is_transfer() && self.retry_at.is_none()).then(|| self.bytes_at + RESTORE_STALL_TIMEOUT_MS)
+        (self.step.is_transfer() && self.retry_at.is_none())
+            .then(|| self.bytes_at + RESTORE_STALL_TIMEOUT_MS)
     }
 
     /// Returns whether the archive of the dependencies took too long.
@@ -176,7 +177,10 @@ impl Cycle {
     /// Returns the time of the cycle's next alarm.
     pub(super) fn alarm(&self) -> UnixMillis {
         let due = self.retry_at.unwrap_or(self.lease_until);
-        [self.deadline(), self.stall_at()].into_iter().flatten().fold(due, UnixMillis::min)
+        [self.deadline(), self.stall_at()]
+            .into_iter()
+            .flatten()
+            .fold(due, UnixMillis::min)
     }
 }
 

@@ -158,7 +158,11 @@ impl Resident {
                 }
                 Vec::new()
             }
-            Input::Probed { runtime, ready, trees } => self.probed(runtime, ready.as_ref(), trees, now),
+            Input::Probed {
+                runtime,
+                ready,
+                trees,
+            } => self.probed(runtime, ready.as_ref(), trees, now),
             Input::Attached => self.attached(now),
             Input::CheckpointMade => self.checkpoint_made(now),
             Input::Stopped => {
@@ -199,7 +203,9 @@ impl Resident {
             .map(Action::TearDown)
             .collect();
         if !self.garbage.is_empty() && self.teardown.is_none() {
-            actions.push(Action::DeleteObjects(self.garbage.iter().cloned().collect()));
+            actions.push(Action::DeleteObjects(
+                self.garbage.iter().cloned().collect(),
+            ));
         }
         if self.slot == Slot::Releasing {
             actions.push(Action::ReleaseSlot);
@@ -217,11 +223,24 @@ impl Resident {
 
     /// Returns the time of the next alarm.
     pub fn alarm(&self) -> Option<UnixMillis> {
-        let Schedules { refresh, provision_run, provision_deadline } = self.schedules;
+        let Schedules {
+            refresh,
+            provision_run,
+            provision_deadline,
+        } = self.schedules;
         // A refresh that is due during a cycle waits for the cycle's end.
         let refresh = refresh.filter(|_| self.cycle.is_none());
         let cycle = self.cycle.as_ref().map(Cycle::alarm);
-        [refresh, provision_run, provision_deadline, cycle, self.confirm_at].into_iter().flatten().min()
+        [
+            refresh,
+            provision_run,
+            provision_deadline,
+            cycle,
+            self.confirm_at,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     fn alarm_fired(&mut self, now: UnixMillis) -> Vec<Action> {
@@ -237,14 +256,18 @@ impl Resident {
         if self.cycle.is_some() {
             return self.cycle_alarm(now);
         }
-        if is_due(self.schedules.refresh) && matches!(self.stage, Some(Stage::Warm | Stage::Degraded(_))) {
+        if is_due(self.schedules.refresh)
+            && matches!(self.stage, Some(Stage::Warm | Stage::Degraded(_)))
+        {
             return self.begin_refresh(now);
         }
         Vec::new()
     }
 
     fn cycle_alarm(&mut self, now: UnixMillis) -> Vec<Action> {
-        let Some(cycle) = &self.cycle else { return Vec::new() };
+        let Some(cycle) = &self.cycle else {
+            return Vec::new();
+        };
         if cycle.must_skip_deps(now) {
             return self.skip_deps(now);
         }
@@ -253,7 +276,8 @@ impl Resident {
                 return self.restore_failed("the deadline of 25 minutes was reached", now);
             }
             if cycle.stall_at().is_some_and(|at| at <= now) {
-                return self.restore_failed("the transfer stalled: no bytes arrived for 120 s", now);
+                return self
+                    .restore_failed("the transfer stalled: no bytes arrived for 120 s", now);
             }
         }
         if cycle.retry_at.is_some_and(|at| at <= now) {
@@ -267,45 +291,78 @@ impl Resident {
 
     /// Runs the current step again: the instance that ran it is gone.
     fn woke(&mut self, now: UnixMillis) -> Vec<Action> {
-        if self.cycle.as_ref().is_some_and(|cycle| cycle.retry_at.is_none()) {
+        if self
+            .cycle
+            .as_ref()
+            .is_some_and(|cycle| cycle.retry_at.is_none())
+        {
             return self.step_lost(now);
         }
         Vec::new()
     }
 
     fn step_lost(&mut self, now: UnixMillis) -> Vec<Action> {
-        let Some(cycle) = &mut self.cycle else { return Vec::new() };
+        let Some(cycle) = &mut self.cycle else {
+            return Vec::new();
+        };
         if cycle.retry(now) {
             return Vec::new();
         }
         let step = cycle.step;
-        let failure = Failure { runtime_replaced: true, ..Failure::default() };
+        let failure = Failure {
+            runtime_replaced: true,
+            ..Failure::default()
+        };
         self.step_failed(step, &failure, now)
     }
 
     /// Starts the current step of the cycle.
     pub(super) fn run_step(&mut self, now: UnixMillis) -> Vec<Action> {
-        let timeout = self.config.as_ref().map_or(0, |config| config.provisioning_timeout_ms);
-        let Some(cycle) = &mut self.cycle else { return Vec::new() };
+        let timeout = self
+            .config
+            .as_ref()
+            .map_or(0, |config| config.provisioning_timeout_ms);
+        let Some(cycle) = &mut self.cycle else {
+            return Vec::new();
+        };
         self.attempts += 1;
         let budget = cycle.step.budget_ms(timeout);
         cycle.begin(self.attempts, budget, now);
-        vec![Action::RunStep { attempt: cycle.attempt, step: cycle.step, budget_ms: budget }]
+        vec![Action::RunStep {
+            attempt: cycle.attempt,
+            step: cycle.step,
+            budget_ms: budget,
+        }]
     }
 
     /// Makes the next step the current one and starts it.
     pub(super) fn next_step(&mut self, now: UnixMillis) -> Vec<Action> {
-        if self.cycle.as_mut().is_some_and(Cycle::advance) { self.run_step(now) } else { Vec::new() }
+        if self.cycle.as_mut().is_some_and(Cycle::advance) {
+            self.run_step(now)
+        } else {
+            Vec::new()
+        }
     }
 
-    fn step_ended(&mut self, attempt: u64, result: Result<Output, Failure>, now: UnixMillis) -> Vec<Action> {
-        let Some(cycle) =
-            self.cycle.as_mut().filter(|cycle| cycle.attempt == attempt && cycle.retry_at.is_none())
+    fn step_ended(
+        &mut self,
+        attempt: u64,
+        result: Result<Output, Failure>,
+        now: UnixMillis,
+    ) -> Vec<Action> {
+        let Some(cycle) = self
+            .cycle
+            .as_mut()
+            .filter(|cycle| cycle.attempt == attempt && cycle.retry_at.is_none())
         else {
             // No record will name the backups of an older attempt.
             if let Ok(Output::Uploaded { mirror, checkout }) = result {
                 let named: Vec<_> = self.snapshot.iter().flat_map(Snapshot::backups).collect();
-                self.garbage.extend([mirror, checkout].into_iter().filter(|id| !named.contains(id)));
+                self.garbage.extend(
+                    [mirror, checkout]
+                        .into_iter()
+                        .filter(|id| !named.contains(id)),
+                );
             }
             return Vec::new();
         };
@@ -323,8 +380,10 @@ impl Resident {
     fn step_failed(&mut self, step: Step, failure: &Failure, now: UnixMillis) -> Vec<Action> {
         if step == Step::Mint {
             let text = super::classify::failure_text(failure);
-            self.last_refresh_error =
-                Some(ars_events::clean(&format!("token-mint-failed ({text})"), ERROR_MAX_CHARS));
+            self.last_refresh_error = Some(ars_events::clean(
+                &format!("token-mint-failed ({text})"),
+                ERROR_MAX_CHARS,
+            ));
             if let Some(cycle) = &mut self.cycle {
                 cycle.found.mint_error = self.last_refresh_error.clone();
             }
@@ -352,7 +411,10 @@ impl Resident {
         trees: TreesState,
         now: UnixMillis,
     ) -> Vec<Action> {
-        if !matches!(self.stage, Some(Stage::Warm | Stage::Refreshing | Stage::Degraded(_))) {
+        if !matches!(
+            self.stage,
+            Some(Stage::Warm | Stage::Refreshing | Stage::Degraded(_))
+        ) {
             return Vec::new();
         }
         if runtime.is_some() && self.is_ready_marker(ready) {
@@ -366,7 +428,8 @@ impl Resident {
     pub(super) fn is_ready_marker(&self, ready: Option<&Sha>) -> bool {
         let fact = self.facts.as_ref().map(|facts| &facts.stamp.sha);
         let marking = self.cycle.as_ref().filter(|cycle| cycle.step == Step::Mark);
-        ready.is_some() && (ready == fact || ready == marking.and_then(|cycle| cycle.found.sha.as_ref()))
+        ready.is_some()
+            && (ready == fact || ready == marking.and_then(|cycle| cycle.found.sha.as_ref()))
     }
 
     /// Decides about a request on the tree, given the container that runs now.
@@ -385,7 +448,11 @@ impl Resident {
             }
             Stage::Warm | Stage::Refreshing | Stage::Degraded(_) => {
                 let is_verified = running.is_some() && self.verified.as_ref() == running;
-                if is_verified { Admission::Serve } else { Admission::Verify }
+                if is_verified {
+                    Admission::Serve
+                } else {
+                    Admission::Verify
+                }
             }
         }
     }
@@ -471,11 +538,16 @@ impl Resident {
 
     /// Ends the cycle. Its steps are cancelled, and backups it uploaded are deleted.
     pub(super) fn drop_cycle(&mut self) -> Vec<Action> {
-        let Some(cycle) = self.cycle.take() else { return Vec::new() };
-        self.garbage.extend(cycle.found.snapshot.iter().flat_map(Snapshot::backups));
+        let Some(cycle) = self.cycle.take() else {
+            return Vec::new();
+        };
+        self.garbage
+            .extend(cycle.found.snapshot.iter().flat_map(Snapshot::backups));
         // Results of the attempt are older than the next one, so they are ignored.
         self.attempts += 1;
-        vec![Action::CancelSteps { attempt: cycle.attempt }]
+        vec![Action::CancelSteps {
+            attempt: cycle.attempt,
+        }]
     }
 
     /// Replaces the snapshot. The backups of the old one are deleted.

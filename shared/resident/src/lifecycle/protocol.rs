@@ -125,12 +125,16 @@ impl Step {
         match self {
             Self::Mint => MINT_BUDGET_MS,
             Self::Clone | Self::CheckoutClone => provisioning_timeout_ms,
-            Self::Fetch | Self::Build | Self::Snapshot | Self::CheckoutUpdate | Self::AdoptCheckpoints => {
-                TRANSFER_BUDGET_MS
-            }
+            Self::Fetch
+            | Self::Build
+            | Self::Snapshot
+            | Self::CheckoutUpdate
+            | Self::AdoptCheckpoints => TRANSFER_BUDGET_MS,
             Self::Install | Self::AdoptDeps => INSTALL_BUDGET_MS,
             // The deadline and the arriving bytes judge these.
-            Self::AwaitRestores | Self::RestoreMirror | Self::RestoreCheckout => RESTORE_DEADLINE_MS,
+            Self::AwaitRestores | Self::RestoreMirror | Self::RestoreCheckout => {
+                RESTORE_DEADLINE_MS
+            }
             Self::Inspect
             | Self::UnmountRestores
             | Self::CleanWorkspace
@@ -149,7 +153,10 @@ impl Step {
 
     /// Returns whether the step receives an archive, so that arriving bytes are observed.
     pub const fn is_transfer(self) -> bool {
-        matches!(self, Self::RestoreMirror | Self::RestoreCheckout | Self::AdoptDeps)
+        matches!(
+            self,
+            Self::RestoreMirror | Self::RestoreCheckout | Self::AdoptDeps
+        )
     }
 }
 

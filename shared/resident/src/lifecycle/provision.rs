@@ -25,7 +25,10 @@ impl Resident {
 
     /// Discards the snapshot and provisions anew. Ignored while a cycle runs.
     pub(super) fn rebuild(&mut self, now: UnixMillis) -> Vec<Action> {
-        let is_settled = matches!(self.stage, Some(Stage::Warm | Stage::Degraded(_) | Stage::Down(_)));
+        let is_settled = matches!(
+            self.stage,
+            Some(Stage::Warm | Stage::Degraded(_) | Stage::Down(_))
+        );
         if !is_settled || self.slot != Slot::Held {
             return Vec::new();
         }
@@ -34,7 +37,10 @@ impl Resident {
 
     pub(super) fn begin_provisioning(&mut self, now: UnixMillis) -> Vec<Action> {
         let actions = self.drop_cycle();
-        let timeout = self.config.as_ref().map_or(0, |config| config.provisioning_timeout_ms);
+        let timeout = self
+            .config
+            .as_ref()
+            .map_or(0, |config| config.provisioning_timeout_ms);
         // A backup is deleted before its id is forgotten: the ids move to the deletions of the same write.
         self.replace_snapshot(None);
         self.facts = None;
@@ -61,7 +67,9 @@ impl Resident {
 
     /// Starts the first step of provisioning.
     pub(super) fn provision(&mut self, now: UnixMillis) -> Vec<Action> {
-        let Some(config) = &self.config else { return Vec::new() };
+        let Some(config) = &self.config else {
+            return Vec::new();
+        };
         let mut steps = vec![
             Step::Mint,
             Step::AwaitRestores,
@@ -87,13 +95,25 @@ impl Resident {
     }
 
     /// Records the result of a step of provisioning.
-    pub(super) fn provisioned(&mut self, step: Step, output: Output, now: UnixMillis) -> Vec<Action> {
+    pub(super) fn provisioned(
+        &mut self,
+        step: Step,
+        output: Output,
+        now: UnixMillis,
+    ) -> Vec<Action> {
         match output {
             Output::Marked { runtime } => {
-                let Some(cycle) = self.cycle.take() else { return Vec::new() };
-                let Some(snapshot) = cycle.found.snapshot else { return self.incomplete(step, now) };
-                self.facts =
-                    Some(Facts { stamp: snapshot.stamp.clone(), provisioned_at: now, last_refresh_at: now });
+                let Some(cycle) = self.cycle.take() else {
+                    return Vec::new();
+                };
+                let Some(snapshot) = cycle.found.snapshot else {
+                    return self.incomplete(step, now);
+                };
+                self.facts = Some(Facts {
+                    stamp: snapshot.stamp.clone(),
+                    provisioned_at: now,
+                    last_refresh_at: now,
+                });
                 self.replace_snapshot(Some(snapshot));
                 self.verified = Some(runtime);
                 self.schedules.provision_run = None;
@@ -113,50 +133,78 @@ impl Resident {
 
     /// Records a value that a step found. Returns `false` if an earlier value is missing.
     pub(super) fn record(&mut self, output: Output, now: UnixMillis) -> bool {
-        let Some(cycle) = &mut self.cycle else { return false };
+        let Some(cycle) = &mut self.cycle else {
+            return false;
+        };
         let found = &mut cycle.found;
         match output {
             Output::Branch(name) => found.git_ref = Some(name),
             Output::Commit(sha) => found.sha = Some(sha),
             Output::Key(key) => found.key = Some(key),
             Output::Uploaded { mirror, checkout } => {
-                let (Some(git_ref), Some(sha), Some(key)) = (&found.git_ref, &found.sha, &found.key) else {
+                let (Some(git_ref), Some(sha), Some(key)) =
+                    (&found.git_ref, &found.sha, &found.key)
+                else {
                     self.garbage.extend([mirror, checkout]);
                     return false;
                 };
                 found.snapshot = Some(Snapshot {
-                    stamp: Stamp { git_ref: git_ref.clone(), sha: sha.clone(), lockfile_hash: key.clone() },
+                    stamp: Stamp {
+                        git_ref: git_ref.clone(),
+                        sha: sha.clone(),
+                        lockfile_hash: key.clone(),
+                    },
                     // What changes during the upload is not in the snapshot.
                     created_at: cycle.begun_at.unwrap_or(now),
                     mirror_backup_id: mirror,
                     checkout_backup_id: checkout,
                 });
             }
-            Output::Done | Output::Inspected(_) | Output::Verified { .. } | Output::Marked { .. } => {}
+            Output::Done
+            | Output::Inspected(_)
+            | Output::Verified { .. }
+            | Output::Marked { .. } => {}
         }
         true
     }
 
     fn incomplete(&mut self, step: Step, now: UnixMillis) -> Vec<Action> {
-        let failure =
-            Failure { stderr: "an earlier step reported no result".to_owned(), ..Failure::default() };
+        let failure = Failure {
+            stderr: "an earlier step reported no result".to_owned(),
+            ..Failure::default()
+        };
         self.provision_failed(step, &failure, now)
     }
 
-    pub(super) fn provision_failed(&mut self, step: Step, failure: &Failure, now: UnixMillis) -> Vec<Action> {
+    pub(super) fn provision_failed(
+        &mut self,
+        step: Step,
+        failure: &Failure,
+        now: UnixMillis,
+    ) -> Vec<Action> {
         if classify(step, failure) == FailureClass::Interrupted {
             // The container was replaced. The deadline bounds the repetitions.
             let actions = self.drop_cycle();
             self.schedules.provision_run = Some(now + RESTART_DELAY_MS);
             return actions;
         }
-        self.go_down(DownCause::ProvisionFailed(step), &failure_text(failure), now)
+        self.go_down(
+            DownCause::ProvisionFailed(step),
+            &failure_text(failure),
+            now,
+        )
     }
 
     /// Ends provisioning past its budget and releases the registry row.
     pub(super) fn provision_timed_out(&mut self, now: UnixMillis) -> Vec<Action> {
-        let step = self.cycle.as_ref().map_or("start", |cycle| cycle.step.as_str());
-        let timeout = self.config.as_ref().map_or(0, |config| config.provisioning_timeout_ms);
+        let step = self
+            .cycle
+            .as_ref()
+            .map_or("start", |cycle| cycle.step.as_str());
+        let timeout = self
+            .config
+            .as_ref()
+            .map_or(0, |config| config.provisioning_timeout_ms);
         let detail = format!("{} s were not enough; it stopped at {step}", timeout / 1000);
         let actions = self.go_down(DownCause::ProvisionTimeout, &detail, now);
         if self.slot == Slot::Held {
@@ -166,9 +214,16 @@ impl Resident {
     }
 
     /// Changes the state to down and cancels schedules and steps.
-    pub(super) fn go_down(&mut self, cause: DownCause, detail: &str, now: UnixMillis) -> Vec<Action> {
-        let may_stop =
-            self.cycle.as_ref().is_some_and(|cycle| cycle.kind == CycleKind::Restore && !cycle.has_unsaved);
+    pub(super) fn go_down(
+        &mut self,
+        cause: DownCause,
+        detail: &str,
+        now: UnixMillis,
+    ) -> Vec<Action> {
+        let may_stop = self
+            .cycle
+            .as_ref()
+            .is_some_and(|cycle| cycle.kind == CycleKind::Restore && !cycle.has_unsaved);
         let mut actions = self.drop_cycle();
         // A late stream ends with its container. Where trees have unsaved work, the cancelled attempt fences it.
         if may_stop {

@@ -90,7 +90,10 @@ pub enum DownCause {
 impl<C: fmt::Display> Reason<C> {
     /// Makes a reason. The detail is cleaned and capped.
     pub fn new(cause: C, detail: &str) -> Self {
-        Self { cause, detail: clean(detail, REASON_MAX_CHARS) }
+        Self {
+            cause,
+            detail: clean(detail, REASON_MAX_CHARS),
+        }
     }
 
     /// Returns the cause.
@@ -101,7 +104,11 @@ impl<C: fmt::Display> Reason<C> {
 
 impl<C: fmt::Display> fmt::Display for Reason<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let detail = if self.detail.is_empty() { "no details" } else { &self.detail };
+        let detail = if self.detail.is_empty() {
+            "no details"
+        } else {
+            &self.detail
+        };
         write!(f, "{}: {detail}", self.cause)
     }
 }
@@ -134,7 +141,10 @@ impl fmt::Display for DownCause {
 impl DegradedCause {
     /// Returns whether a refresh produced the cause. Only such a cause counts towards parking.
     pub const fn is_from_refresh(self) -> bool {
-        matches!(self, Self::HostUnreachable | Self::StepFailed(_) | Self::DiskFull)
+        matches!(
+            self,
+            Self::HostUnreachable | Self::StepFailed(_) | Self::DiskFull
+        )
     }
 
     /// The causes with which agents start on the resident nevertheless.
@@ -144,7 +154,10 @@ impl DegradedCause {
 impl DownCause {
     /// Returns whether a rebuild from the code host can mend it without a person.
     pub const fn is_rehydration(self) -> bool {
-        matches!(self, Self::RestoreFailed | Self::StampMismatch | Self::NoSnapshot)
+        matches!(
+            self,
+            Self::RestoreFailed | Self::StampMismatch | Self::NoSnapshot
+        )
     }
 }
 

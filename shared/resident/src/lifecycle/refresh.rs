@@ -48,13 +48,17 @@ pub fn plan_refresh(
     has_install: bool,
 ) -> RefreshPlan {
     let has_deps = !has_install || markers.deps_key.as_ref() == Some(key);
-    let is_built = markers.head.as_ref() == Some(sha) && markers.built.as_ref() == Some(sha) && has_deps;
-    let is_recorded = facts.is_some_and(|facts| facts.stamp.sha == *sha && facts.stamp.lockfile_hash == *key);
+    let is_built =
+        markers.head.as_ref() == Some(sha) && markers.built.as_ref() == Some(sha) && has_deps;
+    let is_recorded =
+        facts.is_some_and(|facts| facts.stamp.sha == *sha && facts.stamp.lockfile_hash == *key);
     match (is_built, has_deps) {
         (true, _) if is_recorded => RefreshPlan::Unchanged,
         (true, _) => RefreshPlan::Reuse,
         (false, true) => RefreshPlan::KeepDeps,
-        (false, false) if markers.deps_installing.as_ref() == Some(key) => RefreshPlan::ResumeInstall,
+        (false, false) if markers.deps_installing.as_ref() == Some(key) => {
+            RefreshPlan::ResumeInstall
+        }
         (false, false) => RefreshPlan::Full,
     }
 }
@@ -68,7 +72,12 @@ impl RefreshPlan {
             Self::Reuse => return vec![Step::Snapshot, Step::Mark],
             Self::KeepDeps => vec![Step::Unmark, Step::CheckoutUpdate],
             Self::ResumeInstall | Self::Full => {
-                vec![Step::Unmark, Step::AdoptDeps, Step::Install, Step::CheckoutUpdate]
+                vec![
+                    Step::Unmark,
+                    Step::AdoptDeps,
+                    Step::Install,
+                    Step::CheckoutUpdate,
+                ]
             }
         };
         if has_install {
@@ -84,9 +93,18 @@ impl Resident {
     pub(super) fn begin_refresh(&mut self, now: UnixMillis) -> Vec<Action> {
         // The chain is armed before anything can fail.
         self.schedules.refresh = Some(now + REFRESH_INTERVAL_MS);
-        let steps = [Step::Inspect, Step::Mint, Step::Fetch, Step::RevParse, Step::LockfileKey];
+        let steps = [
+            Step::Inspect,
+            Step::Mint,
+            Step::Fetch,
+            Step::RevParse,
+            Step::LockfileKey,
+        ];
         let mut cycle = Cycle::new(CycleKind::Refresh, &steps, now);
-        cycle.found.git_ref = self.config.as_ref().map(|config| config.default_ref.clone());
+        cycle.found.git_ref = self
+            .config
+            .as_ref()
+            .map(|config| config.default_ref.clone());
         self.cycle = Some(cycle);
         self.run_step(now)
     }
@@ -105,13 +123,21 @@ impl Resident {
                     return self.next_step(now);
                 }
                 let stderr = "an earlier step reported no result".to_owned();
-                self.refresh_failed(step, &Failure { stderr, ..Failure::default() }, now)
+                self.refresh_failed(
+                    step,
+                    &Failure {
+                        stderr,
+                        ..Failure::default()
+                    },
+                    now,
+                )
             }
         }
     }
 
     fn gate(&mut self, inspection: Inspection, now: UnixMillis) -> Vec<Action> {
-        if inspection.runtime.is_none() || !self.is_ready_marker(inspection.markers.ready.as_ref()) {
+        if inspection.runtime.is_none() || !self.is_ready_marker(inspection.markers.ready.as_ref())
+        {
             return self.begin_restore(inspection.trees, now);
         }
         self.verified.clone_from(&inspection.runtime);
@@ -121,12 +147,15 @@ impl Resident {
         }
         if let Some(Stage::Degraded(reason)) = &self.stage
             && *reason.cause() == DegradedCause::DiskFull
-            && inspection.free_kib.is_none_or(|free| free < DISK_FULL_MIN_KIB)
+            && inspection
+                .free_kib
+                .is_none_or(|free| free < DISK_FULL_MIN_KIB)
         {
             return self.still_full(&inspection, now);
         }
         // A checkpoint is on the disk of the container only until a snapshot has it.
-        let has_new_checkpoint = self.lacks_checkpoint(inspection.last_checkpoint_at.max(self.checkpoint_at));
+        let has_new_checkpoint =
+            self.lacks_checkpoint(inspection.last_checkpoint_at.max(self.checkpoint_at));
         if !has_new_checkpoint && self.is_idle(&inspection, now) {
             self.cycle = None;
             self.idle_since.get_or_insert(now);
@@ -151,7 +180,9 @@ impl Resident {
     }
 
     fn still_full(&mut self, inspection: &Inspection, now: UnixMillis) -> Vec<Action> {
-        let is_cooling = self.disk_full_recycle_at.is_some_and(|at| now - at < RECYCLE_INTERVAL_MS);
+        let is_cooling = self
+            .disk_full_recycle_at
+            .is_some_and(|at| now - at < RECYCLE_INTERVAL_MS);
         let obstacle = match inspection.trees {
             _ if is_cooling => Some("it was restarted less than an hour ago"),
             _ if inspection.in_flight > 0 => Some("operations are in flight"),
@@ -164,7 +195,9 @@ impl Resident {
             self.last_refresh_error = Some("disk-full: the container is restarted".to_owned());
             return self.recycle(now);
         };
-        self.last_refresh_error = Some(format!("disk-full: the container is not restarted: {obstacle}"));
+        self.last_refresh_error = Some(format!(
+            "disk-full: the container is not restarted: {obstacle}"
+        ));
         self.cycle = None;
         self.schedules.refresh = Some(now + REFRESH_INTERVAL_MS);
         Vec::new()
@@ -182,29 +215,60 @@ impl Resident {
         let onboarded_at = self.facts.as_ref().map(|facts| facts.provisioned_at);
         let last_use_at = inspection.last_attach_at.max(onboarded_at);
         let is_unused = last_use_at.is_none_or(|at| now - at >= IDLE_MIN_MS);
-        is_settled && is_unused && inspection.in_flight == 0 && inspection.trees == TreesState::Clean
+        is_settled
+            && is_unused
+            && inspection.in_flight == 0
+            && inspection.trees == TreesState::Clean
     }
 
     fn plan(&mut self, key: LockfileKey, now: UnixMillis) -> Vec<Action> {
-        let has_install = self.config.as_ref().is_some_and(|config| config.has_install);
-        let Some(cycle) = &mut self.cycle else { return Vec::new() };
+        let has_install = self
+            .config
+            .as_ref()
+            .is_some_and(|config| config.has_install);
+        let Some(cycle) = &mut self.cycle else {
+            return Vec::new();
+        };
         let Some(sha) = cycle.found.sha.clone() else {
             let stderr = "the commit is unknown".to_owned();
-            return self.refresh_failed(Step::RevParse, &Failure { stderr, ..Failure::default() }, now);
+            return self.refresh_failed(
+                Step::RevParse,
+                &Failure {
+                    stderr,
+                    ..Failure::default()
+                },
+                now,
+            );
         };
-        let plan = plan_refresh(self.facts.as_ref(), &sha, &key, &cycle.found.markers, has_install);
+        let plan = plan_refresh(
+            self.facts.as_ref(),
+            &sha,
+            &key,
+            &cycle.found.markers,
+            has_install,
+        );
         cycle.found.key = Some(key);
         // A new default branch with the same tree still needs a snapshot with its own stamp.
         let is_renamed =
             self.facts.as_ref().map(|facts| &facts.stamp.git_ref) != cycle.found.git_ref.as_ref();
         let needs_snapshot = is_renamed || cycle.found.has_new_checkpoint;
-        let plan = if plan == RefreshPlan::Unchanged && needs_snapshot { RefreshPlan::Reuse } else { plan };
+        let plan = if plan == RefreshPlan::Unchanged && needs_snapshot {
+            RefreshPlan::Reuse
+        } else {
+            plan
+        };
         cycle.rest = plan.steps(has_install);
-        if plan == RefreshPlan::Unchanged { self.refresh_succeeded(now) } else { self.next_step(now) }
+        if plan == RefreshPlan::Unchanged {
+            self.refresh_succeeded(now)
+        } else {
+            self.next_step(now)
+        }
     }
 
     fn refresh_succeeded(&mut self, now: UnixMillis) -> Vec<Action> {
-        let Some(cycle) = self.cycle.take() else { return Vec::new() };
+        let Some(cycle) = self.cycle.take() else {
+            return Vec::new();
+        };
         if let Some(snapshot) = cycle.found.snapshot {
             if let Some(facts) = &mut self.facts {
                 facts.stamp = snapshot.stamp.clone();
@@ -219,7 +283,12 @@ impl Resident {
         vec![Action::Housekeep]
     }
 
-    pub(super) fn refresh_failed(&mut self, step: Step, failure: &Failure, now: UnixMillis) -> Vec<Action> {
+    pub(super) fn refresh_failed(
+        &mut self,
+        step: Step,
+        failure: &Failure,
+        now: UnixMillis,
+    ) -> Vec<Action> {
         let text = failure_text(failure);
         let cause = match classify(step, failure) {
             FailureClass::DiskFull => DegradedCause::DiskFull,
@@ -228,21 +297,37 @@ impl Resident {
             FailureClass::StepFailed => DegradedCause::StepFailed(step),
         };
         let is_repeated = cause.is_from_refresh() && self.last_cause == Some(cause);
-        self.degraded_streak = if is_repeated { self.degraded_streak + 1 } else { 1 };
+        self.degraded_streak = if is_repeated {
+            self.degraded_streak + 1
+        } else {
+            1
+        };
         self.last_cause = Some(cause);
         let is_interrupted = cause == DegradedCause::Interrupted;
-        self.interrupted_streak = if is_interrupted { self.interrupted_streak + 1 } else { 0 };
+        self.interrupted_streak = if is_interrupted {
+            self.interrupted_streak + 1
+        } else {
+            0
+        };
         if is_interrupted {
             // The container may be another one, with another disk.
             self.verified = None;
         }
         let is_soon = is_interrupted && self.interrupted_streak <= INTERRUPTED_MAX;
-        let found = self.cycle.as_ref().map(|cycle| cycle.found.clone()).unwrap_or_default();
+        let found = self
+            .cycle
+            .as_ref()
+            .map(|cycle| cycle.found.clone())
+            .unwrap_or_default();
         let mut actions = self.drop_cycle();
         let reason = Reason::new(cause, &text);
         self.last_refresh_error = Some(reason.to_string());
         self.enter(Stage::Degraded(reason), now);
-        let delay = if is_soon { SHORT_REFRESH_INTERVAL_MS } else { REFRESH_INTERVAL_MS };
+        let delay = if is_soon {
+            SHORT_REFRESH_INTERVAL_MS
+        } else {
+            REFRESH_INTERVAL_MS
+        };
         self.schedules.refresh = Some(now + delay);
         if cause == DegradedCause::HostUnreachable {
             actions.extend(self.begin_save(&found, now));
@@ -253,7 +338,11 @@ impl Resident {
     /// Arms the refresh after a restore: soon, if a refresh was interrupted.
     pub(super) fn refresh_after_restore(&mut self, now: UnixMillis) {
         let is_soon = (1..=INTERRUPTED_MAX).contains(&self.interrupted_streak);
-        let delay = if is_soon { SHORT_REFRESH_INTERVAL_MS } else { REFRESH_INTERVAL_MS };
+        let delay = if is_soon {
+            SHORT_REFRESH_INTERVAL_MS
+        } else {
+            REFRESH_INTERVAL_MS
+        };
         self.schedules.refresh = Some(now + delay);
     }
 
@@ -269,8 +358,11 @@ impl Resident {
     /// Moves the next refresh to the next moment.
     pub(super) fn refresh_soon(&mut self, now: UnixMillis) {
         if matches!(self.stage, Some(Stage::Warm | Stage::Degraded(_))) {
-            self.schedules.refresh =
-                Some(self.schedules.refresh.map_or(now + SOON_MS, |at| at.min(now + SOON_MS)));
+            self.schedules.refresh = Some(
+                self.schedules
+                    .refresh
+                    .map_or(now + SOON_MS, |at| at.min(now + SOON_MS)),
+            );
         }
     }
 
@@ -297,7 +389,11 @@ impl Resident {
 
     /// Returns whether the snapshot lacks a checkpoint of this time.
     fn lacks_checkpoint(&self, at: Option<UnixMillis>) -> bool {
-        let has = |at| self.snapshot.as_ref().is_some_and(|snapshot| at < snapshot.created_at);
+        let has = |at| {
+            self.snapshot
+                .as_ref()
+                .is_some_and(|snapshot| at < snapshot.created_at)
+        };
         at.is_some_and(|at| !has(at))
     }
 }
@@ -318,15 +414,26 @@ mod tests {
     #[test]
     fn refresh_does_as_little_as_the_markers_allow() {
         let git_ref = ars_types::StrictRefName::parse("main").unwrap();
-        let stamp = Stamp { git_ref, sha: sha('a'), lockfile_hash: key("1") };
-        let facts = Facts { stamp, provisioned_at: 0, last_refresh_at: 0 };
+        let stamp = Stamp {
+            git_ref,
+            sha: sha('a'),
+            lockfile_hash: key("1"),
+        };
+        let facts = Facts {
+            stamp,
+            provisioned_at: 0,
+            last_refresh_at: 0,
+        };
         let built = |digit| Markers {
             head: Some(sha(digit)),
             built: Some(sha(digit)),
             deps_key: Some(key("1")),
             ..Markers::default()
         };
-        let installing = Markers { deps_installing: Some(key("2")), ..built('a') };
+        let installing = Markers {
+            deps_installing: Some(key("2")),
+            ..built('a')
+        };
         let plan = |digit, lock, markers: &Markers| {
             plan_refresh(Some(&facts), &sha(digit), &key(lock), markers, true)
         };
@@ -335,8 +442,19 @@ mod tests {
         assert_eq!(plan('b', "1", &built('a')), RefreshPlan::KeepDeps);
         assert_eq!(plan('b', "2", &built('a')), RefreshPlan::Full);
         assert_eq!(plan('b', "2", &installing), RefreshPlan::ResumeInstall);
-        assert_eq!(plan('a', "1", &Markers::default()), RefreshPlan::Full, "an unmarked tree is not trusted");
-        let bare = Markers { head: Some(sha('b')), built: Some(sha('b')), ..Markers::default() };
-        assert_eq!(plan_refresh(Some(&facts), &sha('b'), &key("1"), &bare, false), RefreshPlan::Reuse);
+        assert_eq!(
+            plan('a', "1", &Markers::default()),
+            RefreshPlan::Full,
+            "an unmarked tree is not trusted"
+        );
+        let bare = Markers {
+            head: Some(sha('b')),
+            built: Some(sha('b')),
+            ..Markers::default()
+        };
+        assert_eq!(
+            plan_refresh(Some(&facts), &sha('b'), &key("1"), &bare, false),
+            RefreshPlan::Reuse
+        );
     }
 }

@@ -29,7 +29,11 @@ impl Resident {
         let mut actions = self.drop_cycle();
         self.verified = None;
         let Some(snapshot) = &self.snapshot else {
-            actions.extend(self.go_down(DownCause::NoSnapshot, "there is no snapshot to restore", now));
+            actions.extend(self.go_down(
+                DownCause::NoSnapshot,
+                "there is no snapshot to restore",
+                now,
+            ));
             return actions;
         };
         if self.facts.as_ref().map(|facts| &facts.stamp) != Some(&snapshot.stamp) {
@@ -60,18 +64,25 @@ impl Resident {
                 if let Some(cycle) = &mut self.cycle {
                     cycle.found.sha = Some(sha);
                     let is_late = cycle.deadline.is_some_and(|at| at - now < ADOPT_MIN_MS);
-                    cycle.rest.retain(|step| !is_late || *step != Step::AdoptDeps);
+                    cycle
+                        .rest
+                        .retain(|step| !is_late || *step != Step::AdoptDeps);
                 }
                 self.next_step(now)
             }
             Output::Marked { runtime } => {
-                let Some(cycle) = self.cycle.take() else { return Vec::new() };
+                let Some(cycle) = self.cycle.take() else {
+                    return Vec::new();
+                };
                 if cycle.found.sha.is_none() {
                     self.cycle = Some(cycle);
                     return self.restore_failed("the restored tree was not verified", now);
                 }
                 self.verified = Some(runtime);
-                self.last_restore = Some(LastRestore { at: now, ms: now - cycle.started_at });
+                self.last_restore = Some(LastRestore {
+                    at: now,
+                    ms: now - cycle.started_at,
+                });
                 self.strikes = 0;
                 self.idle_since = None;
                 self.enter(Stage::Warm, now);
@@ -88,8 +99,13 @@ impl Resident {
 
     /// Ends the wait for the archive of the dependencies. They are installed when they are needed.
     pub(super) fn skip_deps(&mut self, now: UnixMillis) -> Vec<Action> {
-        let mut actions: Vec<Action> =
-            self.cycle.iter().map(|cycle| Action::CancelSteps { attempt: cycle.attempt }).collect();
+        let mut actions: Vec<Action> = self
+            .cycle
+            .iter()
+            .map(|cycle| Action::CancelSteps {
+                attempt: cycle.attempt,
+            })
+            .collect();
         actions.extend(self.next_step(now));
         actions
     }
@@ -106,12 +122,17 @@ impl Resident {
         {
             return self.restart_restore(now);
         }
-        self.restore_failed(&format!("{}: {}", step.as_str(), failure_text(failure)), now)
+        self.restore_failed(
+            &format!("{}: {}", step.as_str(), failure_text(failure)),
+            now,
+        )
     }
 
     /// Starts again from the first step: a replaced container has an empty disk. The deadline stays.
     fn restart_restore(&mut self, now: UnixMillis) -> Vec<Action> {
-        let Some(old) = &self.cycle else { return Vec::new() };
+        let Some(old) = &self.cycle else {
+            return Vec::new();
+        };
         let mut cycle = Cycle::new(CycleKind::Restore, &STEPS, old.started_at);
         cycle.deadline = old.deadline;
         cycle.has_unsaved = old.has_unsaved;
@@ -122,7 +143,11 @@ impl Resident {
         let actions = self.drop_cycle();
         cycle.attempt = self.attempts;
         self.cycle = Some(cycle);
-        if is_retried { actions } else { self.restore_failed("the container was replaced too often", now) }
+        if is_retried {
+            actions
+        } else {
+            self.restore_failed("the container was replaced too often", now)
+        }
     }
 
     pub(super) fn restore_failed(&mut self, detail: &str, now: UnixMillis) -> Vec<Action> {

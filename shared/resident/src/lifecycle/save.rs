@@ -15,10 +15,21 @@ impl Resident {
     /// Starts a snapshot of the tree that the facts name, after a failed refresh found these values.
     /// Another tree would not be served after its restore, so it is not saved.
     pub(super) fn begin_save(&mut self, found: &Found, now: UnixMillis) -> Vec<Action> {
-        let Some(facts) = &self.facts else { return Vec::new() };
+        let Some(facts) = &self.facts else {
+            return Vec::new();
+        };
         let stamp = facts.stamp.clone();
-        let has_install = self.config.as_ref().is_some_and(|config| config.has_install);
-        let plan = plan_refresh(Some(facts), &stamp.sha, &stamp.lockfile_hash, &found.markers, has_install);
+        let has_install = self
+            .config
+            .as_ref()
+            .is_some_and(|config| config.has_install);
+        let plan = plan_refresh(
+            Some(facts),
+            &stamp.sha,
+            &stamp.lockfile_hash,
+            &found.markers,
+            has_install,
+        );
         if !found.has_new_checkpoint || plan != RefreshPlan::Unchanged {
             return Vec::new();
         }
@@ -32,10 +43,15 @@ impl Resident {
     /// Records the result of a step. The last one replaces the snapshot.
     pub(super) fn saved(&mut self, output: Output, now: UnixMillis) -> Vec<Action> {
         let of_facts = self.facts.as_ref().map(|facts| &facts.stamp.sha);
-        if matches!(&output, Output::Commit(sha) if of_facts != Some(sha)) || !self.record(output, now) {
+        if matches!(&output, Output::Commit(sha) if of_facts != Some(sha))
+            || !self.record(output, now)
+        {
             return self.drop_cycle();
         }
-        let snapshot = self.cycle.as_mut().and_then(|cycle| cycle.found.snapshot.take());
+        let snapshot = self
+            .cycle
+            .as_mut()
+            .and_then(|cycle| cycle.found.snapshot.take());
         if snapshot.is_none() {
             return self.next_step(now);
         }

@@ -8,7 +8,11 @@ use super::machine::{Resident, Schedules, Slot};
 use super::protocol::{Action, TeardownPart};
 
 /// The parts of a teardown, in order.
-const PARTS: [TeardownPart; 3] = [TeardownPart::Container, TeardownPart::Objects, TeardownPart::Storage];
+const PARTS: [TeardownPart; 3] = [
+    TeardownPart::Container,
+    TeardownPart::Objects,
+    TeardownPart::Storage,
+];
 
 impl Resident {
     /// Starts the teardown. The registry row is already removed.
@@ -28,8 +32,15 @@ impl Resident {
     }
 
     /// Records the end of a part. After the last one the object is blank.
-    pub(super) fn torn_down(&mut self, part: TeardownPart, ok: bool, now: UnixMillis) -> Vec<Action> {
-        let Some(parts) = &mut self.teardown else { return Vec::new() };
+    pub(super) fn torn_down(
+        &mut self,
+        part: TeardownPart,
+        ok: bool,
+        now: UnixMillis,
+    ) -> Vec<Action> {
+        let Some(parts) = &mut self.teardown else {
+            return Vec::new();
+        };
         if ok {
             parts.remove(&part);
             // The storage follows at once when the other parts are done.

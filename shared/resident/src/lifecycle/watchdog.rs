@@ -17,7 +17,11 @@ const STRIKES_MAX: u32 = 3;
 
 impl Resident {
     /// Performs a pass and returns its result with the required actions.
-    pub(super) fn watchdog(&mut self, is_running: bool, now: UnixMillis) -> (WatchdogAction, Vec<Action>) {
+    pub(super) fn watchdog(
+        &mut self,
+        is_running: bool,
+        now: UnixMillis,
+    ) -> (WatchdogAction, Vec<Action>) {
         match &self.stage {
             None => (WatchdogAction::None, Vec::new()),
             Some(Stage::Onboarding) => self.watch_provisioning(now),
@@ -39,10 +43,19 @@ impl Resident {
     }
 
     fn watch_provisioning(&mut self, now: UnixMillis) -> (WatchdogAction, Vec<Action>) {
-        let timeout = self.config.as_ref().map_or(0, |config| config.provisioning_timeout_ms);
-        let deadline = self.schedules.provision_deadline.unwrap_or(self.updated_at + timeout);
+        let timeout = self
+            .config
+            .as_ref()
+            .map_or(0, |config| config.provisioning_timeout_ms);
+        let deadline = self
+            .schedules
+            .provision_deadline
+            .unwrap_or(self.updated_at + timeout);
         if now >= deadline + PROVISION_GRACE_MS {
-            return (WatchdogAction::ProvisionTimedOut, self.provision_timed_out(now));
+            return (
+                WatchdogAction::ProvisionTimedOut,
+                self.provision_timed_out(now),
+            );
         }
         (WatchdogAction::None, Vec::new())
     }
@@ -59,10 +72,14 @@ impl Resident {
     }
 
     fn watch_cycle(&mut self, is_running: bool, now: UnixMillis) -> (WatchdogAction, Vec<Action>) {
-        let touched =
-            self.cycle.as_ref().map_or(self.updated_at, |cycle| cycle.touched_at.max(self.updated_at));
+        let touched = self.cycle.as_ref().map_or(self.updated_at, |cycle| {
+            cycle.touched_at.max(self.updated_at)
+        });
         if !is_running && now - touched > STALE_MIN_MS {
-            let step = self.cycle.as_ref().map_or("no step", |cycle| cycle.step.as_str());
+            let step = self
+                .cycle
+                .as_ref()
+                .map_or("no step", |cycle| cycle.step.as_str());
             let detail = format!("no progress for 30 minutes at {step}");
             let actions = self.drop_cycle();
             self.degrade(DegradedCause::StaleMidFlight, &detail, now);
@@ -80,7 +97,10 @@ impl Resident {
         if self.cycle.is_some() {
             return (WatchdogAction::None, Vec::new());
         }
-        let is_dead = self.schedules.refresh.is_none_or(|at| now - at > REFRESH_INTERVAL_MS);
+        let is_dead = self
+            .schedules
+            .refresh
+            .is_none_or(|at| now - at > REFRESH_INTERVAL_MS);
         if !is_dead {
             return (WatchdogAction::None, Vec::new());
         }
@@ -89,7 +109,11 @@ impl Resident {
             _ => String::new(),
         };
         self.schedules.refresh = Some(now + REARM_DELAY_MS);
-        self.degrade(DegradedCause::AlarmMissed, &format!("the refresh schedule was missing{before}"), now);
+        self.degrade(
+            DegradedCause::AlarmMissed,
+            &format!("the refresh schedule was missing{before}"),
+            now,
+        );
         (WatchdogAction::Rearmed, Vec::new())
     }
 }

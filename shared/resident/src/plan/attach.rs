@@ -44,7 +44,11 @@ pub fn attach(context: &AttachContext<'_>) -> Vec<PlanStep> {
     let mut steps = Vec::new();
     if context.needs_fetch {
         let fetch = remote_git(MIRROR, &["fetch", "--prune", "origin"], context.has_token);
-        steps.push(PlanStep::root("fetch", fetch).within(FETCH_TIMEOUT_MS).locked());
+        steps.push(
+            PlanStep::root("fetch", fetch)
+                .within(FETCH_TIMEOUT_MS)
+                .locked(),
+        );
     }
     let path = tree(context.thread, context.git_ref);
     let owner = User::pool(context.user);
@@ -69,36 +73,75 @@ pub fn attach(context: &AttachContext<'_>) -> Vec<PlanStep> {
 
 fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep> {
     let dir = thread_dir(context.thread);
-    let make = |path: &str, mode, owner| Operation::MakeDir { path: path.to_owned(), mode, owner };
-    let origin = if context.readonly { MIRROR } else { context.origin };
+    let make = |path: &str, mode, owner| Operation::MakeDir {
+        path: path.to_owned(),
+        mode,
+        owner,
+    };
+    let origin = if context.readonly {
+        MIRROR
+    } else {
+        context.origin
+    };
     // From here on the tree is the thread's, so git runs as its user.
-    let remote = PlanStep::of("worktree-remote", owner, git(path, &["remote", "set-url", "origin", origin]));
+    let remote = PlanStep::of(
+        "worktree-remote",
+        owner,
+        git(path, &["remote", "set-url", "origin", origin]),
+    );
     let mut steps = vec![
         PlanStep::root("threads-dir", make(THREADS, SHARED_MODE, User::ROOT)),
         PlanStep::root("thread-dir", make(&dir, PRIVATE_MODE, User::ROOT)),
     ];
-    let clean = PlanStep::root("worktree-clean", Operation::DiscardTree { path: path.to_owned() });
+    let clean = PlanStep::root(
+        "worktree-clean",
+        Operation::DiscardTree {
+            path: path.to_owned(),
+        },
+    );
     if context.takes_spare {
         // Without the lock of the mirror: a refresh does not delay it.
         steps.push(clean);
-        let take = Operation::TakeSpare { tree: path.to_owned() };
+        let take = Operation::TakeSpare {
+            tree: path.to_owned(),
+        };
         steps.push(PlanStep::root(TAKE_SPARE, take));
-        steps.push(PlanStep::root("thread-own", make(&dir, PRIVATE_MODE, owner)));
+        steps.push(PlanStep::root(
+            "thread-own",
+            make(&dir, PRIVATE_MODE, owner),
+        ));
         // The origin of the spare tree is the code host.
         steps.extend(context.readonly.then_some(remote));
         return steps;
     }
     steps.extend([
         clean,
-        PlanStep::root("worktree-clone", clone_at(context.git_ref, path)).within(FETCH_TIMEOUT_MS).locked(),
-        PlanStep::root("worktree-chown", Operation::ChangeOwner { path: dir, owner }).locked(),
+        PlanStep::root("worktree-clone", clone_at(context.git_ref, path))
+            .within(FETCH_TIMEOUT_MS)
+            .locked(),
+        PlanStep::root(
+            "worktree-chown",
+            Operation::ChangeOwner { path: dir, owner },
+        )
+        .locked(),
         remote,
     ]);
     if let Some(key) = context.deps {
-        let link = Operation::LinkDeps { key: key.clone(), tree: path.to_owned(), owner };
-        steps.push(PlanStep::root("deps-link", link).within(FETCH_TIMEOUT_MS).locked());
+        let link = Operation::LinkDeps {
+            key: key.clone(),
+            tree: path.to_owned(),
+            owner,
+        };
+        steps.push(
+            PlanStep::root("deps-link", link)
+                .within(FETCH_TIMEOUT_MS)
+                .locked(),
+        );
     }
-    let copy = Operation::CopyBuilds { tree: path.to_owned(), owner };
+    let copy = Operation::CopyBuilds {
+        tree: path.to_owned(),
+        owner,
+    };
     steps.push(PlanStep::root("builds-copy", copy).within(FETCH_TIMEOUT_MS));
     steps
 }
@@ -106,7 +149,15 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
 fn credential(context: &AttachContext<'_>, path: &str, owner: User) -> PlanStep {
     let tree = path.to_owned();
     match context.readonly || !context.has_token {
-        true => PlanStep::of("credential-scrub", owner, Operation::ScrubCredential { tree }),
-        false => PlanStep::of("credential-write", owner, Operation::WriteCredential { tree }),
+        true => PlanStep::of(
+            "credential-scrub",
+            owner,
+            Operation::ScrubCredential { tree },
+        ),
+        false => PlanStep::of(
+            "credential-write",
+            owner,
+            Operation::WriteCredential { tree },
+        ),
     }
 }

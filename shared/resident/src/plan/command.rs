@@ -41,7 +41,12 @@ pub fn exec(
     timeout_ms: i64,
 ) -> PlanStep {
     let cwd = tree(thread, git_ref);
-    let operation = Operation::ExecCommand { user, command, cwd, head_bytes: HEAD_BYTES_MAX };
+    let operation = Operation::ExecCommand {
+        user,
+        command,
+        cwd,
+        head_bytes: HEAD_BYTES_MAX,
+    };
     PlanStep::of("exec", User::pool(user), operation).within(timeout_ms)
 }
 
@@ -56,7 +61,14 @@ pub fn read(
     path: &TreePath,
 ) -> Result<PlanStep, Refusal> {
     let path = resolve(thread, git_ref, path)?;
-    Ok(PlanStep::of("read", User::pool(user), Operation::ReadFile { path, max_chars: READ_MAX_CHARS }))
+    Ok(PlanStep::of(
+        "read",
+        User::pool(user),
+        Operation::ReadFile {
+            path,
+            max_chars: READ_MAX_CHARS,
+        },
+    ))
 }
 
 /// Returns the step that writes a file of a thread.
@@ -70,10 +82,21 @@ pub fn write(
     path: &TreePath,
 ) -> Result<PlanStep, Refusal> {
     let path = resolve(thread, git_ref, path)?;
-    Ok(PlanStep::of("write", User::pool(user), Operation::WriteFile { path, mode: FILE_MODE }))
+    Ok(PlanStep::of(
+        "write",
+        User::pool(user),
+        Operation::WriteFile {
+            path,
+            mode: FILE_MODE,
+        },
+    ))
 }
 
-fn resolve(thread: &StrictThreadKey, git_ref: &StrictRefName, path: &TreePath) -> Result<String, Refusal> {
+fn resolve(
+    thread: &StrictThreadKey,
+    git_ref: &StrictRefName,
+    path: &TreePath,
+) -> Result<String, Refusal> {
     let outside = || Refusal::new(Token::PathEscape, "the path leads out of the tree");
     path.within(&tree(thread, git_ref)).ok_or_else(outside)
 }
@@ -91,20 +114,54 @@ pub fn op(
     let path = op_checkout(number);
     let dir = op_dir(number);
     // All branches, because one may have moved on from the commit; the saved work of threads is on none.
-    let clone = git(MIRROR, &["clone", "--no-local", "--no-checkout", "--", MIRROR, &path]);
-    let make = Operation::MakeDir { path: dir.clone(), mode: PRIVATE_MODE, owner: User::ROOT };
+    let clone = git(
+        MIRROR,
+        &["clone", "--no-local", "--no-checkout", "--", MIRROR, &path],
+    );
+    let make = Operation::MakeDir {
+        path: dir.clone(),
+        mode: PRIVATE_MODE,
+        owner: User::ROOT,
+    };
     let mut steps = vec![
         PlanStep::root("op-dir", make),
-        PlanStep::root("op-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
-        PlanStep::root("op-chown", Operation::ChangeOwner { path: dir.clone(), owner }),
-        PlanStep::of("op-checkout", owner, git(&path, &["checkout", "--detach", sha.as_str(), "--"])),
+        PlanStep::root("op-clone", clone)
+            .within(FETCH_TIMEOUT_MS)
+            .locked(),
+        PlanStep::root(
+            "op-chown",
+            Operation::ChangeOwner {
+                path: dir.clone(),
+                owner,
+            },
+        ),
+        PlanStep::of(
+            "op-checkout",
+            owner,
+            git(&path, &["checkout", "--detach", sha.as_str(), "--"]),
+        ),
     ];
     if let Some(key) = deps {
-        let link = Operation::LinkDeps { key: key.clone(), tree: path.clone(), owner };
-        steps.push(PlanStep::root("deps-link", link).within(FETCH_TIMEOUT_MS).locked());
+        let link = Operation::LinkDeps {
+            key: key.clone(),
+            tree: path.clone(),
+            owner,
+        };
+        steps.push(
+            PlanStep::root("deps-link", link)
+                .within(FETCH_TIMEOUT_MS)
+                .locked(),
+        );
     }
-    let run = Operation::TableCommand { user: Unprivileged::Pool(user), command: command.clone(), cwd: path };
+    let run = Operation::TableCommand {
+        user: Unprivileged::Pool(user),
+        command: command.clone(),
+        cwd: path,
+    };
     steps.push(PlanStep::of("op-run", owner, run).within(OP_TIMEOUT_MS));
-    steps.push(PlanStep::root("op-remove", Operation::DiscardTree { path: dir }));
+    steps.push(PlanStep::root(
+        "op-remove",
+        Operation::DiscardTree { path: dir },
+    ));
     steps
 }

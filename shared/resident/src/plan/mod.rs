@@ -18,7 +18,8 @@ mod plan_tests;
 
 pub use attach::{AttachContext, attach};
 pub use command::{
-    EXEC_TIMEOUT_DEFAULT_MS, EXEC_TIMEOUT_MAX_MS, OP_TIMEOUT_MS, exec, exec_timeout_ms, op, read, write,
+    EXEC_TIMEOUT_DEFAULT_MS, EXEC_TIMEOUT_MAX_MS, OP_TIMEOUT_MS, exec, exec_timeout_ms, op, read,
+    write,
 };
 pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
 pub use publish::{PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive};
@@ -27,6 +28,6 @@ pub use shell::shell_words;
 pub use spare::{SpareContext, TAKE_SPARE, make_spare, remove_spare};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
 pub use thread::{
-    abandon, adopt_deps, archive_deps, check, check_credential, checkpoint, clean_home, empty_trash, evict,
-    install, kill, sweep_deps, write_credential,
+    abandon, adopt_deps, archive_deps, check, check_credential, checkpoint, clean_home,
+    empty_trash, evict, install, kill, sweep_deps, write_credential,
 };

@@ -4,13 +4,15 @@ use ars_types::StrictRefName;
 use proptest::prelude::*;
 
 use super::{
-    AttachContext, CycleContext, Operation, PlanStep, PublishContext, User, attach, check_out, contains,
-    cycle_step, evict, exec, exec_timeout_ms, find_checkpoint, kill, note_pushed, op, push, read, receive,
-    restore, write,
+    AttachContext, CycleContext, Operation, PlanStep, PublishContext, User, attach, check_out,
+    contains, cycle_step, evict, exec, exec_timeout_ms, find_checkpoint, kill, note_pushed, op,
+    push, read, receive, restore, write,
 };
 use crate::layout::{CHECKOUT, MIRROR, THREADS};
 use crate::lifecycle::Step;
-use crate::names::{ExecCommand, LockfileKey, RunBranch, Sha, StrictThreadKey, TableCommand, TreePath};
+use crate::names::{
+    ExecCommand, LockfileKey, RunBranch, Sha, StrictThreadKey, TableCommand, TreePath,
+};
 use crate::pool::PoolUser;
 use crate::thread::TreeDecision;
 use crate::wire::CheckOutFrom;
@@ -31,7 +33,10 @@ fn assert_git_is_safe(steps: &[PlanStep]) {
             let is_root = step.user == User::ROOT;
             assert!(!is_root || cwd == MIRROR || cwd == "/", "{step:?}");
             assert!(
-                is_root || cwd.starts_with(THREADS) || cwd.starts_with("/workspace/ops/") || cwd == CHECKOUT
+                is_root
+                    || cwd.starts_with(THREADS)
+                    || cwd.starts_with("/workspace/ops/")
+                    || cwd == CHECKOUT
             );
             assert!(args.iter().all(|arg| !arg.contains('\n')), "{step:?}");
         }
@@ -86,8 +91,21 @@ fn op_runs_the_table_as_a_pool_user() {
     let command = TableCommand::parse("npm test; echo $HOME").unwrap();
     let steps = op(7, &sha, user(), &command, None);
     assert_git_is_safe(&steps);
-    assert_eq!(names(&steps), ["op-dir", "op-clone", "op-chown", "op-checkout", "op-run", "op-remove"]);
-    assert_eq!((steps[4].user, steps[4].timeout_ms), (User::pool(user()), 300_000));
+    assert_eq!(
+        names(&steps),
+        [
+            "op-dir",
+            "op-clone",
+            "op-chown",
+            "op-checkout",
+            "op-run",
+            "op-remove"
+        ]
+    );
+    assert_eq!(
+        (steps[4].user, steps[4].timeout_ms),
+        (User::pool(user()), 300_000)
+    );
 }
 
 #[test]
@@ -96,16 +114,34 @@ fn eviction_kills_and_saves_before_it_removes() {
     let main = StrictRefName::parse("main").unwrap();
     assert_eq!(
         names(&evict(&thread, &main, user(), true)),
-        ["kill", "worktree-checkpoint", "worktree-remove", "home-clean"]
+        [
+            "kill",
+            "worktree-checkpoint",
+            "worktree-remove",
+            "home-clean"
+        ]
     );
-    assert_eq!(names(&evict(&thread, &main, user(), false)), ["kill", "worktree-remove", "home-clean"]);
-    assert_eq!(kill(user()).user, User::pool(user()), "a kill reaches the processes of its own user only");
+    assert_eq!(
+        names(&evict(&thread, &main, user(), false)),
+        ["kill", "worktree-remove", "home-clean"]
+    );
+    assert_eq!(
+        kill(user()).user,
+        User::pool(user()),
+        "a kill reaches the processes of its own user only"
+    );
 }
 
 #[test]
 fn cycle_steps_touch_no_tree_of_a_thread() {
-    let (main, sha) = (StrictRefName::parse("main").unwrap(), Sha::parse("b".repeat(40)).unwrap());
-    let (key, command) = (LockfileKey::of_listing("x"), TableCommand::parse("make").unwrap());
+    let (main, sha) = (
+        StrictRefName::parse("main").unwrap(),
+        Sha::parse("b".repeat(40)).unwrap(),
+    );
+    let (key, command) = (
+        LockfileKey::of_listing("x"),
+        TableCommand::parse("make").unwrap(),
+    );
     let context = CycleContext {
         origin: "https://host/acme/app.git",
         git_ref: Some(&main),
@@ -130,22 +166,35 @@ fn cycle_steps_touch_no_tree_of_a_thread() {
     ] {
         let steps = cycle_step(step, &context, 1_000).unwrap();
         assert_git_is_safe(&steps);
-        assert!(!steps.is_empty() && !serde_json::to_string(&steps).unwrap().contains(THREADS), "{step:?}");
+        assert!(
+            !steps.is_empty() && !serde_json::to_string(&steps).unwrap().contains(THREADS),
+            "{step:?}"
+        );
     }
     let build = &cycle_step(Step::Build, &context, 1_000).unwrap()[0];
     assert_eq!(build.user, User::BUILD);
-    assert_eq!(cycle_step(Step::RevParse, &CycleContext::default(), 1_000), None, "a value is missing");
+    assert_eq!(
+        cycle_step(Step::RevParse, &CycleContext::default(), 1_000),
+        None,
+        "a value is missing"
+    );
     let update = cycle_step(Step::CheckoutUpdate, &context, 1_000).unwrap();
     assert_eq!(update[0].name, "leftover-kill");
     let cleans = |step: &PlanStep| matches!(&step.operation, Operation::Git { args, .. } if args[..] == ["clean", "-fdx"]);
-    assert!(update.iter().any(cleans), "rewritten files would change every tree that links them");
+    assert!(
+        update.iter().any(cleans),
+        "rewritten files would change every tree that links them"
+    );
 }
 
 /// The key follows from the commit, never from the working directory.
 #[test]
 fn lockfile_key_is_read_from_the_commit() {
     let sha = Sha::parse("c".repeat(40)).unwrap();
-    let context = CycleContext { sha: Some(&sha), ..CycleContext::default() };
+    let context = CycleContext {
+        sha: Some(&sha),
+        ..CycleContext::default()
+    };
     let steps = cycle_step(Step::LockfileKey, &context, 1_000).unwrap();
     assert_eq!(steps[0].operation, Operation::LockfileListing { sha });
 }
@@ -169,28 +218,70 @@ fn files_outside_the_tree_are_rejected() {
     let thread = StrictThreadKey::parse("load:1").unwrap();
     let main = StrictRefName::parse("main").unwrap();
     let outside = TreePath::parse("/etc/passwd").unwrap();
-    assert_eq!(read(&thread, &main, user(), &outside).unwrap_err().status(), 400);
-    assert!(write(&thread, &main, user(), &outside).unwrap_err().error().starts_with("path-escape: "));
-    assert!(read(&thread, &main, user(), &TreePath::parse("src/a.rs").unwrap()).is_ok());
+    assert_eq!(
+        read(&thread, &main, user(), &outside).unwrap_err().status(),
+        400
+    );
+    assert!(
+        write(&thread, &main, user(), &outside)
+            .unwrap_err()
+            .error()
+            .starts_with("path-escape: ")
+    );
+    assert!(
+        read(
+            &thread,
+            &main,
+            user(),
+            &TreePath::parse("src/a.rs").unwrap()
+        )
+        .is_ok()
+    );
 }
 
 /// A push is never forced, and its credential reaches git of root only.
 #[test]
 fn push_has_no_force_and_no_git_of_the_tree() {
-    let (thread, main) = (StrictThreadKey::parse("load:1").unwrap(), StrictRefName::parse("main").unwrap());
-    let (sha, branch) = (Sha::parse("a".repeat(40)).unwrap(), RunBranch::parse("ars/run-1/x").unwrap());
-    let context = PublishContext { thread: &thread, git_ref: &main, user: user(), sha: &sha };
+    let (thread, main) = (
+        StrictThreadKey::parse("load:1").unwrap(),
+        StrictRefName::parse("main").unwrap(),
+    );
+    let (sha, branch) = (
+        Sha::parse("a".repeat(40)).unwrap(),
+        RunBranch::parse("ars/run-1/x").unwrap(),
+    );
+    let context = PublishContext {
+        thread: &thread,
+        git_ref: &main,
+        user: user(),
+        sha: &sha,
+    };
     let pushed = push("https://host/acme/app.git", &sha, &branch, true);
     let from = CheckOutFrom::Branch(branch.clone());
     let mut steps = vec![receive(context), pushed, contains(&sha, &from)];
-    steps.extend(note_pushed(context, &branch).into_iter().chain(check_out(context, &from)));
+    steps.extend(
+        note_pushed(context, &branch)
+            .into_iter()
+            .chain(check_out(context, &from)),
+    );
     steps.push(find_checkpoint(&sha));
     steps.extend(restore(context, true));
     assert_git_is_safe(&steps);
     for step in &steps {
-        let Operation::Git { args, has_credential, .. } = &step.operation else { continue };
+        let Operation::Git {
+            args,
+            has_credential,
+            ..
+        } = &step.operation
+        else {
+            continue;
+        };
         assert_eq!(*has_credential, step.name == "push", "{step:?}");
-        assert!(args.iter().all(|arg| !arg.starts_with('+') && !arg.contains("force")), "{step:?}");
+        assert!(
+            args.iter()
+                .all(|arg| !arg.starts_with('+') && !arg.contains("force")),
+            "{step:?}"
+        );
         assert!(!has_credential || step.user == User::ROOT, "{step:?}");
     }
 }

@@ -44,28 +44,62 @@ impl CheckOutFrom {
 
 /// Returns the step that brings the commit into the mirror.
 pub fn receive(context: PublishContext<'_>) -> PlanStep {
-    let PublishContext { thread, git_ref, user, sha } = context;
-    let receive = Operation::ReceiveCommit { tree: tree(thread, git_ref), sha: sha.clone() };
-    PlanStep::of("commit-receive", User::pool(user), receive).within(FETCH_TIMEOUT_MS).locked()
+    let PublishContext {
+        thread,
+        git_ref,
+        user,
+        sha,
+    } = context;
+    let receive = Operation::ReceiveCommit {
+        tree: tree(thread, git_ref),
+        sha: sha.clone(),
+    };
+    PlanStep::of("commit-receive", User::pool(user), receive)
+        .within(FETCH_TIMEOUT_MS)
+        .locked()
 }
 
 /// Returns the step that pushes a commit of the mirror, as a fast-forward only.
 pub fn push(origin: &str, sha: &Sha, branch: &RunBranch, has_token: bool) -> PlanStep {
     let refs = format!("{sha}:refs/heads/{branch}");
-    let options = ["push", "--no-follow-tags", "--recurse-submodules=no", "--end-of-options"];
-    let push = remote_git(MIRROR, &[&options[..], &[origin, &refs]].concat(), has_token);
-    PlanStep::root("push", push).within(FETCH_TIMEOUT_MS).locked()
+    let options = [
+        "push",
+        "--no-follow-tags",
+        "--recurse-submodules=no",
+        "--end-of-options",
+    ];
+    let push = remote_git(
+        MIRROR,
+        &[&options[..], &[origin, &refs]].concat(),
+        has_token,
+    );
+    PlanStep::root("push", push)
+        .within(FETCH_TIMEOUT_MS)
+        .locked()
 }
 
 /// Returns the steps that note a push in the mirror and in the tree. Its commits then count as saved.
 pub fn note_pushed(context: PublishContext<'_>, branch: &RunBranch) -> [PlanStep; 2] {
-    let PublishContext { thread, git_ref, user, sha } = context;
+    let PublishContext {
+        thread,
+        git_ref,
+        user,
+        sha,
+    } = context;
     let from = CheckOutFrom::Branch(branch.clone());
-    let note =
-        |folder: &str, name: String| git(folder, &["update-ref", "--end-of-options", &name, sha.as_str()]);
+    let note = |folder: &str, name: String| {
+        git(
+            folder,
+            &["update-ref", "--end-of-options", &name, sha.as_str()],
+        )
+    };
     [
         PlanStep::root("push-note-mirror", note(MIRROR, from.in_mirror())).locked(),
-        PlanStep::of("push-note", User::pool(user), note(&tree(thread, git_ref), from.in_tree())),
+        PlanStep::of(
+            "push-note",
+            User::pool(user),
+            note(&tree(thread, git_ref), from.in_tree()),
+        ),
     ]
 }
 
@@ -74,27 +108,52 @@ pub fn fetch_ref(from: &CheckOutFrom, has_token: bool) -> PlanStep {
     let name = from.in_mirror();
     let refs = format!("+{name}:{name}");
     let fetch = remote_git(MIRROR, &["fetch", "--no-tags", "origin", &refs], has_token);
-    PlanStep::root("fetch-ref", fetch).within(FETCH_TIMEOUT_MS).locked()
+    PlanStep::root("fetch-ref", fetch)
+        .within(FETCH_TIMEOUT_MS)
+        .locked()
 }
 
 /// Returns the step that succeeds if the mirror's ref contains the commit.
 pub fn contains(sha: &Sha, from: &CheckOutFrom) -> PlanStep {
-    let arguments = ["merge-base", "--is-ancestor", sha.as_str(), &from.in_mirror()];
+    let arguments = [
+        "merge-base",
+        "--is-ancestor",
+        sha.as_str(),
+        &from.in_mirror(),
+    ];
     PlanStep::root("commit-find", git(MIRROR, &arguments))
 }
 
 /// Returns the steps that check out a commit of the mirror.
 /// Changes in the tree that would be lost make the last one fail.
 pub fn check_out(context: PublishContext<'_>, from: &CheckOutFrom) -> [PlanStep; 2] {
-    let PublishContext { thread, git_ref, user, sha } = context;
+    let PublishContext {
+        thread,
+        git_ref,
+        user,
+        sha,
+    } = context;
     let (path, owner) = (tree(thread, git_ref), User::pool(user));
-    let send = Operation::SendCommit { tree: path.clone(), sha: sha.clone(), name: from.in_tree() };
+    let send = Operation::SendCommit {
+        tree: path.clone(),
+        sha: sha.clone(),
+        name: from.in_tree(),
+    };
     let arguments: &[&str] = match from {
         CheckOutFrom::PullRequest(_) => &["checkout", "--quiet", "--detach", sha.as_str(), "--"],
-        CheckOutFrom::Branch(_) => &["checkout", "--quiet", "-B", git_ref.as_str(), sha.as_str(), "--"],
+        CheckOutFrom::Branch(_) => &[
+            "checkout",
+            "--quiet",
+            "-B",
+            git_ref.as_str(),
+            sha.as_str(),
+            "--",
+        ],
     };
     [
-        PlanStep::of("commit-send", owner, send).within(FETCH_TIMEOUT_MS).locked(),
+        PlanStep::of("commit-send", owner, send)
+            .within(FETCH_TIMEOUT_MS)
+            .locked(),
         PlanStep::of("check-out", owner, git(&path, arguments)).within(FETCH_TIMEOUT_MS),
     ]
 }

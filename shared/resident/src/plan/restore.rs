@@ -12,7 +12,13 @@ const RESTORED: &str = "refs/ars/restored";
 /// Returns the step that reads the first line of a commit's message.
 /// It fails if the mirror lacks the commit.
 pub fn find_checkpoint(sha: &Sha) -> PlanStep {
-    let arguments = ["log", "--max-count=1", "--format=%s", "--end-of-options", sha.as_str()];
+    let arguments = [
+        "log",
+        "--max-count=1",
+        "--format=%s",
+        "--end-of-options",
+        sha.as_str(),
+    ];
     PlanStep::root("checkpoint-find", git(MIRROR, &arguments))
 }
 
@@ -21,14 +27,33 @@ pub fn find_checkpoint(sha: &Sha) -> PlanStep {
 /// A commit of the service becomes changes of its first parent, and nothing is staged. Another commit is one of the
 /// thread, and the branch moves to it. Files that would be lost make the second step fail.
 pub fn restore(context: PublishContext<'_>, is_of_service: bool) -> Vec<PlanStep> {
-    let PublishContext { thread, git_ref, user, sha } = context;
+    let PublishContext {
+        thread,
+        git_ref,
+        user,
+        sha,
+    } = context;
     let (path, owner) = (tree(thread, git_ref), User::pool(user));
-    let send = Operation::SendCommit { tree: path.clone(), sha: sha.clone(), name: RESTORED.to_owned() };
-    let check_out =
-        ["checkout", "--quiet", "--no-overwrite-ignore", "-B", git_ref.as_str(), sha.as_str(), "--"];
+    let send = Operation::SendCommit {
+        tree: path.clone(),
+        sha: sha.clone(),
+        name: RESTORED.to_owned(),
+    };
+    let check_out = [
+        "checkout",
+        "--quiet",
+        "--no-overwrite-ignore",
+        "-B",
+        git_ref.as_str(),
+        sha.as_str(),
+        "--",
+    ];
     let mut steps = vec![
-        PlanStep::of("checkpoint-send", owner, send).within(FETCH_TIMEOUT_MS).locked(),
-        PlanStep::of("checkpoint-check-out", owner, git(&path, &check_out)).within(FETCH_TIMEOUT_MS),
+        PlanStep::of("checkpoint-send", owner, send)
+            .within(FETCH_TIMEOUT_MS)
+            .locked(),
+        PlanStep::of("checkpoint-check-out", owner, git(&path, &check_out))
+            .within(FETCH_TIMEOUT_MS),
     ];
     if is_of_service {
         let parent = format!("{sha}^1");

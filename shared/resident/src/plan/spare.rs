@@ -29,31 +29,59 @@ pub struct SpareContext<'a> {
 
 /// Returns the steps that make the spare tree, in place of an earlier one.
 pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
-    let SpareContext { git_ref, user, deps, origin } = context;
+    let SpareContext {
+        git_ref,
+        user,
+        deps,
+        origin,
+    } = context;
     let (tree, owner) = (SPARE.to_owned(), User::pool(user));
-    let folder = Operation::MakeDir { path: SPARES.to_owned(), mode: PRIVATE_MODE, owner: User::ROOT };
+    let folder = Operation::MakeDir {
+        path: SPARES.to_owned(),
+        mode: PRIVATE_MODE,
+        owner: User::ROOT,
+    };
     let settings = format!("{SPARE}/.git/config");
-    let remote = git(MIRROR, &["config", "--file", &settings, "remote.origin.url", origin]);
-    let own = Operation::ChangeOwner { path: tree.clone(), owner };
+    let remote = git(
+        MIRROR,
+        &["config", "--file", &settings, "remote.origin.url", origin],
+    );
+    let own = Operation::ChangeOwner {
+        path: tree.clone(),
+        owner,
+    };
     let mut steps = vec![
         PlanStep::root("spare-dir", folder),
         remove_spare(),
-        PlanStep::root("spare-clone", clone_at(git_ref, SPARE)).within(FETCH_TIMEOUT_MS).locked(),
+        PlanStep::root("spare-clone", clone_at(git_ref, SPARE))
+            .within(FETCH_TIMEOUT_MS)
+            .locked(),
         // Before its user owns the tree, because root's git changes the file.
         PlanStep::root("spare-remote", remote),
         PlanStep::root("spare-chown", own),
     ];
     if let Some(key) = deps {
-        let link = Operation::LinkDeps { key: key.clone(), tree: tree.clone(), owner };
+        let link = Operation::LinkDeps {
+            key: key.clone(),
+            tree: tree.clone(),
+            owner,
+        };
         steps.push(PlanStep::root("spare-deps", link).within(FETCH_TIMEOUT_MS));
     }
     let builds = Operation::CopyBuilds { tree, owner };
     steps.push(PlanStep::root("spare-builds", builds).within(FETCH_TIMEOUT_MS));
-    steps.push(PlanStep::root("spare-refresh", Operation::RefreshSpare { owner }).within(FETCH_TIMEOUT_MS));
+    steps.push(
+        PlanStep::root("spare-refresh", Operation::RefreshSpare { owner }).within(FETCH_TIMEOUT_MS),
+    );
     steps
 }
 
 /// Returns the step that removes the spare tree.
 pub fn remove_spare() -> PlanStep {
-    PlanStep::root("spare-remove", Operation::DiscardTree { path: SPARE.to_owned() })
+    PlanStep::root(
+        "spare-remove",
+        Operation::DiscardTree {
+            path: SPARE.to_owned(),
+        },
+    )
 }

@@ -278,7 +278,11 @@ impl Operation {
     /// Returns the archive that the operation receives.
     pub const fn received(&self) -> Option<&BackupId> {
         match self {
-            Self::Extract { backup, .. } | Self::AdoptDeps { backup: Some(backup), .. } => Some(backup),
+            Self::Extract { backup, .. }
+            | Self::AdoptDeps {
+                backup: Some(backup),
+                ..
+            } => Some(backup),
             _ => None,
         }
     }
@@ -307,7 +311,13 @@ impl PlanStep {
 
     /// Makes a step without the lock.
     pub(super) fn of(name: &str, user: User, operation: Operation) -> Self {
-        Self { name: name.to_owned(), user, operation, timeout_ms: FILE_TIMEOUT_MS, needs_lock: false }
+        Self {
+            name: name.to_owned(),
+            user,
+            operation,
+            timeout_ms: FILE_TIMEOUT_MS,
+            needs_lock: false,
+        }
     }
 
     /// Makes the step run under the lock of the mirror.
@@ -326,13 +336,21 @@ impl PlanStep {
 /// Makes a call of git.
 pub(super) fn git(cwd: &str, args: &[&str]) -> Operation {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-    Operation::Git { args, cwd: cwd.to_owned(), has_credential: false }
+    Operation::Git {
+        args,
+        cwd: cwd.to_owned(),
+        has_credential: false,
+    }
 }
 
 /// Makes a call of git that may reach the code host with the one-shot credential.
 pub(super) fn remote_git(cwd: &str, args: &[&str], has_credential: bool) -> Operation {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-    Operation::Git { args, cwd: cwd.to_owned(), has_credential }
+    Operation::Git {
+        args,
+        cwd: cwd.to_owned(),
+        has_credential,
+    }
 }
 
 /// Makes a clone of the mirror at a branch, for a tree.
@@ -340,5 +358,16 @@ pub(super) fn remote_git(cwd: &str, args: &[&str], has_credential: bool) -> Oper
 /// It has the branches and tags of the code host, packed anew: a copy of the mirror's files would also have the saved work
 /// of other threads. No write reaches the mirror's objects.
 pub(super) fn clone_at(branch: &StrictRefName, path: &str) -> Operation {
-    git(MIRROR, &["clone", "--no-local", "--branch", branch.as_str(), "--", MIRROR, path])
+    git(
+        MIRROR,
+        &[
+            "clone",
+            "--no-local",
+            "--branch",
+            branch.as_str(),
+            "--",
+            MIRROR,
+            path,
+        ],
+    )
 }

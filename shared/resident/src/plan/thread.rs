@@ -22,39 +22,61 @@ pub fn check(
     user: PoolUser,
     tip: Option<&Sha>,
 ) -> PlanStep {
-    let check = Operation::CheckTree { tree: tree(thread, git_ref), tip: tip.cloned() };
+    let check = Operation::CheckTree {
+        tree: tree(thread, git_ref),
+        tip: tip.cloned(),
+    };
     PlanStep::of("worktree-check", User::pool(user), check)
 }
 
 /// Returns the step that saves the work of a tree below `refs/ars`.
 /// The tree and its index are unchanged.
 pub fn checkpoint(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolUser) -> PlanStep {
-    let save = Operation::Checkpoint { tree: tree(thread, git_ref) };
+    let save = Operation::Checkpoint {
+        tree: tree(thread, git_ref),
+    };
     PlanStep::of("worktree-checkpoint", User::pool(user), save).locked()
 }
 
 /// Returns the step that reports the credential file of a tree, before a command of a writable tree.
-pub fn check_credential(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolUser) -> PlanStep {
-    let check = Operation::CheckCredential { tree: tree(thread, git_ref) };
+pub fn check_credential(
+    thread: &StrictThreadKey,
+    git_ref: &StrictRefName,
+    user: PoolUser,
+) -> PlanStep {
+    let check = Operation::CheckCredential {
+        tree: tree(thread, git_ref),
+    };
     PlanStep::of("credential-check", User::pool(user), check)
 }
 
 /// Returns the step that replaces the credential of a tree.
-pub fn write_credential(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolUser) -> PlanStep {
-    let write = Operation::WriteCredential { tree: tree(thread, git_ref) };
+pub fn write_credential(
+    thread: &StrictThreadKey,
+    git_ref: &StrictRefName,
+    user: PoolUser,
+) -> PlanStep {
+    let write = Operation::WriteCredential {
+        tree: tree(thread, git_ref),
+    };
     PlanStep::of("credential-write", User::pool(user), write)
 }
 
 /// Returns the step that installs dependencies into the store, unless it has their entry.
 /// Without the lock, before an attach or operation that links them.
 pub fn install(key: &LockfileKey, sha: &Sha, command: &TableCommand) -> PlanStep {
-    let install = Operation::Install { key: key.clone(), sha: sha.clone(), command: command.clone() };
+    let install = Operation::Install {
+        key: key.clone(),
+        sha: sha.clone(),
+        command: command.clone(),
+    };
     PlanStep::root("install", install).within(INSTALL_TIMEOUT_MS)
 }
 
 /// Returns the step that kills the processes of a thread. It runs as that user, so it reaches no other.
 pub fn kill(user: PoolUser) -> PlanStep {
-    PlanStep::of("kill", User::pool(user), Operation::KillUser { user }).within(KILL_STEP_TIMEOUT_MS)
+    PlanStep::of("kill", User::pool(user), Operation::KillUser { user })
+        .within(KILL_STEP_TIMEOUT_MS)
 }
 
 /// Returns the steps that remove a tree. A failed checkpoint ends them before the removal.
@@ -71,7 +93,12 @@ pub fn evict(
     if needs_checkpoint {
         steps.push(checkpoint(thread, git_ref, user));
     }
-    steps.push(PlanStep::root("worktree-remove", Operation::DiscardTree { path: thread_dir(thread) }));
+    steps.push(PlanStep::root(
+        "worktree-remove",
+        Operation::DiscardTree {
+            path: thread_dir(thread),
+        },
+    ));
     steps.push(clean_home(user));
     steps
 }
@@ -89,7 +116,11 @@ pub fn abandon(user: PoolUser, holder: &Holder) -> Vec<PlanStep> {
         Holder::Thread(thread) => thread_dir(thread),
         Holder::Op(number) => op_dir(*number),
     };
-    vec![kill(user), PlanStep::root("orphan-remove", Operation::DiscardTree { path }), clean_home(user)]
+    vec![
+        kill(user),
+        PlanStep::root("orphan-remove", Operation::DiscardTree { path }),
+        clean_home(user),
+    ]
 }
 
 /// Returns the step that waits for the deletion of removed trees. Their space is free after it.
@@ -99,14 +130,20 @@ pub fn empty_trash() -> PlanStep {
 
 /// Returns the step that uses an entry of the store, or restores it from its archive.
 pub fn adopt_deps(key: &LockfileKey, backup: Option<BackupId>) -> PlanStep {
-    let adopt = Operation::AdoptDeps { key: key.clone(), backup };
+    let adopt = Operation::AdoptDeps {
+        key: key.clone(),
+        backup,
+    };
     PlanStep::root("adopt-deps", adopt).within(INSTALL_TIMEOUT_MS)
 }
 
 /// Returns the step that archives an entry of the store.
 /// Without the lock, because a complete entry does not change.
 pub fn archive_deps(key: &LockfileKey) -> PlanStep {
-    let archive = Operation::Archive { path: deps_entry(key), without: None };
+    let archive = Operation::Archive {
+        path: deps_entry(key),
+        without: None,
+    };
     PlanStep::root("deps-archive", archive).within(INSTALL_TIMEOUT_MS)
 }
 

@@ -46,9 +46,15 @@ pub struct StatusAnswer {
 impl StatusAnswer {
     /// Returns whether agents start on the resident. The reasons of a degraded one are an allow-list.
     pub fn is_serviceable(&self) -> bool {
-        let cause = self.reason.as_deref().and_then(|reason| Some(reason.split_once(':')?.0));
-        let is_allowed =
-            |cause| DegradedCause::SERVICEABLE.iter().any(|allowed| allowed.to_string() == cause);
+        let cause = self
+            .reason
+            .as_deref()
+            .and_then(|reason| Some(reason.split_once(':')?.0));
+        let is_allowed = |cause| {
+            DegradedCause::SERVICEABLE
+                .iter()
+                .any(|allowed| allowed.to_string() == cause)
+        };
         match self.state {
             StateWord::Warm | StateWord::Refreshing => true,
             StateWord::Degraded => cause.is_some_and(is_allowed),

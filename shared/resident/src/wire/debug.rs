@@ -170,7 +170,10 @@ impl DebugRequest {
     /// 400 for an unknown operation or an invalid field, 403 for the read token.
     pub fn parse(text: &str, credential: Credential, build: &str) -> Result<Self, Refusal> {
         let body = serde_json::from_str::<serde_json::Value>(text).unwrap_or_default();
-        let word = body.get("op").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let word = body
+            .get("op")
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default();
         let op = DebugOp::ALL.into_iter().find(|op| op.as_str() == word);
         if credential == Credential::Read && !op.is_some_and(DebugOp::is_pure_read) {
             return Err(Refusal::new(
@@ -180,7 +183,10 @@ impl DebugRequest {
         }
         let Some(op) = op else {
             let words: Vec<&str> = DebugOp::ALL.iter().map(|op| op.as_str()).collect();
-            return Err(Refusal::new(Token::Invalid, &format!("op must be one of {}", words.join(", "))));
+            return Err(Refusal::new(
+                Token::Invalid,
+                &format!("op must be one of {}", words.join(", ")),
+            ));
         };
         match op {
             DebugOp::RunWatchdog => Ok(Self::Watchdog),
@@ -193,14 +199,22 @@ impl DebugRequest {
                 Ok(Self::ForceDown { resource, reason })
             }
             DebugOp::BackdateThread => {
-                let Backdated { resource, thread_key, days } = super::parse_body(text)?;
+                let Backdated {
+                    resource,
+                    thread_key,
+                    days,
+                } = super::parse_body(text)?;
                 if !(1..=BACKDATE_MAX_DAYS).contains(&days) {
                     return Err(Refusal::new(
                         Token::Invalid,
                         &format!("days must be 1 to {BACKDATE_MAX_DAYS}"),
                     ));
                 }
-                Ok(Self::Backdate { resource, thread_key, days })
+                Ok(Self::Backdate {
+                    resource,
+                    thread_key,
+                    days,
+                })
             }
             DebugOp::PurgeBindings => {
                 let Purged { resource, prefix } = super::parse_body(text)?;

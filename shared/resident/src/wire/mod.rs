@@ -13,10 +13,10 @@ mod view;
 mod wire_tests;
 
 pub use answers::{
-    AttachAnswer, Build, CheckOutAnswer, CheckpointAnswer, CredentialState, DetachAnswer, Discards, Evicted,
-    ExecAnswer, Health, Keeps, OffboardPlan, OffboardReport, OnboardAnswer, OpAnswer, OpStatus, PushAnswer,
-    ReadAnswer, RebuildPlan, ReconfigureAnswer, Reprovision, RestoreAnswer, StatusAnswer, TraceStep,
-    WriteAnswer, attach_refusal, exec_refusal, op_refusal,
+    AttachAnswer, Build, CheckOutAnswer, CheckpointAnswer, CredentialState, DetachAnswer, Discards,
+    Evicted, ExecAnswer, Health, Keeps, OffboardPlan, OffboardReport, OnboardAnswer, OpAnswer,
+    OpStatus, PushAnswer, ReadAnswer, RebuildPlan, ReconfigureAnswer, Reprovision, RestoreAnswer,
+    StatusAnswer, TraceStep, WriteAnswer, attach_refusal, exec_refusal, op_refusal,
 };
 pub use debug::{DebugOp, DebugRequest};
 pub use requests::{
@@ -26,5 +26,6 @@ pub use requests::{
 };
 pub use routes::{Credential, Route, Scope, authorize};
 pub use view::{
-    EngineView, Live, PendingSchedules, RegistryRow, ResidentsAnswer, ThreadRow, Unreachable, engine_view,
+    EngineView, Live, PendingSchedules, RegistryRow, ResidentsAnswer, ThreadRow, Unreachable,
+    engine_view,
 };

@@ -41,7 +41,9 @@ pub fn parse_body<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
 
 #[inline(never)]
 fn object_of(text: &str) -> Value {
-    let value = serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
+    let value = serde_json::from_str::<Value>(text)
+        .ok()
+        .filter(Value::is_object);
     value.unwrap_or_else(|| Value::Object(Map::new()))
 }
 
@@ -85,13 +87,25 @@ pub struct OnboardRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
     /// Budget on the disk.
-    #[serde(default, deserialize_with = "disk_budget", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "disk_budget",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub disk_budget_mb: Option<u64>,
     /// Budget of provisioning.
-    #[serde(default, deserialize_with = "provisioning_timeout", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "provisioning_timeout",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub provisioning_timeout_ms: Option<i64>,
     /// Days for which an unused tree stays.
-    #[serde(default, deserialize_with = "tree_retention", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "tree_retention",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub worktree_ttl_days: Option<u32>,
     /// Evict the coldest resident over the cap.
     #[serde(default)]
@@ -107,7 +121,9 @@ impl OnboardRequest {
             effects: self.effects.unwrap_or_default(),
             default_ref: self.default_ref,
             disk_budget_mb: self.disk_budget_mb,
-            provisioning_timeout_ms: self.provisioning_timeout_ms.unwrap_or(PROVISIONING_TIMEOUT_DEFAULT_MS),
+            provisioning_timeout_ms: self
+                .provisioning_timeout_ms
+                .unwrap_or(PROVISIONING_TIMEOUT_DEFAULT_MS),
             worktree_ttl_days: self.worktree_ttl_days,
             onboarded_at: now,
             updated_at: now,
@@ -136,7 +152,11 @@ pub struct ReconfigureRequest {
     /// The resource.
     pub resource: Resource,
     /// Replaces the whole table.
-    #[serde(default, deserialize_with = "optional_commands", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_commands",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub commands: Option<Commands>,
     /// Replaces all effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,13 +165,25 @@ pub struct ReconfigureRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_ref: Option<StrictRefName>,
     /// Budget on the disk.
-    #[serde(default, deserialize_with = "disk_budget", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "disk_budget",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub disk_budget_mb: Option<u64>,
     /// Budget of provisioning.
-    #[serde(default, deserialize_with = "provisioning_timeout", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "provisioning_timeout",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub provisioning_timeout_ms: Option<i64>,
     /// Days for which an unused tree stays.
-    #[serde(default, deserialize_with = "tree_retention", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "tree_retention",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub worktree_ttl_days: Option<u32>,
 }
 
@@ -168,17 +200,20 @@ impl ReconfigureRequest {
             && self.provisioning_timeout_ms.is_none()
             && self.worktree_ttl_days.is_none();
         if is_empty {
-            let fields =
-                "commands, effects, defaultRef, diskBudgetMb, provisioningTimeoutMs, worktreeTtlDays";
-            return Err(Refusal::new(Token::Invalid, &format!("name at least one of {fields}")));
+            let fields = "commands, effects, defaultRef, diskBudgetMb, provisioningTimeoutMs, worktreeTtlDays";
+            return Err(Refusal::new(
+                Token::Invalid,
+                &format!("name at least one of {fields}"),
+            ));
         }
         let mut changed = record.clone();
         changed.commands = self.commands.unwrap_or(changed.commands);
         changed.effects = self.effects.unwrap_or(changed.effects);
         changed.default_ref = self.default_ref.unwrap_or(changed.default_ref);
         changed.disk_budget_mb = self.disk_budget_mb.or(changed.disk_budget_mb);
-        changed.provisioning_timeout_ms =
-            self.provisioning_timeout_ms.unwrap_or(changed.provisioning_timeout_ms);
+        changed.provisioning_timeout_ms = self
+            .provisioning_timeout_ms
+            .unwrap_or(changed.provisioning_timeout_ms);
         changed.worktree_ttl_days = self.worktree_ttl_days.or(changed.worktree_ttl_days);
         if changed != *record {
             changed.updated_at = now;
@@ -354,7 +389,12 @@ impl OpName {
                 &format!("{name} is not read-only; ask an agent to run it"),
             ));
         }
-        let missing = || Refusal::new(Token::OpUnavailable, &format!("the command table has no {name}"));
+        let missing = || {
+            Refusal::new(
+                Token::OpUnavailable,
+                &format!("the command table has no {name}"),
+            )
+        };
         record.command(name).ok_or_else(missing)
     }
 }
@@ -373,13 +413,20 @@ pub struct OpRequest {
 
 fn commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Commands, D::Error> {
     let commands = Commands::deserialize(deserializer)?;
-    match REQUIRED.iter().find(|name| !commands.keys().any(|key| key.as_str() == **name)) {
-        Some(missing) => Err(D::Error::custom(format!("commands must contain `{missing}`"))),
+    match REQUIRED
+        .iter()
+        .find(|name| !commands.keys().any(|key| key.as_str() == **name))
+    {
+        Some(missing) => Err(D::Error::custom(format!(
+            "commands must contain `{missing}`"
+        ))),
         None => Ok(commands),
     }
 }
 
-fn optional_commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Commands>, D::Error> {
+fn optional_commands<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Commands>, D::Error> {
     commands(deserializer).map(Some)
 }
 
@@ -400,7 +447,9 @@ fn disk_budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>
     bounded(deserializer, "diskBudgetMb", 1, DISK_BUDGET_MAX_MB)
 }
 
-fn provisioning_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+fn provisioning_timeout<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<i64>, D::Error> {
     let (min, max) = (PROVISIONING_TIMEOUT_MIN_MS, PROVISIONING_TIMEOUT_MAX_MS);
     bounded(deserializer, "provisioningTimeoutMs", min, max)
 }
@@ -421,7 +470,9 @@ fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> 
 fn content<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let content = String::deserialize(deserializer)?;
     if content.chars().count() > WRITE_MAX_CHARS {
-        return Err(D::Error::custom(format!("content must have at most {WRITE_MAX_CHARS} characters")));
+        return Err(D::Error::custom(format!(
+            "content must have at most {WRITE_MAX_CHARS} characters"
+        )));
     }
     Ok(content)
 }

@@ -161,7 +161,10 @@ pub fn authorize(path: &str, method: &str, credential: Credential) -> Result<Rou
     let route = route.ok_or_else(|| Refusal::new(Token::UnknownRoute, ""))?;
     let allowed = route.parts().1;
     if allowed != method {
-        return Err(Refusal::new(Token::MethodNotAllowed, &format!("use {allowed}")));
+        return Err(Refusal::new(
+            Token::MethodNotAllowed,
+            &format!("use {allowed}"),
+        ));
     }
     Ok(route)
 }
@@ -170,14 +173,25 @@ pub fn authorize(path: &str, method: &str, credential: Credential) -> Result<Rou
 mod tests {
     use super::*;
 
-    const CREDENTIALS: [Credential; 4] =
-        [Credential::None, Credential::Admin, Credential::Operator, Credential::Read];
+    const CREDENTIALS: [Credential; 4] = [
+        Credential::None,
+        Credential::Admin,
+        Credential::Operator,
+        Credential::Read,
+    ];
 
     #[test]
     fn unknown_path_is_unauthorized_before_it_is_missing() {
         for credential in CREDENTIALS {
             let status = authorize("/nope", "GET", credential).unwrap_err().status();
-            assert_eq!(status, if credential == Credential::Admin { 404 } else { 401 });
+            assert_eq!(
+                status,
+                if credential == Credential::Admin {
+                    404
+                } else {
+                    401
+                }
+            );
         }
     }
 
@@ -185,8 +199,10 @@ mod tests {
     fn each_route_admits_its_scope() {
         for route in Route::ALL {
             let (path, method, scope) = route.parts();
-            let admitted: Vec<bool> =
-                CREDENTIALS.iter().map(|credential| authorize(path, method, *credential).is_ok()).collect();
+            let admitted: Vec<bool> = CREDENTIALS
+                .iter()
+                .map(|credential| authorize(path, method, *credential).is_ok())
+                .collect();
             let expected = match scope {
                 Scope::None => [true, true, true, true],
                 Scope::Admin => [false, true, false, false],
@@ -199,9 +215,22 @@ mod tests {
 
     #[test]
     fn other_method_is_rejected_after_the_scope() {
-        assert_eq!(authorize("/attach", "GET", Credential::Read).unwrap_err().status(), 401);
+        assert_eq!(
+            authorize("/attach", "GET", Credential::Read)
+                .unwrap_err()
+                .status(),
+            401
+        );
         let refusal = authorize("/attach", "GET", Credential::Operator).unwrap_err();
-        assert_eq!((refusal.status(), refusal.error()), (405, "method-not-allowed: use POST"));
-        assert_eq!(authorize("/healthz", "POST", Credential::None).unwrap_err().status(), 405);
+        assert_eq!(
+            (refusal.status(), refusal.error()),
+            (405, "method-not-allowed: use POST")
+        );
+        assert_eq!(
+            authorize("/healthz", "POST", Credential::None)
+                .unwrap_err()
+                .status(),
+            405
+        );
     }
 }

@@ -233,7 +233,10 @@ impl ResidentsAnswer {
             Live::View(view) => Some(view.in_flight),
             Live::Unreachable(_) => None,
         });
-        let unknown = residents.iter().filter(|row| matches!(row.live, Live::Unreachable(_))).count();
+        let unknown = residents
+            .iter()
+            .filter(|row| matches!(row.live, Live::Unreachable(_)))
+            .count();
         Self {
             cap,
             cap_default: RESIDENTS_MAX,

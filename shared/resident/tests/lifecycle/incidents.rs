@@ -32,14 +32,23 @@ fn crash_at_every_step_ends_warm() {
             } else {
                 world.tick();
             }
-            if world.resident.facts().is_some_and(|facts| facts.stamp.sha != crate::world::sha(1)) {
+            if world
+                .resident
+                .facts()
+                .is_some_and(|facts| facts.stamp.sha != crate::world::sha(1))
+            {
                 break;
             }
             if world.state() == StateWord::Warm {
                 world.host = 6;
             }
         }
-        assert_eq!(world.state(), StateWord::Warm, "crash {crash_after}: {}", world.reason());
+        assert_eq!(
+            world.state(),
+            StateWord::Warm,
+            "crash {crash_after}: {}",
+            world.reason()
+        );
     }
     assert!(steps.len() > 15, "{steps:?}");
 }
@@ -74,7 +83,10 @@ fn reason_of_the_watchdog_is_not_parked() {
         world.finish();
         assert_eq!(world.resident.idle_since(), None);
         assert_eq!(world.state(), StateWord::Refreshing);
-        world.fail(Failure { exit_code: Some(143), ..Failure::default() });
+        world.fail(Failure {
+            exit_code: Some(143),
+            ..Failure::default()
+        });
     }
 }
 
@@ -95,7 +107,11 @@ fn repeated_failure_is_parked() {
     assert!(world.resident.idle_since().is_some());
     assert_eq!(world.alarm, Some(world.now + 360 * MINUTE));
     world.attach();
-    assert_eq!(world.alarm, Some(world.now + SECOND), "an attach ends the parking");
+    assert_eq!(
+        world.alarm,
+        Some(world.now + SECOND),
+        "an attach ends the parking"
+    );
 }
 
 /// A deployment that kills a build is no failure of the repository.
@@ -104,8 +120,15 @@ fn killed_refresh_is_repeated_soon_three_times() {
     let mut world = World::warm();
     for round in 1..=4 {
         world.run_to(Step::Fetch);
-        world.fail(Failure { exit_code: Some(143), ..Failure::default() });
-        assert!(world.reason().starts_with("refresh-interrupted: "), "{}", world.reason());
+        world.fail(Failure {
+            exit_code: Some(143),
+            ..Failure::default()
+        });
+        assert!(
+            world.reason().starts_with("refresh-interrupted: "),
+            "{}",
+            world.reason()
+        );
         let delay = if round <= 3 { 45 * SECOND } else { 10 * MINUTE };
         assert_eq!(world.alarm, Some(world.now + delay), "round {round}");
     }
@@ -121,18 +144,32 @@ fn arriving_bytes_keep_a_restore_alive() {
     let (attempt, step) = world.running.unwrap();
     for round in 1..=8_u64 {
         world.now += 60 * SECOND;
-        world.apply(Input::Progress { attempt, bytes: round });
+        world.apply(Input::Progress {
+            attempt,
+            bytes: round,
+        });
         world.apply(Input::AlarmFired);
     }
     assert_eq!(world.running, Some((attempt, step)), "481 s are no failure");
-    assert_eq!(world.attach(), Admission::Wait, "a second request starts no second restore");
+    assert_eq!(
+        world.attach(),
+        Admission::Wait,
+        "a second request starts no second restore"
+    );
     assert_eq!(world.running, Some((attempt, step)));
     for round in 9..=30_u64 {
         world.now += 60 * SECOND;
-        world.apply(Input::Progress { attempt, bytes: round });
+        world.apply(Input::Progress {
+            attempt,
+            bytes: round,
+        });
         world.apply(Input::AlarmFired);
     }
-    assert!(world.reason().contains("deadline of 25 minutes"), "{}", world.reason());
+    assert!(
+        world.reason().contains("deadline of 25 minutes"),
+        "{}",
+        world.reason()
+    );
 }
 
 /// Dependencies can be installed later, so their archive never costs a cycle.
@@ -156,11 +193,19 @@ fn archive_of_dependencies_fails_no_cycle() {
     for minute in 1..=26_u64 {
         if let Some((attempt, Step::AdoptDeps)) = world.running {
             world.now += MINUTE;
-            world.apply(Input::Progress { attempt, bytes: minute });
+            world.apply(Input::Progress {
+                attempt,
+                bytes: minute,
+            });
             world.apply(Input::AlarmFired);
         }
     }
-    assert_eq!(world.running.map(|(_, step)| step), Some(Step::Mark), "{}", world.reason());
+    assert_eq!(
+        world.running.map(|(_, step)| step),
+        Some(Step::Mark),
+        "{}",
+        world.reason()
+    );
     world.run_until(|world| world.state() == StateWord::Warm);
 
     // A failure of the object storage is followed by an installation.
@@ -186,10 +231,17 @@ fn any_change_of_the_bytes_is_progress() {
         assert_eq!(world.state(), StateWord::Restoring, "{bytes}");
     }
     world.now += 61 * SECOND;
-    world.apply(Input::Progress { attempt, bytes: 900 });
+    world.apply(Input::Progress {
+        attempt,
+        bytes: 900,
+    });
     world.now += 60 * SECOND;
     world.apply(Input::AlarmFired);
-    assert!(world.reason().contains("no bytes arrived for 120 s"), "{}", world.reason());
+    assert!(
+        world.reason().contains("no bytes arrived for 120 s"),
+        "{}",
+        world.reason()
+    );
 }
 
 /// The input that makes a resident `down` cancels the stream of its restore too.
@@ -205,8 +257,15 @@ fn abandoned_restore_is_cancelled() {
     assert_eq!(world.state(), StateWord::Down);
     assert!(world.kinds().contains("cancel") && world.kinds().contains("stop"));
     let before = world.resident.status();
-    world.apply(Input::StepEnded { attempt: old, result: Ok(Output::Done) });
-    assert_eq!(world.resident.status(), before, "a late answer changes no state");
+    world.apply(Input::StepEnded {
+        attempt: old,
+        result: Ok(Output::Done),
+    });
+    assert_eq!(
+        world.resident.status(),
+        before,
+        "a late answer changes no state"
+    );
 }
 
 #[test]
@@ -223,7 +282,10 @@ fn backups_of_an_old_attempt_are_deleted() {
     world.objects.insert(mirror.clone(), crate::world::sha(5));
     world.apply(Input::StepEnded {
         attempt,
-        result: Ok(Output::Uploaded { mirror: mirror.clone(), checkout }),
+        result: Ok(Output::Uploaded {
+            mirror: mirror.clone(),
+            checkout,
+        }),
     });
     assert!(!world.objects.contains_key(&mirror));
 }
@@ -235,7 +297,11 @@ fn older_image_is_replaced_when_idle() {
     world.in_flight = 1;
     world.tick();
     world.finish();
-    assert_eq!(world.state(), StateWord::Refreshing, "operations in flight are not interrupted");
+    assert_eq!(
+        world.state(),
+        StateWord::Refreshing,
+        "operations in flight are not interrupted"
+    );
     world.run_until(|world| world.state() == StateWord::Warm);
     world.in_flight = 0;
     world.tick();
@@ -249,11 +315,26 @@ fn interrupted_installation_is_resumed() {
     let mut world = World::warm();
     world.host = 7;
     world.run_to(Step::Install);
-    let found = world.resident.cycle().and_then(|cycle| cycle.lockfile_key()).cloned();
+    let found = world
+        .resident
+        .cycle()
+        .and_then(|cycle| cycle.lockfile_key())
+        .cloned();
     world.runtime.as_mut().unwrap().markers.deps_installing = found;
-    world.fail(Failure { exit_code: Some(143), ..Failure::default() });
+    world.fail(Failure {
+        exit_code: Some(143),
+        ..Failure::default()
+    });
     world.run_to(Step::Install);
-    assert!(world.runtime.as_ref().unwrap().markers.deps_installing.is_some());
+    assert!(
+        world
+            .runtime
+            .as_ref()
+            .unwrap()
+            .markers
+            .deps_installing
+            .is_some()
+    );
     world.run_until(|world| world.state() == StateWord::Warm);
 }
 
@@ -261,7 +342,11 @@ fn interrupted_installation_is_resumed() {
 fn full_disk_is_not_recorded_as_an_unreachable_host() {
     let mut world = World::warm();
     world.run_to(Step::Fetch);
-    world.fail(Failure { exit_code: Some(4), free_kib: Some(100), ..Failure::default() });
+    world.fail(Failure {
+        exit_code: Some(4),
+        free_kib: Some(100),
+        ..Failure::default()
+    });
     assert!(world.reason().starts_with("disk-full: "));
     assert!(matches!(world.attach(), Admission::Reject(_)));
 }
@@ -272,5 +357,9 @@ fn reason_hides_secrets() {
     let mut world = World::warm();
     world.run_to(Step::Fetch);
     world.fail(failure(&format!("fatal: https://x:{token}@host\u{1b}[31m")));
-    assert!(!world.reason().contains(&token) && !world.reason().contains('\u{1b}'), "{}", world.reason());
+    assert!(
+        !world.reason().contains(&token) && !world.reason().contains('\u{1b}'),
+        "{}",
+        world.reason()
+    );
 }

@@ -1,6 +1,10 @@
 //! The lifecycle on a simulated platform.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod coverage;
 mod incidents;

@@ -85,7 +85,10 @@ fn perform(world: &mut World, op: Op) {
             }
         }
         Op::DiskFull => world.fail(failure("No space left on device")),
-        Op::Killed => world.fail(ars_resident::lifecycle::Failure { exit_code: Some(143), ..failure("") }),
+        Op::Killed => world.fail(ars_resident::lifecycle::Failure {
+            exit_code: Some(143),
+            ..failure("")
+        }),
         Op::LoseAnswer => {
             if let Some((_, step)) = world.running.take() {
                 let _ = world.work(step);
@@ -123,7 +126,10 @@ fn perform(world: &mut World, op: Op) {
                 runtime.is_dirty = true;
             }
         }
-        Op::Save => world.runtime.iter_mut().for_each(|runtime| runtime.is_dirty = false),
+        Op::Save => world
+            .runtime
+            .iter_mut()
+            .for_each(|runtime| runtime.is_dirty = false),
         Op::Push => world.host = world.host.wrapping_add(1),
         Op::Rebuild => world.apply(Input::Rebuild),
         Op::Reconfigure => world.apply(Input::Reconfigure(config())),
@@ -137,8 +143,10 @@ fn perform(world: &mut World, op: Op) {
         }
         Op::ForceDown => {
             if world.has_row {
-                world
-                    .apply(Input::ForceDown { cause: DownCause::RestoreFailed, detail: "forced".to_owned() });
+                world.apply(Input::ForceDown {
+                    cause: DownCause::RestoreFailed,
+                    detail: "forced".to_owned(),
+                });
             }
         }
         Op::CorruptSnapshot => {
@@ -160,7 +168,10 @@ fn perform(world: &mut World, op: Op) {
         Op::ToggleAnswers => world.loses_answers = !world.loses_answers,
         Op::Bytes(bytes) => {
             let attempt = world.running.map_or(0, |(attempt, _)| attempt);
-            world.apply(Input::Progress { attempt, bytes: u64::from(bytes) });
+            world.apply(Input::Progress {
+                attempt,
+                bytes: u64::from(bytes),
+            });
         }
     }
 }

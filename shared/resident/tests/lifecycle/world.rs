@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ars_resident::lifecycle::{
-    Action, Admission, Config, Failure, Input, Inspection, Markers, Output, Resident, Slot, StateWord, Step,
-    TeardownPart, TreesState,
+    Action, Admission, Config, Failure, Input, Inspection, Markers, Output, Resident, Slot,
+    StateWord, Step, TeardownPart, TreesState,
 };
 use ars_resident::names::{BackupId, LockfileKey, RuntimeId, Sha};
 use ars_types::StrictRefName;
@@ -63,7 +63,11 @@ pub fn key(sha: &Sha) -> LockfileKey {
 
 pub fn config() -> Config {
     let default_ref = StrictRefName::parse("main").unwrap();
-    Config { default_ref, provisioning_timeout_ms: TIMEOUT, has_install: true }
+    Config {
+        default_ref,
+        provisioning_timeout_ms: TIMEOUT,
+        has_install: true,
+    }
 }
 
 impl World {
@@ -123,7 +127,10 @@ impl World {
         let actions = self.resident.step(input, self.now);
         self.check();
         // Answers arrive after all actions were performed.
-        let answers: Vec<Input> = actions.iter().filter_map(|action| self.perform(action)).collect();
+        let answers: Vec<Input> = actions
+            .iter()
+            .filter_map(|action| self.perform(action))
+            .collect();
         let arrives = !self.loses_answers;
         for answer in answers.into_iter().filter(|_| arrives) {
             self.feed(answer);
@@ -156,7 +163,10 @@ impl World {
                     TeardownPart::Objects => self.objects.clear(),
                     TeardownPart::Storage => self.alarm = None,
                 }
-                return Some(Input::TornDown { part: *part, ok: true });
+                return Some(Input::TornDown {
+                    part: *part,
+                    ok: true,
+                });
             }
             Action::Housekeep => {}
             Action::SetAlarm { at } => self.alarm = Some(*at),
@@ -171,7 +181,9 @@ impl World {
     }
 
     pub fn is_dirty(&self) -> bool {
-        self.runtime.as_ref().is_some_and(|runtime| runtime.is_dirty)
+        self.runtime
+            .as_ref()
+            .is_some_and(|runtime| runtime.is_dirty)
     }
 
     pub fn stop_runtime(&mut self) {
@@ -185,7 +197,9 @@ impl World {
         if matches!(state, StateWord::Degraded | StateWord::Down) {
             let reason = reason.clone().unwrap_or_default();
             assert!(
-                reason.split_once(": ").is_some_and(|(token, text)| !token.is_empty() && !text.is_empty()),
+                reason
+                    .split_once(": ")
+                    .is_some_and(|(token, text)| !token.is_empty() && !text.is_empty()),
                 "{reason}"
             );
         }
@@ -194,7 +208,10 @@ impl World {
         if self.resident.admission(running) == Admission::Serve {
             let runtime = self.runtime.as_ref().unwrap();
             let fact = self.resident.facts().map(|facts| &facts.stamp.sha);
-            assert!(!runtime.is_wrong && runtime.mirror.is_some(), "an unverified tree is served");
+            assert!(
+                !runtime.is_wrong && runtime.mirror.is_some(),
+                "an unverified tree is served"
+            );
             let marking = self.resident.cycle().and_then(|cycle| cycle.sha());
             let ready = runtime.ready.as_ref();
             assert!(
@@ -203,7 +220,12 @@ impl World {
             );
         }
         // The stored snapshot can be restored.
-        for id in self.resident.snapshot().iter().flat_map(|snapshot| snapshot.backups()) {
+        for id in self
+            .resident
+            .snapshot()
+            .iter()
+            .flat_map(|snapshot| snapshot.backups())
+        {
             assert!(self.objects.contains_key(&id), "a named backup was deleted");
         }
         // A slot is never leaked: a row without a holder is about to be released.
@@ -214,7 +236,9 @@ impl World {
 
     /// Ends the running step as the platform would.
     pub fn finish(&mut self) {
-        let Some((attempt, step)) = self.running.take() else { return };
+        let Some((attempt, step)) = self.running.take() else {
+            return;
+        };
         let result = self.work(step);
         self.answer(attempt, result);
     }
@@ -235,8 +259,14 @@ impl World {
         self.runtimes += 1;
         let id = RuntimeId::parse(format!("runtime-{}", self.runtimes)).unwrap();
         let (ready, mirror, markers) = (None, None, Markers::default());
-        self.runtime =
-            Some(Runtime { id: id.clone(), ready, mirror, is_wrong: false, is_dirty: false, markers });
+        self.runtime = Some(Runtime {
+            id: id.clone(),
+            ready,
+            mirror,
+            is_wrong: false,
+            is_dirty: false,
+            markers,
+        });
         id
     }
 
@@ -246,9 +276,16 @@ impl World {
             self.start_runtime();
         }
         let cycle_sha = self.resident.cycle().and_then(|cycle| cycle.sha()).cloned();
-        let trees = if self.is_dirty() { TreesState::Dirty } else { TreesState::Clean };
+        let trees = if self.is_dirty() {
+            TreesState::Dirty
+        } else {
+            TreesState::Clean
+        };
         let host = sha(self.host);
-        let replaced = || Failure { runtime_replaced: true, ..Failure::default() };
+        let replaced = || Failure {
+            runtime_replaced: true,
+            ..Failure::default()
+        };
         if step == Step::Mint {
             return Ok(Output::Done);
         }
@@ -271,7 +308,10 @@ impl World {
         Ok(match step {
             Step::Inspect => Output::Inspected(Box::new(Inspection {
                 runtime: Some(runtime.id.clone()),
-                markers: Markers { ready: runtime.ready.clone(), ..runtime.markers.clone() },
+                markers: Markers {
+                    ready: runtime.ready.clone(),
+                    ..runtime.markers.clone()
+                },
                 is_image_current: self.is_image_current,
                 free_kib: self.free_kib,
                 in_flight: self.in_flight,
@@ -309,8 +349,8 @@ impl World {
             }
             Step::Snapshot => {
                 self.uploads += 1;
-                let [mirror, checkout] =
-                    ["m", "c"].map(|part| BackupId::parse(format!("{part}{}", self.uploads)).unwrap());
+                let [mirror, checkout] = ["m", "c"]
+                    .map(|part| BackupId::parse(format!("{part}{}", self.uploads)).unwrap());
                 for id in [&mirror, &checkout] {
                     self.objects.insert(id.clone(), cycle_sha.clone().unwrap());
                 }
@@ -325,11 +365,16 @@ impl World {
             }
             Step::Verify => {
                 let sha = mirror.unwrap();
-                Output::Verified { key: key(&sha), sha }
+                Output::Verified {
+                    key: key(&sha),
+                    sha,
+                }
             }
             Step::Mark => {
                 runtime.ready = cycle_sha;
-                Output::Marked { runtime: runtime.id.clone() }
+                Output::Marked {
+                    runtime: runtime.id.clone(),
+                }
             }
             _ => Output::Done,
         })
@@ -357,7 +402,9 @@ impl World {
                 self.start_runtime();
             }
             self.probe();
-            admission = self.resident.admission(self.runtime.as_ref().map(|runtime| &runtime.id));
+            admission = self
+                .resident
+                .admission(self.runtime.as_ref().map(|runtime| &runtime.id));
         }
         if admission == Admission::Serve {
             self.last_attach_at = Some(self.now);
@@ -368,15 +415,26 @@ impl World {
 
     pub fn probe(&mut self) {
         let runtime = self.runtime.clone();
-        let trees = if self.is_dirty() { TreesState::Dirty } else { TreesState::Clean };
+        let trees = if self.is_dirty() {
+            TreesState::Dirty
+        } else {
+            TreesState::Clean
+        };
         let ready = runtime.as_ref().and_then(|runtime| runtime.ready.clone());
-        self.apply(Input::Probed { runtime: runtime.map(|runtime| runtime.id), ready, trees });
+        self.apply(Input::Probed {
+            runtime: runtime.map(|runtime| runtime.id),
+            ready,
+            trees,
+        });
     }
 
     /// The container is replaced. Its disk and the work on it are lost.
     pub fn replace_runtime(&mut self) {
         self.start_runtime();
-        self.fail(Failure { runtime_replaced: true, ..Failure::default() });
+        self.fail(Failure {
+            runtime_replaced: true,
+            ..Failure::default()
+        });
     }
 
     pub fn watchdog(&mut self) {
@@ -390,9 +448,18 @@ impl World {
             if done(self) {
                 return;
             }
-            if self.running.is_some() { self.finish() } else { self.tick() }
+            if self.running.is_some() {
+                self.finish()
+            } else {
+                self.tick()
+            }
         }
-        panic!("still {:?} ({}) at {:?}", self.state(), self.reason(), self.resident.cycle());
+        panic!(
+            "still {:?} ({}) at {:?}",
+            self.state(),
+            self.reason(),
+            self.resident.cycle()
+        );
     }
 
     /// Runs the cycle until a step is in progress.
@@ -417,5 +484,10 @@ impl World {
 
 /// A failure of the step itself.
 pub fn failure(text: &str) -> Failure {
-    Failure { exit_code: Some(1), stderr: text.to_owned(), free_kib: Some(1 << 22), ..Failure::default() }
+    Failure {
+        exit_code: Some(1),
+        stderr: text.to_owned(),
+        free_kib: Some(1 << 22),
+        ..Failure::default()
+    }
 }

@@ -18,8 +18,15 @@ const MAX_FIELD_BYTES: usize = 2_048;
 /// Maximum JSON bytes of one text of a finding of an oversized record.
 const MAX_FINDING_BYTES: usize = 512;
 /// Fields that later decisions need, and that are never dropped.
-const KEPT: [&str; 7] =
-    [COST, REFLECTION_COST, ABRIDGE_COST, RESERVED_COST, TAINT, PULL_REQUEST, POSTED_REVIEW];
+const KEPT: [&str; 7] = [
+    COST,
+    REFLECTION_COST,
+    ABRIDGE_COST,
+    RESERVED_COST,
+    TAINT,
+    PULL_REQUEST,
+    POSTED_REVIEW,
+];
 /// Severities, the least important first.
 const SEVERITIES: [&str; 3] = ["low", "medium", "high"];
 
@@ -33,8 +40,17 @@ pub(super) fn fit(record: &mut RunRecord) {
 }
 
 fn shorten(record: &mut RunRecord) {
-    let optional = [&mut record.label, &mut record.agent, &mut record.model, &mut record.repo];
-    let required = [&mut record.channel_id, &mut record.user_id, &mut record.thread_key];
+    let optional = [
+        &mut record.label,
+        &mut record.agent,
+        &mut record.model,
+        &mut record.repo,
+    ];
+    let required = [
+        &mut record.channel_id,
+        &mut record.user_id,
+        &mut record.thread_key,
+    ];
     for text in optional.into_iter().flatten().chain(required) {
         clip(text, MAX_FIELD_BYTES);
     }
@@ -45,8 +61,13 @@ fn shorten(record: &mut RunRecord) {
 /// Drops fields of other versions, the largest first, to leave half of the room for the diagnosis.
 fn drop_fields(record: &mut RunRecord) {
     while size(&record.extra) > MAX_HEAD_BYTES / 2 {
-        let droppable = record.extra.iter().filter(|(name, _)| !KEPT.contains(&name.as_str()));
-        let largest = droppable.max_by_key(|(_, value)| size(value)).map(|(name, _)| name.clone());
+        let droppable = record
+            .extra
+            .iter()
+            .filter(|(name, _)| !KEPT.contains(&name.as_str()));
+        let largest = droppable
+            .max_by_key(|(_, value)| size(value))
+            .map(|(name, _)| name.clone());
         let Some(name) = largest else { return };
         record.extra.shift_remove(&name);
     }
@@ -54,7 +75,9 @@ fn drop_fields(record: &mut RunRecord) {
 
 /// Clips the texts of the diagnosis, then drops findings: the least severe, of equal ones the last.
 fn shorten_diagnosis(record: &mut RunRecord) {
-    let Some(diagnosis) = record.diagnosis.as_object_mut() else { return };
+    let Some(diagnosis) = record.diagnosis.as_object_mut() else {
+        return;
+    };
     for (name, value) in diagnosis.iter_mut().filter(|(name, _)| *name != "findings") {
         match value {
             Value::String(text) => clip(text, MAX_FIELD_BYTES),
@@ -63,9 +86,14 @@ fn shorten_diagnosis(record: &mut RunRecord) {
             _ => {}
         }
     }
-    let Some(Value::Array(findings)) = diagnosis.get_mut("findings") else { return };
+    let Some(Value::Array(findings)) = diagnosis.get_mut("findings") else {
+        return;
+    };
     let mut findings = std::mem::take(findings);
-    for text in findings.iter_mut().filter_map(Value::as_object_mut).flat_map(|finding| finding.values_mut())
+    for text in findings
+        .iter_mut()
+        .filter_map(Value::as_object_mut)
+        .flat_map(|finding| finding.values_mut())
     {
         match text {
             Value::String(text) => clip(text, MAX_FINDING_BYTES),
@@ -74,16 +102,25 @@ fn shorten_diagnosis(record: &mut RunRecord) {
         }
     }
     let mut room = MAX_HEAD_BYTES.saturating_sub(size(record));
-    let severity = |finding: &Value| SEVERITIES.iter().position(|word| finding["severity"] == **word);
+    let severity = |finding: &Value| {
+        SEVERITIES
+            .iter()
+            .position(|word| finding["severity"] == **word)
+    };
     let mut order: Vec<_> = (0..findings.len()).collect();
     // A stable sort keeps the stream's order among equals.
     order.sort_by_key(|&index| std::cmp::Reverse(severity(&findings[index])));
     let mut kept = vec![false; findings.len()];
     for index in order {
-        let Some(left) = room.checked_sub(size(&findings[index]) + 1) else { break };
+        let Some(left) = room.checked_sub(size(&findings[index]) + 1) else {
+            break;
+        };
         (room, kept[index]) = (left, true);
     }
-    let fitting = findings.into_iter().zip(kept).filter_map(|(finding, kept)| kept.then_some(finding));
+    let fitting = findings
+        .into_iter()
+        .zip(kept)
+        .filter_map(|(finding, kept)| kept.then_some(finding));
     record.diagnosis["findings"] = fitting.collect();
 }
 
@@ -98,7 +135,11 @@ fn clip(text: &mut String, max_bytes: usize) {
         room = left.unwrap_or_default();
         left.is_some()
     };
-    let end = text.char_indices().take_while(fits).last().map_or(0, |(at, char)| at + char.len_utf8());
+    let end = text
+        .char_indices()
+        .take_while(fits)
+        .last()
+        .map_or(0, |(at, char)| at + char.len_utf8());
     text.truncate(end);
     text.push(ELLIPSIS);
 }

@@ -42,11 +42,17 @@ impl<S: Sql> RunStore<S> {
 
 /// Returns the seq of a valid event, or a refusal that names the event by `index`.
 pub(super) fn seq(index: usize, event: &EventText<'_>) -> Result<i64, Refusal> {
-    let seq = event
-        .seq
-        .ok_or_else(|| Refusal::field(format!("events[{index}].seq"), "must be an integer of at least 1"))?;
+    let seq = event.seq.ok_or_else(|| {
+        Refusal::field(
+            format!("events[{index}].seq"),
+            "must be an integer of at least 1",
+        )
+    })?;
     if event.text.len() > MAX_EVENT {
-        return Err(Refusal::field(format!("events[{index}]"), "must have at most 65536 bytes"));
+        return Err(Refusal::field(
+            format!("events[{index}]"),
+            "must have at most 65536 bytes",
+        ));
     }
     Ok(seq)
 }

@@ -52,7 +52,10 @@ impl<S: Sql> RunStore<S> {
                       CASE WHEN json_type(spec.meta, '$.agent') = 'text' THEN spec.meta ->> '$.agent' END \
                       FROM live_runs AS live JOIN live_specs AS spec ON spec.run_id = live.run_id \
                       WHERE live.thread_key = ?1 OR live.run_id = ?2 ORDER BY live.thread_key = ?1 DESC LIMIT 1";
-        let params = [Value::from(claim.thread.as_str()), Value::from(claim.run.as_str())];
+        let params = [
+            Value::from(claim.thread.as_str()),
+            Value::from(claim.run.as_str()),
+        ];
         match self.sql().query(holder, &params)?.first() {
             None => self.insert(&claim, now)?,
             Some(row) if claim.is_held(row)? => {}
@@ -106,9 +109,9 @@ impl Claim {
         let id = ars_store::request::required_run_id(run, "runId")?;
         let thread = run.get("threadKey").and_then(Json::as_str);
         let fits = |text: &&str| (1..=MAX_THREAD_CHARS).contains(&text.chars().count());
-        let thread = thread
-            .filter(fits)
-            .ok_or_else(|| Refusal::field("threadKey", "must be a string of 1 to 256 characters"))?;
+        let thread = thread.filter(fits).ok_or_else(|| {
+            Refusal::field("threadKey", "must be a string of 1 to 256 characters")
+        })?;
         let started_at = run.get("startedAt").and_then(number);
         let system = run.get("system").and_then(Json::as_str);
         let tools = run.get("tools").filter(|tools| tools.is_array());
@@ -117,12 +120,21 @@ impl Claim {
             thread: thread.to_owned(),
             generation: generation(run)?,
             lease_ms: lease_ms(run)?,
-            started_at: started_at.ok_or_else(|| Refusal::field("startedAt", "must be a finite number"))?,
+            started_at: started_at
+                .ok_or_else(|| Refusal::field("startedAt", "must be a finite number"))?,
             meta: object(run, "meta")?,
             card: card(run)?,
-            system: system.ok_or_else(|| Refusal::field("system", "must be a string"))?.to_owned(),
-            tools: tools.ok_or_else(|| Refusal::field("tools", "must be an array"))?.to_string(),
-            state: if run.contains_key("state") { object(run, "state")? } else { "{}".to_owned() },
+            system: system
+                .ok_or_else(|| Refusal::field("system", "must be a string"))?
+                .to_owned(),
+            tools: tools
+                .ok_or_else(|| Refusal::field("tools", "must be an array"))?
+                .to_string(),
+            state: if run.contains_key("state") {
+                object(run, "state")?
+            } else {
+                "{}".to_owned()
+            },
             idempotency: Keyed::read(run)?,
         })
     }
@@ -141,17 +153,26 @@ fn card(run: &Map<String, Json>) -> Result<Option<String>, Refusal> {
         Some(card @ Json::Object(_)) if card["channel"].is_string() && card["ts"].is_string() => {
             Ok(Some(card.to_string()))
         }
-        Some(_) => Err(Refusal::field("card", "must be null or an object with a string channel and ts")),
+        Some(_) => Err(Refusal::field(
+            "card",
+            "must be null or an object with a string channel and ts",
+        )),
     }
 }
 
 fn thread_live(row: &Row) -> Result<Refusal, SqlError> {
     let started_at = row.real(2)?;
-    let started_at = if started_at.fract() == 0.0 { json!(started_at as i64) } else { json!(started_at) };
+    let started_at = if started_at.fract() == 0.0 {
+        json!(started_at as i64)
+    } else {
+        json!(started_at)
+    };
     let mut live = json!({ "runId": row.text(0)? });
     if !row.is_null(4) {
         live["agent"] = json!(row.text(4)?);
     }
     live["startedAt"] = started_at;
-    Ok(Refusal::conflict(json!({ "ok": false, "reason": "thread-live", "live": live }).to_string()))
+    Ok(Refusal::conflict(
+        json!({ "ok": false, "reason": "thread-live", "live": live }).to_string(),
+    ))
 }

@@ -15,7 +15,8 @@ impl<S: Sql> RunStore<S> {
     /// Rejects a write by any generation but the owner.
     pub(super) fn check_owner(&self, write: &OwnerWrite) -> Result<(), StoreFailure> {
         let owned = "SELECT 1 FROM live_runs WHERE run_id = ? AND owner_gen = ?";
-        self.owned(write, owned, &[run(write), generation(write)]).map(drop)
+        self.owned(write, owned, &[run(write), generation(write)])
+            .map(drop)
     }
 
     /// Runs the single statement of an owner write. It yields a row if its condition held.

@@ -32,9 +32,16 @@ impl<S: Sql> RunStore<S> {
 
     /// Deletes all rows of a live run except its events.
     fn end(&self, id: &RunId) -> Result<(), SqlError> {
-        for table in ["live_runs", "live_specs", "live_steps", "live_inbox", "live_jobs"] {
+        for table in [
+            "live_runs",
+            "live_specs",
+            "live_steps",
+            "live_inbox",
+            "live_jobs",
+        ] {
             let statement = format!("DELETE FROM {table} WHERE run_id = ?");
-            self.sql().execute(&statement, &[Value::from(id.as_str())])?;
+            self.sql()
+                .execute(&statement, &[Value::from(id.as_str())])?;
         }
         Ok(())
     }

@@ -50,15 +50,24 @@ struct Flush {
 impl<S: Sql> RunStore<S> {
     /// Handles `/runs/flush`.
     pub(crate) fn flush(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
-        let Flush { generation, lease_ms, runs, events } = Flush::read(body)?;
+        let Flush {
+            generation,
+            lease_ms,
+            runs,
+            events,
+        } = Flush::read(body)?;
         let writes = events.statements() + usize::from(lease_ms.is_some());
         let by = Value::from(generation.as_str());
         let of = [by.clone(), Value::from(runs)];
         let flush = || {
             // The answer does not depend on the writes. It is read first, so that no error can follow a write that
             // runs outside a transaction.
-            let answer = JsonListAnswer { name: "runs", rows: &answer_sql(), order: "place" }
-                .answer(self.sql(), &of)?;
+            let answer = JsonListAnswer {
+                name: "runs",
+                rows: &answer_sql(),
+                order: "place",
+            }
+            .answer(self.sql(), &of)?;
             if let Some(lease_ms) = lease_ms {
                 let until = Value::from(now.saturating_add(lease_ms));
                 self.sql().execute(EXTEND, &[&of[..], &[until]].concat())?;
@@ -66,7 +75,11 @@ impl<S: Sql> RunStore<S> {
             self.write_owned_events(&by, events)?;
             Ok::<_, StoreFailure>(answer)
         };
-        if writes > 1 { self.sql().transaction(flush) } else { flush() }
+        if writes > 1 {
+            self.sql().transaction(flush)
+        } else {
+            flush()
+        }
     }
 }
 
@@ -103,20 +116,29 @@ impl Flush {
         let mut named = BTreeSet::new();
         for (index, body) in bodies.into_iter().enumerate() {
             let place = || format!("runs[{index}]");
-            let (id, known) = read_run(body, &mut events).map_err(|refusal| refusal.within(&place()))?;
+            let (id, known) =
+                read_run(body, &mut events).map_err(|refusal| refusal.within(&place()))?;
             runs.push(json!([id, known]));
             if !named.insert(id) {
                 return Err(Refusal::field("runId", "must be unique").within(&place()));
             }
         }
-        Ok(Self { generation, lease_ms, runs: Json::from(runs).to_string(), events })
+        Ok(Self {
+            generation,
+            lease_ms,
+            runs: Json::from(runs).to_string(),
+            events,
+        })
     }
 }
 
 /// Splits the request into its fields and the bodies of its runs.
 fn bodies(body: &str) -> Result<(Map<String, Json>, Vec<EventBody<'_>>), Refusal> {
     if let Some(found) = split_body(body, &["runs"]) {
-        let runs = found.list.iter().map(|run| EventBody::read(run.get(), &["events"]));
+        let runs = found
+            .list
+            .iter()
+            .map(|run| EventBody::read(run.get(), &["events"]));
         if let Ok(runs) = runs.collect() {
             return Ok((found.rest, runs));
         }
@@ -127,9 +149,16 @@ fn bodies(body: &str) -> Result<(Map<String, Json>, Vec<EventBody<'_>>), Refusal
     };
     let body = |(index, run): (usize, Json)| match run {
         Json::Object(run) => Ok(EventBody::of(run, &["events"])),
-        _ => Err(Refusal::field(format!("runs[{index}]"), "must be an object")),
+        _ => Err(Refusal::field(
+            format!("runs[{index}]"),
+            "must be an object",
+        )),
     };
-    let runs = runs.into_iter().enumerate().map(body).collect::<Result<_, _>>()?;
+    let runs = runs
+        .into_iter()
+        .enumerate()
+        .map(body)
+        .collect::<Result<_, _>>()?;
     Ok((fields, runs))
 }
 

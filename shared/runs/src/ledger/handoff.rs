@@ -19,10 +19,15 @@ impl<S: Sql> RunStore<S> {
         let ids = run_ids(&body, "runIds")?;
         let statement = "UPDATE live_runs SET phase = 'handoff' WHERE owner_gen = ?1 AND phase = 'live' \
                          AND run_id IN (SELECT value FROM json_each(?2)) RETURNING run_id";
-        let params = [Value::from(generation.as_str()), Value::from(json!(ids).to_string())];
+        let params = [
+            Value::from(generation.as_str()),
+            Value::from(json!(ids).to_string()),
+        ];
         let rows = self.sql().query(statement, &params)?;
-        let mut found =
-            rows.into_iter().map(|row| row.into_text(0)).collect::<Result<HashSet<_>, SqlError>>()?;
+        let mut found = rows
+            .into_iter()
+            .map(|row| row.into_text(0))
+            .collect::<Result<HashSet<_>, SqlError>>()?;
         // In the request's order, without duplicates.
         let marked: Vec<_> = ids.into_iter().filter(|id| found.remove(id)).collect();
         Ok(json!({ "marked": marked }).to_string())
@@ -31,11 +36,19 @@ impl<S: Sql> RunStore<S> {
 
 /// Reads a list of run ids.
 pub(super) fn run_ids(body: &Map<String, Json>, name: &str) -> Result<Vec<String>, Refusal> {
-    let Some(Json::Array(ids)) = body.get(name) else { return Err(Refusal::field(name, "must be an array")) };
+    let Some(Json::Array(ids)) = body.get(name) else {
+        return Err(Refusal::field(name, "must be an array"));
+    };
     let parse = |(index, id): (usize, &Json)| {
-        let id = id.as_str().and_then(|id| RunId::parse(id).ok()).map(|id| id.to_string());
+        let id = id
+            .as_str()
+            .and_then(|id| RunId::parse(id).ok())
+            .map(|id| id.to_string());
         id.ok_or_else(|| {
-            Refusal::field(format!("{name}[{index}]"), "must be 1 to 64 letters, digits, `_` or `-`")
+            Refusal::field(
+                format!("{name}[{index}]"),
+                "must be 1 to 64 letters, digits, `_` or `-`",
+            )
         })
     };
     ids.iter().enumerate().map(parse).collect()

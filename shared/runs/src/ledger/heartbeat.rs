@@ -21,7 +21,11 @@ impl<S: Sql> RunStore<S> {
                          json_object('ok', json('true'), 'stop', stop, 'phase', phase), \
                          json_object('ok', json('true'), 'stop', stop, 'phase', phase, \
                          'stopActor', json(stop_actor)))";
-        let row = self.owned(&write, statement, &[run(&write), generation(&write), Value::from(until)])?;
+        let row = self.owned(
+            &write,
+            statement,
+            &[run(&write), generation(&write), Value::from(until)],
+        )?;
         Ok(row.into_text(0)?)
     }
 }

@@ -47,15 +47,25 @@ impl<S: Sql> RunStore<S> {
     ) -> Result<Option<First>, SqlError> {
         let statement = "SELECT run_id, fingerprint FROM idempotency_keys \
                          WHERE subject = ?1 AND key = ?2 AND expires_at > ?3";
-        let rows = self.sql().query(statement, &[subject.into(), key.into(), Value::from(now)])?;
+        let rows = self
+            .sql()
+            .query(statement, &[subject.into(), key.into(), Value::from(now)])?;
         let first = |row: &ars_sql::Row| {
-            Ok(First { run_id: row.text(0)?.to_owned(), fingerprint: row.text(1)?.to_owned() })
+            Ok(First {
+                run_id: row.text(0)?.to_owned(),
+                fingerprint: row.text(1)?.to_owned(),
+            })
         };
         rows.first().map(first).transpose()
     }
 
     /// Writes a key, which replaces an expired one, and deletes some expired keys.
-    pub(super) fn insert_key(&self, keyed: &Keyed, run: &RunId, now: UnixMillis) -> Result<(), SqlError> {
+    pub(super) fn insert_key(
+        &self,
+        keyed: &Keyed,
+        run: &RunId,
+        now: UnixMillis,
+    ) -> Result<(), SqlError> {
         self.sql().execute(
             "DELETE FROM idempotency_keys WHERE (subject, key) IN (SELECT subject, key FROM idempotency_keys \
              WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
@@ -83,9 +93,16 @@ impl Keyed {
             Some(Json::Object(fields)) => fields,
             Some(_) => return Err(Refusal::field("idempotency", "must be an object")),
         };
-        let read =
-            || Ok(Self { subject: subject(fields)?, key: key(fields)?, fingerprint: fingerprint(fields)? });
-        read().map(Some).map_err(|refusal: Refusal| refusal.within("idempotency"))
+        let read = || {
+            Ok(Self {
+                subject: subject(fields)?,
+                key: key(fields)?,
+                fingerprint: fingerprint(fields)?,
+            })
+        };
+        read()
+            .map(Some)
+            .map_err(|refusal: Refusal| refusal.within("idempotency"))
     }
 }
 
@@ -97,21 +114,38 @@ impl First {
 
 /// Returns the 409 of a claim with the key of another run.
 pub(super) fn repeated_key(first: &First) -> Refusal {
-    Refusal::conflict(json!({ "ok": false, "reason": "repeated-key", "first": first.json() }).to_string())
+    Refusal::conflict(
+        json!({ "ok": false, "reason": "repeated-key", "first": first.json() }).to_string(),
+    )
 }
 
 fn subject(fields: &Map<String, Json>) -> Result<String, Refusal> {
-    field(fields, "subject", |text| !text.is_empty(), "must be a non-empty string")
+    field(
+        fields,
+        "subject",
+        |text| !text.is_empty(),
+        "must be a non-empty string",
+    )
 }
 
 fn key(fields: &Map<String, Json>) -> Result<String, Refusal> {
-    field(fields, "key", is_idempotency_key, "must be 1 to 255 visible ASCII characters")
+    field(
+        fields,
+        "key",
+        is_idempotency_key,
+        "must be 1 to 255 visible ASCII characters",
+    )
 }
 
 fn fingerprint(fields: &Map<String, Json>) -> Result<String, Refusal> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_digest = |text: &str| text.len() == FINGERPRINT_DIGITS && text.bytes().all(is_digit);
-    field(fields, "fingerprint", is_digest, "must be 64 lower-case hexadecimal digits")
+    field(
+        fields,
+        "fingerprint",
+        is_digest,
+        "must be 64 lower-case hexadecimal digits",
+    )
 }
 
 fn field(
@@ -120,6 +154,10 @@ fn field(
     is_valid: impl Fn(&str) -> bool,
     rule: &str,
 ) -> Result<String, Refusal> {
-    let text = fields.get(name).and_then(Json::as_str).filter(|text| is_valid(text));
-    text.map(str::to_owned).ok_or_else(|| Refusal::field(name, rule))
+    let text = fields
+        .get(name)
+        .and_then(Json::as_str)
+        .filter(|text| is_valid(text));
+    text.map(str::to_owned)
+        .ok_or_else(|| Refusal::field(name, rule))
 }

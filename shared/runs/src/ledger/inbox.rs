@@ -37,8 +37,11 @@ impl<S: Sql> RunStore<S> {
                       WHERE run_id = ?1 AND seq > coalesce((SELECT record ->> '$.inboxConsumedSeq' \
                       FROM live_steps WHERE run_id = ?1 ORDER BY step DESC LIMIT 1), 0)";
         let rows = self.sql().query(unread, &[Value::from(run)])?;
-        let Some(row) = rows.first() else { return Ok(true) };
+        let Some(row) = rows.first() else {
+            return Ok(true);
+        };
         let waiting = u64::try_from(row.integer(1)?).unwrap_or(u64::MAX);
-        Ok(row.integer(0)? < i64::from(MAX_UNREAD) && waiting.saturating_add(bytes) <= MAX_UNREAD_BYTES)
+        Ok(row.integer(0)? < i64::from(MAX_UNREAD)
+            && waiting.saturating_add(bytes) <= MAX_UNREAD_BYTES)
     }
 }

@@ -15,11 +15,16 @@ impl<S: Sql> RunStore<S> {
         let body = parse_body(body)?;
         let thread = short_text(&body, "threadKey", MAX_THREAD_CHARS)?;
         let (of_thread, params) = match thread {
-            Some(thread) => ("WHERE live.thread_key = ?1", vec![Value::from(thread.as_str())]),
+            Some(thread) => (
+                "WHERE live.thread_key = ?1",
+                vec![Value::from(thread.as_str())],
+            ),
             None => ("", Vec::new()),
         };
-        let statement =
-            format!("SELECT {} FROM {TABLES} {of_thread} ORDER BY live.started_at, live.run_id", row_sql());
+        let statement = format!(
+            "SELECT {} FROM {TABLES} {of_thread} ORDER BY live.started_at, live.run_id",
+            row_sql()
+        );
         // Row by row: each may hold a system prompt of half a megabyte, and SQLite limits the size of one value.
         let mut answer = S::Text::from(r#"{"runs":["#.to_owned());
         add_texts(self.sql(), &statement, &params, &mut answer)?;

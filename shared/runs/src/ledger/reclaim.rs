@@ -26,10 +26,17 @@ impl<S: Sql> RunStore<S> {
         let body = parse_body(body)?;
         let generation = generation(&body)?;
         let lease_ms = lease_ms(&body)?;
-        let except = if body.contains_key("except") { run_ids(&body, "except")? } else { Vec::new() };
+        let except = if body.contains_key("except") {
+            run_ids(&body, "except")?
+        } else {
+            Vec::new()
+        };
         let now = finite(&body, "now")?.unwrap_or(now as f64);
-        let params =
-            [Value::from(generation.as_str()), Value::from(now), Value::from(json!(except).to_string())];
+        let params = [
+            Value::from(generation.as_str()),
+            Value::from(now),
+            Value::from(json!(except).to_string()),
+        ];
         let until = Value::from(now + lease_ms as f64);
 
         Ok(self.sql().transaction(|| {
@@ -54,8 +61,10 @@ impl<S: Sql> RunStore<S> {
     fn reclaimed(&self, run: &Row) -> Result<String, SqlError> {
         let statement = format!("SELECT {} FROM {TABLES} WHERE live.run_id = ?1", row_sql());
         let row = self.texts(&statement, run)?;
-        let step =
-            self.texts("SELECT record FROM live_steps WHERE run_id = ?1 ORDER BY step DESC LIMIT 1", run)?;
+        let step = self.texts(
+            "SELECT record FROM live_steps WHERE run_id = ?1 ORDER BY step DESC LIMIT 1",
+            run,
+        )?;
         let step = if step.is_empty() { "null" } else { &step };
         let inbox = self.texts(
             "SELECT json_object('seq', seq, 'message', json(message)) FROM live_inbox WHERE run_id = ?1 \
@@ -78,7 +87,10 @@ impl<S: Sql> RunStore<S> {
     /// They are read row by row: each may be large, and SQLite limits the size of one value.
     fn texts(&self, statement: &str, run: &Row) -> Result<String, SqlError> {
         let rows = self.sql().query(statement, &[Value::from(run.text(0)?)])?;
-        let texts = rows.into_iter().map(|row| row.into_text(0)).collect::<Result<Vec<_>, _>>()?;
+        let texts = rows
+            .into_iter()
+            .map(|row| row.into_text(0))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(texts.join(","))
     }
 }

@@ -28,14 +28,26 @@ impl OwnerWrite {
     pub(super) fn of(body: Map<String, Value>) -> Result<Self, Refusal> {
         let run = required_run_id(&body, "runId")?;
         let generation = generation(&body)?;
-        Ok(Self { body, run, generation })
+        Ok(Self {
+            body,
+            run,
+            generation,
+        })
     }
 }
 
 /// Reads the caller's generation.
 pub(crate) fn generation(body: &Map<String, Value>) -> Result<Generation, Refusal> {
-    let generation = body.get("gen").and_then(Value::as_str).and_then(|text| Generation::parse(text).ok());
-    generation.ok_or_else(|| Refusal::field("gen", "must be 1 to 128 letters, digits, `_`, `.`, `:` or `-`"))
+    let generation = body
+        .get("gen")
+        .and_then(Value::as_str)
+        .and_then(|text| Generation::parse(text).ok());
+    generation.ok_or_else(|| {
+        Refusal::field(
+            "gen",
+            "must be 1 to 128 letters, digits, `_`, `.`, `:` or `-`",
+        )
+    })
 }
 
 /// Reads the lease duration.

@@ -13,7 +13,8 @@ pub(super) fn row_sql() -> String {
 }
 
 /// Both tables of a live run.
-pub(super) const TABLES: &str = "live_runs AS live JOIN live_specs AS spec ON spec.run_id = live.run_id";
+pub(super) const TABLES: &str =
+    "live_runs AS live JOIN live_specs AS spec ON spec.run_id = live.run_id";
 
 /// Returns the SQL of a time without the `.0` that SQLite appends to a double.
 fn time_sql(column: &str) -> String {

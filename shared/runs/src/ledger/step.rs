@@ -13,8 +13,15 @@ use super::{
 use crate::RunStore;
 
 /// Counters of a step record, all integers of at least 0. The first is its key.
-const COUNTERS: [&str; 7] =
-    ["step", "seq", "turnIndex", "inboxConsumedSeq", "remainingMs", "turn", "iteration"];
+const COUNTERS: [&str; 7] = [
+    "step",
+    "seq",
+    "turnIndex",
+    "inboxConsumedSeq",
+    "remainingMs",
+    "turn",
+    "iteration",
+];
 
 impl<S: Sql> RunStore<S> {
     /// Handles `/runs/step`.
@@ -28,7 +35,12 @@ impl<S: Sql> RunStore<S> {
         let statement = "INSERT OR REPLACE INTO live_steps (run_id, step, record) \
                          SELECT run_id, CAST(?3 AS INTEGER), ?4 FROM live_runs \
                          WHERE run_id = ?1 AND owner_gen = ?2 RETURNING 1";
-        let params = [run(&write), generation(&write), Value::from(step), Value::from(record.to_string())];
+        let params = [
+            run(&write),
+            generation(&write),
+            Value::from(step),
+            Value::from(record.to_string()),
+        ];
         self.owned(&write, statement, &params)?;
         Ok(OK.to_owned())
     }
@@ -36,8 +48,15 @@ impl<S: Sql> RunStore<S> {
 
 fn check(record: &Map<String, Json>) -> Result<(), Refusal> {
     for name in COUNTERS {
-        if record.get(name).and_then(whole).is_none_or(|count| count < 0) {
-            return Err(Refusal::field(format!("record.{name}"), "must be an integer of at least 0"));
+        if record
+            .get(name)
+            .and_then(whole)
+            .is_none_or(|count| count < 0)
+        {
+            return Err(Refusal::field(
+                format!("record.{name}"),
+                "must be an integer of at least 0",
+            ));
         }
     }
     let Some(Json::Array(in_flight)) = record.get("inFlight") else {

@@ -11,7 +11,8 @@ use super::answers::NOT_LIVE;
 use crate::RunStore;
 
 /// Rule of an actor.
-const ACTOR_RULE: &str = "must be {kind, id}, each 1 to 128 letters, digits, `:`, `@`, `.`, `_` or `-`";
+const ACTOR_RULE: &str =
+    "must be {kind, id}, each 1 to 128 letters, digits, `:`, `@`, `.`, `_` or `-`";
 /// Longest word of an actor.
 const MAX_ACTOR_WORD: usize = 128;
 
@@ -20,15 +21,27 @@ impl<S: Sql> RunStore<S> {
     pub(crate) fn stop(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "runId")?;
-        let mode = body.get("mode").and_then(Json::as_str).and_then(StopMode::parse);
+        let mode = body
+            .get("mode")
+            .and_then(Json::as_str)
+            .and_then(StopMode::parse);
         let mode = mode.ok_or_else(|| Refusal::field("mode", "must be soft or hard"))?;
-        let actor = body.get("actor").filter(|actor| !actor.is_null()).map(actor).transpose()?;
+        let actor = body
+            .get("actor")
+            .filter(|actor| !actor.is_null())
+            .map(actor)
+            .transpose()?;
         // A repetition without an actor, such as that of an older bot, keeps the first one.
         let statement = "UPDATE live_runs SET stop = ?2, \
                          stop_actor = CASE WHEN stop IS ?2 THEN coalesce(?4, stop_actor) ELSE ?4 END \
                          WHERE run_id = ?1 RETURNING lease_until > ?3";
         let actor = actor.map_or(Value::Null, Value::from);
-        let params = [Value::from(id.as_str()), Value::from(mode.as_str()), Value::from(now), actor];
+        let params = [
+            Value::from(id.as_str()),
+            Value::from(mode.as_str()),
+            Value::from(now),
+            actor,
+        ];
         Ok(match self.sql().query(statement, &params)?.first() {
             Some(row) => format!(r#"{{"ok":true,"ownerLive":{}}}"#, row.integer(0)? == 1),
             None => NOT_LIVE.to_owned(),
@@ -38,7 +51,12 @@ impl<S: Sql> RunStore<S> {
 
 /// Returns the stored form of the actor, which the owner's note names.
 fn actor(actor: &Json) -> Result<String, Refusal> {
-    let word = |name: &str| actor.get(name).and_then(Json::as_str).filter(|word| is_word(word));
+    let word = |name: &str| {
+        actor
+            .get(name)
+            .and_then(Json::as_str)
+            .filter(|word| is_word(word))
+    };
     match (word("kind"), word("id")) {
         (Some(kind), Some(id)) => Ok(json!({ "kind": kind, "id": id }).to_string()),
         _ => Err(Refusal::field("actor", ACTOR_RULE)),

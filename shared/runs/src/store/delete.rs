@@ -14,7 +14,10 @@ impl<S: Sql> RunStore<S> {
             let events = format!("DELETE FROM run_events WHERE run_id = ? AND {NOT_LIVE}");
             self.sql.execute(&events, &params)?;
             Ok::<_, SqlError>(
-                !self.sql.query("DELETE FROM runs WHERE id = ? RETURNING 1", &params)?.is_empty(),
+                !self
+                    .sql
+                    .query("DELETE FROM runs WHERE id = ? RETURNING 1", &params)?
+                    .is_empty(),
             )
         })?;
         Ok(format!(r#"{{"ok":true,"deleted":{deleted}}}"#))

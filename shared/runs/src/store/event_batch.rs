@@ -68,14 +68,19 @@ impl<S: Sql> RunStore<S> {
     }
 
     /// Writes events of several runs that the generation owns, replacing those with the same seqs.
-    pub(crate) fn write_owned_events(&self, generation: &Value, batch: EventBatch) -> Result<(), SqlError> {
+    pub(crate) fn write_owned_events(
+        &self,
+        generation: &Value,
+        batch: EventBatch,
+    ) -> Result<(), SqlError> {
         // CAST reads the leading digits, up to the slash.
         let statement = "INSERT OR REPLACE INTO run_events (run_id, seq, event) \
                          SELECT live.run_id, CAST(event.key AS INTEGER), event.value FROM json_each(?2) AS event \
                          CROSS JOIN live_runs AS live ON live.run_id = substr(event.key, instr(event.key, '/') + 1) \
                          WHERE live.owner_gen = ?1";
         for text in batch.into_texts() {
-            self.sql().execute(statement, &[generation.clone(), Value::from(text)])?;
+            self.sql()
+                .execute(statement, &[generation.clone(), Value::from(text)])?;
         }
         Ok(())
     }
@@ -85,13 +90,19 @@ impl<S: Sql> RunStore<S> {
         self.insert_events("IGNORE", run, batch)
     }
 
-    fn insert_events(&self, on_conflict: &str, run: &str, batch: EventBatch) -> Result<(), SqlError> {
+    fn insert_events(
+        &self,
+        on_conflict: &str,
+        run: &str,
+        batch: EventBatch,
+    ) -> Result<(), SqlError> {
         let statement = format!(
             "INSERT OR {on_conflict} INTO run_events (run_id, seq, event) \
              SELECT ?1, CAST(key AS INTEGER), value FROM json_each(?2)"
         );
         for text in batch.into_texts() {
-            self.sql().execute(&statement, &[Value::from(run), Value::from(text)])?;
+            self.sql()
+                .execute(&statement, &[Value::from(run), Value::from(text)])?;
         }
         Ok(())
     }

@@ -50,8 +50,15 @@ impl<'a> EventBody<'a> {
 
     fn borrow(body: &'a str, path: &[&str]) -> Option<Self> {
         let split = split_body(body, path)?;
-        let events = split.list.iter().map(|raw| EventText::unchanged(raw.get())).collect::<Option<_>>()?;
-        Some(Self { fields: split.rest, events: Some(events) })
+        let events = split
+            .list
+            .iter()
+            .map(|raw| EventText::unchanged(raw.get()))
+            .collect::<Option<_>>()?;
+        Some(Self {
+            fields: split.rest,
+            events: Some(events),
+        })
     }
 }
 
@@ -59,7 +66,11 @@ impl<'a> EventText<'a> {
     /// Borrows the text unchanged. Returns `None` if it must be serialized again.
     fn unchanged(text: &'a str) -> Option<Self> {
         let peek = peek(text).filter(|_| is_canonical(text))?;
-        Some(Self { text: text.into(), seq: peek.seq.and_then(key), is_typed: peek.is_typed })
+        Some(Self {
+            text: text.into(),
+            seq: peek.seq.and_then(key),
+            is_typed: peek.is_typed,
+        })
     }
 
     fn written(event: &Json) -> Self {
@@ -79,7 +90,11 @@ impl<'a> EventText<'a> {
             }
             _ => self.text,
         };
-        Self { text, seq: Some(seq), is_typed: self.is_typed }
+        Self {
+            text,
+            seq: Some(seq),
+            is_typed: self.is_typed,
+        }
     }
 }
 
@@ -106,37 +121,80 @@ mod tests {
     fn read(events: &str) -> Option<Vec<(String, Option<i64>, bool)>> {
         let body = format!(r#"{{"record":{{"events":{events},"id":"r"}},"storeKey":"s"}}"#);
         let body = EventBody::read(&body, &PATH).unwrap();
-        assert_eq!((&body.fields["record"]["id"], &body.fields["storeKey"]), (&"r".into(), &"s".into()));
+        assert_eq!(
+            (&body.fields["record"]["id"], &body.fields["storeKey"]),
+            (&"r".into(), &"s".into())
+        );
         let one = |event: EventText<'_>| (event.text.into_owned(), event.seq, event.is_typed);
-        body.events.map(|events| events.into_iter().map(one).collect())
+        body.events
+            .map(|events| events.into_iter().map(one).collect())
     }
 
     #[test]
     fn canonical_event_is_borrowed_and_others_reserialized() {
         for (event, text, seq) in [
-            (r#"{"type":"x","seq":2,"n":1.50}"#, r#"{"type":"x","seq":2,"n":1.50}"#, Some(2)),
-            (r#"{ "type": "x", "seq": 2 }"#, r#"{"type":"x","seq":2}"#, Some(2)),
+            (
+                r#"{"type":"x","seq":2,"n":1.50}"#,
+                r#"{"type":"x","seq":2,"n":1.50}"#,
+                Some(2),
+            ),
+            (
+                r#"{ "type": "x", "seq": 2 }"#,
+                r#"{"type":"x","seq":2}"#,
+                Some(2),
+            ),
             (r#"{"type":"\u00e9"}"#, r#"{"type":"é"}"#, None),
             (r#"{"type":"a\ud83d"}"#, "{\"type\":\"a\u{FFFD}\"}", None),
-            (r#"{"type":"x","type":"y","seq":1,"seq":3}"#, r#"{"type":"y","seq":3}"#, Some(3)),
-            (r#"{"type":"x","seq":0.5}"#, r#"{"type":"x","seq":0.5}"#, None),
-            (r#"{"type":"x","seq":1e300}"#, r#"{"type":"x","seq":1e300}"#, None),
+            (
+                r#"{"type":"x","type":"y","seq":1,"seq":3}"#,
+                r#"{"type":"y","seq":3}"#,
+                Some(3),
+            ),
+            (
+                r#"{"type":"x","seq":0.5}"#,
+                r#"{"type":"x","seq":0.5}"#,
+                None,
+            ),
+            (
+                r#"{"type":"x","seq":1e300}"#,
+                r#"{"type":"x","seq":1e300}"#,
+                None,
+            ),
         ] {
-            assert_eq!(read(&format!("[{event}]")).unwrap(), [(text.to_owned(), seq, true)], "{event}");
+            assert_eq!(
+                read(&format!("[{event}]")).unwrap(),
+                [(text.to_owned(), seq, true)],
+                "{event}"
+            );
         }
     }
 
     #[test]
     fn one_noncanonical_event_parses_the_whole_body() {
         let events = read(r#"[{"type":"x","n":1.50},7,{"type":"\u0041"}]"#).unwrap();
-        let texts: Vec<_> = events.iter().map(|(text, _, typed)| (text.as_str(), *typed)).collect();
-        assert_eq!(texts, [(r#"{"type":"x","n":1.5}"#, true), ("7", false), (r#"{"type":"A"}"#, true)]);
+        let texts: Vec<_> = events
+            .iter()
+            .map(|(text, _, typed)| (text.as_str(), *typed))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                (r#"{"type":"x","n":1.5}"#, true),
+                ("7", false),
+                (r#"{"type":"A"}"#, true)
+            ]
+        );
     }
 
     #[test]
     fn without_a_list_there_are_no_events() {
         assert!(read("{}").is_none() && read("null").is_none());
-        assert!(EventBody::read(r#"{"record":7}"#, &PATH).unwrap().events.is_none());
+        assert!(
+            EventBody::read(r#"{"record":7}"#, &PATH)
+                .unwrap()
+                .events
+                .is_none()
+        );
         assert!(EventBody::read("{}", &PATH).unwrap().events.is_none());
     }
 

@@ -26,7 +26,12 @@ impl<S: Sql> RunStore<S> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "id")?;
         let after = after_seq(&body)?;
-        let limit = integer(&body, "limit", 1..=MAX_LIMIT, "must be an integer from 1 to 5000")?;
+        let limit = integer(
+            &body,
+            "limit",
+            1..=MAX_LIMIT,
+            "must be an integer from 1 to 5000",
+        )?;
         let limit = limit.unwrap_or(DEFAULT_LIMIT);
         if !self.is_visible(&id, now)? {
             return Ok(S::Text::from(r#"{"events":null}"#.to_owned()));
@@ -35,27 +40,57 @@ impl<S: Sql> RunStore<S> {
             "SELECT seq AS place, '' AS id, {EVENT} FROM run_events \
              WHERE run_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
         );
-        let page = Page { rows: &rows, order: "place", before: r#"{"events":["#, after: AFTER, more: MORE };
-        let params = [Value::from(id.as_str()), Value::from(after), Value::from(limit)];
+        let page = Page {
+            rows: &rows,
+            order: "place",
+            before: r#"{"events":["#,
+            after: AFTER,
+            more: MORE,
+        };
+        let params = [
+            Value::from(id.as_str()),
+            Value::from(after),
+            Value::from(limit),
+        ];
         Ok(page.answer(&self.sql, &params)?)
     }
 
     /// Returns whether readers see the run.
     pub(crate) fn is_visible(&self, id: &RunId, now: UnixMillis) -> Result<bool, SqlError> {
         let statement = format!("SELECT 1 FROM runs WHERE id = ?2 AND {VISIBLE}");
-        Ok(!self.sql.query(&statement, &[Value::from(now), Value::from(id.as_str())])?.is_empty())
+        Ok(!self
+            .sql
+            .query(&statement, &[Value::from(now), Value::from(id.as_str())])?
+            .is_empty())
     }
 
     /// Appends the events of a run after a seq to the answer, in seq order, separated by commas.
-    pub(crate) fn add_events(&self, id: &RunId, after: i64, answer: &mut S::Text) -> Result<(), SqlError> {
-        let statement = format!("SELECT {EVENT} FROM run_events WHERE run_id = ?1 AND seq > ?2 ORDER BY seq");
-        add_texts(&self.sql, &statement, &[Value::from(id.as_str()), Value::from(after)], answer)
+    pub(crate) fn add_events(
+        &self,
+        id: &RunId,
+        after: i64,
+        answer: &mut S::Text,
+    ) -> Result<(), SqlError> {
+        let statement =
+            format!("SELECT {EVENT} FROM run_events WHERE run_id = ?1 AND seq > ?2 ORDER BY seq");
+        add_texts(
+            &self.sql,
+            &statement,
+            &[Value::from(id.as_str()), Value::from(after)],
+            answer,
+        )
     }
 }
 
 /// Returns the `afterSeq` of a body, 0 if it is absent. Seqs begin at 1.
 pub(crate) fn after_seq(body: &Map<String, JsonValue>) -> Result<i64, StoreFailure> {
-    Ok(integer(body, "afterSeq", 0..=i64::MAX, "must be an integer of at least 0")?.unwrap_or(0))
+    Ok(integer(
+        body,
+        "afterSeq",
+        0..=i64::MAX,
+        "must be an integer of at least 0",
+    )?
+    .unwrap_or(0))
 }
 
 /// SQL of the page's tail: the last seq, if the page is full and more events follow.

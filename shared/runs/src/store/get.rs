@@ -10,7 +10,10 @@ impl<S: Sql> RunStore<S> {
     /// Handles `/runs/get`.
     pub fn get(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
-        match self.sql.text(&self.get, &[Value::from(now), Value::from(id.as_str())])? {
+        match self
+            .sql
+            .text(&self.get, &[Value::from(now), Value::from(id.as_str())])?
+        {
             Some(answer) => Ok(answer),
             None => Ok(self.row_by_row(&id, now)?),
         }
@@ -18,7 +21,9 @@ impl<S: Sql> RunStore<S> {
 
     /// Builds the same answer row by row, for events that exceed SQLite's limit for one value.
     fn row_by_row(&self, id: &RunId, now: UnixMillis) -> Result<S::Text, SqlError> {
-        let Some(item) = self.item(&self.item, id, now)? else { return Ok(S::Text::from(NULL.to_owned())) };
+        let Some(item) = self.item(&self.item, id, now)? else {
+            return Ok(S::Text::from(NULL.to_owned()));
+        };
         // The item is a non-empty object, so its last character is the closing brace.
         let members = item.strip_suffix('}').unwrap_or(&item);
         let mut answer = S::Text::from(format!(r#"{{"record":{members},"events":["#));
@@ -28,10 +33,21 @@ impl<S: Sql> RunStore<S> {
     }
 
     /// Returns the SQL expression `item` for a visible run.
-    pub(super) fn item(&self, item: &str, id: &RunId, now: UnixMillis) -> Result<Option<String>, SqlError> {
-        let statement = format!("SELECT {item} FROM runs WHERE id = ?2 AND {VISIBLE} AND json_valid(record)");
-        let rows = self.sql.query(&statement, &[Value::from(now), Value::from(id.as_str())])?;
-        rows.into_iter().next().map(|row| row.into_text(0)).transpose()
+    pub(super) fn item(
+        &self,
+        item: &str,
+        id: &RunId,
+        now: UnixMillis,
+    ) -> Result<Option<String>, SqlError> {
+        let statement =
+            format!("SELECT {item} FROM runs WHERE id = ?2 AND {VISIBLE} AND json_valid(record)");
+        let rows = self
+            .sql
+            .query(&statement, &[Value::from(now), Value::from(id.as_str())])?;
+        rows.into_iter()
+            .next()
+            .map(|row| row.into_text(0))
+            .transpose()
     }
 }
 

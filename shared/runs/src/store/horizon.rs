@@ -27,9 +27,16 @@ pub(super) const HORIZON: &str = horizon!();
 
 /// Reads the accepted policy.
 pub(super) fn policy(sql: &impl Sql) -> Result<Policy, SqlError> {
-    let rows = sql.query("SELECT retention_days, max_runs, max_bytes FROM retention", &[])?;
+    let rows = sql.query(
+        "SELECT retention_days, max_runs, max_bytes FROM retention",
+        &[],
+    )?;
     let row = rows.first().ok_or_else(no_policy)?;
-    Ok(Policy::fill(Some(row.real(0)?), Some(row.real(1)?), Some(row.real(2)?)))
+    Ok(Policy::fill(
+        Some(row.real(0)?),
+        Some(row.real(1)?),
+        Some(row.real(2)?),
+    ))
 }
 
 fn no_policy() -> SqlError {

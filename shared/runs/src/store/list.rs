@@ -57,7 +57,12 @@ impl<S: Sql> RunStore<S> {
     /// Handles `/runs/list`.
     pub fn list(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let request = Request::read(&parse_body(body)?)?;
-        let Some(Statement { rows, after, params }) = self.statement(&request, now) else {
+        let Some(Statement {
+            rows,
+            after,
+            params,
+        }) = self.statement(&request, now)
+        else {
             return Ok(S::Text::from(r#"{"items":[]}"#.to_owned()));
         };
         let page = Page {
@@ -112,7 +117,10 @@ impl<S: Sql> RunStore<S> {
                 "(finished_at, id) > (SELECT * FROM ({}) UNION ALL {HORIZON} ORDER BY 1 DESC, 2 DESC LIMIT 1)",
                 nth(most)
             );
-            otherwise = format!("coalesce((SELECT {CURSOR} FROM ({})), ']}}')", nth(most - 1));
+            otherwise = format!(
+                "coalesce((SELECT {CURSOR} FROM ({})), ']}}')",
+                nth(most - 1)
+            );
         }
         range.push(lower);
         skipping.push(is_valid.to_owned());
@@ -122,7 +130,11 @@ impl<S: Sql> RunStore<S> {
              WHERE {conditions} ORDER BY finished_at DESC, id DESC LIMIT {limit}"
         );
         let after = format!("iif(count = {}, {CURSOR}, {otherwise})", request.limit);
-        Some(Statement { rows, after, params })
+        Some(Statement {
+            rows,
+            after,
+            params,
+        })
     }
 }
 
@@ -153,7 +165,12 @@ impl Request {
     }
 
     fn read(body: &Map<String, serde_json::Value>) -> Result<Self, Refusal> {
-        let limit = integer(body, "limit", 1..=i64::MAX, "must be an integer of at least 1")?;
+        let limit = integer(
+            body,
+            "limit",
+            1..=i64::MAX,
+            "must be an integer of at least 1",
+        )?;
         let before = finite(body, "before")?;
         let before_id = run_id(body, "beforeId")?;
         Ok(Self {
@@ -164,9 +181,19 @@ impl Request {
             agent: short_text(body, "agent", MAX_FILTER_CHARS)?,
             channel: short_text(body, "channel", MAX_FILTER_CHARS)?,
             visible_to: body.get("visibleTo").map(visible_to::parse).transpose()?,
-            has_diagnosis: optional(body, "diagnosis", serde_json::Value::as_bool, "must be a boolean")?
-                .unwrap_or(true),
-            max_scanned: integer(body, "maxScanned", 1..=i64::MAX, "must be an integer of at least 1")?,
+            has_diagnosis: optional(
+                body,
+                "diagnosis",
+                serde_json::Value::as_bool,
+                "must be a boolean",
+            )?
+            .unwrap_or(true),
+            max_scanned: integer(
+                body,
+                "maxScanned",
+                1..=i64::MAX,
+                "must be an integer of at least 1",
+            )?,
         })
     }
 }

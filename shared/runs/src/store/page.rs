@@ -31,7 +31,13 @@ pub(super) struct Page<'a> {
 impl Page<'_> {
     /// Returns the answer.
     pub(super) fn answer<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
-        let Self { rows, order, before, after, more: _ } = self;
+        let Self {
+            rows,
+            order,
+            before,
+            after,
+            more: _,
+        } = self;
         // With `max` as the only such aggregate, SQLite reads bare columns from the row with the maximum, here the last
         // one. A common table expression would be easier to read, but SQLite counts its tables once per use against the
         // platform's limits, and a predicate may have a hundred.
@@ -57,14 +63,26 @@ impl Page<'_> {
         let mut bytes = 0;
         let mut is_full = false;
         add_list(sql, self.rows, params, &mut answer, |row| {
-            let size = if row.is_null(2) { 0 } else { row.text(2)?.len() };
+            let size = if row.is_null(2) {
+                0
+            } else {
+                row.text(2)?.len()
+            };
             is_full |= bytes > 0 && bytes + size > MAX_PAGE_BYTES;
             if is_full {
                 return Ok(None);
             }
             bytes += size;
-            (count, place, id) = (count + 1, Value::from(row.real(0)?), Value::from(row.text(1)?));
-            if row.is_null(2) { Ok(None) } else { row.into_text(2).map(Some) }
+            (count, place, id) = (
+                count + 1,
+                Value::from(row.real(0)?),
+                Value::from(row.text(1)?),
+            );
+            if row.is_null(2) {
+                Ok(None)
+            } else {
+                row.into_text(2).map(Some)
+            }
         })?;
         let next = params.len() + 1;
         let after = format!(
@@ -74,7 +92,9 @@ impl Page<'_> {
             next + 2
         );
         let found = sql.query(&after, &[params, &[Value::from(count), place, id]].concat())?;
-        let after = found.first().ok_or_else(|| SqlError::Shape("a frame without a row".into()))?;
+        let after = found
+            .first()
+            .ok_or_else(|| SqlError::Shape("a frame without a row".into()))?;
         answer.extend([after.text(0)?]);
         Ok(answer)
     }

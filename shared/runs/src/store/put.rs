@@ -21,7 +21,9 @@ impl<S: Sql> RunStore<S> {
         let put = Put::read(&mut fields, events, now)?;
         let (rewritten, trimmed) = self.sql.transaction(|| self.write(&put, now))?;
         let Trimmed { retained, survived } = trimmed;
-        Ok(format!(r#"{{"ok":true,"retained":{retained},"stored":{survived},"rewritten":{rewritten}}}"#))
+        Ok(format!(
+            r#"{{"ok":true,"retained":{retained},"stored":{survived},"rewritten":{rewritten}}}"#
+        ))
     }
 
     fn write(&self, put: &Put<'_>, now: UnixMillis) -> Result<(bool, Trimmed), SqlError> {
@@ -37,7 +39,10 @@ impl<S: Sql> RunStore<S> {
                 self.write_events(&put.id, put.batch())?;
             }
         }
-        Ok((earlier.is_some() && is_other, trim::after_put(&self.sql, &put.id, now)?))
+        Ok((
+            earlier.is_some() && is_other,
+            trim::after_put(&self.sql, &put.id, now)?,
+        ))
     }
 
     /// Writes the record that ends a run, replacing all events; returns whether the record is visible.
@@ -66,10 +71,13 @@ impl<S: Sql> RunStore<S> {
 
     /// Returns the version of a stored run.
     fn version(&self, id: &str) -> Result<Option<(f64, f64, f64)>, SqlError> {
-        let rows = self
-            .sql
-            .query("SELECT event_count, finished_at, bytes FROM runs WHERE id = ?", &[Value::from(id)])?;
-        rows.first().map(|row| Ok((row.real(0)?, row.real(1)?, row.real(2)?))).transpose()
+        let rows = self.sql.query(
+            "SELECT event_count, finished_at, bytes FROM runs WHERE id = ?",
+            &[Value::from(id)],
+        )?;
+        rows.first()
+            .map(|row| Ok((row.real(0)?, row.real(1)?, row.real(2)?)))
+            .transpose()
     }
 
     /// Writes the row of a run, without its events. The policy of the request is applied before.
@@ -77,7 +85,14 @@ impl<S: Sql> RunStore<S> {
         if let Some(proposal) = &put.proposal {
             self.propose(proposal, now)?;
         }
-        let text = |name: &str| Value::from(put.record.get(name).and_then(Json::as_str).unwrap_or_default());
+        let text = |name: &str| {
+            Value::from(
+                put.record
+                    .get(name)
+                    .and_then(Json::as_str)
+                    .unwrap_or_default(),
+            )
+        };
         self.sql.execute(
             "REPLACE INTO runs (id, finished_at, event_count, bytes, agent, channel_id, user_id, repo, visibility, \
              stored_at, record, plain, brief) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -100,6 +115,9 @@ impl<S: Sql> RunStore<S> {
     }
 
     fn delete_events(&self, id: &str) -> Result<(), SqlError> {
-        self.sql.execute("DELETE FROM run_events WHERE run_id = ?", &[Value::from(id)])
+        self.sql.execute(
+            "DELETE FROM run_events WHERE run_id = ?",
+            &[Value::from(id)],
+        )
     }
 }

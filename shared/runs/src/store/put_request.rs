@@ -79,7 +79,11 @@ impl<'a> Put<'a> {
         let bytes = whole_size(&text, &events);
         let of = |name: &str| record.get(name).and_then(number).unwrap_or_default();
         Ok(Self {
-            id: record.get("id").and_then(Json::as_str).unwrap_or_default().to_owned(),
+            id: record
+                .get("id")
+                .and_then(Json::as_str)
+                .unwrap_or_default()
+                .to_owned(),
             finished_at: of("finishedAt"),
             event_count: of("eventCount"),
             brief: brief(&record, bytes),
@@ -122,12 +126,22 @@ impl Proposal {
         let field = |name: &str| match policy.get(name).map(whole) {
             None => Ok(None),
             Some(Some(value)) if value >= 1 => Ok(Some(value as f64)),
-            Some(_) => Err(Refusal::field(format!("policy.{name}"), "must be an integer of at least 1")),
+            Some(_) => Err(Refusal::field(
+                format!("policy.{name}"),
+                "must be an integer of at least 1",
+            )),
         };
-        let policy = Policy::fill(field("retentionDays")?, field("maxRuns")?, field("maxBytes")?);
+        let policy = Policy::fill(
+            field("retentionDays")?,
+            field("maxRuns")?,
+            field("maxBytes")?,
+        );
         match finite(body, "policyUpdatedAt") {
             Ok(Some(updated_at)) if updated_at >= 0.0 => Ok(Some(Self { policy, updated_at })),
-            _ => Err(Refusal::field("policyUpdatedAt", "must be a number of at least 0 beside a policy")),
+            _ => Err(Refusal::field(
+                "policyUpdatedAt",
+                "must be a number of at least 0 beside a policy",
+            )),
         }
     }
 }
@@ -146,7 +160,10 @@ fn keyed(events: Vec<EventText<'_>>) -> Vec<EventText<'_>> {
     if rise && events.first().is_none_or(|first| first.seq.is_some()) {
         return events;
     }
-    (1..).zip(events).map(|(position, event)| event.with_seq(position)).collect()
+    (1..)
+        .zip(events)
+        .map(|(position, event)| event.with_seq(position))
+        .collect()
 }
 
 /// Rejects a large part beside events, which lists contain, and an event that is larger than a row.
@@ -157,9 +174,10 @@ fn check_sizes(record: &Json, text: &str, events: &[EventText<'_>]) -> Result<()
         return Err(Refusal::field(format!("record.{}", largest(record)), rule));
     }
     match events.iter().position(|event| event.text.len() > MAX_TEXT) {
-        Some(index) => {
-            Err(Refusal::field(format!("record.events[{index}]"), "must have at most 2100000 bytes"))
-        }
+        Some(index) => Err(Refusal::field(
+            format!("record.events[{index}]"),
+            "must have at most 2100000 bytes",
+        )),
         None => Ok(()),
     }
 }
@@ -167,19 +185,31 @@ fn check_sizes(record: &Json, text: &str, events: &[EventText<'_>]) -> Result<()
 /// Returns the name of a record's largest field.
 fn largest(record: &Json) -> &str {
     let fields = record.as_object().into_iter().flatten();
-    fields.max_by_key(|(_, value)| value.to_string().len()).map_or("id", |(name, _)| name)
+    fields
+        .max_by_key(|(_, value)| value.to_string().len())
+        .map_or("id", |(name, _)| name)
 }
 
 /// Returns the visibility that readers see.
 pub(super) fn visibility(record: &Json) -> &str {
-    record.get("channelVisibility").and_then(Json::as_str).unwrap_or(Visibility::Unknown.as_str())
+    record
+        .get("channelVisibility")
+        .and_then(Json::as_str)
+        .unwrap_or(Visibility::Unknown.as_str())
 }
 
 /// Returns the brief form of a record, or `None` if it is large.
 fn brief(record: &Json, bytes: i64) -> Option<String> {
-    let members = record.as_object()?.iter().filter(|(name, _)| *name != "diagnosis");
-    let mut brief: Map<_, _> = members.map(|(name, value)| (name.clone(), value.clone())).collect();
-    brief.entry("channelVisibility").or_insert_with(|| visibility(record).into());
+    let members = record
+        .as_object()?
+        .iter()
+        .filter(|(name, _)| *name != "diagnosis");
+    let mut brief: Map<_, _> = members
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    brief
+        .entry("channelVisibility")
+        .or_insert_with(|| visibility(record).into());
     brief.insert("bytes".into(), bytes.into());
     Some(Json::Object(brief).to_string()).filter(|text| text.len() <= MAX_BRIEF)
 }

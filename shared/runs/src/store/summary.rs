@@ -11,6 +11,9 @@ impl<S: Sql> RunStore<S> {
     pub fn summary(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
         let summary = self.item(&self.listed, &id, now)?;
-        Ok(format!(r#"{{"summary":{}}}"#, summary.as_deref().unwrap_or("null")))
+        Ok(format!(
+            r#"{{"summary":{}}}"#,
+            summary.as_deref().unwrap_or("null")
+        ))
     }
 }

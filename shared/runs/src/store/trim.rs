@@ -36,7 +36,10 @@ pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Tri
         sql.execute("DELETE FROM runs WHERE id = ?", &[Value::from(id)])?;
     }
     delete_hidden(sql, MAX_DELETED - i64::from(!survived), now)?;
-    Ok(Trimmed { retained: count_visible(sql, now)?, survived })
+    Ok(Trimmed {
+        retained: count_visible(sql, now)?,
+        survived,
+    })
 }
 
 /// Computes which rows count and bytes exclude, and stores the newest of them as the floor.
@@ -55,13 +58,19 @@ pub(super) fn settle(sql: &impl Sql) -> Result<(), SqlError> {
 /// This is the same boundary as seen from the newest row, but a put that exceeds a limit finds it within a row or two.
 fn newest_excluded(sql: &impl Sql) -> Result<Option<Row>, SqlError> {
     let policy = policy(sql)?;
-    let limits = [Value::from(policy.max_runs()), Value::from(policy.max_bytes())];
+    let limits = [
+        Value::from(policy.max_runs()),
+        Value::from(policy.max_bytes()),
+    ];
     let over = "SELECT 1 FROM retention WHERE run_count > ?1 OR run_bytes > ?2";
     if sql.query(over, &limits)?.is_empty() {
         return Ok(None);
     }
     for depth in [MAX_DELETED, EVERY_ROW] {
-        let found = sql.query(EXCLUDED, &[limits[0].clone(), limits[1].clone(), Value::from(depth)])?;
+        let found = sql.query(
+            EXCLUDED,
+            &[limits[0].clone(), limits[1].clone(), Value::from(depth)],
+        )?;
         if let Some(row) = found.into_iter().next() {
             return Ok(Some(row));
         }
@@ -94,18 +103,26 @@ pub(super) fn delete_hidden(sql: &impl Sql, limit: i64, now: UnixMillis) -> Resu
     let params = [Value::from(now), Value::from(limit)];
     let events = format!("DELETE FROM run_events WHERE run_id IN ({victims}) AND {NOT_LIVE}");
     sql.execute(&events, &params)?;
-    let deleted = sql.query(&format!("DELETE FROM runs WHERE id IN ({victims}) RETURNING 1"), &params)?;
+    let deleted = sql.query(
+        &format!("DELETE FROM runs WHERE id IN ({victims}) RETURNING 1"),
+        &params,
+    )?;
     Ok(i64::try_from(deleted.len()).unwrap_or(i64::MAX))
 }
 
 fn is_visible(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<bool, SqlError> {
     let statement = format!("SELECT 1 FROM runs WHERE id = ?2 AND {VISIBLE}");
-    Ok(!sql.query(&statement, &[Value::from(now), Value::from(id)])?.is_empty())
+    Ok(!sql
+        .query(&statement, &[Value::from(now), Value::from(id)])?
+        .is_empty())
 }
 
 /// Returns the number of visible rows, as the total less the hidden rows that are not deleted yet.
 fn count_visible(sql: &impl Sql, now: UnixMillis) -> Result<i64, SqlError> {
-    let statement = format!("SELECT run_count - (SELECT count(*) FROM runs WHERE {HIDDEN}) FROM retention");
+    let statement =
+        format!("SELECT run_count - (SELECT count(*) FROM runs WHERE {HIDDEN}) FROM retention");
     let rows = sql.query(&statement, &[Value::from(now)])?;
-    rows.first().ok_or_else(|| SqlError::Shape("a count without a row".into()))?.integer(0)
+    rows.first()
+        .ok_or_else(|| SqlError::Shape("a count without a row".into()))?
+        .integer(0)
 }

@@ -16,15 +16,30 @@ pub const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
 
 /// Migrations of the store, `migrations/run-store/`.
 pub const MIGRATIONS: &[Migration] = &[
-    Migration { name: "0001_runs", sql: include_str!("../../../../migrations/run-store/0001_runs.sql") },
-    Migration { name: "0002_ledger", sql: include_str!("../../../../migrations/run-store/0002_ledger.sql") },
-    Migration { name: "0003_totals", sql: include_str!("../../../../migrations/run-store/0003_totals.sql") },
-    Migration { name: "0004_plain", sql: include_str!("../../../../migrations/run-store/0004_plain.sql") },
+    Migration {
+        name: "0001_runs",
+        sql: include_str!("../../../../migrations/run-store/0001_runs.sql"),
+    },
+    Migration {
+        name: "0002_ledger",
+        sql: include_str!("../../../../migrations/run-store/0002_ledger.sql"),
+    },
+    Migration {
+        name: "0003_totals",
+        sql: include_str!("../../../../migrations/run-store/0003_totals.sql"),
+    },
+    Migration {
+        name: "0004_plain",
+        sql: include_str!("../../../../migrations/run-store/0004_plain.sql"),
+    },
     Migration {
         name: "0005_idempotency",
         sql: include_str!("../../../../migrations/run-store/0005_idempotency.sql"),
     },
-    Migration { name: "0006_brief", sql: include_str!("../../../../migrations/run-store/0006_brief.sql") },
+    Migration {
+        name: "0006_brief",
+        sql: include_str!("../../../../migrations/run-store/0006_brief.sql"),
+    },
     Migration {
         name: "0007_stop_actor",
         sql: include_str!("../../../../migrations/run-store/0007_stop_actor.sql"),
@@ -41,7 +56,13 @@ impl<S: Sql> Store<S> for RunStore<S> {
         migrate(&sql, MIGRATIONS)?;
         let item = item_sql();
         let listed = listed_sql(&item);
-        Ok(Self { sql, get: get::get_sql(&item), brief: brief_sql(&listed), listed, item })
+        Ok(Self {
+            sql,
+            get: get::get_sql(&item),
+            brief: brief_sql(&listed),
+            listed,
+            item,
+        })
     }
 
     fn answer(&self, verb: RunVerb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {

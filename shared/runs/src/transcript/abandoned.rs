@@ -26,7 +26,14 @@ impl<S: Sql> TranscriptStore<S> {
     /// Notes the time of a write.
     pub(super) fn note_write(&self, run: &RunId, now: UnixMillis) -> Result<(), SqlError> {
         let noted = now.saturating_sub(NOTED_AGE_MS);
-        self.sql.execute(NOTE, &[Value::from(now), Value::from(run.as_str()), Value::from(noted)])
+        self.sql.execute(
+            NOTE,
+            &[
+                Value::from(now),
+                Value::from(run.as_str()),
+                Value::from(noted),
+            ],
+        )
     }
 
     /// Deletes old transcripts and returns their number.
@@ -34,7 +41,9 @@ impl<S: Sql> TranscriptStore<S> {
         self.sql.transaction(|| {
             self.sql.execute(BEGIN, &[Value::from(now)])?;
             let before = now.saturating_sub(ABANDONED_AGE_MS);
-            let rows = self.sql.query(ABANDONED, &[Value::from(before), Value::from(MAX_SWEPT)])?;
+            let rows = self
+                .sql
+                .query(ABANDONED, &[Value::from(before), Value::from(MAX_SWEPT)])?;
             let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
             for row in rows {
                 self.delete(&row.into_text(0)?)?;

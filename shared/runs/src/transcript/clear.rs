@@ -11,11 +11,17 @@ impl<S: Sql> TranscriptStore<S> {
         let body = parse_body(body)?;
         let run = required_run_id(&body, "runId")?;
         // Without a generation the run has ended, by the fence of the ledger.
-        let generation = body.contains_key("gen").then(|| generation(&body)).transpose()?;
+        let generation = body
+            .contains_key("gen")
+            .then(|| generation(&body))
+            .transpose()?;
         self.sql.transaction(|| {
             let owner = self.owner_of(&run)?;
             let is_foreign = |generation| owner.as_deref().is_some_and(|owner| owner != generation);
-            if generation.as_ref().is_some_and(|generation| is_foreign(generation.as_str())) {
+            if generation
+                .as_ref()
+                .is_some_and(|generation| is_foreign(generation.as_str()))
+            {
                 return Err(Refusal::conflict(FENCED).into());
             }
             self.delete(run.as_str())?;
@@ -25,7 +31,13 @@ impl<S: Sql> TranscriptStore<S> {
 
     /// Deletes all rows of a run.
     pub(super) fn delete(&self, run: &str) -> Result<(), SqlError> {
-        ["transcript_owners", "transcript_rows", "transcript_attachments"].iter().try_for_each(|table| {
+        [
+            "transcript_owners",
+            "transcript_rows",
+            "transcript_attachments",
+        ]
+        .iter()
+        .try_for_each(|table| {
             let statement = format!("DELETE FROM {table} WHERE run_id = ?");
             self.sql.execute(&statement, &[Value::from(run)])
         })

@@ -12,8 +12,13 @@ impl<S: Sql> TranscriptStore<S> {
         let body = parse_body(body)?;
         let run = required_run_id(&body, "runId")?;
         let generation = generation(&body)?;
-        let statement = "INSERT OR REPLACE INTO transcript_owners (run_id, gen, written_at) VALUES (?, ?, ?)";
-        let values = [Value::from(run.as_str()), Value::from(generation.as_str()), Value::from(now)];
+        let statement =
+            "INSERT OR REPLACE INTO transcript_owners (run_id, gen, written_at) VALUES (?, ?, ?)";
+        let values = [
+            Value::from(run.as_str()),
+            Value::from(generation.as_str()),
+            Value::from(now),
+        ];
         self.sql.execute(statement, &values)?;
         Ok(OK.to_owned())
     }

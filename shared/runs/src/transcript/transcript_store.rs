@@ -38,7 +38,12 @@ impl<S: Sql> Store<S> for TranscriptStore<S> {
         Ok(Self { sql })
     }
 
-    fn answer(&self, verb: TranscriptVerb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
+    fn answer(
+        &self,
+        verb: TranscriptVerb,
+        body: &str,
+        now: UnixMillis,
+    ) -> Result<S::Text, StoreFailure> {
         let answer = match verb {
             TranscriptVerb::Owner => self.owner(body, now),
             TranscriptVerb::Write => self.write(body, now),
@@ -62,6 +67,9 @@ impl<S: Sql> Store<S> for TranscriptStore<S> {
 
     /// Returns whether there is no owner. Rows exist only together with an owner.
     fn is_empty(&self) -> Result<bool, SqlError> {
-        Ok(self.sql.query("SELECT 1 FROM transcript_owners LIMIT 1", &[])?.is_empty())
+        Ok(self
+            .sql
+            .query("SELECT 1 FROM transcript_owners LIMIT 1", &[])?
+            .is_empty())
     }
 }

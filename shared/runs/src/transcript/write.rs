@@ -41,8 +41,12 @@ impl<S: Sql> TranscriptStore<S> {
                 Some(_) => return Err(Refusal::conflict(FENCED).into()),
                 None => return Err(Refusal::conflict(UNKNOWN_RUN).into()),
             }
-            parts.iter().try_for_each(|part| self.write_part(&run, part))?;
-            attachments.iter().try_for_each(|attachment| self.write_attachment(&run, attachment))?;
+            parts
+                .iter()
+                .try_for_each(|part| self.write_part(&run, part))?;
+            attachments
+                .iter()
+                .try_for_each(|attachment| self.write_attachment(&run, attachment))?;
             self.note_write(&run, now)?;
             Ok::<_, StoreFailure>(OK.to_owned())
         })
@@ -51,7 +55,10 @@ impl<S: Sql> TranscriptStore<S> {
     pub(super) fn owner_of(&self, run: &RunId) -> Result<Option<String>, SqlError> {
         let statement = "SELECT gen FROM transcript_owners WHERE run_id = ?";
         let rows = self.sql.query(statement, &[Value::from(run.as_str())])?;
-        rows.into_iter().next().map(|row| row.into_text(0)).transpose()
+        rows.into_iter()
+            .next()
+            .map(|row| row.into_text(0))
+            .transpose()
     }
 
     fn write_part(&self, run: &RunId, part: &Part<'_>) -> Result<(), SqlError> {
@@ -99,13 +106,18 @@ fn list<'a, T>(
 
 fn part(row: &Json) -> Result<Part<'_>, Refusal> {
     let index = |name: &str| {
-        let is_exact = |value: &&Json| number(value).is_some_and(|number| (0.0..=MAX_SAFE).contains(&number));
+        let is_exact =
+            |value: &&Json| number(value).is_some_and(|number| (0.0..=MAX_SAFE).contains(&number));
         row.get(name)
             .filter(is_exact)
             .and_then(whole)
             .ok_or_else(|| Refusal::field(name, "must be an integer of at least 0"))
     };
-    let part = Part { idx: index("idx")?, part: index("part")?, json: text(row, "json")? };
+    let part = Part {
+        idx: index("idx")?,
+        part: index("part")?,
+        json: text(row, "json")?,
+    };
     if part.json.len() > MAX_PART {
         return Err(Refusal::field("json", "must have at most 1500000 bytes"));
     }
@@ -121,5 +133,8 @@ fn attachment(entry: &Json) -> Result<Attachment<'_>, Refusal> {
 }
 
 fn text<'a>(entry: &'a Json, name: &str) -> Result<&'a str, Refusal> {
-    entry.get(name).and_then(Json::as_str).ok_or_else(|| Refusal::field(name, "must be a string"))
+    entry
+        .get(name)
+        .and_then(Json::as_str)
+        .ok_or_else(|| Refusal::field(name, "must be a string"))
 }

@@ -19,7 +19,11 @@ const FIELD: &str = "visibleTo";
 pub fn parse(value: &Value) -> Result<Filter, Refusal> {
     let mut reader = Reader { ids: 0 };
     let filter = reader.filter(value, 0)?;
-    if reader.ids > MAX_IDS { Err(Refusal::field(FIELD, "must name at most 100 ids")) } else { Ok(filter) }
+    if reader.ids > MAX_IDS {
+        Err(Refusal::field(FIELD, "must name at most 100 ids"))
+    } else {
+        Ok(filter)
+    }
 }
 
 struct Reader {
@@ -44,27 +48,43 @@ impl Reader {
             Some("visibility-in") => self.visibilities(node),
             Some("or") => self.filters(node, depth).map(Filter::Or),
             Some("and") => self.filters(node, depth).map(Filter::And),
-            _ => Err(Refusal::field(format!("{FIELD}.kind"), "must be a kind of predicate")),
+            _ => Err(Refusal::field(
+                format!("{FIELD}.kind"),
+                "must be a kind of predicate",
+            )),
         }
     }
 
     fn filters(&mut self, node: &Map<String, Value>, depth: usize) -> Result<Vec<Filter>, Refusal> {
-        list(node, "of")?.iter().map(|value| self.filter(value, depth + 1)).collect()
+        list(node, "of")?
+            .iter()
+            .map(|value| self.filter(value, depth + 1))
+            .collect()
     }
 
     fn texts(&mut self, node: &Map<String, Value>, key: &str) -> Result<Vec<String>, Refusal> {
         let entries = list(node, key)?;
         self.ids += entries.len();
-        let text = |entry: &Value| entry.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let text = |entry: &Value| {
+            entry
+                .as_str()
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
+        };
         let texts = entries.iter().map(text).collect::<Option<_>>();
-        texts.ok_or_else(|| Refusal::field(format!("{FIELD}.{key}"), "must contain non-empty strings"))
+        texts.ok_or_else(|| {
+            Refusal::field(format!("{FIELD}.{key}"), "must contain non-empty strings")
+        })
     }
 
     fn user(&mut self, node: &Map<String, Value>) -> Result<Filter, Refusal> {
         self.ids += 1;
         match node.get("userId").and_then(Value::as_str) {
             Some(user) if !user.is_empty() => Ok(Filter::UserIs(user.to_owned())),
-            _ => Err(Refusal::field(format!("{FIELD}.userId"), "must be a non-empty string")),
+            _ => Err(Refusal::field(
+                format!("{FIELD}.userId"),
+                "must be a non-empty string",
+            )),
         }
     }
 
@@ -77,7 +97,10 @@ impl Reader {
             .collect::<Option<Vec<_>>>();
         match words {
             Some(words) if words.len() <= Visibility::ALL.len() => Ok(Filter::VisibilityIn(words)),
-            _ => Err(Refusal::field(format!("{FIELD}.visibilities"), "must contain at most 5 known words")),
+            _ => Err(Refusal::field(
+                format!("{FIELD}.visibilities"),
+                "must contain at most 5 known words",
+            )),
         }
     }
 }
@@ -85,7 +108,10 @@ impl Reader {
 fn list<'a>(node: &'a Map<String, Value>, key: &str) -> Result<&'a [Value], Refusal> {
     match node.get(key) {
         Some(Value::Array(entries)) if entries.len() <= MAX_ENTRIES => Ok(entries),
-        _ => Err(Refusal::field(format!("{FIELD}.{key}"), "must be an array of at most 1000 entries")),
+        _ => Err(Refusal::field(
+            format!("{FIELD}.{key}"),
+            "must be an array of at most 1000 entries",
+        )),
     }
 }
 
@@ -100,7 +126,10 @@ mod tests {
     }
 
     fn nested(depth: usize) -> Value {
-        (0..depth).fold(json!({ "kind": "all" }), |inner, _| json!({ "kind": "or", "of": [inner] }))
+        (0..depth).fold(
+            json!({ "kind": "all" }),
+            |inner, _| json!({ "kind": "or", "of": [inner] }),
+        )
     }
 
     #[test]
@@ -147,7 +176,10 @@ mod tests {
             json!({ "kind": "and", "of": [{ "kind": "all" }, null] }),
         ] {
             let refusal = parse(&bad).unwrap_err();
-            assert!(refusal.to_string().starts_with("visibleTo") && refusal.status() == 400, "{bad}");
+            assert!(
+                refusal.to_string().starts_with("visibleTo") && refusal.status() == 400,
+                "{bad}"
+            );
         }
     }
 

@@ -26,11 +26,17 @@ pub(crate) enum Condition {
 
 /// Compiles a predicate. `placeholder` is the parameter to which its lists are bound, such as `?5`.
 pub(crate) fn condition(filter: &Filter, placeholder: &str) -> Condition {
-    let mut compiler = Compiler { placeholder, lists: Vec::new() };
+    let mut compiler = Compiler {
+        placeholder,
+        lists: Vec::new(),
+    };
     match compiler.node(filter) {
         Node::Constant(true) => Condition::Always,
         Node::Constant(false) => Condition::Never,
-        Node::Sql(sql) => Condition::Where { sql, lists: Value::Array(compiler.lists).to_string() },
+        Node::Sql(sql) => Condition::Where {
+            sql,
+            lists: Value::Array(compiler.lists).to_string(),
+        },
     }
 }
 
@@ -70,14 +76,20 @@ impl Compiler<'_> {
         let placeholder = self.placeholder;
         let index = self.lists.len();
         self.lists.push(list);
-        Node::Sql(format!("{column} IN (SELECT value FROM json_each({placeholder}, '$[{index}]'))"))
+        Node::Sql(format!(
+            "{column} IN (SELECT value FROM json_each({placeholder}, '$[{index}]'))"
+        ))
     }
 
     /// Compiles an OR, merging the lists of each column into one.
     /// SQLite searches one list once, and a hundred lists one by one.
     fn any(&mut self, of: &[Filter]) -> Node {
-        let mut lists =
-            [("channel_id", vec![]), ("user_id", vec![]), ("repo", vec![]), ("visibility", vec![])];
+        let mut lists = [
+            ("channel_id", vec![]),
+            ("user_id", vec![]),
+            ("repo", vec![]),
+            ("visibility", vec![]),
+        ];
         let [(_, channels), (_, users), (_, repos), (_, words)] = &mut lists;
         let mut nodes = Vec::new();
         for filter in of {
@@ -86,7 +98,9 @@ impl Compiler<'_> {
                 Filter::UserIs(user) => users.push(json!(user)),
                 Filter::ReposIn(more) => repos.extend(more.iter().map(|slug| json!(slug))),
                 Filter::VisibilityIn(more) => words.extend(more.iter().map(|word| json!(word))),
-                Filter::All | Filter::None | Filter::Or(_) | Filter::And(_) => nodes.push(self.node(filter)),
+                Filter::All | Filter::None | Filter::Or(_) | Filter::And(_) => {
+                    nodes.push(self.node(filter))
+                }
             }
         }
         nodes.extend(lists.map(|(column, list)| self.listed(column, Value::Array(list))));
@@ -133,8 +147,14 @@ mod tests {
             (Filter::And(vec![]), Condition::Never),
             (Filter::Or(vec![row(), Filter::All]), Condition::Always),
             (Filter::And(vec![row(), Filter::None]), Condition::Never),
-            (Filter::And(vec![Filter::All, Filter::All]), Condition::Always),
-            (Filter::Or(vec![Filter::None, Filter::And(vec![])]), Condition::Never),
+            (
+                Filter::And(vec![Filter::All, Filter::All]),
+                Condition::Always,
+            ),
+            (
+                Filter::Or(vec![Filter::None, Filter::And(vec![])]),
+                Condition::Never,
+            ),
         ] {
             assert_eq!(condition(&filter, "?1"), expected, "{filter:?}");
         }
@@ -142,8 +162,10 @@ mod tests {
 
     #[test]
     fn ids_are_bound_as_one_parameter() {
-        let filter =
-            Filter::Or(vec![channel("x'); --"), Filter::And(vec![Filter::All, Filter::UserIs("u".into())])]);
+        let filter = Filter::Or(vec![
+            channel("x'); --"),
+            Filter::And(vec![Filter::All, Filter::UserIs("u".into())]),
+        ]);
         let expected = Condition::Where {
             sql: "max(user_id IN (SELECT value FROM json_each(?4, '$[0]')), \
                   channel_id IN (SELECT value FROM json_each(?4, '$[1]')))"

@@ -16,7 +16,13 @@ fn written(store: &TranscriptStore<NativeSql>, run: &str, now: i64) {
 }
 
 fn has_rows(store: &TranscriptStore<NativeSql>, run: &str) -> bool {
-    let read = store.answer(TranscriptVerb::Read, &format!(r#"{{"runId":"{run}"}}"#), NOW).unwrap();
+    let read = store
+        .answer(
+            TranscriptVerb::Read,
+            &format!(r#"{{"runId":"{run}"}}"#),
+            NOW,
+        )
+        .unwrap();
     read.contains(r#""idx":0"#)
 }
 
@@ -28,7 +34,10 @@ fn transcript_that_was_not_cleared_is_deleted() {
     written(&store, "r2", NOW + 86_400_000);
     assert_eq!(store.sweep(NOW + ABANDONED_AGE_MS - 1).unwrap(), 0);
     assert_eq!(store.sweep(NOW + ABANDONED_AGE_MS).unwrap(), 1);
-    assert_eq!((has_rows(&store, "r1"), has_rows(&store, "r2")), (false, true));
+    assert_eq!(
+        (has_rows(&store, "r1"), has_rows(&store, "r2")),
+        (false, true)
+    );
     assert_eq!(store.sweep(NOW + 2 * ABANDONED_AGE_MS).unwrap(), 1);
     assert!(store.is_empty().unwrap());
 }

@@ -3,7 +3,8 @@
 
 use ars_testkit::faulty::Fault;
 use ars_testkit::ledger::{
-    Action, Claim, Event, EventKind, Moment, Name, Operation, RunFlush, Sequence, World, Writer, sequences,
+    Action, Claim, Event, EventKind, Moment, Name, Operation, RunFlush, Sequence, World, Writer,
+    sequences,
 };
 use proptest::prelude::*;
 
@@ -27,7 +28,10 @@ const MANY: i64 = 31;
 /// Returns a claim of a run by `g1` on this thread.
 fn claim(world: &World, run: Name, thread: Name) -> Operation {
     Operation::Claim(Claim {
-        writer: Writer { run, generation: "g1" },
+        writer: Writer {
+            run,
+            generation: "g1",
+        },
         thread,
         lease_ms: 30_000,
         started_at: world.base,
@@ -38,21 +42,43 @@ fn claim(world: &World, run: Name, thread: Name) -> Operation {
 }
 
 fn large(seqs: std::ops::RangeInclusive<i64>) -> Vec<Event> {
-    seqs.map(|seq| Event { seq, kind: EventKind::Bytes(65_536) }).collect()
+    seqs.map(|seq| Event {
+        seq,
+        kind: EventKind::Bytes(65_536),
+    })
+    .collect()
 }
 
 /// Crashes at each point of `request`, which follows two claims and an event that it replaces.
 fn lands_whole_or_not_at_all(request: &Operation) {
     let world = World::crashing();
-    let faults = (0..8).map(Fault::Statement).chain([Fault::BeforeCommit(0), Fault::AfterCommit(0)]);
+    let faults = (0..8)
+        .map(Fault::Statement)
+        .chain([Fault::BeforeCommit(0), Fault::AfterCommit(0)]);
     for crash in faults {
-        let moment = |operation, crash| Moment { jump_ms: 1, action: Action::Send(operation), crash };
-        let writer = Writer { run: "r1", generation: "g1" };
-        let replaced = vec![Event { seq: MANY, kind: EventKind::Text(1) }];
+        let moment = |operation, crash| Moment {
+            jump_ms: 1,
+            action: Action::Send(operation),
+            crash,
+        };
+        let writer = Writer {
+            run: "r1",
+            generation: "g1",
+        };
+        let replaced = vec![Event {
+            seq: MANY,
+            kind: EventKind::Text(1),
+        }];
         let sequence = Sequence(vec![
             moment(claim(&world, "r1", "t:C1:1"), None),
             moment(claim(&world, "r2", "t:C1:2"), None),
-            moment(Operation::Append { writer, events: replaced }, None),
+            moment(
+                Operation::Append {
+                    writer,
+                    events: replaced,
+                },
+                None,
+            ),
             moment(request.clone(), Some(crash)),
             moment(Operation::LiveEvents { run: "r1" }, None),
         ]);
@@ -62,17 +88,34 @@ fn lands_whole_or_not_at_all(request: &Operation) {
 
 #[test]
 fn batch_of_many_statements_is_atomic() {
-    let writer = Writer { run: "r1", generation: "g1" };
-    lands_whole_or_not_at_all(&Operation::Append { writer, events: large(1..=MANY) });
+    let writer = Writer {
+        run: "r1",
+        generation: "g1",
+    };
+    lands_whole_or_not_at_all(&Operation::Append {
+        writer,
+        events: large(1..=MANY),
+    });
 }
 
 #[test]
 fn flush_of_many_statements_is_atomic() {
-    let flush_of = |run, events| RunFlush { run, events, after: 0 };
-    let runs =
-        vec![flush_of("r2", large(1..=10)), flush_of("r3", large(1..=1)), flush_of("r1", large(12..=MANY))];
+    let flush_of = |run, events| RunFlush {
+        run,
+        events,
+        after: 0,
+    };
+    let runs = vec![
+        flush_of("r2", large(1..=10)),
+        flush_of("r3", large(1..=1)),
+        flush_of("r1", large(12..=MANY)),
+    ];
     for lease_ms in [None, Some(60_000)] {
         let runs = runs.clone();
-        lands_whole_or_not_at_all(&Operation::Flush { generation: "g1", lease_ms, runs });
+        lands_whole_or_not_at_all(&Operation::Flush {
+            generation: "g1",
+            lease_ms,
+            runs,
+        });
     }
 }

@@ -19,7 +19,9 @@ pub fn claim(run: &str, generation: &str) -> Value {
 }
 
 fn entry(run: &str, events: usize) -> Value {
-    let events: Vec<_> = (1..=events).map(|seq| json!({ "seq": seq, "type": "text" })).collect();
+    let events: Vec<_> = (1..=events)
+        .map(|seq| json!({ "seq": seq, "type": "text" }))
+        .collect();
     json!({ "runId": run, "events": events, "inboxAfter": 0 })
 }
 
@@ -38,9 +40,13 @@ fn statements(runs: usize) -> u32 {
     for run in &names {
         assert_eq!(native.call("/runs/claim", &claim(run, "g1"), NOW).0, 200);
     }
-    let body = flush(&names.iter().map(|run| entry(run, 2)).collect::<Vec<_>>(), Some(30_000));
+    let body = flush(
+        &names.iter().map(|run| entry(run, 2)).collect::<Vec<_>>(),
+        Some(30_000),
+    );
     let answered = |statement: &u32| {
-        let outcome = native.call_and_crash("/runs/flush", &body, NOW, Fault::Statement(*statement));
+        let outcome =
+            native.call_and_crash("/runs/flush", &body, NOW, Fault::Statement(*statement));
         matches!(outcome, Outcome::Answered(200, _))
     };
     (0..100).find(answered).unwrap()
@@ -60,13 +66,26 @@ fn flush_writes_only_events_and_leases() {
     }
     let message = json!({ "storeKey": "k", "runId": "r1", "message": {} });
     ask(RunVerb::Inbox, &message);
-    let written = || store.sql().query("SELECT total_changes()", &[]).unwrap()[0].integer(0).unwrap();
-    for (events, lease_ms, rows) in [(0, None, 0), (4, None, 8), (0, Some(1000), 2), (9, Some(1000), 20)] {
+    let written = || {
+        store.sql().query("SELECT total_changes()", &[]).unwrap()[0]
+            .integer(0)
+            .unwrap()
+    };
+    for (events, lease_ms, rows) in [
+        (0, None, 0),
+        (4, None, 8),
+        (0, Some(1000), 2),
+        (9, Some(1000), 20),
+    ] {
         store.sql().execute("DELETE FROM run_events", &[]).unwrap();
         let before = written();
         let runs = ["r1", "r2", "r3", "r4"].map(|run| entry(run, events));
         let answer = ask(RunVerb::Flush, &flush(&runs, lease_ms));
         assert!(answer.contains(r#""inbox":[{"seq":1"#), "{answer}");
-        assert_eq!(written() - before, rows, "{events} events each, lease {lease_ms:?}");
+        assert_eq!(
+            written() - before,
+            rows,
+            "{events} events each, lease {lease_ms:?}"
+        );
     }
 }

@@ -22,15 +22,21 @@ impl Run {
     }
 
     fn queue(&self, text: &str) -> Result<String, StoreFailure> {
-        self.ask(RunVerb::Inbox, json!({ "storeKey": "k", "runId": "r1", "message": { "text": text } }))
+        self.ask(
+            RunVerb::Inbox,
+            json!({ "storeKey": "k", "runId": "r1", "message": { "text": text } }),
+        )
     }
 
     /// Stores a step that has read the follow-ups up to this number.
     fn read_until(&self, step: u64, seq: u64) {
         let record = json!({ "step": step, "seq": 0, "turnIndex": 0, "inboxConsumedSeq": seq, "remainingMs": 0,
             "turn": 0, "iteration": 0, "inFlight": [] });
-        self.ask(RunVerb::Step, json!({ "storeKey": "k", "runId": "r1", "gen": "g1", "record": record }))
-            .unwrap();
+        self.ask(
+            RunVerb::Step,
+            json!({ "storeKey": "k", "runId": "r1", "gen": "g1", "record": record }),
+        )
+        .unwrap();
     }
 }
 
@@ -48,7 +54,10 @@ fn unread_messages_are_limited() {
     // Numbers are those of all messages, and only unread ones count.
     run.read_until(1, 1);
     let next = MAX_UNREAD + 1;
-    assert_eq!(run.queue("x").unwrap(), format!(r#"{{"ok":true,"seq":{next}}}"#));
+    assert_eq!(
+        run.queue("x").unwrap(),
+        format!(r#"{{"ok":true,"seq":{next}}}"#)
+    );
     assert!(is_full(run.queue("x")));
     run.read_until(2, u64::from(next));
     run.queue("x").unwrap();

@@ -5,7 +5,10 @@
 //! of each field (`tests/contract`).
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::needless_pass_by_value, reason = "bodies are built inside one another")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "bodies are built inside one another"
+)]
 
 mod abandoned;
 mod crashes;

@@ -12,7 +12,10 @@ const CASES: u32 = 5000;
 /// Returns the configuration, including the storage of failing sequences.
 pub fn cases(number: u32) -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig { failure_persistence: Some(Box::new(kept)), ..ProptestConfig::with_cases(number) }
+    ProptestConfig {
+        failure_persistence: Some(Box::new(kept)),
+        ..ProptestConfig::with_cases(number)
+    }
 }
 
 /// Plays a sequence against the native store and the model.

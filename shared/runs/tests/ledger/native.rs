@@ -38,7 +38,9 @@ struct Databases {
 impl Native {
     /// Returns an empty store.
     pub fn new() -> Self {
-        let databases = SPARE.with_borrow_mut(Vec::pop).map_or_else(Databases::new, Databases::emptied);
+        let databases = SPARE
+            .with_borrow_mut(Vec::pop)
+            .map_or_else(Databases::new, Databases::emptied);
         Self {
             runs: RunStore::open(databases.runs.clone()).unwrap(),
             transcripts: TranscriptStore::open(databases.transcripts.clone()).unwrap(),
@@ -86,14 +88,18 @@ impl Drop for Native {
 impl Databases {
     fn new() -> Self {
         let sql = || Faulty::new(NativeSql::in_memory().unwrap());
-        Self { runs: sql(), transcripts: sql() }
+        Self {
+            runs: sql(),
+            transcripts: sql(),
+        }
     }
 
     /// Deletes the rows that sequences write; those of a new store (history, policy) never change.
     fn emptied(self) -> Self {
         for sql in [&self.runs, &self.transcripts] {
-            for (table, _) in
-                tables(sql).iter().filter(|(table, _)| !INITIAL_TABLES.contains(&table.as_str()))
+            for (table, _) in tables(sql)
+                .iter()
+                .filter(|(table, _)| !INITIAL_TABLES.contains(&table.as_str()))
             {
                 sql.execute(&format!("DELETE FROM {table}"), &[]).unwrap();
             }
@@ -107,8 +113,19 @@ const INITIAL_TABLES: [&str; 2] = ["_migrations", "retention"];
 
 fn tables(sql: &Sql) -> Vec<Table> {
     let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-    let names = sql.query(names, &[]).unwrap().into_iter().map(|row| row.into_text(0).unwrap());
-    names.map(|name| (name.clone(), sql.query(&format!("SELECT * FROM {name}"), &[]).unwrap())).collect()
+    let names = sql
+        .query(names, &[])
+        .unwrap()
+        .into_iter()
+        .map(|row| row.into_text(0).unwrap());
+    names
+        .map(|name| {
+            (
+                name.clone(),
+                sql.query(&format!("SELECT * FROM {name}"), &[]).unwrap(),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -120,7 +137,16 @@ fn reused_databases_are_empty() {
         "diagnosis": { "findings": [], "eventCount": 0, "verdict": "", "byCategory": {} },
     });
     let mut native = Native::new();
-    assert_eq!(native.call("/runs/put", &json!({ "storeKey": "k", "record": record }), 1).0, 200);
+    assert_eq!(
+        native
+            .call(
+                "/runs/put",
+                &json!({ "storeKey": "k", "record": record }),
+                1
+            )
+            .0,
+        200
+    );
     assert_ne!(native.dump(), fresh);
     drop(native);
     assert_eq!(Native::new().dump(), fresh);
@@ -130,9 +156,10 @@ impl Subject for Native {
     fn call(&mut self, path: &str, body: &Value, now: i64) -> (u16, Value) {
         match self.answer(path, &body.to_string(), now) {
             Ok(text) => (200, serde_json::from_str(&text).unwrap()),
-            Err(StoreFailure::Refusal(refusal)) => {
-                (refusal.status(), serde_json::from_str(&refusal.body()).unwrap())
-            }
+            Err(StoreFailure::Refusal(refusal)) => (
+                refusal.status(),
+                serde_json::from_str(&refusal.body()).unwrap(),
+            ),
             Err(StoreFailure::Fault(fault)) => (500, json!({ "error": fault.to_string() })),
         }
     }
@@ -144,8 +171,13 @@ impl Subject for Native {
         let fired = self.databases.runs.disarm() | self.databases.transcripts.disarm();
         self.open_again();
         if fired {
-            assert_eq!(status, 500, "{path} answered {answer} over a fault ({fault:?})");
-            Outcome::Lost { kept: fault.keeps() }
+            assert_eq!(
+                status, 500,
+                "{path} answered {answer} over a fault ({fault:?})"
+            );
+            Outcome::Lost {
+                kept: fault.keeps(),
+            }
         } else {
             Outcome::Answered(status, answer)
         }

@@ -26,7 +26,11 @@ fn sequences_cover_every_situation() {
     }
     for situation in SITUATIONS {
         let times = tally.0.get(*situation).copied().unwrap_or_default();
-        assert!(times >= MIN_OCCURRENCES, "{situation}: {times} times; found {:#?}", tally.0);
+        assert!(
+            times >= MIN_OCCURRENCES,
+            "{situation}: {times} times; found {:#?}",
+            tally.0
+        );
     }
 }
 
@@ -107,8 +111,13 @@ impl Tally {
 
 impl Observer<Native> for Tally {
     fn after(&mut self, _: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, outcome, .. } = attempt;
-        let path = operation.path().unwrap_or("sweep").trim_start_matches("/runs/");
+        let Attempt {
+            operation, outcome, ..
+        } = attempt;
+        let path = operation
+            .path()
+            .unwrap_or("sweep")
+            .trim_start_matches("/runs/");
         let body = match outcome {
             Outcome::Lost { kept } => {
                 self.count(format!("{path} {}", if *kept { "kept" } else { "undone" }));
@@ -123,22 +132,43 @@ impl Observer<Native> for Tally {
             _ => "ok",
         };
         self.count(format!("{path} {word}"));
-        for flag in ["stored", "rewritten"].into_iter().filter(|flag| body[flag] == (*flag == "rewritten")) {
-            self.count(format!("{path} {}{flag}", if flag == "stored" { "not " } else { "" }));
+        for flag in ["stored", "rewritten"]
+            .into_iter()
+            .filter(|flag| body[flag] == (*flag == "rewritten"))
+        {
+            self.count(format!(
+                "{path} {}{flag}",
+                if flag == "stored" { "not " } else { "" }
+            ));
         }
-        for run in body["runs"].as_array().into_iter().flatten().filter(|run| run["ok"].is_boolean()) {
-            self.count(format!("flushed {}", run["reason"].as_str().unwrap_or("ok")));
+        for run in body["runs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|run| run["ok"].is_boolean())
+        {
+            self.count(format!(
+                "flushed {}",
+                run["reason"].as_str().unwrap_or("ok")
+            ));
             if run["inbox"][0].is_object() {
                 self.count("flushed with messages".into());
             }
         }
-        for run in
-            body["runs"].as_array().into_iter().flatten().filter(|run| run["reclaimedFrom"].is_string())
+        for run in body["runs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|run| run["reclaimedFrom"].is_string())
         {
-            self.count(format!("reclaimed from {}", run["reclaimedFrom"].as_str().unwrap_or_default()));
-            for (found, detail) in
-                [(run["lastStep"].is_object(), "a step"), (run["inbox"][0].is_object(), "messages")]
-            {
+            self.count(format!(
+                "reclaimed from {}",
+                run["reclaimedFrom"].as_str().unwrap_or_default()
+            ));
+            for (found, detail) in [
+                (run["lastStep"].is_object(), "a step"),
+                (run["inbox"][0].is_object(), "messages"),
+            ] {
                 if found {
                     self.count(format!("reclaimed with {detail}"));
                 }

@@ -43,12 +43,17 @@ impl Store {
     /// Reclaims every run.
     fn reclaimed(&mut self) -> Vec<Value> {
         let body = json!({ "gen": "g2", "leaseMs": 1000, "now": NOW + 1000 });
-        self.ok("/runs/reclaim", body)["runs"].as_array().unwrap().clone()
+        self.ok("/runs/reclaim", body)["runs"]
+            .as_array()
+            .unwrap()
+            .clone()
     }
 }
 
 fn ids(runs: &[Value]) -> Vec<&str> {
-    runs.iter().map(|run| run.get("row").unwrap_or(run)["runId"].as_str().unwrap()).collect()
+    runs.iter()
+        .map(|run| run.get("row").unwrap_or(run)["runId"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -71,13 +76,19 @@ fn claim_is_stored_unchanged() {
             .unwrap()
             .clone(),
     );
-    assert_eq!(store.ok("/runs/live", json!({})), json!({ "runs": [expected] }));
+    assert_eq!(
+        store.ok("/runs/live", json!({})),
+        json!({ "runs": [expected] })
+    );
     // A conflict omits an agent that is no text.
     let mut other = run;
     other["runId"] = json!("r2");
     let conflict =
         json!({ "ok": false, "reason": "thread-live", "live": { "runId": "r", "startedAt": 2.5 } });
-    assert_eq!(store.call("/runs/claim", json!({ "run": other })), (409, conflict));
+    assert_eq!(
+        store.call("/runs/claim", json!({ "run": other })),
+        (409, conflict)
+    );
 }
 
 #[test]
@@ -92,7 +103,12 @@ fn idempotency_key_expires_after_a_day() {
     };
     let rows = |store: &Store| {
         let tables = store.0.dump_of_runs();
-        tables.iter().find(|(table, _)| table == "idempotency_keys").unwrap().1.len()
+        tables
+            .iter()
+            .find(|(table, _)| table == "idempotency_keys")
+            .unwrap()
+            .1
+            .len()
     };
     for number in 0..20 {
         let (id, key) = (format!("r{number}"), format!("k{number}"));
@@ -101,12 +117,26 @@ fn idempotency_key_expires_after_a_day() {
     let first = json!({ "runId": "r0", "fingerprint": "0".repeat(64) });
     let lookup = json!({ "storeKey": "k", "subject": ODD, "key": "k0" });
     let conflict = json!({ "ok": false, "reason": "repeated-key", "first": first });
-    assert_eq!(store.0.call("/runs/claim", &claim("s", "k0"), NOW + day - 1), (409, conflict));
-    assert_eq!(store.0.call("/runs/first-use", &lookup, NOW + day - 1).1, json!({ "first": first }));
-    assert_eq!(store.0.call("/runs/first-use", &lookup, NOW + day).1, json!({ "first": null }));
+    assert_eq!(
+        store
+            .0
+            .call("/runs/claim", &claim("s", "k0"), NOW + day - 1),
+        (409, conflict)
+    );
+    assert_eq!(
+        store.0.call("/runs/first-use", &lookup, NOW + day - 1).1,
+        json!({ "first": first })
+    );
+    assert_eq!(
+        store.0.call("/runs/first-use", &lookup, NOW + day).1,
+        json!({ "first": null })
+    );
     // Each claim with a key deletes a bounded number of expired ones.
     for (id, left) in [("s", 5), ("t", 2)] {
-        assert_eq!(store.0.call("/runs/claim", &claim(id, id), NOW + day).0, 200);
+        assert_eq!(
+            store.0.call("/runs/claim", &claim(id, id), NOW + day).0,
+            200
+        );
         assert_eq!(rows(&store), left, "{id}");
     }
 }
@@ -115,7 +145,12 @@ fn idempotency_key_expires_after_a_day() {
 fn runs_are_listed_and_reclaimed_by_start_then_id() {
     let mut store = Store::with(&[("late", 3.5), ("b", 2.0), ("a", 2.0), ("early", -1.0)]);
     let expected = ["early", "a", "b", "late"];
-    assert_eq!(ids(store.ok("/runs/live", json!({}))["runs"].as_array().unwrap()), expected);
+    assert_eq!(
+        ids(store.ok("/runs/live", json!({}))["runs"]
+            .as_array()
+            .unwrap()),
+        expected
+    );
     for thread in ["a", "late", "none"] {
         let listed = store.ok("/runs/live", json!({ "threadKey": thread }));
         let expected: Vec<_> = expected.into_iter().filter(|id| *id == thread).collect();
@@ -129,7 +164,14 @@ fn lease_ends_at_a_fraction_of_a_millisecond() {
     let mut store = Store::with(&[("r", 1.0)]);
     for (ahead, reclaimed) in [(999.5, 0), (1000.0, 1)] {
         let body = json!({ "gen": "g2", "leaseMs": 1000, "now": NOW as f64 + ahead });
-        assert_eq!(store.ok("/runs/reclaim", body)["runs"].as_array().unwrap().len(), reclaimed, "{ahead}");
+        assert_eq!(
+            store.ok("/runs/reclaim", body)["runs"]
+                .as_array()
+                .unwrap()
+                .len(),
+            reclaimed,
+            "{ahead}"
+        );
     }
 }
 
@@ -144,11 +186,17 @@ fn steps_are_numbers_and_kept_unchanged() {
         store.write("/runs/step", "record", step(number));
     }
     for text in ["one", ODD] {
-        store.ok("/runs/inbox", json!({ "runId": "r", "message": { "text": text, "deep": [1.5, null] } }));
+        store.ok(
+            "/runs/inbox",
+            json!({ "runId": "r", "message": { "text": text, "deep": [1.5, null] } }),
+        );
     }
     let reclaimed = &store.reclaimed()[0];
     assert_eq!(reclaimed["lastStep"], step(json!(10.0)));
-    assert_eq!(reclaimed["inbox"], json!([{ "seq": 2, "message": { "text": ODD, "deep": [1.5, null] } }]));
+    assert_eq!(
+        reclaimed["inbox"],
+        json!([{ "seq": 2, "message": { "text": ODD, "deep": [1.5, null] } }])
+    );
 }
 
 #[test]
@@ -161,13 +209,21 @@ fn events_are_kept_unchanged() {
     ];
     store.write("/runs/append", "events", json!(odd));
     let shown = json!({ "events": [odd[0], odd[2]] });
-    assert_eq!(store.ok("/runs/live-events", json!({ "runId": "r" })), shown);
+    assert_eq!(
+        store.ok("/runs/live-events", json!({ "runId": "r" })),
+        shown
+    );
     let entry = json!({ "runId": "s", "inboxAfter": 0, "events": odd });
     store.ok("/runs/flush", json!({ "gen": "g1", "runs": [entry] }));
-    assert_eq!(store.ok("/runs/live-events", json!({ "runId": "s" })), shown);
+    assert_eq!(
+        store.ok("/runs/live-events", json!({ "runId": "s" })),
+        shown
+    );
     let newer = store.ok("/runs/live-events", json!({ "runId": "s", "afterSeq": 4 }));
     assert_eq!(newer, json!({ "events": [odd[2]] }));
-    let many: Vec<_> = (10..1510).map(|seq| json!({ "type": "a", "seq": seq })).collect();
+    let many: Vec<_> = (10..1510)
+        .map(|seq| json!({ "type": "a", "seq": seq }))
+        .collect();
     store.write("/runs/append", "events", json!(many));
     let all = store.ok("/runs/live-events", json!({ "runId": "r" }));
     assert_eq!(all["events"].as_array().unwrap().len(), 1502);
@@ -179,13 +235,25 @@ fn large_inboxes_are_returned_in_parts() {
     // Together less than the unread follow-ups of a run may have.
     for n in 0..104 {
         let text = format!("{n}{}", "é".repeat(5_000));
-        store.ok("/runs/inbox", json!({ "runId": "r", "message": { "text": text } }));
+        store.ok(
+            "/runs/inbox",
+            json!({ "runId": "r", "message": { "text": text } }),
+        );
     }
-    for (after, expected) in [(0, Vec::from_iter(1..=100)), (100, Vec::from_iter(101..=104))] {
+    for (after, expected) in [
+        (0, Vec::from_iter(1..=100)),
+        (100, Vec::from_iter(101..=104)),
+    ] {
         let runs = json!([{ "runId": "r", "inboxAfter": after, "events": [] }]);
         let answer = store.ok("/runs/flush", json!({ "gen": "g1", "runs": runs }));
         let inbox = answer["runs"][0]["inbox"].as_array().unwrap();
-        assert_eq!(inbox.iter().map(|left| left["seq"].as_i64().unwrap()).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            inbox
+                .iter()
+                .map(|left| left["seq"].as_i64().unwrap())
+                .collect::<Vec<_>>(),
+            expected
+        );
     }
 }
 
@@ -200,8 +268,14 @@ fn finish_applies_its_policy() {
     store.ok("/runs/put", json!({ "record": record("older", NOW - 1) }));
     let finish = json!({ "runId": "r", "gen": "g1", "record": record("r", NOW), "policy": { "maxRuns": 1 },
         "policyUpdatedAt": 1 });
-    assert_eq!(store.ok("/runs/finish", finish), json!({ "ok": true, "stored": true }));
-    assert_eq!(store.ok("/runs/get", json!({ "id": "older" })), json!({ "record": null }));
+    assert_eq!(
+        store.ok("/runs/finish", finish),
+        json!({ "ok": true, "stored": true })
+    );
+    assert_eq!(
+        store.ok("/runs/get", json!({ "id": "older" })),
+        json!({ "record": null })
+    );
 }
 
 #[test]

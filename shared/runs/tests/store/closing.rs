@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 
 use crate::support::{NOW, store, with};
 
-const RECLAIMED: ClosedRun =
-    ClosedRun { status: RunStatus::Interrupted, finished_at: NOW, cost: None, reserved: None };
+const RECLAIMED: ClosedRun = ClosedRun {
+    status: RunStatus::Interrupted,
+    finished_at: NOW,
+    cost: None,
+    reserved: None,
+};
 
 fn reclaimed(meta: Value) -> Reclaimed {
     serde_json::from_value(json!({
@@ -23,14 +27,19 @@ fn reclaimed(meta: Value) -> Reclaimed {
 }
 
 fn events(seqs: &[u64]) -> Vec<Value> {
-    seqs.iter().map(|seq| json!({ "type": "input", "text": "hm", "seq": seq, "at": NOW - 4000 })).collect()
+    seqs.iter()
+        .map(|seq| json!({ "type": "input", "text": "hm", "seq": seq, "at": NOW - 4000 }))
+        .collect()
 }
 
 /// Stores a closing record and reads it back.
 fn stored(run: &Reclaimed, events: Vec<Value>, closing: ClosedRun) -> RunRecord {
     let record = closing_record(run, events, closing);
     let store = store();
-    assert_eq!(store.put(serde_json::to_value(&record).unwrap())["stored"], true);
+    assert_eq!(
+        store.put(serde_json::to_value(&record).unwrap())["stored"],
+        true
+    );
     let read = RunRecord::from_stored(store.get(record.id.as_str())).unwrap();
     assert_eq!(read, record);
     read
@@ -62,35 +71,76 @@ fn any_row_gives_an_accepted_record() {
         let mut run = reclaimed(meta);
         run.last_step = None;
         let untyped = vec![json!({ "seq": 1 }), json!(null)];
-        let closing = ClosedRun { status: RunStatus::Completed, finished_at: 0, ..RECLAIMED };
+        let closing = ClosedRun {
+            status: RunStatus::Completed,
+            finished_at: 0,
+            ..RECLAIMED
+        };
         let record = stored(&run, untyped, closing);
-        assert_eq!((record.channel_id.as_str(), record.step_count, record.received_at), ("", None, None));
+        assert_eq!(
+            (
+                record.channel_id.as_str(),
+                record.step_count,
+                record.received_at
+            ),
+            ("", None, None)
+        );
         assert_eq!(record.channel_visibility.as_str(), "unknown");
         // The clock went backwards. The run does not end before it started.
         assert_eq!(record.finished_at, record.started_at);
-        assert_eq!((record.event_count, record.stored_event_count, record.truncated), (1, 0, true));
+        assert_eq!(
+            (
+                record.event_count,
+                record.stored_event_count,
+                record.truncated
+            ),
+            (1, 0, true)
+        );
     }
 }
 
 #[test]
 fn event_count_includes_missing_events() {
     let record = stored(&reclaimed(json!({})), events(&[2, 3, 7]), RECLAIMED);
-    assert_eq!((record.event_count, record.stored_event_count, record.truncated), (7, 3, true));
+    assert_eq!(
+        (
+            record.event_count,
+            record.stored_event_count,
+            record.truncated
+        ),
+        (7, 3, true)
+    );
     let none = stored(&reclaimed(json!({})), vec![], RECLAIMED);
     assert_eq!((none.event_count, none.truncated), (0, false));
 }
 
 #[test]
 fn closing_record_fits_the_byte_budget() {
-    let long = |seq: u64| with(events(&[seq]).remove(0), json!({ "text": "x".repeat(60_000) }));
-    let record = stored(&reclaimed(json!({})), (1..=40).map(long).collect(), RECLAIMED);
+    let long = |seq: u64| {
+        with(
+            events(&[seq]).remove(0),
+            json!({ "text": "x".repeat(60_000) }),
+        )
+    };
+    let record = stored(
+        &reclaimed(json!({})),
+        (1..=40).map(long).collect(),
+        RECLAIMED,
+    );
     assert!(record.truncated && record.stored_event_count < 40 && record.event_count == 40);
 }
 
 #[test]
 fn closing_record_has_the_cost() {
     let cost_of = |cost| {
-        stored(&reclaimed(json!({})), vec![], ClosedRun { cost, ..RECLAIMED }).extra.get(COST).cloned()
+        stored(
+            &reclaimed(json!({})),
+            vec![],
+            ClosedRun { cost, ..RECLAIMED },
+        )
+        .extra
+        .get(COST)
+        .cloned()
     };
     assert_eq!(
         (cost_of(Some(4_500)), cost_of(Some(0)), cost_of(None)),
@@ -100,7 +150,14 @@ fn closing_record_has_the_cost() {
 
 #[test]
 fn closing_record_has_reservation_and_cost() {
-    let closing = ClosedRun { cost: Some(4_500), reserved: Some(9_000), ..RECLAIMED };
+    let closing = ClosedRun {
+        cost: Some(4_500),
+        reserved: Some(9_000),
+        ..RECLAIMED
+    };
     let extra = stored(&reclaimed(json!({})), vec![], closing).extra;
-    assert_eq!((&extra[COST], &extra[RESERVED_COST]), (&json!(4_500), &json!(9_000)));
+    assert_eq!(
+        (&extra[COST], &extra[RESERVED_COST]),
+        (&json!(4_500), &json!(9_000))
+    );
 }

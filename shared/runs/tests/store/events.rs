@@ -7,13 +7,18 @@ use crate::support::{NOW, Store, events, record, store, with};
 
 fn filled() -> Store {
     let store = store();
-    store.put(with(record("r", NOW), json!({ "events": events([1, 2, 4, 8, 16]) })));
+    store.put(with(
+        record("r", NOW),
+        json!({ "events": events([1, 2, 4, 8, 16]) }),
+    ));
     store
 }
 
 fn page(seqs: &[i64], next: Option<i64>) -> Value {
     let page = json!({ "events": events(seqs.iter().copied()) });
-    next.map_or(page.clone(), |next| with(page, json!({ "nextAfterSeq": next })))
+    next.map_or(page.clone(), |next| {
+        with(page, json!({ "nextAfterSeq": next }))
+    })
 }
 
 #[test]
@@ -27,7 +32,10 @@ fn pages_follow_the_seq_with_a_cursor() {
         (json!({ "limit": 2, "afterSeq": 3 }), page(&[4, 8], Some(8))),
         (json!({ "limit": 2, "afterSeq": 4 }), page(&[8, 16], None)),
         (json!({ "limit": 5 }), page(&[1, 2, 4, 8, 16], None)),
-        (json!({ "limit": 5000, "afterSeq": 15.0 }), page(&[16], None)),
+        (
+            json!({ "limit": 5000, "afterSeq": 15.0 }),
+            page(&[16], None),
+        ),
         (json!({ "afterSeq": 16 }), page(&[], None)),
         (json!({ "afterSeq": 1e300 }), page(&[], None)),
     ] {
@@ -39,21 +47,45 @@ fn pages_follow_the_seq_with_a_cursor() {
 #[test]
 fn answer_is_exact() {
     let store = filled();
-    let answer = store.0.events(r#"{"storeKey":"runs:default","id":"r","limit":1}"#, NOW).unwrap();
-    assert_eq!(answer, r#"{"events":[{"type":"x","seq":1}],"nextAfterSeq":1}"#);
-    assert_eq!(store.0.events(r#"{"id":"no"}"#, NOW).unwrap(), r#"{"events":null}"#);
+    let answer = store
+        .0
+        .events(r#"{"storeKey":"runs:default","id":"r","limit":1}"#, NOW)
+        .unwrap();
+    assert_eq!(
+        answer,
+        r#"{"events":[{"type":"x","seq":1}],"nextAfterSeq":1}"#
+    );
+    assert_eq!(
+        store.0.events(r#"{"id":"no"}"#, NOW).unwrap(),
+        r#"{"events":null}"#
+    );
 }
 
 #[test]
 fn large_page_ends_by_bytes() {
     let store = store();
     store.put(with(record("r", NOW), json!({ "events": events(1..=100) })));
-    let longer = format!("UPDATE run_events SET event = json_set(event, '$.text', '{}')", "x".repeat(60_000));
+    let longer = format!(
+        "UPDATE run_events SET event = json_set(event, '$.text', '{}')",
+        "x".repeat(60_000)
+    );
     store.0.sql().execute(&longer, &[]).unwrap();
     let first = store.events(json!({ "id": "r" }));
-    assert_eq!((first["events"].as_array().unwrap().len(), &first["nextAfterSeq"]), (69, &json!(69)));
+    assert_eq!(
+        (
+            first["events"].as_array().unwrap().len(),
+            &first["nextAfterSeq"]
+        ),
+        (69, &json!(69))
+    );
     let second = store.events(json!({ "id": "r", "afterSeq": 69 }));
-    assert_eq!((second["events"].as_array().unwrap().len(), second.get("nextAfterSeq")), (31, None));
+    assert_eq!(
+        (
+            second["events"].as_array().unwrap().len(),
+            second.get("nextAfterSeq")
+        ),
+        (31, None)
+    );
 }
 
 #[test]
@@ -66,8 +98,14 @@ fn run_without_events_is_known() {
 #[test]
 fn default_and_largest_page_have_a_cursor() {
     let store = store();
-    store.put(with(record("r", NOW), json!({ "events": events(1..=5001) })));
-    for (request, last) in [(json!({ "id": "r" }), 1000), (json!({ "id": "r", "limit": 5000 }), 5000)] {
+    store.put(with(
+        record("r", NOW),
+        json!({ "events": events(1..=5001) }),
+    ));
+    for (request, last) in [
+        (json!({ "id": "r" }), 1000),
+        (json!({ "id": "r", "limit": 5000 }), 5000),
+    ] {
         let answer = store.events(request);
         let length = answer["events"].as_array().unwrap().len();
         assert_eq!((length, &answer["nextAfterSeq"]), (last, &json!(last)));
@@ -77,9 +115,18 @@ fn default_and_largest_page_have_a_cursor() {
 #[test]
 fn page_of_corrupt_events_has_a_cursor() {
     let store = filled();
-    store.execute("UPDATE run_events SET event = 'broken' WHERE seq IN (1, 2)", &[]);
-    assert_eq!(store.events(json!({ "id": "r", "limit": 2 })), page(&[], Some(2)));
-    assert_eq!(store.events(json!({ "id": "r", "limit": 3 })), page(&[4], Some(4)));
+    store.execute(
+        "UPDATE run_events SET event = 'broken' WHERE seq IN (1, 2)",
+        &[],
+    );
+    assert_eq!(
+        store.events(json!({ "id": "r", "limit": 2 })),
+        page(&[], Some(2))
+    );
+    assert_eq!(
+        store.events(json!({ "id": "r", "limit": 3 })),
+        page(&[4], Some(4))
+    );
 }
 
 #[test]

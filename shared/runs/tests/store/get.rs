@@ -21,7 +21,10 @@ fn get_fills_visibility_and_categories() {
 #[test]
 fn answer_is_exact() {
     let store = store();
-    store.put(with(record("r1", 1_699_999_999_999), json!({ "channelVisibility": "dm" })));
+    store.put(with(
+        record("r1", 1_699_999_999_999),
+        json!({ "channelVisibility": "dm" }),
+    ));
     let total = r#"{"count":0,"durationMs":0}"#;
     let expected = [
         r#"{"record":{"id":"r1","channelId":"C1","userId":"U1","threadKey":"t:C1:1","startedAt":1699999999989,"#,
@@ -30,13 +33,22 @@ fn answer_is_exact() {
         r#""slow_model_turn":TOTAL,"failed_tool":TOTAL,"retry":TOTAL,"setup_install":TOTAL,"wrap_up":TOTAL,"budget_hit":TOTAL,"#,
         r#""infra_failure":TOTAL}},"channelVisibility":"dm","events":[{"type":"input","text":"hello","seq":1}]}}"#,
     ];
-    assert_eq!(store.0.get(r#"{"id":"r1"}"#, NOW).unwrap(), expected.concat().replace("TOTAL", total));
+    assert_eq!(
+        store.0.get(r#"{"id":"r1"}"#, NOW).unwrap(),
+        expected.concat().replace("TOTAL", total)
+    );
 }
 
 #[test]
 fn an_unknown_run_is_null() {
     let store = store();
-    assert_eq!(store.0.get(r#"{"storeKey":"runs:default","id":"no"}"#, NOW).unwrap(), r#"{"record":null}"#);
+    assert_eq!(
+        store
+            .0
+            .get(r#"{"storeKey":"runs:default","id":"no"}"#, NOW)
+            .unwrap(),
+        r#"{"record":null}"#
+    );
 }
 
 #[test]
@@ -64,7 +76,10 @@ fn a_corrupt_event_is_skipped() {
     let store = store();
     store.put(with(record("r", NOW), json!({ "events": events(1..=6) })));
     for (seq, broken) in [("2", "{"), ("3", "[]"), ("4", "{\"type\":7}"), ("5", "")] {
-        store.execute("UPDATE run_events SET event = ?1 WHERE seq = CAST(?2 AS INTEGER)", &[broken, seq]);
+        store.execute(
+            "UPDATE run_events SET event = ?1 WHERE seq = CAST(?2 AS INTEGER)",
+            &[broken, seq],
+        );
     }
     assert_eq!(store.get("r")["events"], events([1, 6]));
 }

@@ -25,20 +25,35 @@ fn item_has_the_size_and_no_events() {
     let item = store.list(json!({}))["items"][0].take();
     let mut expected = store.get("r1");
     expected.as_object_mut().unwrap().shift_remove("events");
-    assert_eq!(item, with(expected, json!({ "bytes": sent.to_string().len() })));
+    assert_eq!(
+        item,
+        with(expected, json!({ "bytes": sent.to_string().len() }))
+    );
 }
 
 #[test]
 fn empty_store_answer_is_exact() {
-    assert_eq!(store().0.list(r#"{"storeKey":"runs:default"}"#, NOW).unwrap(), r#"{"items":[]}"#);
+    assert_eq!(
+        store()
+            .0
+            .list(r#"{"storeKey":"runs:default"}"#, NOW)
+            .unwrap(),
+        r#"{"items":[]}"#
+    );
 }
 
 #[test]
 fn newest_first_and_ties_by_id_bytes() {
     let store = store();
-    for (id, at) in
-        [("b", NOW), ("B", NOW), ("a", NOW), ("_", NOW), ("-", NOW), ("z", NOW - 1), ("0", NOW + 1)]
-    {
+    for (id, at) in [
+        ("b", NOW),
+        ("B", NOW),
+        ("a", NOW),
+        ("_", NOW),
+        ("-", NOW),
+        ("z", NOW - 1),
+        ("0", NOW + 1),
+    ] {
         store.put(record(id, at));
     }
     assert_eq!(store.listed(json!({})), ["0", "b", "a", "_", "B", "-", "z"]);
@@ -66,7 +81,10 @@ fn full_last_page_has_a_cursor() {
 #[test]
 fn answer_with_cursor_is_exact() {
     let answer = numbered(2).0.list(r#"{"limit":1}"#, NOW).unwrap();
-    assert!(answer.ends_with(r#"],"nextBefore":{"finishedAt":1700000000000,"id":"r000"}}"#), "{answer}");
+    assert!(
+        answer.ends_with(r#"],"nextBefore":{"finishedAt":1700000000000,"id":"r000"}}"#),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -90,8 +108,14 @@ fn a_cursor_is_strictly_after() {
     }
     store.put(record("old", NOW - 1));
     for (request, expected) in [
-        (json!({ "before": NOW, "beforeId": "c" }), vec!["b", "a", "old"]),
-        (json!({ "before": NOW, "beforeId": "bb" }), vec!["b", "a", "old"]),
+        (
+            json!({ "before": NOW, "beforeId": "c" }),
+            vec!["b", "a", "old"],
+        ),
+        (
+            json!({ "before": NOW, "beforeId": "bb" }),
+            vec!["b", "a", "old"],
+        ),
         (json!({ "before": NOW }), vec!["old"]),
         (json!({ "before": NOW as f64 - 0.5 }), vec!["old"]),
         (json!({ "beforeId": "b" }), vec!["c", "b", "a", "old"]),
@@ -104,10 +128,22 @@ fn a_cursor_is_strictly_after() {
 #[test]
 fn since_is_inclusive() {
     let store = numbered(3);
-    assert_eq!(store.listed(json!({ "sinceMs": NOW - 1 })), ["r000", "r001"]);
-    assert_eq!(store.listed(json!({ "sinceMs": NOW as f64 - 0.5 })), ["r000"]);
-    assert_eq!(store.listed(json!({ "sinceMs": -1e300 })), ["r000", "r001", "r002"]);
-    assert_eq!(store.listed(json!({ "sinceMs": NOW + 1 })), Vec::<String>::new());
+    assert_eq!(
+        store.listed(json!({ "sinceMs": NOW - 1 })),
+        ["r000", "r001"]
+    );
+    assert_eq!(
+        store.listed(json!({ "sinceMs": NOW as f64 - 0.5 })),
+        ["r000"]
+    );
+    assert_eq!(
+        store.listed(json!({ "sinceMs": -1e300 })),
+        ["r000", "r001", "r002"]
+    );
+    assert_eq!(
+        store.listed(json!({ "sinceMs": NOW + 1 })),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -139,7 +175,10 @@ fn filters_are_exact_and_combined() {
 fn large_pages_end_by_bytes() {
     let store = store();
     for n in 0..160 {
-        store.put(with(record(&format!("r{n:03}"), NOW - n), json!({ "label": "x".repeat(60_000) })));
+        store.put(with(
+            record(&format!("r{n:03}"), NOW - n),
+            json!({ "label": "x".repeat(60_000) }),
+        ));
     }
     let mut request = json!({ "limit": 150 });
     let mut pages = Vec::new();
@@ -147,7 +186,9 @@ fn large_pages_end_by_bytes() {
         let page = store.list(request.clone());
         assert!(page.to_string().len() < (4 << 20) + 1_000);
         pages.push(ids(&page));
-        let Some(next) = page.get("nextBefore") else { break };
+        let Some(next) = page.get("nextBefore") else {
+            break;
+        };
         request["before"] = next["finishedAt"].clone();
         request["beforeId"] = next["id"].clone();
     }
@@ -205,7 +246,10 @@ fn empty_agent_differs_from_absent_agent() {
 #[test]
 fn policy_of_a_read_is_ignored() {
     let store = numbered(1);
-    assert_eq!(store.listed(json!({ "policy": "x", "policyUpdatedAt": [] })), ["r000"]);
+    assert_eq!(
+        store.listed(json!({ "policy": "x", "policyUpdatedAt": [] })),
+        ["r000"]
+    );
 }
 
 /// Rows of an earlier release have no brief form, and neither has a record with a large field.
@@ -213,17 +257,31 @@ fn policy_of_a_read_is_ignored() {
 fn items_without_diagnoses_omit_nothing_else() {
     let store = store();
     let of_large_label = json!({ "label": "x".repeat(20_000), "repo": "acme/app" });
-    store.put(with(record("plain", NOW), json!({ "channelVisibility": "dm", "later": [1, "\u{1f600}"] })));
-    store.put(with(record("unknown", NOW - 1), json!({ "bytes": "own", "label": "\u{0}" })));
+    store.put(with(
+        record("plain", NOW),
+        json!({ "channelVisibility": "dm", "later": [1, "\u{1f600}"] }),
+    ));
+    store.put(with(
+        record("unknown", NOW - 1),
+        json!({ "bytes": "own", "label": "\u{0}" }),
+    ));
     store.put(with(record("large", NOW - 2), of_large_label));
     store.put(record("earlier", NOW - 3));
     store.put(record("corrupt", NOW - 4));
     let sql = store.0.sql();
-    sql.execute("UPDATE runs SET brief = NULL WHERE id IN ('earlier', 'corrupt')", &[]).unwrap();
-    sql.execute("UPDATE runs SET record = '{' WHERE id = 'corrupt'", &[]).unwrap();
+    sql.execute(
+        "UPDATE runs SET brief = NULL WHERE id IN ('earlier', 'corrupt')",
+        &[],
+    )
+    .unwrap();
+    sql.execute("UPDATE runs SET record = '{' WHERE id = 'corrupt'", &[])
+        .unwrap();
     let mut whole = store.list(json!({}));
     for item in whole["items"].as_array_mut().unwrap() {
-        item.as_object_mut().unwrap().shift_remove("diagnosis").unwrap();
+        item.as_object_mut()
+            .unwrap()
+            .shift_remove("diagnosis")
+            .unwrap();
     }
     assert_eq!(ids(&whole), ["plain", "unknown", "large", "earlier"]);
     assert_eq!(whole["items"][1]["channelVisibility"], "unknown");
@@ -235,7 +293,10 @@ fn scan_limit_ends_a_page_with_a_cursor() {
     let store = store();
     for n in 0..10 {
         let user = if n % 4 == 0 { "U2" } else { "U1" };
-        store.put(with(record(&format!("r{n}"), NOW - n / 2), json!({ "userId": user })));
+        store.put(with(
+            record(&format!("r{n}"), NOW - n / 2),
+            json!({ "userId": user }),
+        ));
     }
     let filter = json!({ "kind": "user-is", "userId": "U2" });
     let mut request = json!({ "visibleTo": filter, "maxScanned": 3 });
@@ -243,7 +304,9 @@ fn scan_limit_ends_a_page_with_a_cursor() {
     loop {
         let page = store.list(request.clone());
         pages.push(ids(&page));
-        let Some(next) = page.get("nextBefore") else { break };
+        let Some(next) = page.get("nextBefore") else {
+            break;
+        };
         request["before"] = next["finishedAt"].clone();
         request["beforeId"] = next["id"].clone();
     }

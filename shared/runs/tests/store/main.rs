@@ -1,7 +1,14 @@
 //! The run store on real SQLite, natively: the same code and SQL as inside the Durable Object.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-#![expect(clippy::needless_pass_by_value, reason = "a body written in place reads best without `&`")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a body written in place reads best without `&`"
+)]
 
 mod closing;
 mod events;

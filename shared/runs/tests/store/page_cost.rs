@@ -62,7 +62,11 @@ impl Sql for Counting {
         let columns = statement.column_count();
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().map_err(engine)? {
-            handle(Row::new((0..columns).map(|index| value(row.get_ref(index).unwrap())).collect()))?;
+            handle(Row::new(
+                (0..columns)
+                    .map(|index| value(row.get_ref(index).unwrap()))
+                    .collect(),
+            ))?;
         }
         drop(rows);
         let steps = i64::from(statement.get_status(StatementStatus::VmStep));
@@ -72,10 +76,15 @@ impl Sql for Counting {
 
     fn text(&self, sql: &str, params: &[Bound]) -> Result<Option<String>, SqlError> {
         let row = self.query(sql, params)?.into_iter().next();
-        row.filter(|row| !row.is_null(0)).map(|row| row.into_text(0)).transpose()
+        row.filter(|row| !row.is_null(0))
+            .map(|row| row.into_text(0))
+            .transpose()
     }
 
-    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    fn transaction<T, E: From<SqlError>>(
+        &self,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         self.connection.execute_batch("BEGIN").map_err(engine)?;
         let value = body()?;
         self.connection.execute_batch("COMMIT").map_err(engine)?;
@@ -86,10 +95,17 @@ impl Sql for Counting {
 /// A store of this many runs, one per second, of 100 channels, without a limit that hides any.
 fn store(runs: i64) -> RunStore<Counting> {
     let connection = Connection::open_in_memory().unwrap();
-    let store = RunStore::open(Counting { connection, steps: Cell::new(0) }).unwrap();
+    let store = RunStore::open(Counting {
+        connection,
+        steps: Cell::new(0),
+    })
+    .unwrap();
     let sql = store.sql();
-    sql.execute("UPDATE retention SET retention_days = 365, max_runs = 1000000, max_bytes = 1e15", &[])
-        .unwrap();
+    sql.execute(
+        "UPDATE retention SET retention_days = 365, max_runs = 1000000, max_bytes = 1e15",
+        &[],
+    )
+    .unwrap();
     sql.execute(
         "WITH RECURSIVE run (nth) AS (SELECT 0 UNION ALL SELECT nth + 1 FROM run WHERE nth + 1 < ?2) \
          INSERT INTO runs SELECT 'r' || nth, ?1 - nth * 1000, 1, 500, 'coding', 'http:c' || (nth % 100), 'http:ann', \
@@ -106,33 +122,51 @@ fn store(runs: i64) -> RunStore<Counting> {
 fn page(store: &RunStore<Counting>, mut request: Value) -> (Vec<String>, i64) {
     request["limit"] = json!(PAGE);
     store.sql().steps.set(0);
-    let answer: Value = serde_json::from_str(&store.list(&request.to_string(), NOW).unwrap()).unwrap();
+    let answer: Value =
+        serde_json::from_str(&store.list(&request.to_string(), NOW).unwrap()).unwrap();
     let items = answer["items"].as_array().unwrap();
-    let ids = items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect();
+    let ids = items
+        .iter()
+        .map(|item| item["id"].as_str().unwrap().to_owned())
+        .collect();
     (ids, store.sql().steps.get())
 }
 
 #[test]
 fn page_costs_the_same_among_more_runs() {
     let (few, many) = (store(1_000), store(100_000));
-    let members = json!({ "visibleTo": { "kind": "channels-in", "channelIds": ["http:c1", "http:c51"] } });
+    let members =
+        json!({ "visibleTo": { "kind": "channels-in", "channelIds": ["http:c1", "http:c51"] } });
     for (name, request) in [
         ("newest", json!({})),
-        ("behind a cursor", json!({ "before": NOW - 500_000, "beforeId": "r500" })),
+        (
+            "behind a cursor",
+            json!({ "before": NOW - 500_000, "beforeId": "r500" }),
+        ),
         ("since", json!({ "sinceMs": NOW - 900_000 })),
     ] {
         let (ids, steps) = page(&many, request.clone());
-        assert_eq!((ids.len() as i64, steps), (PAGE, page(&few, request).1), "{name}");
+        assert_eq!(
+            (ids.len() as i64, steps),
+            (PAGE, page(&few, request).1),
+            "{name}"
+        );
         assert!(steps <= PAGE * MAX_STEPS_PER_ROW, "{name}: {steps} steps");
     }
     // The depth of a page does not matter.
     let behind = |nth: i64| json!({ "before": NOW - nth * 1_000, "beforeId": format!("r{nth}") });
     let (ids, steps) = page(&many, behind(90_000));
-    assert_eq!((ids[0].as_str(), steps), ("r90001", page(&many, behind(500)).1));
+    assert_eq!(
+        (ids[0].as_str(), steps),
+        ("r90001", page(&many, behind(500)).1)
+    );
     // A viewer of every fiftieth run reads the index up to the end of the page.
     let (ids, steps) = page(&many, members);
     assert_eq!(ids.last().map(String::as_str), Some("r2451"));
-    assert!(steps <= PAGE * MAX_STEPS_PER_ROW + 2_451 * MAX_STEPS_PER_SKIPPED_ROW, "{steps} steps");
+    assert!(
+        steps <= PAGE * MAX_STEPS_PER_ROW + 2_451 * MAX_STEPS_PER_SKIPPED_ROW,
+        "{steps} steps"
+    );
 }
 
 #[test]
@@ -153,11 +187,20 @@ fn filter_without_a_match_reads_nothing() {
 fn filtered_page_costs_as_much_as_another() {
     let store = store(100_000);
     let (_, plain) = page(&store, json!({}));
-    for (request, last) in [(json!({ "agent": "coding" }), "r49"), (json!({ "channel": "http:c7" }), "r4907")]
-    {
+    for (request, last) in [
+        (json!({ "agent": "coding" }), "r49"),
+        (json!({ "channel": "http:c7" }), "r4907"),
+    ] {
         let (ids, steps) = page(&store, request.clone());
-        assert_eq!((ids.len() as i64, ids[49].as_str()), (PAGE, last), "{request}");
-        assert!(steps <= plain + PAGE * 5, "{request}: {steps} steps, {plain} without a filter");
+        assert_eq!(
+            (ids.len() as i64, ids[49].as_str()),
+            (PAGE, last),
+            "{request}"
+        );
+        assert!(
+            steps <= plain + PAGE * 5,
+            "{request}: {steps} steps, {plain} without a filter"
+        );
     }
 }
 
@@ -172,9 +215,16 @@ fn scan_limit_bounds_a_search() {
         json!({ "channel": "http:c7", "visibleTo": nobody }),
         json!({ "channel": "http:c7", "agent": "general" }),
     ] {
-        let matching = if request.get("channel").is_some() { runs / 100 } else { runs };
+        let matching = if request.get("channel").is_some() {
+            runs / 100
+        } else {
+            runs
+        };
         let (ids, steps) = page(&store, request.clone());
-        assert!(ids.is_empty() && steps <= matching * MAX_STEPS_PER_SKIPPED_ROW, "{request}: {steps} steps");
+        assert!(
+            ids.is_empty() && steps <= matching * MAX_STEPS_PER_SKIPPED_ROW,
+            "{request}: {steps} steps"
+        );
         let limited = crate::support::with(request.clone(), json!({ "maxScanned": scanned }));
         let most = scanned.min(matching) * MAX_STEPS_PER_SKIPPED_ROW * 2 + MAX_STEPS_OF_EMPTY_PAGE;
         let (ids, steps) = page(&store, limited);

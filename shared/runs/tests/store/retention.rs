@@ -8,33 +8,60 @@ use serde_json::{Value, json};
 use crate::support::{DAY, NOW, Store, events, record, store, with};
 
 fn put_with(store: &Store, record: Value, policy: Value, at: Value) -> Value {
-    store.try_put(&json!({ "record": record, "policy": policy, "policyUpdatedAt": at }), NOW).unwrap()
+    store
+        .try_put(
+            &json!({ "record": record, "policy": policy, "policyUpdatedAt": at }),
+            NOW,
+        )
+        .unwrap()
 }
 
 fn stored_policy(store: &Store) -> (f64, f64, f64, f64) {
     use ars_sql::Sql;
     let sql = "SELECT retention_days, max_runs, max_bytes, policy_updated_at FROM retention";
     let row = &store.0.sql().query(sql, &[]).unwrap()[0];
-    (row.real(0).unwrap(), row.real(1).unwrap(), row.real(2).unwrap(), row.real(3).unwrap())
+    (
+        row.real(0).unwrap(),
+        row.real(1).unwrap(),
+        row.real(2).unwrap(),
+        row.real(3).unwrap(),
+    )
 }
 
 #[test]
 fn a_new_store_has_the_default_policy() {
     let policy = Policy::default();
-    let expected = (policy.retention_days() as f64, policy.max_runs() as f64, policy.max_bytes() as f64, 0.0);
+    let expected = (
+        policy.retention_days() as f64,
+        policy.max_runs() as f64,
+        policy.max_bytes() as f64,
+        0.0,
+    );
     assert_eq!(stored_policy(&store()), expected);
 }
 
 #[test]
 fn stamp_without_a_policy_is_ignored() {
     let store = store();
-    assert!(store.try_put(&json!({ "record": record("r", NOW), "policyUpdatedAt": "x" }), NOW).is_ok());
+    assert!(
+        store
+            .try_put(
+                &json!({ "record": record("r", NOW), "policyUpdatedAt": "x" }),
+                NOW
+            )
+            .is_ok()
+    );
 }
 
 #[test]
 fn policy_is_clamped_and_filled_with_defaults() {
     let store = store();
-    put_with(&store, record("r", NOW), json!({ "retentionDays": 400, "maxBytes": 1 }), json!(5));
+    put_with(
+        &store,
+        record("r", NOW),
+        json!({ "retentionDays": 400, "maxBytes": 1 }),
+        json!(5),
+    );
     assert_eq!(stored_policy(&store), (365.0, 5000.0, 16_777_216.0, 5.0));
     put_with(&store, record("r", NOW), json!({}), json!(6));
     assert_eq!(stored_policy(&store), (30.0, 5000.0, 2_147_483_648.0, 6.0));
@@ -45,7 +72,12 @@ fn newer_policy_wins_and_future_stamps_are_clamped() {
     let store = store();
     let days = |store: &Store| stored_policy(store).0;
     let propose = |days: i64, at: i64| {
-        put_with(&store, record("r", NOW), json!({ "retentionDays": days }), json!(at));
+        put_with(
+            &store,
+            record("r", NOW),
+            json!({ "retentionDays": days }),
+            json!(at),
+        );
     };
     propose(5, 0);
     assert_eq!(days(&store), 30.0, "stamp 0 is not newer than the default");
@@ -56,9 +88,12 @@ fn newer_policy_wins_and_future_stamps_are_clamped() {
     propose(20, 99);
     assert_eq!(days(&store), 10.0);
     propose(20, NOW + 365 * DAY);
-    assert_eq!((days(&store), stored_policy(&store).3), (20.0, NOW as f64), "a stamp ahead counts as now");
-    let later =
-        json!({ "record": record("r", NOW), "policy": { "retentionDays": 30 }, "policyUpdatedAt": NOW + 1 });
+    assert_eq!(
+        (days(&store), stored_policy(&store).3),
+        (20.0, NOW as f64),
+        "a stamp ahead counts as now"
+    );
+    let later = json!({ "record": record("r", NOW), "policy": { "retentionDays": 30 }, "policyUpdatedAt": NOW + 1 });
     store.try_put(&later, NOW + 1).unwrap();
     assert_eq!(days(&store), 30.0, "an honest later one still wins");
 }
@@ -67,18 +102,35 @@ fn newer_policy_wins_and_future_stamps_are_clamped() {
 fn put_outside_the_policy_leaves_no_row() {
     let store = store();
     let put = store.put(record("old", NOW - 31 * DAY));
-    assert_eq!(put, json!({ "ok": true, "retained": 0, "stored": false, "rewritten": false }));
+    assert_eq!(
+        put,
+        json!({ "ok": true, "retained": 0, "stored": false, "rewritten": false })
+    );
     assert_eq!((store.count("runs"), store.count("run_events")), (0, 0));
     put_with(&store, record("a", NOW), json!({ "maxRuns": 1 }), json!(1));
     let put = store.put(record("b", NOW - 1));
-    assert_eq!((&put["stored"], &put["retained"]), (&json!(false), &json!(1)));
+    assert_eq!(
+        (&put["stored"], &put["retained"]),
+        (&json!(false), &json!(1))
+    );
     assert_eq!(store.listed(json!({})), ["a"]);
     // A record that is not stored brings its policy into force.
-    let put = put_with(&store, record("old", NOW - 5 * DAY), json!({ "retentionDays": 4 }), json!(2));
-    assert_eq!((&put["stored"], stored_policy(&store).0), (&json!(false), 4.0));
+    let put = put_with(
+        &store,
+        record("old", NOW - 5 * DAY),
+        json!({ "retentionDays": 4 }),
+        json!(2),
+    );
+    assert_eq!(
+        (&put["stored"], stored_policy(&store).0),
+        (&json!(false), 4.0)
+    );
     // A version that no longer fits deletes the earlier one too.
     let put = store.put(record("a", NOW - 31 * DAY));
-    assert_eq!((&put["stored"], &put["rewritten"]), (&json!(false), &json!(true)));
+    assert_eq!(
+        (&put["stored"], &put["rewritten"]),
+        (&json!(false), &json!(true))
+    );
     assert_eq!(store.count("runs"), 0);
 }
 
@@ -86,17 +138,41 @@ fn put_outside_the_policy_leaves_no_row() {
 fn excluded_runs_hide_at_once_and_delete_in_batches() {
     let store = store();
     for n in 0..1_203_i64 {
-        store.put(with(record(&format!("r{n:04}"), NOW - n), json!({ "events": events([1]) })));
+        store.put(with(
+            record(&format!("r{n:04}"), NOW - n),
+            json!({ "events": events([1]) }),
+        ));
     }
-    let put = put_with(&store, record("r0000", NOW), json!({ "maxRuns": 3 }), json!(1));
-    assert_eq!((&put["retained"], &put["stored"]), (&json!(3), &json!(true)));
-    assert_eq!(store.count("runs"), 703, "at most 500 are deleted in one put, the oldest");
+    let put = put_with(
+        &store,
+        record("r0000", NOW),
+        json!({ "maxRuns": 3 }),
+        json!(1),
+    );
+    assert_eq!(
+        (&put["retained"], &put["stored"]),
+        (&json!(3), &json!(true))
+    );
+    assert_eq!(
+        store.count("runs"),
+        703,
+        "at most 500 are deleted in one put, the oldest"
+    );
     for hidden in ["r0003", "r0702"] {
         assert_eq!(store.get(hidden), Value::Null);
-        assert_eq!(store.events(json!({ "id": hidden })), json!({ "events": null }));
+        assert_eq!(
+            store.events(json!({ "id": hidden })),
+            json!({ "events": null })
+        );
     }
-    assert_eq!(store.listed(json!({ "limit": 200 })), ["r0000", "r0001", "r0002"]);
-    assert_eq!(store.listed(json!({ "before": NOW - 2, "beforeId": "r0002" })), Vec::<String>::new());
+    assert_eq!(
+        store.listed(json!({ "limit": 200 })),
+        ["r0000", "r0001", "r0002"]
+    );
+    assert_eq!(
+        store.listed(json!({ "before": NOW - 2, "beforeId": "r0002" })),
+        Vec::<String>::new()
+    );
     store.put(record("r0000", NOW));
     assert_eq!((store.count("runs"), store.count("run_events")), (203, 203));
     assert_eq!(store.0.sweep(NOW).unwrap(), 200);
@@ -110,8 +186,16 @@ fn hidden_new_record_is_deleted_first() {
     for n in 0..600_i64 {
         store.put(record(&format!("r{n:03}"), NOW - 100 - n));
     }
-    let put = put_with(&store, record("mine", NOW - 650), json!({ "maxRuns": 1 }), json!(1));
-    assert_eq!((&put["stored"], &put["retained"]), (&json!(false), &json!(1)));
+    let put = put_with(
+        &store,
+        record("mine", NOW - 650),
+        json!({ "maxRuns": 1 }),
+        json!(1),
+    );
+    assert_eq!(
+        (&put["stored"], &put["retained"]),
+        (&json!(false), &json!(1))
+    );
     assert_eq!(store.count("runs"), 101, "the record itself and 499 others");
     // It is among the newest hidden rows, beyond the maximum number of deletions.
     let put = store.put(record("mine", NOW - 150));
@@ -127,9 +211,19 @@ fn expired_runs_hide_until_the_sweep_deletes_them() {
     let listed = |now: i64| store.0.list("{}", now).unwrap() != r#"{"items":[]}"#;
     assert!(listed(edge), "exactly as old as allowed");
     assert!(!listed(edge + 1));
-    assert_eq!(store.0.get(r#"{"id":"r"}"#, edge + 1).unwrap(), r#"{"record":null}"#);
+    assert_eq!(
+        store.0.get(r#"{"id":"r"}"#, edge + 1).unwrap(),
+        r#"{"record":null}"#
+    );
     assert_eq!((store.0.sweep(edge).unwrap(), store.count("runs")), (0, 1));
-    assert_eq!((store.0.sweep(edge + 1).unwrap(), store.count("runs"), store.count("run_events")), (1, 0, 0));
+    assert_eq!(
+        (
+            store.0.sweep(edge + 1).unwrap(),
+            store.count("runs"),
+            store.count("run_events")
+        ),
+        (1, 0, 0)
+    );
 }
 
 #[test]
@@ -137,7 +231,10 @@ fn sweep_deletes_only_orphaned_events() {
     let store = store();
     store.put(with(record("b", NOW), json!({ "events": events(1..=3) })));
     for run in ["a", "c", "d"] {
-        store.execute("INSERT INTO run_events VALUES (?1, 1, '{\"type\":\"x\"}'), (?1, 2, 'broken')", &[run]);
+        store.execute(
+            "INSERT INTO run_events VALUES (?1, 1, '{\"type\":\"x\"}'), (?1, 2, 'broken')",
+            &[run],
+        );
     }
     assert_eq!(store.0.sweep(NOW).unwrap(), 0);
     assert_eq!(store.count("run_events"), 3);
@@ -152,9 +249,19 @@ fn wider_policy_restores_stored_runs() {
     for n in 0..600_i64 {
         store.put(record(&format!("r{n:03}"), NOW - n));
     }
-    put_with(&store, record("r000", NOW), json!({ "maxRuns": 1 }), json!(1));
+    put_with(
+        &store,
+        record("r000", NOW),
+        json!({ "maxRuns": 1 }),
+        json!(1),
+    );
     assert_eq!(store.listed(json!({})).len(), 1);
-    put_with(&store, record("r000", NOW), json!({ "maxRuns": 50 }), json!(2));
+    put_with(
+        &store,
+        record("r000", NOW),
+        json!({ "maxRuns": 50 }),
+        json!(2),
+    );
     assert_eq!(store.listed(json!({ "limit": 200 })).len(), 50);
 }
 
@@ -168,12 +275,20 @@ fn bytes_count_too() {
     let store = store();
     let large = |id: &str, at: i64| with(record(id, at), text(1_500_000));
     for n in 0..12 {
-        put_with(&store, large(&format!("r{n:02}"), NOW - n), json!({ "maxBytes": 1 }), json!(1));
+        put_with(
+            &store,
+            large(&format!("r{n:02}"), NOW - n),
+            json!({ "maxBytes": 1 }),
+            json!(1),
+        );
     }
     // 16 MiB, the lower bound of the policy, holds eleven of them.
     assert_eq!(store.listed(json!({})).len(), 11);
     let put = store.put(large("new", NOW + 1));
-    assert_eq!((&put["retained"], &put["stored"]), (&json!(11), &json!(true)));
+    assert_eq!(
+        (&put["retained"], &put["stored"]),
+        (&json!(11), &json!(true))
+    );
     assert_eq!(store.listed(json!({ "limit": 2 })), ["new", "r00"]);
 }
 
@@ -231,7 +346,10 @@ fn fill(store: &crate::support::Store, runs: i64) {
         ),
         &[],
     );
-    store.execute("INSERT INTO run_events SELECT id, 1, '{\"type\":\"x\"}' FROM runs", &[]);
+    store.execute(
+        "INSERT INTO run_events SELECT id, 1, '{\"type\":\"x\"}' FROM runs",
+        &[],
+    );
 }
 
 #[test]
@@ -239,13 +357,17 @@ fn twenty_thousand_runs_are_trimmed_in_batches() {
     let store = store();
     let largest = json!({ "retentionDays": 365, "maxRuns": 20_000 });
     let put = |id: &str, policy: &Value, at: i64| {
-        let body = json!({ "record": record(id, NOW + at), "policy": policy, "policyUpdatedAt": at });
+        let body =
+            json!({ "record": record(id, NOW + at), "policy": policy, "policyUpdatedAt": at });
         store.try_put(&body, NOW + at).unwrap()
     };
     fill(&store, 20_000);
     // One over the limit: the put deletes the oldest.
     assert_eq!(put("new-1", &largest, 1)["retained"], 20_000);
-    assert_eq!((store.count("runs"), store.get("run-00001")), (20_000, Value::Null));
+    assert_eq!(
+        (store.count("runs"), store.get("run-00001")),
+        (20_000, Value::Null)
+    );
 
     // Most of them over the count limit: hidden in the same answer, deleted 500 at a time.
     let fewer = json!({ "retentionDays": 365, "maxRuns": 5000 });
@@ -256,28 +378,40 @@ fn twenty_thousand_runs_are_trimmed_in_batches() {
         (Value::Null, json!("run-15003"))
     );
     assert_eq!(put("new-3", &fewer, 3)["retained"], 5000);
-    assert_eq!((store.count("runs"), store.count("run_events")), (19_502 - 500, 19_502 - 500));
+    assert_eq!(
+        (store.count("runs"), store.count("run_events")),
+        (19_502 - 500, 19_502 - 500)
+    );
 
     // By bytes: the newest rows that fit remain.
     let smaller = json!({ "retentionDays": 365, "maxRuns": 20_000, "maxBytes": 16 * 1024 * 1024 });
     store.execute("UPDATE runs SET bytes = 1048576 WHERE id < 'run'", &[]);
-    store.execute("UPDATE retention SET run_bytes = (SELECT sum(bytes) FROM runs)", &[]);
+    store.execute(
+        "UPDATE retention SET run_bytes = (SELECT sum(bytes) FROM runs)",
+        &[],
+    );
     // Beside three of 1 MiB and the one just put, 13 MiB less its few bytes hold 13,631 of 1,000 bytes.
     assert_eq!(put("new-4", &smaller, 4)["retained"], 4 + 13_631);
 
     // By age, with the clock alone.
     let day = json!({ "retentionDays": 1, "maxRuns": 20_000 });
     put("new-5", &day, 5);
-    assert_eq!(store.try_list(&json!({})).map(|page| page["items"].as_array().unwrap().len()), Ok(50));
+    assert_eq!(
+        store
+            .try_list(&json!({}))
+            .map(|page| page["items"].as_array().unwrap().len()),
+        Ok(50)
+    );
     let later = store.0.list("{}", NOW + 2 * DAY).unwrap();
     assert_eq!(later, r#"{"items":[]}"#);
     // A sweep is bounded too.
     let left = store.count("runs");
-    let sweeps =
-        std::iter::repeat_with(|| store.0.sweep(NOW + 2 * DAY).unwrap()).take_while(|&deleted| deleted > 0);
+    let sweeps = std::iter::repeat_with(|| store.0.sweep(NOW + 2 * DAY).unwrap())
+        .take_while(|&deleted| deleted > 0);
     let sweeps: Vec<_> = sweeps.collect();
     assert!(
-        sweeps.iter().rev().skip(1).all(|&deleted| deleted == 1000) && sweeps.iter().sum::<i64>() == left
+        sweeps.iter().rev().skip(1).all(|&deleted| deleted == 1000)
+            && sweeps.iter().sum::<i64>() == left
     );
     assert_eq!((store.count("runs"), store.count("run_events")), (0, 0));
 }

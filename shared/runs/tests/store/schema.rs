@@ -39,7 +39,12 @@ fn failed_step_rolls_back_and_can_be_repaired() {
         sql: format!("{}\nSELECT nothing;\n", MIGRATIONS[0].sql).leak(),
     };
     assert!(migrate(&sql, &[broken]).is_err());
-    let left = sql.query("SELECT name FROM sqlite_master WHERE name NOT LIKE '%migrations%'", &[]).unwrap();
+    let left = sql
+        .query(
+            "SELECT name FROM sqlite_master WHERE name NOT LIKE '%migrations%'",
+            &[],
+        )
+        .unwrap();
     assert_eq!(left, []);
     assert!(RunStore::open(sql).is_ok());
 }
@@ -61,17 +66,30 @@ fn list_searches_its_index_from_the_cursor() {
             "EXPLAIN QUERY PLAN SELECT record FROM runs WHERE {condition} ORDER BY finished_at DESC, id DESC LIMIT 50"
         );
         let rows = store.0.sql().query(&sql, &[]).unwrap();
-        rows.into_iter().map(|row| row.into_text(3).unwrap()).collect::<Vec<_>>().join("; ")
+        rows.into_iter()
+            .map(|row| row.into_text(3).unwrap())
+            .collect::<Vec<_>>()
+            .join("; ")
     };
     for (index, condition) in [
         ("runs_newest", "(finished_at, id) > (1, 'a')"),
-        ("runs_newest", "(finished_at, id) > (SELECT max(floor_at, 1), floor_id FROM retention)"),
-        ("runs_of_agent", "(finished_at, id) > (1, 'a') AND (finished_at, id) < (2, 'b') AND agent = 'x'"),
-        ("runs_of_channel", "(finished_at, id) > (1, 'a') AND channel_id = 'x'"),
+        (
+            "runs_newest",
+            "(finished_at, id) > (SELECT max(floor_at, 1), floor_id FROM retention)",
+        ),
+        (
+            "runs_of_agent",
+            "(finished_at, id) > (1, 'a') AND (finished_at, id) < (2, 'b') AND agent = 'x'",
+        ),
+        (
+            "runs_of_channel",
+            "(finished_at, id) > (1, 'a') AND channel_id = 'x'",
+        ),
     ] {
         let plan = plan(condition);
         assert!(
-            plan.starts_with(&format!("SEARCH runs USING INDEX {index}")) && !plan.contains("TEMP B-TREE"),
+            plan.starts_with(&format!("SEARCH runs USING INDEX {index}"))
+                && !plan.contains("TEMP B-TREE"),
             "{plan}"
         );
     }

@@ -29,13 +29,17 @@ pub fn record(id: &str, finished_at: i64) -> Value {
 
 /// Returns `base` with the fields of `changes` replaced.
 pub fn with(mut base: Value, changes: Value) -> Value {
-    let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else { panic!("objects") };
+    let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else {
+        panic!("objects")
+    };
     base_map.extend(changes);
     base
 }
 
 pub fn events(seqs: impl IntoIterator<Item = i64>) -> Value {
-    seqs.into_iter().map(|seq| json!({ "type": "x", "seq": seq })).collect()
+    seqs.into_iter()
+        .map(|seq| json!({ "type": "x", "seq": seq }))
+        .collect()
 }
 
 impl Store {
@@ -44,7 +48,11 @@ impl Store {
     }
 
     pub fn put(&self, record: Value) -> Value {
-        self.try_put(&json!({ "storeKey": "runs:default", "record": record }), NOW).unwrap()
+        self.try_put(
+            &json!({ "storeKey": "runs:default", "record": record }),
+            NOW,
+        )
+        .unwrap()
     }
 
     pub fn get(&self, id: &str) -> Value {
@@ -65,7 +73,9 @@ impl Store {
     }
 
     pub fn try_events(&self, body: &Value) -> Result<Value, StoreFailure> {
-        self.0.events(&body.to_string(), NOW).map(|text| parse(&text))
+        self.0
+            .events(&body.to_string(), NOW)
+            .map(|text| parse(&text))
     }
 
     pub fn events(&self, body: Value) -> Value {
@@ -73,7 +83,12 @@ impl Store {
     }
 
     pub fn count(&self, table: &str) -> i64 {
-        self.0.sql().query(&format!("SELECT count(*) FROM {table}"), &[]).unwrap()[0].integer(0).unwrap()
+        self.0
+            .sql()
+            .query(&format!("SELECT count(*) FROM {table}"), &[])
+            .unwrap()[0]
+            .integer(0)
+            .unwrap()
     }
 
     pub fn execute(&self, sql: &str, params: &[&str]) {
@@ -84,12 +99,18 @@ impl Store {
 
 /// Parses an answer, which must be a JSON object.
 pub fn parse(text: &str) -> Value {
-    let object: Map<String, Value> = serde_json::from_str(text).expect("an answer is a JSON object");
+    let object: Map<String, Value> =
+        serde_json::from_str(text).expect("an answer is a JSON object");
     Value::Object(object)
 }
 
 pub fn ids(page: &Value) -> Vec<String> {
-    page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    page["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 pub fn refusal<T: std::fmt::Debug>(result: Result<T, StoreFailure>) -> Refusal {

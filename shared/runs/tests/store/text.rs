@@ -35,9 +35,17 @@ fn any_text_round_trips() {
         for field in ["label", "later", "events"] {
             assert_eq!(kept[field], sent[field], "{text:?}");
         }
-        assert_eq!(store.events(json!({ "id": "r" }))["events"], sent["events"], "{text:?}");
+        assert_eq!(
+            store.events(json!({ "id": "r" }))["events"],
+            sent["events"],
+            "{text:?}"
+        );
         let by = |request: Value| store.listed(request);
-        assert_eq!(by(json!({ "agent": text, "channel": text })), ["r"], "{text:?}");
+        assert_eq!(
+            by(json!({ "agent": text, "channel": text })),
+            ["r"],
+            "{text:?}"
+        );
         assert_eq!(
             by(json!({ "visibleTo": { "kind": "channels-in", "channelIds": [text] } })),
             ["r"],
@@ -54,7 +62,8 @@ fn any_text_round_trips() {
 
 #[test]
 fn lone_surrogate_becomes_the_replacement_character() {
-    let changes = json!({ "label": "RAW", "events": [{ "type": "input", "text": "RAW", "seq": 1 }] });
+    let changes =
+        json!({ "label": "RAW", "events": [{ "type": "input", "text": "RAW", "seq": 1 }] });
     let store = put_raw("r", changes, r#""cut \ud83d""#);
     assert_eq!(store.get("r")["label"], "cut \u{FFFD}");
     assert_eq!(store.get("r")["events"][0]["text"], "cut \u{FFFD}");
@@ -66,15 +75,28 @@ fn lone_surrogate_becomes_the_replacement_character() {
 fn last_duplicate_key_wins_everywhere() {
     let event = r#"{"type":1,"seq":9,"type":"b","seq":3,"x":{"y":1,"y":2}}"#;
     let store = put_raw("r", json!({ "events": ["RAW"] }), event);
-    assert_eq!(store.get("r")["events"], json!([{ "type": "b", "seq": 3, "x": { "y": 2 } }]));
-    let raw = store.0.sql().query("SELECT seq, event FROM run_events", &[]).unwrap();
-    assert_eq!((raw[0].integer(0), raw[0].text(1)), (Ok(3), Ok(r#"{"type":"b","seq":3,"x":{"y":2}}"#)));
+    assert_eq!(
+        store.get("r")["events"],
+        json!([{ "type": "b", "seq": 3, "x": { "y": 2 } }])
+    );
+    let raw = store
+        .0
+        .sql()
+        .query("SELECT seq, event FROM run_events", &[])
+        .unwrap();
+    assert_eq!(
+        (raw[0].integer(0), raw[0].text(1)),
+        (Ok(3), Ok(r#"{"type":"b","seq":3,"x":{"y":2}}"#))
+    );
     let body = json!({ "record": record("r2", NOW) })
         .to_string()
         .replace("\"userId\"", "\"agent\":\"a\",\"agent\":\"b\",\"userId\"");
     store.0.put(&body, NOW).unwrap();
     assert_eq!(
-        (store.get("r2")["agent"].clone(), store.listed(json!({ "agent": "a" }))),
+        (
+            store.get("r2")["agent"].clone(),
+            store.listed(json!({ "agent": "a" }))
+        ),
         (json!("b"), vec![])
     );
 }
@@ -93,8 +115,11 @@ fn numbers_keep_their_value() {
         "12345678901234567890123",
     ] {
         let expected: f64 = raw.parse().unwrap();
-        let store =
-            put_raw("r", json!({ "later": "RAW", "events": [{ "type": "x", "n": "RAW", "seq": 1 }] }), raw);
+        let store = put_raw(
+            "r",
+            json!({ "later": "RAW", "events": [{ "type": "x", "n": "RAW", "seq": 1 }] }),
+            raw,
+        );
         for found in [
             store.get("r")["later"].clone(),
             store.get("r")["events"][0]["n"].clone(),
@@ -112,7 +137,8 @@ fn only_readable_nesting_is_accepted() {
     assert_eq!(store.get("r")["later"].to_string(), nested(120));
     let body = json!({ "record": with(record("r", NOW), json!({ "later": "RAW" })) }).to_string();
     for depth in [128, 1_000, 100_000] {
-        let refused = crate::support::refusal(store.0.put(&body.replace("\"RAW\"", &nested(depth)), NOW));
+        let refused =
+            crate::support::refusal(store.0.put(&body.replace("\"RAW\"", &nested(depth)), NOW));
         assert!(refused.to_string().starts_with("body "), "{refused}");
     }
 }
@@ -121,13 +147,22 @@ fn only_readable_nesting_is_accepted() {
 fn fractional_times_sort_and_paginate() {
     let store = store();
     for (id, at) in [("a", 0.25), ("b", 0.5), ("c", 0.75)] {
-        store.put(with(record(id, NOW), json!({ "finishedAt": NOW as f64 - at })));
+        store.put(with(
+            record(id, NOW),
+            json!({ "finishedAt": NOW as f64 - at }),
+        ));
     }
     let first = store.list(json!({ "limit": 1 }));
-    assert_eq!(first["nextBefore"], json!({ "finishedAt": NOW as f64 - 0.25, "id": "a" }));
+    assert_eq!(
+        first["nextBefore"],
+        json!({ "finishedAt": NOW as f64 - 0.25, "id": "a" })
+    );
     assert_eq!(
         store.listed(json!({ "before": first["nextBefore"]["finishedAt"], "beforeId": "a" })),
         ["b", "c"]
     );
-    assert_eq!(parse(&store.0.get(r#"{"id":"b"}"#, NOW).unwrap())["record"]["finishedAt"], NOW as f64 - 0.5);
+    assert_eq!(
+        parse(&store.0.get(r#"{"id":"b"}"#, NOW).unwrap())["record"]["finishedAt"],
+        NOW as f64 - 0.5
+    );
 }

@@ -20,7 +20,10 @@ fn every_kind_of_run() -> (Store, Vec<(String, Subject<'static>)>) {
             for (r, repo) in REPOS.into_iter().enumerate() {
                 let visibility = Visibility::ALL[(c + u + r) % Visibility::ALL.len()];
                 let id = format!("r{c}{u}{r}");
-                let mut run = with(record(&id, NOW), json!({ "channelId": channel_id, "userId": user_id }));
+                let mut run = with(
+                    record(&id, NOW),
+                    json!({ "channelId": channel_id, "userId": user_id }),
+                );
                 if let Some(repo) = repo {
                     run["repo"] = json!(repo);
                 }
@@ -29,7 +32,15 @@ fn every_kind_of_run() -> (Store, Vec<(String, Subject<'static>)>) {
                     run["channelVisibility"] = json!(visibility);
                 }
                 store.put(run);
-                subjects.push((id, Subject { channel_id, user_id, repo, visibility }));
+                subjects.push((
+                    id,
+                    Subject {
+                        channel_id,
+                        user_id,
+                        repo,
+                        visibility,
+                    },
+                ));
             }
         }
     }
@@ -38,10 +49,17 @@ fn every_kind_of_run() -> (Store, Vec<(String, Subject<'static>)>) {
 
 fn agree(store: &Store, subjects: &[(String, Subject<'static>)], predicate: &Value) {
     let filter = visible_to::parse(predicate).unwrap();
-    let mut expected: Vec<_> =
-        subjects.iter().filter(|(_, run)| filter.allows(run)).map(|(id, _)| id.clone()).collect();
+    let mut expected: Vec<_> = subjects
+        .iter()
+        .filter(|(_, run)| filter.allows(run))
+        .map(|(id, _)| id.clone())
+        .collect();
     expected.sort_unstable_by(|a, b| b.cmp(a));
-    assert_eq!(store.listed(json!({ "limit": 200, "visibleTo": predicate })), expected, "{predicate}");
+    assert_eq!(
+        store.listed(json!({ "limit": 200, "visibleTo": predicate })),
+        expected,
+        "{predicate}"
+    );
 }
 
 fn predicate() -> impl Strategy<Value = Value> {
@@ -52,7 +70,8 @@ fn predicate() -> impl Strategy<Value = Value> {
         Just(json!({ "kind": "all" })),
         Just(json!({ "kind": "none" })),
         channels.prop_map(|ids| json!({ "kind": "channels-in", "channelIds": ids })),
-        prop::sample::select(USERS.to_vec()).prop_map(|user| json!({ "kind": "user-is", "userId": user })),
+        prop::sample::select(USERS.to_vec())
+            .prop_map(|user| json!({ "kind": "user-is", "userId": user })),
         repos.prop_map(|repos| json!({ "kind": "repos-in", "repos": repos })),
         words.prop_map(|words| json!({ "kind": "visibility-in", "visibilities": words })),
     ];
@@ -75,14 +94,24 @@ proptest! {
 #[test]
 fn hundred_ids_are_accepted_in_any_shape() {
     let (store, subjects) = every_kind_of_run();
-    let ids: Vec<_> = (0..99).map(|n| format!("X{n}")).chain(["C1".into()]).collect();
-    agree(&store, &subjects, &json!({ "kind": "channels-in", "channelIds": ids }));
-    let branches: Vec<_> =
-        ids.iter().map(|id| json!({ "kind": "channels-in", "channelIds": [id] })).collect();
+    let ids: Vec<_> = (0..99)
+        .map(|n| format!("X{n}"))
+        .chain(["C1".into()])
+        .collect();
+    agree(
+        &store,
+        &subjects,
+        &json!({ "kind": "channels-in", "channelIds": ids }),
+    );
+    let branches: Vec<_> = ids
+        .iter()
+        .map(|id| json!({ "kind": "channels-in", "channelIds": [id] }))
+        .collect();
     agree(&store, &subjects, &json!({ "kind": "or", "of": branches }));
     let deep = (0..8).fold(json!({ "kind": "user-is", "userId": "U1" }), |inner, n| {
-        let mut of: Vec<_> =
-            (0..11).map(|m| json!({ "kind": "user-is", "userId": format!("X{n}{m}") })).collect();
+        let mut of: Vec<_> = (0..11)
+            .map(|m| json!({ "kind": "user-is", "userId": format!("X{n}{m}") }))
+            .collect();
         of.push(inner);
         json!({ "kind": "or", "of": of })
     });

@@ -21,7 +21,9 @@ impl Cron {
     /// Names the first invalid field, never its text.
     pub fn parse(text: &str) -> Result<Self, CronError> {
         let fields: Vec<_> = text.split_ascii_whitespace().collect();
-        let [minute, hour, day, month, weekday] = fields[..] else { return Err(CronError::Fields) };
+        let [minute, hour, day, month, weekday] = fields[..] else {
+            return Err(CronError::Fields);
+        };
         let canonical = [
             Field::Minute.canonical(minute)?,
             Field::Hour.canonical(hour)?,
@@ -29,14 +31,21 @@ impl Cron {
             Field::Month.canonical(month)?,
             Field::DayOfWeek.canonical(weekday)?,
         ];
-        canonical.join(" ").parse().map(Self).map_err(|_| CronError::Fields)
+        canonical
+            .join(" ")
+            .parse()
+            .map(Self)
+            .map_err(|_| CronError::Fields)
     }
 
     /// Returns the first minute strictly after `now` that the expression allows.
     ///
     /// `None` when there is none within five years, or when `now` is outside the calendar (years 1 to 4999).
     pub fn next_after(&self, now: UnixMillis) -> Option<UnixMillis> {
-        let start = Timestamp::from_millisecond(now).ok()?.to_zoned(TimeZone::UTC).datetime();
+        let start = Timestamp::from_millisecond(now)
+            .ok()?
+            .to_zoned(TimeZone::UTC)
+            .datetime();
         let next = self.0.find_next_occurrence(&start, false).ok()?;
         let last_day = start.date().checked_add(HORIZON).ok()?;
         let next = (next.date() <= last_day).then(|| TimeZone::UTC.to_timestamp(next))?;

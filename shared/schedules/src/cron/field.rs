@@ -44,12 +44,17 @@ impl Field {
 
     /// Returns the field as `*` or as the list of its numbers, a form that `croner` reads the same way.
     pub(super) fn canonical(self, text: &str) -> Result<String, CronError> {
-        let set = text.split(',').try_fold(0, |set, part| Ok(set | self.part(part)?))?;
+        let set = text
+            .split(',')
+            .try_fold(0, |set, part| Ok(set | self.part(part)?))?;
         // Only a lone `*` leaves a day field unrestricted.
         if text == "*" {
             return Ok(text.to_owned());
         }
-        let numbers = self.allowed().filter(|number| set >> number & 1 == 1).map(|number| number.to_string());
+        let numbers = self
+            .allowed()
+            .filter(|number| set >> number & 1 == 1)
+            .map(|number| number.to_string());
         Ok(numbers.collect::<Vec<_>>().join(","))
     }
 
@@ -78,12 +83,18 @@ impl Field {
             Some(Some(step)) if step >= 1 => step,
             Some(_) => return Err(CronError::Step(self)),
         };
-        Ok(range.step_by(step as usize).fold(0, |set, number| set | 1 << number))
+        Ok(range
+            .step_by(step as usize)
+            .fold(0, |set, number| set | 1 << number))
     }
 
     fn number(self, text: &str) -> Result<u32, CronError> {
         let number = digits(text).ok_or(CronError::Malformed(self))?;
-        if self.allowed().contains(&number) { Ok(number) } else { Err(CronError::OutOfRange(self)) }
+        if self.allowed().contains(&number) {
+            Ok(number)
+        } else {
+            Err(CronError::OutOfRange(self))
+        }
     }
 }
 

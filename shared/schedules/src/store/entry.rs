@@ -33,7 +33,9 @@ impl<'a> Entry<'a> {
             return Err(Refusal::field("firing", "must be an object"));
         };
         let refuse = |name: &str, rule: &str| Refusal::field(format!("firing.{name}"), rule);
-        let schedule = fields.get("schedule").filter(|name| is_short(name, MAX_SCHEDULE_CHARS));
+        let schedule = fields
+            .get("schedule")
+            .filter(|name| is_short(name, MAX_SCHEDULE_CHARS));
         let schedule = schedule
             .and_then(Json::as_str)
             .filter(|name| !name.is_empty())
@@ -44,22 +46,41 @@ impl<'a> Entry<'a> {
             .ok_or_else(|| refuse("firedAt", "must be a finite number"))?;
         // Must be a string: serde would also accept an object with the outcome as its key.
         let outcome = fields.get("outcome").filter(|word| word.is_string());
-        if outcome.and_then(|word| Outcome::deserialize(word).ok()).is_none() {
+        if outcome
+            .and_then(|word| Outcome::deserialize(word).ok())
+            .is_none()
+        {
             return Err(refuse(
                 "outcome",
                 "must be completed, failed, stopped_soft, stopped_hard, no-run, ingress-error or misconfigured",
             ));
         }
-        if !fields.get("runId").is_none_or(|id| is_short(id, MAX_RUN_ID_CHARS)) {
-            return Err(refuse("runId", "must be a string of at most 200 characters when present"));
+        if !fields
+            .get("runId")
+            .is_none_or(|id| is_short(id, MAX_RUN_ID_CHARS))
+        {
+            return Err(refuse(
+                "runId",
+                "must be a string of at most 200 characters when present",
+            ));
         }
-        if !fields.get("detail").is_none_or(|detail| is_short(detail, MAX_DETAIL_CHARS)) {
-            return Err(refuse("detail", "must be a string of at most 300 characters when present"));
+        if !fields
+            .get("detail")
+            .is_none_or(|detail| is_short(detail, MAX_DETAIL_CHARS))
+        {
+            return Err(refuse(
+                "detail",
+                "must be a string of at most 300 characters when present",
+            ));
         }
         if !fields.keys().all(|name| FIELDS.contains(&name.as_str())) {
             let rule = "must have no fields but schedule, firedAt, outcome, runId and detail";
             return Err(Refusal::field("firing", rule));
         }
-        Ok(Self { schedule, fired_at, text: firing.to_string() })
+        Ok(Self {
+            schedule,
+            fired_at,
+            text: firing.to_string(),
+        })
     }
 }

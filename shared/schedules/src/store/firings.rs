@@ -27,7 +27,12 @@ impl<S: Sql> Store<S> for ScheduleStore<S> {
         Ok(Self { sql })
     }
 
-    fn answer(&self, verb: ScheduleVerb, body: &str, _now: UnixMillis) -> Result<S::Text, StoreFailure> {
+    fn answer(
+        &self,
+        verb: ScheduleVerb,
+        body: &str,
+        _now: UnixMillis,
+    ) -> Result<S::Text, StoreFailure> {
         match verb {
             ScheduleVerb::Record => self.record(body).map(S::Text::from),
             ScheduleVerb::Latest => self.latest(body),

@@ -21,13 +21,18 @@ impl<S: Sql> ScheduleStore<S> {
 
     /// Returns the schedule's number of firings.
     fn add(&self, entry: Entry<'_>) -> Result<i64, SqlError> {
-        let Entry { schedule, fired_at, text } = entry;
+        let Entry {
+            schedule,
+            fired_at,
+            text,
+        } = entry;
         let schedule = Value::from(schedule);
         self.sql.execute(
             "INSERT INTO firings (schedule, fired_at, firing) VALUES (?, ?, ?)",
             &[schedule.clone(), Value::from(fired_at), Value::from(text)],
         )?;
-        self.sql.execute(TRIM, &[schedule.clone(), Value::from(MAX_FIRINGS)])?;
+        self.sql
+            .execute(TRIM, &[schedule.clone(), Value::from(MAX_FIRINGS)])?;
         let count = "SELECT count(*) FROM firings WHERE schedule = ?";
         match self.sql.query(count, &[schedule])?.first() {
             Some(row) => row.integer(0),

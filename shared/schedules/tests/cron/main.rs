@@ -25,19 +25,55 @@ fn next(cron: &str, after: &str) -> Option<String> {
 fn next_firing_is_strictly_after_now() {
     for (cron, after, expected) in [
         ("* * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"),
-        ("* * * * *", "2026-01-01T00:00:59.999Z", "2026-01-01T00:01:00Z"),
-        ("* * * * *", "2025-12-31T23:59:59.999Z", "2026-01-01T00:00:00Z"),
-        ("0 0 1 1 *", "2025-12-31T23:59:59.999Z", "2026-01-01T00:00:00Z"),
+        (
+            "* * * * *",
+            "2026-01-01T00:00:59.999Z",
+            "2026-01-01T00:01:00Z",
+        ),
+        (
+            "* * * * *",
+            "2025-12-31T23:59:59.999Z",
+            "2026-01-01T00:00:00Z",
+        ),
+        (
+            "0 0 1 1 *",
+            "2025-12-31T23:59:59.999Z",
+            "2026-01-01T00:00:00Z",
+        ),
         ("0 0 1 1 *", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
         ("0 14 * * 1", "2026-11-21T09:00:00Z", "2026-11-23T14:00:00Z"),
-        ("*/10 * * * *", "2026-11-21T09:51:00Z", "2026-11-21T10:00:00Z"),
-        ("5-20/5,58 3 * * *", "2026-11-21T03:20:00Z", "2026-11-21T03:58:00Z"),
-        ("30 23 31 * *", "2026-04-01T00:00:00Z", "2026-05-31T23:30:00Z"),
+        (
+            "*/10 * * * *",
+            "2026-11-21T09:51:00Z",
+            "2026-11-21T10:00:00Z",
+        ),
+        (
+            "5-20/5,58 3 * * *",
+            "2026-11-21T03:20:00Z",
+            "2026-11-21T03:58:00Z",
+        ),
+        (
+            "30 23 31 * *",
+            "2026-04-01T00:00:00Z",
+            "2026-05-31T23:30:00Z",
+        ),
         ("0 0 29 2 *", "2024-02-29T00:00:00Z", "2028-02-29T00:00:00Z"),
-        ("* * * * *", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z"),
-        ("59 23 31 12 *", "1950-01-01T00:00:00Z", "1950-12-31T23:59:00Z"),
+        (
+            "* * * * *",
+            "1969-12-31T23:59:59.999Z",
+            "1970-01-01T00:00:00Z",
+        ),
+        (
+            "59 23 31 12 *",
+            "1950-01-01T00:00:00Z",
+            "1950-12-31T23:59:00Z",
+        ),
     ] {
-        assert_eq!(next(cron, after).as_deref(), Some(expected), "{cron} after {after}");
+        assert_eq!(
+            next(cron, after).as_deref(),
+            Some(expected),
+            "{cron} after {after}"
+        );
     }
 }
 
@@ -55,7 +91,11 @@ fn either_restricted_day_field_matches() {
         ("0 0 1-31 * 2", "2026-11-22"),
         ("0 0 25 * */7", "2026-11-22"),
     ] {
-        assert_eq!(next(cron, after), Some(format!("{day}T00:00:00Z")), "{cron}");
+        assert_eq!(
+            next(cron, after),
+            Some(format!("{day}T00:00:00Z")),
+            "{cron}"
+        );
     }
 }
 
@@ -69,7 +109,11 @@ fn seven_is_sunday() {
         ("0 0 * * 1-7/3", "2026-11-22"),
         ("0 0 * * 2-7/3", "2026-11-24"),
     ] {
-        assert_eq!(next(cron, "2026-11-21T00:00:00Z"), Some(format!("{day}T00:00:00Z")), "{cron}");
+        assert_eq!(
+            next(cron, "2026-11-21T00:00:00Z"),
+            Some(format!("{day}T00:00:00Z")),
+            "{cron}"
+        );
     }
 }
 
@@ -79,7 +123,10 @@ fn no_firing_beyond_five_years() {
         assert_eq!(next(cron, "2026-01-01T00:00:00Z"), None, "{cron}");
     }
     assert_eq!(next("0 0 29 2 *", "2097-01-01T00:00:00Z"), None);
-    assert_eq!(next("0 0 29 2 *", "2100-01-01T00:00:00Z"), Some("2104-02-29T00:00:00Z".to_owned()));
+    assert_eq!(
+        next("0 0 29 2 *", "2100-01-01T00:00:00Z"),
+        Some("2104-02-29T00:00:00Z".to_owned())
+    );
 }
 
 #[test]
@@ -103,7 +150,10 @@ fn invalid_expression_names_its_field() {
         ("* * * 13 *", CronError::OutOfRange(Field::Month)),
         ("* * * 0-3 *", CronError::OutOfRange(Field::Month)),
         ("* * * * 8", CronError::OutOfRange(Field::DayOfWeek)),
-        ("99999999999999999999 * * * *", CronError::OutOfRange(Field::Minute)),
+        (
+            "99999999999999999999 * * * *",
+            CronError::OutOfRange(Field::Minute),
+        ),
         ("5-4 * * * *", CronError::Backwards(Field::Minute)),
         ("* * * * 6-0", CronError::Backwards(Field::DayOfWeek)),
         ("5/10 * * * *", CronError::LoneStep(Field::Minute)),
@@ -137,14 +187,24 @@ fn invalid_expression_names_its_field() {
 fn error_text_names_the_allowed_values() {
     let message = |cron| Cron::parse(cron).unwrap_err().to_string();
     assert_eq!(message("* 24 * * *"), "hour must be from 0 to 23");
-    assert_eq!(message("* * secret * *"), "day of month must be a list of numbers, ranges and `*`");
-    assert_eq!(message("* * * * 1/2"), "day of week must have steps behind `*` or a range only");
+    assert_eq!(
+        message("* * secret * *"),
+        "day of month must be a list of numbers, ranges and `*`"
+    );
+    assert_eq!(
+        message("* * * * 1/2"),
+        "day of week must have steps behind `*` or a range only"
+    );
 }
 
 #[test]
 fn equivalent_spellings_are_equal() {
     let canonical = Cron::parse("5 0 1 1 0").unwrap();
-    for spelled in [" 05\t00  1 01 7 ", "5,5 0-0 1-1/9 1 0,7", "5-59/55 */99 1 1 0"] {
+    for spelled in [
+        " 05\t00  1 01 7 ",
+        "5,5 0-0 1-1/9 1 0,7",
+        "5-59/55 */99 1 1 0",
+    ] {
         assert_eq!(Cron::parse(spelled).as_ref(), Ok(&canonical), "{spelled}");
     }
 }
@@ -169,7 +229,8 @@ impl GeneratedField {
                 Some((first, last)) if first == last && part.step.is_none() => first.to_string(),
                 Some((first, last)) => format!("{first}-{last}"),
             };
-            part.step.map_or(range.clone(), |step| format!("{range}/{step}"))
+            part.step
+                .map_or(range.clone(), |step| format!("{range}/{step}"))
         };
         self.0.iter().map(part).collect::<Vec<_>>().join(",")
     }
@@ -178,8 +239,9 @@ impl GeneratedField {
     fn holds(&self, first_of_all: i64, names: &[i64]) -> bool {
         self.0.iter().any(|part| {
             let (first, last) = part.range.unwrap_or((first_of_all, i64::MAX));
-            let on =
-                |name: &i64| (first..=last).contains(name) && (name - first) % part.step.unwrap_or(1) == 0;
+            let on = |name: &i64| {
+                (first..=last).contains(name) && (name - first) % part.step.unwrap_or(1) == 0
+            };
             names.iter().any(on)
         })
     }
@@ -194,9 +256,15 @@ fn generated_field(allowed: RangeInclusive<i64>) -> impl Strategy<Value = Genera
     let range = (first..=last).prop_flat_map(move |from| (Just(from), from..=last));
     let number = (first..=last).prop_map(|number| (number, number));
     let step = prop_oneof![2 => Just(None), 1 => (1..=last + 1).prop_map(Some)];
-    let part = (prop_oneof![1 => Just(None), 3 => number.prop_map(Some), 2 => range.prop_map(Some)], step);
+    let part = (
+        prop_oneof![1 => Just(None), 3 => number.prop_map(Some), 2 => range.prop_map(Some)],
+        step,
+    );
     let part = part.prop_map(|(range, step)| Part { range, step });
-    let star = Just(GeneratedField(vec![Part { range: None, step: None }]));
+    let star = Just(GeneratedField(vec![Part {
+        range: None,
+        step: None,
+    }]));
     prop_oneof![2 => star, 3 => vec(part, 1..4).prop_map(GeneratedField)]
 }
 
@@ -212,13 +280,18 @@ fn expression() -> impl Strategy<Value = [GeneratedField; 5]> {
 }
 
 fn text(fields: &[GeneratedField; 5]) -> String {
-    fields.iter().map(GeneratedField::text).collect::<Vec<_>>().join(" ")
+    fields
+        .iter()
+        .map(GeneratedField::text)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// From 1890 to 2210, with and without a fraction of a minute.
 fn times() -> impl Strategy<Value = i64> {
     let minutes = -42_000_000..126_000_000_i64;
-    (minutes, prop_oneof![Just(0), Just(59_999), 0..60_000_i64]).prop_map(|(minute, ms)| minute * 60_000 + ms)
+    (minutes, prop_oneof![Just(0), Just(59_999), 0..60_000_i64])
+        .prop_map(|(minute, ms)| minute * 60_000 + ms)
 }
 
 /// Searches day by day and minute by minute.
@@ -232,14 +305,24 @@ fn searched([minute, hour, day, month, weekday]: &[GeneratedField; 5], now: i64)
         let on_weekday = weekday.holds(0, sundays);
         let restricted = !day.is_star() && !weekday.is_star();
         month.holds(1, &[i64::from(date.month())])
-            && if restricted { on_day || on_weekday } else { on_day && on_weekday }
+            && if restricted {
+                on_day || on_weekday
+            } else {
+                on_day && on_weekday
+            }
     };
-    (0..=HORIZON_DAYS).map(|days| today + days.days()).filter(|date| allows(*date)).find_map(|date| {
-        let midnight = date.to_zoned(TimeZone::UTC).unwrap().timestamp();
-        let minutes = (0..24 * 60).filter(|at| hour.holds(0, &[at / 60]) && minute.holds(0, &[at % 60]));
-        let mut times = minutes.map(|at| midnight + SignedDuration::from_mins(at));
-        times.find(|time| *time > now).map(|time| time.as_millisecond())
-    })
+    (0..=HORIZON_DAYS)
+        .map(|days| today + days.days())
+        .filter(|date| allows(*date))
+        .find_map(|date| {
+            let midnight = date.to_zoned(TimeZone::UTC).unwrap().timestamp();
+            let minutes =
+                (0..24 * 60).filter(|at| hour.holds(0, &[at / 60]) && minute.holds(0, &[at % 60]));
+            let mut times = minutes.map(|at| midnight + SignedDuration::from_mins(at));
+            times
+                .find(|time| *time > now)
+                .map(|time| time.as_millisecond())
+        })
 }
 
 proptest! {

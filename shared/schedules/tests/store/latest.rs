@@ -45,7 +45,12 @@ fn later_write_wins_among_equal_times() {
 fn a_firing_is_answered_as_it_was_given() {
     let store = store();
     let given = r#"{"outcome":"failed","firedAt":1700000000000.5,"detail":"ünd \"so\" \u0001","schedule":"a","runId":"r 1"}"#;
-    store.ask(ScheduleVerb::Record, &format!(r#" {{ "firing": {given} }} "#)).unwrap();
+    store
+        .ask(
+            ScheduleVerb::Record,
+            &format!(r#" {{ "firing": {given} }} "#),
+        )
+        .unwrap();
     assert_eq!(store.latest(), format!(r#"{{"firings":[{given}]}}"#));
     let read: LatestResponse = serde_json::from_str(&store.latest()).unwrap();
     assert_eq!(
@@ -57,7 +62,8 @@ fn a_firing_is_answered_as_it_was_given() {
 #[test]
 fn half_a_surrogate_pair_is_replaced() {
     let store = store();
-    let body = r#"{"firing":{"schedule":"a","firedAt":1,"outcome":"no-run","detail":"cut \ud83d"}}"#;
+    let body =
+        r#"{"firing":{"schedule":"a","firedAt":1,"outcome":"no-run","detail":"cut \ud83d"}}"#;
     store.ask(ScheduleVerb::Record, body).unwrap();
     assert_eq!(store.details(), ["cut \u{FFFD}"]);
 }
@@ -66,12 +72,26 @@ fn half_a_surrogate_pair_is_replaced() {
 fn any_json_body_is_accepted() {
     let store = store();
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
-    for body in ["{}", "[]", "null", "5", r#""x""#, r#"{"schedule":"a"}"#, r#""\ud83d""#, &deep] {
-        assert_eq!(store.ask(ScheduleVerb::Latest, body).unwrap(), json!({ "firings": [] }));
+    for body in [
+        "{}",
+        "[]",
+        "null",
+        "5",
+        r#""x""#,
+        r#"{"schedule":"a"}"#,
+        r#""\ud83d""#,
+        &deep,
+    ] {
+        assert_eq!(
+            store.ask(ScheduleVerb::Latest, body).unwrap(),
+            json!({ "firings": [] })
+        );
     }
     for body in ["", "{", "x", "{} {}"] {
         match store.ask(ScheduleVerb::Latest, body) {
-            Err(StoreFailure::Refusal(Refusal::Field(message))) => assert!(message.starts_with("body ")),
+            Err(StoreFailure::Refusal(Refusal::Field(message))) => {
+                assert!(message.starts_with("body "))
+            }
             other => panic!("{body}: {other:?}"),
         }
     }
@@ -84,7 +104,10 @@ fn unreadable_row_is_skipped() {
     told(&store, "a", 2.0, "broken");
     told(&store, "b", 1.0, "broken");
     told(&store, "c", 1.0, "whole");
-    store.execute("UPDATE firings SET firing = substr(firing, 1, 20) WHERE firing LIKE ?", &["%broken%"]);
+    store.execute(
+        "UPDATE firings SET firing = substr(firing, 1, 20) WHERE firing LIKE ?",
+        &["%broken%"],
+    );
     assert_eq!(store.details(), ["readable", "whole"]);
 }
 
@@ -93,9 +116,17 @@ fn many_schedules_are_all_returned() {
     let store = store();
     let detail = "\u{1F600}".repeat(300);
     for nth in 0..1_500 {
-        told(&store, &format!("{nth:04}{}", "\u{1F600}".repeat(100)), 1.0, &detail);
+        told(
+            &store,
+            &format!("{nth:04}{}", "\u{1F600}".repeat(100)),
+            1.0,
+            &detail,
+        );
     }
-    store.execute("UPDATE firings SET firing = '' WHERE schedule LIKE ?", &["0007%"]);
+    store.execute(
+        "UPDATE firings SET firing = '' WHERE schedule LIKE ?",
+        &["0007%"],
+    );
     let latest: Value = serde_json::from_str(&store.latest()).unwrap();
     let firings = latest["firings"].as_array().unwrap();
     assert!(store.latest().len() > 2_200_000);

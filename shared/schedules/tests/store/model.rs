@@ -22,7 +22,10 @@ impl Model {
         let mut names: Vec<_> = self.0.iter().map(|(name, ..)| name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let newest = names.iter().filter_map(|name| self.of(name).pop()).map(|(_, firing)| firing);
+        let newest = names
+            .iter()
+            .filter_map(|name| self.of(name).pop())
+            .map(|(_, firing)| firing);
         json!({ "firings": newest.collect::<Vec<_>>() })
     }
 }

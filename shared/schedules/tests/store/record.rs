@@ -7,9 +7,18 @@ use crate::support::{firing, store, with};
 #[test]
 fn a_firing_is_kept_and_counted_by_schedule() {
     let store = store();
-    assert_eq!(store.record(&firing("a", 1.0)), json!({ "ok": true, "retained": 1 }));
-    assert_eq!(store.record(&firing("a", 2.0)), json!({ "ok": true, "retained": 2 }));
-    assert_eq!(store.record(&firing("b", 1.0)), json!({ "ok": true, "retained": 1 }));
+    assert_eq!(
+        store.record(&firing("a", 1.0)),
+        json!({ "ok": true, "retained": 1 })
+    );
+    assert_eq!(
+        store.record(&firing("a", 2.0)),
+        json!({ "ok": true, "retained": 2 })
+    );
+    assert_eq!(
+        store.record(&firing("b", 1.0)),
+        json!({ "ok": true, "retained": 1 })
+    );
 }
 
 #[test]
@@ -27,8 +36,12 @@ fn of_one_schedule_the_newest_hundred_are_kept() {
 fn oldest_firing_is_deleted_beyond_the_limit() {
     let store = store();
     let kept = || {
-        let rows =
-            ars_sql::Sql::query(store.0.sql(), "SELECT firing FROM firings ORDER BY nth", &[]).unwrap();
+        let rows = ars_sql::Sql::query(
+            store.0.sql(),
+            "SELECT firing FROM firings ORDER BY nth",
+            &[],
+        )
+        .unwrap();
         let detail = |row: &ars_sql::Row| {
             let firing: Value = serde_json::from_str(row.text(0).unwrap()).unwrap();
             firing["detail"].as_str().unwrap().to_owned()

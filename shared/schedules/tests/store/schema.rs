@@ -16,7 +16,10 @@ fn migrations_add_up_to_the_schema() {
 #[test]
 fn a_newer_store_serves_an_older_binary() {
     let newer = NativeSql::in_memory().unwrap();
-    let later = Migration { name: "9999_later", sql: "ALTER TABLE firings ADD COLUMN later TEXT;\n" };
+    let later = Migration {
+        name: "9999_later",
+        sql: "ALTER TABLE firings ADD COLUMN later TEXT;\n",
+    };
     migrate(&newer, &[MIGRATIONS, &[later]].concat()).unwrap();
     let older = Store(ScheduleStore::open(newer).unwrap());
     assert_eq!(older.record(&firing("a", 1.0))["retained"], 1);
@@ -26,8 +29,15 @@ fn a_newer_store_serves_an_older_binary() {
 fn queries_use_the_index() {
     let store = crate::support::store();
     let plan = |sql: &str| {
-        let rows = store.0.sql().query(&format!("EXPLAIN QUERY PLAN {sql}"), &[]).unwrap();
-        rows.into_iter().map(|row| row.into_text(3).unwrap()).collect::<Vec<_>>().join("; ")
+        let rows = store
+            .0
+            .sql()
+            .query(&format!("EXPLAIN QUERY PLAN {sql}"), &[])
+            .unwrap();
+        rows.into_iter()
+            .map(|row| row.into_text(3).unwrap())
+            .collect::<Vec<_>>()
+            .join("; ")
     };
     for sql in [
         "SELECT nth FROM firings WHERE schedule = 'a' ORDER BY fired_at DESC, nth DESC LIMIT -1 OFFSET 100",
@@ -36,7 +46,10 @@ fn queries_use_the_index() {
         "SELECT firing FROM firings WHERE schedule = 'a' AND json_valid(firing) ORDER BY fired_at DESC, nth DESC",
     ] {
         let plan = plan(sql);
-        assert!(plan.starts_with("SEARCH firings USING") && plan.contains("firings_newest"), "{plan}");
+        assert!(
+            plan.starts_with("SEARCH firings USING") && plan.contains("firings_newest"),
+            "{plan}"
+        );
         assert!(!plan.contains("TEMP B-TREE"), "{plan}");
     }
 }

@@ -22,11 +22,17 @@ pub fn firing(schedule: &str, fired_at: f64) -> Value {
 impl Store {
     pub fn ask(&self, verb: ScheduleVerb, body: &str) -> Result<Value, StoreFailure> {
         // The store does not use its own clock.
-        self.0.answer(verb, body, 0).map(|text| serde_json::from_str(&text).unwrap())
+        self.0
+            .answer(verb, body, 0)
+            .map(|text| serde_json::from_str(&text).unwrap())
     }
 
     pub fn record(&self, firing: &Value) -> Value {
-        self.ask(ScheduleVerb::Record, &json!({ "firing": firing }).to_string()).unwrap()
+        self.ask(
+            ScheduleVerb::Record,
+            &json!({ "firing": firing }).to_string(),
+        )
+        .unwrap()
     }
 
     /// Returns the newest firings as text, to compare them verbatim.
@@ -37,11 +43,21 @@ impl Store {
     pub fn details(&self) -> Vec<String> {
         let latest: Value = serde_json::from_str(&self.latest()).unwrap();
         let detail = |firing: &Value| firing["detail"].as_str().unwrap().to_owned();
-        latest["firings"].as_array().unwrap().iter().map(detail).collect()
+        latest["firings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(detail)
+            .collect()
     }
 
     pub fn count(&self) -> i64 {
-        self.0.sql().query("SELECT count(*) FROM firings", &[]).unwrap()[0].integer(0).unwrap()
+        self.0
+            .sql()
+            .query("SELECT count(*) FROM firings", &[])
+            .unwrap()[0]
+            .integer(0)
+            .unwrap()
     }
 
     pub fn execute(&self, sql: &str, params: &[&str]) {
@@ -53,6 +69,8 @@ impl Store {
 /// Returns `base` with the fields of `changes`.
 pub fn with(base: &Value, changes: &Value) -> Value {
     let mut base = base.clone();
-    base.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    base.as_object_mut()
+        .unwrap()
+        .extend(changes.as_object().unwrap().clone());
     base
 }

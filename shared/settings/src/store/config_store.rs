@@ -24,7 +24,12 @@ impl<S: Sql> Store<S> for ConfigStore<S> {
         Ok(Self { sql })
     }
 
-    fn answer(&self, verb: ConfigVerb, body: &str, _now: UnixMillis) -> Result<S::Text, StoreFailure> {
+    fn answer(
+        &self,
+        verb: ConfigVerb,
+        body: &str,
+        _now: UnixMillis,
+    ) -> Result<S::Text, StoreFailure> {
         match verb {
             ConfigVerb::Get => self.get(body),
             ConfigVerb::Put => self.put(body).map(S::Text::from),
@@ -37,7 +42,10 @@ impl<S: Sql> Store<S> for ConfigStore<S> {
     }
 
     fn is_empty(&self) -> Result<bool, SqlError> {
-        Ok(self.sql.query("SELECT 1 FROM config_documents LIMIT 1", &[])?.is_empty())
+        Ok(self
+            .sql
+            .query("SELECT 1 FROM config_documents LIMIT 1", &[])?
+            .is_empty())
     }
 }
 

@@ -27,7 +27,9 @@ impl<S: Sql> ConfigStore<S> {
         let document = document(&body)?;
         let expected = integer(&body, "expectedVersion", 0..=i64::MAX, VERSION_RULE)?;
         let expected = expected.ok_or_else(|| Refusal::field("expectedVersion", VERSION_RULE))?;
-        if let Some(version) = self.version(SWAP, &[key.clone(), expected.into(), document.into()])? {
+        if let Some(version) =
+            self.version(SWAP, &[key.clone(), expected.into(), document.into()])?
+        {
             return text(&PutResponse { ok: true, version });
         }
         let version = self.version(VERSION, &[key])?.unwrap_or(0);
@@ -38,8 +40,14 @@ impl<S: Sql> ConfigStore<S> {
     /// Returns the number that a statement yields, if it yields a row.
     fn version(&self, statement: &str, params: &[Bound]) -> Result<Option<u64>, SqlError> {
         let rows = self.sql.query(statement, params)?;
-        let version = rows.first().map(|row| row.integer(0)).transpose()?.map(u64::try_from);
-        version.transpose().map_err(|_| SqlError::Shape("a version below zero".into()))
+        let version = rows
+            .first()
+            .map(|row| row.integer(0))
+            .transpose()?
+            .map(u64::try_from);
+        version
+            .transpose()
+            .map_err(|_| SqlError::Shape("a version below zero".into()))
     }
 }
 
@@ -49,7 +57,9 @@ fn document(body: &Map<String, Value>) -> Result<String, Refusal> {
     };
     let document = document.to_string();
     if document.len() > MAX_DOCUMENT_BYTES {
-        return Err(Refusal::TooLarge(format!("the document may have at most {MAX_DOCUMENT_BYTES} bytes")));
+        return Err(Refusal::TooLarge(format!(
+            "the document may have at most {MAX_DOCUMENT_BYTES} bytes"
+        )));
     }
     Ok(document)
 }

@@ -33,7 +33,9 @@ impl Store {
     }
 
     fn get(&self) -> String {
-        self.0.answer(ConfigVerb::Get, r#"{"key":"overrides"}"#, 0).unwrap()
+        self.0
+            .answer(ConfigVerb::Get, r#"{"key":"overrides"}"#, 0)
+            .unwrap()
     }
 }
 
@@ -57,8 +59,14 @@ fn document_round_trips_through_put() {
         store.put(&json!({ "z": 1, "a": [null, 1.5, "ü\u{1}"] }), &json!(0)),
         (200, json!({ "ok": true, "version": 1 }))
     );
-    assert_eq!(store.get(), r#"{"document":{"z":1,"a":[null,1.5,"ü\u0001"]},"version":1}"#);
-    assert_eq!(store.put(&json!({}), &json!(1.0)), (200, json!({ "ok": true, "version": 2 })));
+    assert_eq!(
+        store.get(),
+        r#"{"document":{"z":1,"a":[null,1.5,"ü\u0001"]},"version":1}"#
+    );
+    assert_eq!(
+        store.put(&json!({}), &json!(1.0)),
+        (200, json!({ "ok": true, "version": 2 }))
+    );
     assert_eq!(store.get(), r#"{"document":{},"version":2}"#);
     assert!(!store.0.is_empty().unwrap());
 }
@@ -66,13 +74,21 @@ fn document_round_trips_through_put() {
 #[test]
 fn stale_version_is_rejected_without_a_change() {
     let store = store();
-    let stale =
-        |version: u64| (409, json!({ "error": "the document has another version", "version": version }));
+    let stale = |version: u64| {
+        (
+            409,
+            json!({ "error": "the document has another version", "version": version }),
+        )
+    };
     assert_eq!(store.put(&json!({ "by": "nobody" }), &json!(1)), stale(0));
     assert!(store.0.is_empty().unwrap());
     store.put(&json!({ "by": "first" }), &json!(0));
     for expected in [0_i64, 2, i64::MAX] {
-        assert_eq!(store.put(&json!({ "by": "second" }), &json!(expected)), stale(1), "{expected}");
+        assert_eq!(
+            store.put(&json!({ "by": "second" }), &json!(expected)),
+            stale(1),
+            "{expected}"
+        );
     }
     assert_eq!(store.get(), r#"{"document":{"by":"first"},"version":1}"#);
 }
@@ -82,10 +98,16 @@ fn keys_are_independent() {
     let store = store();
     store.put(&json!({ "of": "overrides" }), &json!(0));
     let other = |verb, body: &str| store.0.answer(verb, body, 0).unwrap();
-    assert_eq!(other(ConfigVerb::Get, r#"{"key":"base"}"#), r#"{"document":null,"version":0}"#);
+    assert_eq!(
+        other(ConfigVerb::Get, r#"{"key":"base"}"#),
+        r#"{"document":null,"version":0}"#
+    );
     let put = r#"{"key":"base","document":{"of":"base"},"expectedVersion":0}"#;
     assert_eq!(other(ConfigVerb::Put, put), r#"{"ok":true,"version":1}"#);
-    assert_eq!(store.get(), r#"{"document":{"of":"overrides"},"version":1}"#);
+    assert_eq!(
+        store.get(),
+        r#"{"document":{"of":"overrides"},"version":1}"#
+    );
 }
 
 #[test]
@@ -94,7 +116,13 @@ fn document_size_limit_is_exact() {
     let empty = json!({ "a": "" }).to_string().len();
     let document = |bytes: usize| json!({ "a": "x".repeat(bytes - empty) });
     let (status, answer) = store.put(&document(MAX_DOCUMENT_BYTES + 1), &json!(0));
-    assert_eq!((status, answer), (413, json!({ "error": "the document may have at most 262144 bytes" })));
+    assert_eq!(
+        (status, answer),
+        (
+            413,
+            json!({ "error": "the document may have at most 262144 bytes" })
+        )
+    );
     assert_eq!(store.put(&document(MAX_DOCUMENT_BYTES), &json!(0)).0, 200);
 }
 

@@ -15,7 +15,10 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn json(status: u16, body: &Value) -> Self {
         let body = body.to_string().into_bytes();
-        Self { media_type: "application/json; charset=utf-8", ..Self::text(status, body) }
+        Self {
+            media_type: "application/json; charset=utf-8",
+            ..Self::text(status, body)
+        }
     }
 
     pub(super) fn ok(body: &Value) -> Self {
@@ -24,7 +27,12 @@ impl Answer {
 
     pub(super) fn text(status: u16, body: Vec<u8>) -> Self {
         let status = StatusCode::from_u16(status).unwrap();
-        Self { status, headers: Vec::new(), body, media_type: "text/plain; charset=utf-8" }
+        Self {
+            status,
+            headers: Vec::new(),
+            body,
+            media_type: "text/plain; charset=utf-8",
+        }
     }
 
     pub(super) fn error(status: u16, message: &str) -> Self {
@@ -41,7 +49,10 @@ impl Answer {
 
     pub(super) fn invalid(message: &str) -> Self {
         let errors = json!([{ "resource": "Item", "code": "custom", "message": message }]);
-        Self::json(422, &json!({ "message": "Validation Failed", "errors": errors, "status": "422" }))
+        Self::json(
+            422,
+            &json!({ "message": "Validation Failed", "errors": errors, "status": "422" }),
+        )
     }
 
     pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {

@@ -50,7 +50,12 @@ impl App {
             Reach::Account(account) => **whole == format!("{account}/{name}"),
             Reach::Everything => whole.split_once('/').is_some_and(|pair| pair.1 == name),
         };
-        state.repositories.keys().filter(is_named).cloned().collect()
+        state
+            .repositories
+            .keys()
+            .filter(is_named)
+            .cloned()
+            .collect()
     }
 }
 
@@ -142,9 +147,21 @@ pub(super) fn caller(state: &HostState, app: &App, request: &Request) -> Result<
     if token == app.plain {
         return Ok(Caller::User);
     }
-    if let Some(minted) = state.minted.iter().find(|one| one.token == token && !one.is_revoked) {
-        let Minted { repositories, permissions, .. } = minted.clone();
-        return Ok(Caller::Installation { slug: app.slug.clone(), repositories, permissions });
+    if let Some(minted) = state
+        .minted
+        .iter()
+        .find(|one| one.token == token && !one.is_revoked)
+    {
+        let Minted {
+            repositories,
+            permissions,
+            ..
+        } = minted.clone();
+        return Ok(Caller::Installation {
+            slug: app.slug.clone(),
+            repositories,
+            permissions,
+        });
     }
     if token.matches('.').count() == 2 && is_signed(app, &token) {
         return Ok(Caller::App);
@@ -153,15 +170,23 @@ pub(super) fn caller(state: &HostState, app: &App, request: &Request) -> Result<
 }
 
 fn is_signed(app: &App, token: &str) -> bool {
-    let Some((input, signature)) = token.rsplit_once('.') else { return false };
-    let Some(claims) = input.split_once('.').and_then(|pair| URL_SAFE_NO_PAD.decode(pair.1).ok()) else {
+    let Some((input, signature)) = token.rsplit_once('.') else {
         return false;
     };
-    let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return false };
+    let Some(claims) = input
+        .split_once('.')
+        .and_then(|pair| URL_SAFE_NO_PAD.decode(pair.1).ok())
+    else {
+        return false;
+    };
+    let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else {
+        return false;
+    };
     let claims: Value = serde_json::from_slice(&claims).unwrap_or_default();
     let span = claims["exp"].as_i64().unwrap_or(0) - claims["iat"].as_i64().unwrap_or(0);
     let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &app.public_key);
-    let is_issuer = claims["iss"].as_str() == Some(&app.id) || claims["iss"].as_u64() == app.id.parse().ok();
+    let is_issuer =
+        claims["iss"].as_str() == Some(&app.id) || claims["iss"].as_u64() == app.id.parse().ok();
     key.verify(input.as_bytes(), &signature).is_ok() && is_issuer && (1..=660).contains(&span)
 }
 
@@ -213,12 +238,19 @@ pub(super) fn mint(
         }),
         some => some.clone(),
     };
-    let shown: Vec<Value> =
-        repositories.iter().map(|name| super::render::repository(&state.repositories[name])).collect();
+    let shown: Vec<Value> = repositories
+        .iter()
+        .map(|name| super::render::repository(&state.repositories[name]))
+        .collect();
     let answer = json!({
         "token": token, "expires_at": "2036-01-02T03:04:05Z", "permissions": permissions, "repositories": shown,
         "repository_selection": if shown.is_empty() { "all" } else { "selected" },
     });
-    state.minted.push(Minted { token, repositories, permissions, is_revoked: false });
+    state.minted.push(Minted {
+        token,
+        repositories,
+        permissions,
+        is_revoked: false,
+    });
     Answer::json(201, &answer)
 }

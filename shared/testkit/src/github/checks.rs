@@ -19,7 +19,13 @@ pub(super) fn list(repository: &FakeRepository, request: &Request, name: &str) -
         let is_wanted = wanted.is_none() || run["name"].as_str() == wanted.as_deref();
         is_wanted && run["head_sha"].as_str() == Some(sha.trim())
     };
-    let runs: Vec<Value> = repository.checks.iter().rev().filter(is_listed).cloned().collect();
+    let runs: Vec<Value> = repository
+        .checks
+        .iter()
+        .rev()
+        .filter(is_listed)
+        .cloned()
+        .collect();
     Answer::ok(&json!({ "total_count": runs.len(), "check_runs": page(&runs, request) }))
 }
 
@@ -29,16 +35,28 @@ pub(super) fn create(state: &mut HostState, name: &str, body: &Value) -> Answer 
     if body["name"].as_str().is_none() || body["head_sha"].as_str().is_none() {
         return Answer::invalid("name and head_sha are required");
     }
-    if body["output"]["annotations"].as_array().is_some_and(|all| all.len() > 50) {
+    if body["output"]["annotations"]
+        .as_array()
+        .is_some_and(|all| all.len() > 50)
+    {
         return Answer::invalid("annotations are too many (maximum is 50)");
     }
     let mut run = body.clone();
     for (field, value) in [
         ("id", json!(id)),
         ("node_id", "CR_1".into()),
-        ("html_url", format!("https://h.test/{name}/runs/{id}").into()),
-        ("url", format!("https://h.test/api/v3/repos/{name}/check-runs/{id}").into()),
-        ("app", json!({ "id": 1, "slug": "ars", "name": "ars", "node_id": "A_1" })),
+        (
+            "html_url",
+            format!("https://h.test/{name}/runs/{id}").into(),
+        ),
+        (
+            "url",
+            format!("https://h.test/api/v3/repos/{name}/check-runs/{id}").into(),
+        ),
+        (
+            "app",
+            json!({ "id": 1, "slug": "ars", "name": "ars", "node_id": "A_1" }),
+        ),
         ("started_at", TIME.into()),
         ("completed_at", TIME.into()),
         ("pull_requests", json!([])),
@@ -51,7 +69,10 @@ pub(super) fn create(state: &mut HostState, name: &str, body: &Value) -> Answer 
 
 pub(super) fn change(state: &mut HostState, name: &str, id: &str, body: &Value) -> Answer {
     let runs = &mut of(state, name).checks;
-    let Some(run) = runs.iter_mut().find(|run| run["id"].as_u64() == id.parse().ok()) else {
+    let Some(run) = runs
+        .iter_mut()
+        .find(|run| run["id"].as_u64() == id.parse().ok())
+    else {
         return Answer::not_found();
     };
     for (field, value) in body.as_object().into_iter().flatten() {
@@ -88,9 +109,13 @@ pub(super) fn tree(repository: &FakeRepository, name: &str) -> Answer {
     let entry = |line: &str| {
         let (head, path) = line.split_once('\t')?;
         let mut fields = head.split_ascii_whitespace();
-        let (mode, kind, sha, size) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-        let mut json =
-            json!({ "path": path, "mode": mode, "type": kind, "sha": sha, "url": "https://h.test/t" });
+        let (mode, kind, sha, size) = (
+            fields.next()?,
+            fields.next()?,
+            fields.next()?,
+            fields.next()?,
+        );
+        let mut json = json!({ "path": path, "mode": mode, "type": kind, "sha": sha, "url": "https://h.test/t" });
         if let Ok(size) = size.parse::<u64>() {
             json["size"] = size.into();
         }
@@ -105,15 +130,23 @@ pub(super) fn tree(repository: &FakeRepository, name: &str) -> Answer {
 pub(super) fn contents(repository: &FakeRepository, request: &Request, path: &str) -> Answer {
     let name = request.parameter("ref").unwrap_or_else(|| "HEAD".into());
     let object = format!("{name}:{path}");
-    match try_git(&repository.path, &["cat-file", "-t", &object]).as_deref().map(str::trim) {
+    match try_git(&repository.path, &["cat-file", "-t", &object])
+        .as_deref()
+        .map(str::trim)
+    {
         Some("tree") => folder(repository, &name, path),
         Some("blob") => {
-            let text = try_git(&repository.path, &["cat-file", "blob", &object]).unwrap_or_default();
+            let text =
+                try_git(&repository.path, &["cat-file", "blob", &object]).unwrap_or_default();
             if request.header("accept").contains(".raw") {
                 return Answer::text(200, text.into_bytes());
             }
             // The host leaves the content of a large file out.
-            let content = if text.len() > 1 << 20 { String::new() } else { STANDARD.encode(&text) };
+            let content = if text.len() > 1 << 20 {
+                String::new()
+            } else {
+                STANDARD.encode(&text)
+            };
             Answer::ok(&json!({
                 "type": "file", "encoding": "base64", "size": text.len(), "name": path, "path": path,
                 "content": content, "sha": "0".repeat(40), "url": "https://h.test/c", "git_url": null,
@@ -127,10 +160,18 @@ pub(super) fn contents(repository: &FakeRepository, request: &Request, path: &st
 fn folder(repository: &FakeRepository, name: &str, path: &str) -> Answer {
     let at = format!("{name}:{path}");
     let text = try_git(&repository.path, &["ls-tree", &at]).unwrap_or_default();
-    let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+    let prefix = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}/")
+    };
     let entry = |line: &str| {
         let (head, name) = line.split_once('\t')?;
-        let kind = if head.contains(" tree ") { "dir" } else { "file" };
+        let kind = if head.contains(" tree ") {
+            "dir"
+        } else {
+            "file"
+        };
         Some(json!({
             "type": kind, "size": 0, "name": name, "path": format!("{prefix}{name}"), "sha": "0".repeat(40),
             "url": "https://h.test/c",
@@ -142,13 +183,23 @@ fn folder(repository: &FakeRepository, name: &str, path: &str) -> Answer {
 /// Searches the default branch of the repository that the query names.
 pub(super) fn search_code(state: &HostState, request: &Request, caller: &Caller) -> Answer {
     let query = request.parameter("q").unwrap_or_default();
-    let name = query.split(' ').find_map(|word| word.strip_prefix("repo:")).unwrap_or_default();
+    let name = query
+        .split(' ')
+        .find_map(|word| word.strip_prefix("repo:"))
+        .unwrap_or_default();
     let Some(repository) = state.repositories.get(name).filter(|_| caller.sees(name)) else {
         return Answer::invalid("The listed repositories cannot be searched.");
     };
-    let words: Vec<&str> = query.split(' ').filter(|word| !word.contains(':')).collect();
+    let words: Vec<&str> = query
+        .split(' ')
+        .filter(|word| !word.contains(':'))
+        .collect();
     let pattern = words.join(" ");
-    let found = try_git(&repository.path, &["grep", "-l", "-F", "-e", &pattern, "HEAD"]).unwrap_or_default();
+    let found = try_git(
+        &repository.path,
+        &["grep", "-l", "-F", "-e", &pattern, "HEAD"],
+    )
+    .unwrap_or_default();
     let items: Vec<Value> = found
         .lines()
         .filter_map(|line| line.strip_prefix("HEAD:"))

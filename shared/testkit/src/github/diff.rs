@@ -17,7 +17,16 @@ pub(super) struct File {
 
 /// Returns the diff since the merge base, as git prints it.
 pub(super) fn unified(path: &Path, base: &str, head: &str) -> String {
-    try_git(path, &["diff", "--no-color", "--find-renames", &format!("{base}...{head}")]).unwrap_or_default()
+    try_git(
+        path,
+        &[
+            "diff",
+            "--no-color",
+            "--find-renames",
+            &format!("{base}...{head}"),
+        ],
+    )
+    .unwrap_or_default()
 }
 
 /// Returns the changed files since the merge base.
@@ -28,10 +37,17 @@ pub(super) fn files(path: &Path, base: &str, head: &str) -> Vec<File> {
 
 fn file(section: &str) -> File {
     let (head, patch) = match section.find("\n@@ ") {
-        Some(at) => (&section[..at], Some(section[at + 1..].trim_end_matches('\n').to_owned())),
+        Some(at) => (
+            &section[..at],
+            Some(section[at + 1..].trim_end_matches('\n').to_owned()),
+        ),
         None => (section, None),
     };
-    let field = |start: &str| head.lines().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
+    let field = |start: &str| {
+        head.lines()
+            .find_map(|line| line.strip_prefix(start))
+            .map(str::to_owned)
+    };
     let both = head.lines().next().unwrap_or_default();
     let path = field("rename to ")
         .or_else(|| field("+++ b/"))
@@ -44,12 +60,21 @@ fn file(section: &str) -> File {
         () if head.contains("\nrename to ") => "renamed",
         () => "modified",
     };
-    File { path: path.trim_end_matches('\t').to_owned(), previous: field("rename from "), status, patch }
+    File {
+        path: path.trim_end_matches('\t').to_owned(),
+        previous: field("rename from "),
+        status,
+        patch,
+    }
 }
 
 impl File {
     fn count(&self, mark: char) -> usize {
-        self.patch.iter().flat_map(|patch| patch.lines()).filter(|line| line.starts_with(mark)).count()
+        self.patch
+            .iter()
+            .flat_map(|patch| patch.lines())
+            .filter(|line| line.starts_with(mark))
+            .count()
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -98,8 +123,15 @@ impl File {
 /// Reads the first lines of `@@ -1,2 +3,4 @@`.
 fn starts(header: &str) -> (u64, u64) {
     let first = |sign: char| {
-        let range = header.split(' ').find_map(|part| part.strip_prefix(sign)).unwrap_or_default();
-        range.split(',').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+        let range = header
+            .split(' ')
+            .find_map(|part| part.strip_prefix(sign))
+            .unwrap_or_default();
+        range
+            .split(',')
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0)
     };
     (first('-'), first('+'))
 }

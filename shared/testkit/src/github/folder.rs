@@ -54,7 +54,13 @@ impl Folder {
 
     /// Returns the path of a repository below the folder.
     pub(super) fn relative(&self, repository: &Path) -> Option<String> {
-        Some(repository.strip_prefix(self.path()).ok()?.to_str()?.to_owned())
+        Some(
+            repository
+                .strip_prefix(self.path())
+                .ok()?
+                .to_str()?
+                .to_owned(),
+        )
     }
 
     /// Adds repositories that were put into a kept folder.
@@ -62,7 +68,8 @@ impl Folder {
         let Self::Kept(root) = self else { return };
         for owner in listed(root) {
             for path in listed(&owner) {
-                let Some(name) = name_of(root, &path).filter(|_| path.join("HEAD").is_file()) else {
+                let Some(name) = name_of(root, &path).filter(|_| path.join("HEAD").is_file())
+                else {
                     continue;
                 };
                 if let Some(known) = state.repositories.get_mut(&name) {
@@ -70,8 +77,12 @@ impl Folder {
                     known.path = path;
                 } else {
                     let id = state.id();
-                    let repository =
-                        FakeRepository { id, name: name.clone(), path, ..FakeRepository::default() };
+                    let repository = FakeRepository {
+                        id,
+                        name: name.clone(),
+                        path,
+                        ..FakeRepository::default()
+                    };
                     state.repositories.insert(name, repository);
                 }
             }
@@ -83,7 +94,9 @@ impl Folder {
     /// # Errors
     /// Returns why it is not stored.
     pub(super) fn store(&self, state: &HostState) -> io::Result<()> {
-        let Self::Kept(root) = self else { return Ok(()) };
+        let Self::Kept(root) = self else {
+            return Ok(());
+        };
         let unfinished = root.join(format!("{STATE}.unfinished"));
         fs::write(&unfinished, serde_json::to_vec(state)?)?;
         fs::rename(unfinished, root.join(STATE))
@@ -93,7 +106,10 @@ impl Folder {
 /// Returns the entries of a folder that are named like a part of a repository's name.
 fn listed(folder: &Path) -> Vec<PathBuf> {
     let is_part = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         !name.is_empty() && !name.starts_with('.') && name.bytes().all(is_plain)
     };
@@ -103,7 +119,11 @@ fn listed(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns `owner/name` of a bare repository's folder.
 fn name_of(root: &Path, path: &Path) -> Option<String> {
-    let below = path.strip_prefix(root).ok()?.to_str()?.strip_suffix(SUFFIX)?;
+    let below = path
+        .strip_prefix(root)
+        .ok()?
+        .to_str()?
+        .strip_suffix(SUFFIX)?;
     Some(below.to_ascii_lowercase())
 }
 
@@ -122,15 +142,31 @@ mod tests {
         }
         fs::create_dir_all(root.join("acme/unfinished.git")).unwrap();
         folder.discover(&mut state);
-        assert_eq!(state.repositories.keys().collect::<Vec<_>>(), ["acme/widget"]);
-        state.repositories.get_mut("acme/widget").unwrap().items.insert(7, FakeItem::default());
+        assert_eq!(
+            state.repositories.keys().collect::<Vec<_>>(),
+            ["acme/widget"]
+        );
+        state
+            .repositories
+            .get_mut("acme/widget")
+            .unwrap()
+            .items
+            .insert(7, FakeItem::default());
         folder.store(&state).unwrap();
 
         let (folder, mut again) = Folder::open(&root).unwrap();
         folder.discover(&mut again);
         assert_eq!(again.repositories["acme/widget"].items.len(), 1);
-        assert_eq!(folder.relative(&again.repositories["acme/widget"].path).unwrap(), "acme/Widget.git");
+        assert_eq!(
+            folder
+                .relative(&again.repositories["acme/widget"].path)
+                .unwrap(),
+            "acme/Widget.git"
+        );
         fs::write(root.join(STATE), "{").unwrap();
-        assert!(Folder::open(&root).is_err(), "an unreadable state is not replaced");
+        assert!(
+            Folder::open(&root).is_err(),
+            "an unreadable state is not replaced"
+        );
     }
 }

@@ -20,31 +20,50 @@ done
 /// Runs git, which must succeed, and returns its output.
 pub(super) fn git(path: &Path, arguments: &[&str]) -> String {
     let output = command(path, arguments).output().expect("git starts");
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Runs git, and returns its output if it succeeds.
 pub(super) fn try_git(path: &Path, arguments: &[&str]) -> Option<String> {
     let output = command(path, arguments).output().expect("git starts");
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn command(path: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     // The developer's configuration must not affect the fake.
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
     for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "Ann").env(format!("GIT_{who}_EMAIL"), "ann@example.test");
+        command
+            .env(format!("GIT_{who}_NAME"), "Ann")
+            .env(format!("GIT_{who}_EMAIL"), "ann@example.test");
     }
-    command.arg("-C").arg(path).args(["-c", "core.quotePath=false"]).args(arguments).stdin(Stdio::null());
+    command
+        .arg("-C")
+        .arg(path)
+        .args(["-c", "core.quotePath=false"])
+        .args(arguments)
+        .stdin(Stdio::null());
     command
 }
 
 /// Makes an empty bare repository with the branch `main`.
 pub(super) fn init(path: &Path) {
     std::fs::create_dir_all(path).expect("the folder can be made");
-    git(path, &["init", "--quiet", "--bare", "--initial-branch=main"]);
+    git(
+        path,
+        &["init", "--quiet", "--bare", "--initial-branch=main"],
+    );
     for setting in ["http.receivepack", "receive.denyNonFastForwards"] {
         git(path, &["config", setting, "true"]);
     }
@@ -57,7 +76,12 @@ pub(super) fn init(path: &Path) {
 
 /// Commits files on a branch, which begins at `from` if it is new. Returns the commit.
 /// `None` deletes a file.
-pub(super) fn commit(path: &Path, branch: &str, from: &str, files: &[(&str, Option<&str>)]) -> String {
+pub(super) fn commit(
+    path: &Path,
+    branch: &str,
+    from: &str,
+    files: &[(&str, Option<&str>)],
+) -> String {
     let tree = tempfile::tempdir().expect("a temporary folder");
     let work = tree.path().join("tree");
     let target = work.to_str().expect("the path is text");
@@ -72,15 +96,29 @@ pub(super) fn commit(path: &Path, branch: &str, from: &str, files: &[(&str, Opti
         let file = work.join(name);
         match content {
             Some(text) => {
-                std::fs::create_dir_all(file.parent().expect("a file has a folder")).expect("it can be made");
+                std::fs::create_dir_all(file.parent().expect("a file has a folder"))
+                    .expect("it can be made");
                 std::fs::write(file, text).expect("the file can be written");
             }
             None => std::fs::remove_file(file).expect("the file can be removed"),
         }
     }
     git(&work, &["add", "--all"]);
-    git(&work, &["commit", "--quiet", "--allow-empty", "--message", "change"]);
-    git(&work, &["-c", "core.hooksPath=/dev/null", "push", "--quiet", "origin", &format!("HEAD:{branch}")]);
+    git(
+        &work,
+        &["commit", "--quiet", "--allow-empty", "--message", "change"],
+    );
+    git(
+        &work,
+        &[
+            "-c",
+            "core.hooksPath=/dev/null",
+            "push",
+            "--quiet",
+            "origin",
+            &format!("HEAD:{branch}"),
+        ],
+    );
     git(&work, &["rev-parse", "HEAD"]).trim().to_owned()
 }
 
@@ -116,12 +154,22 @@ pub(super) async fn serve(root: &Path, request: &super::request::Request, path: 
     });
     let output = child.wait_with_output().await.expect("git ends");
     let _ = write.await;
-    let end = output.stdout.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(0);
+    let end = output
+        .stdout
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap_or(0);
     let head = String::from_utf8_lossy(&output.stdout[..end]).into_owned();
     let field = |name: &str| {
-        head.lines().find_map(|line| line.split_once(": ").filter(|pair| pair.0 == name).map(|pair| pair.1))
+        head.lines().find_map(|line| {
+            line.split_once(": ")
+                .filter(|pair| pair.0 == name)
+                .map(|pair| pair.1)
+        })
     };
-    let status = field("Status").and_then(|text| text.split(' ').next()?.parse().ok()).unwrap_or(200);
+    let status = field("Status")
+        .and_then(|text| text.split(' ').next()?.parse().ok())
+        .unwrap_or(200);
     let body = output.stdout.get(end + 4..).unwrap_or_default().to_vec();
     let mut answer = Answer::text(status, body).header("cache-control", "no-cache");
     answer.media_type = "";

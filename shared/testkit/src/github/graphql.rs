@@ -30,17 +30,25 @@ fn threads(state: &HostState, caller: &Caller, variables: &Value) -> Answer {
     let name = format!("{}/{}", text("owner"), text("name"));
     let found = state.repositories.get(&name).filter(|_| caller.sees(&name));
     let pull = found.and_then(|one| one.items.get(&variables["number"].as_u64()?)?.pull.as_ref());
-    let Some(pull) = pull else { return fault("NOT_FOUND", "Could not resolve to a PullRequest.") };
+    let Some(pull) = pull else {
+        return fault("NOT_FOUND", "Could not resolve to a PullRequest.");
+    };
     let earlier = pull.threads.len().saturating_sub(PAGE);
     let nodes = nodes(&pull.threads[earlier..], variables["replies"] == true);
     let threads = json!({ "pageInfo": { "hasPreviousPage": earlier > 0 }, "nodes": nodes });
-    Answer::ok(&json!({ "data": { "repository": { "pullRequest": { "reviewThreads": threads } } } }))
+    Answer::ok(
+        &json!({ "data": { "repository": { "pullRequest": { "reviewThreads": threads } } } }),
+    )
 }
 
 fn nodes(threads: &[FakeThread], with_replies: bool) -> Vec<Value> {
     let node = |thread: &FakeThread| {
         let comments: Vec<Value> = thread.comments().iter().map(comment).collect();
-        let line = if thread.is_outdated { Value::Null } else { thread.line.into() };
+        let line = if thread.is_outdated {
+            Value::Null
+        } else {
+            thread.line.into()
+        };
         let mut node = json!({
             "id": thread.id, "isResolved": thread.is_resolved, "isOutdated": thread.is_outdated,
             "path": thread.path, "line": line,
@@ -56,16 +64,28 @@ fn nodes(threads: &[FakeThread], with_replies: bool) -> Vec<Value> {
 
 fn comment(comment: &FakeComment) -> Value {
     let FakeComment { id, user, body, .. } = comment;
-    let kind = if user.ends_with("[bot]") { "Bot" } else { "User" };
+    let kind = if user.ends_with("[bot]") {
+        "Bot"
+    } else {
+        "User"
+    };
     // This interface names an app's account without its end.
     let author = json!({ "login": user.trim_end_matches("[bot]"), "__typename": kind });
     json!({ "id": format!("PRRC_{id}"), "body": body, "author": author })
 }
 
 fn resolve(state: &mut HostState, caller: &Caller, id: &str) -> Answer {
-    let visible = state.repositories.values_mut().filter(|one| caller.sees(&one.name));
-    let pulls = visible.flat_map(|one| one.items.values_mut()).filter_map(|item| item.pull.as_mut());
-    let Some(thread) = pulls.flat_map(|pull| &mut pull.threads).find(|thread| thread.id == id) else {
+    let visible = state
+        .repositories
+        .values_mut()
+        .filter(|one| caller.sees(&one.name));
+    let pulls = visible
+        .flat_map(|one| one.items.values_mut())
+        .filter_map(|item| item.pull.as_mut());
+    let Some(thread) = pulls
+        .flat_map(|pull| &mut pull.threads)
+        .find(|thread| thread.id == id)
+    else {
         return fault("NOT_FOUND", "Could not resolve to a node.");
     };
     // The host gates this mutation by the contents as well.

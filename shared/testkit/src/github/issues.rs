@@ -31,7 +31,11 @@ pub(super) fn list(repository: &FakeRepository, request: &Request) -> Answer {
 }
 
 pub(super) fn get(repository: &FakeRepository, number: &str) -> Answer {
-    match number.parse().ok().and_then(|number: u64| repository.items.get(&number)) {
+    match number
+        .parse()
+        .ok()
+        .and_then(|number: u64| repository.items.get(&number))
+    {
         Some(item) => Answer::ok(&render::issue(repository, item)),
         None => Answer::not_found(),
     }
@@ -84,15 +88,28 @@ pub(super) fn apply(state: &mut HostState, name: &str, number: &str, body: &Valu
 }
 
 fn words(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 pub(super) fn comments(repository: &FakeRepository, number: &str, request: &Request) -> Answer {
-    let Some(item) = number.parse().ok().and_then(|number: u64| repository.items.get(&number)) else {
+    let Some(item) = number
+        .parse()
+        .ok()
+        .and_then(|number: u64| repository.items.get(&number))
+    else {
         return Answer::not_found();
     };
-    let found: Vec<Value> =
-        item.comments.iter().map(|comment| render::comment(repository, comment)).collect();
+    let found: Vec<Value> = item
+        .comments
+        .iter()
+        .map(|comment| render::comment(repository, comment))
+        .collect();
     Answer::ok(&page(&found, request))
 }
 
@@ -107,10 +124,19 @@ pub(super) fn add_comment(
     if text.is_empty() || text.chars().count() > MAX_BODY {
         return Answer::invalid("body is too long (maximum is 65536 characters)");
     }
-    let comment = FakeComment { id: state.id(), user: caller.login(), body: text, edits: 0 };
+    let comment = FakeComment {
+        id: state.id(),
+        user: caller.login(),
+        body: text,
+        edits: 0,
+    };
     let repository = of(state, name);
     let shown = render::comment(repository, &comment);
-    let Some(item) = number.parse().ok().and_then(|number: u64| repository.items.get_mut(&number)) else {
+    let Some(item) = number
+        .parse()
+        .ok()
+        .and_then(|number: u64| repository.items.get_mut(&number))
+    else {
         return Answer::not_found();
     };
     item.comments.push(comment);
@@ -119,7 +145,10 @@ pub(super) fn add_comment(
 
 pub(super) fn change_comment(state: &mut HostState, name: &str, id: &str, body: &Value) -> Answer {
     let repository = of(state, name);
-    let all = repository.items.values_mut().flat_map(|item| &mut item.comments);
+    let all = repository
+        .items
+        .values_mut()
+        .flat_map(|item| &mut item.comments);
     let Some(found) = all.into_iter().find(|comment| comment.id.to_string() == id) else {
         return Answer::not_found();
     };
@@ -132,17 +161,27 @@ pub(super) fn change_comment(state: &mut HostState, name: &str, id: &str, body: 
 /// Searches the repository that the query names.
 pub(super) fn search(state: &HostState, request: &Request, caller: &Caller) -> Answer {
     let query = request.parameter("q").unwrap_or_default();
-    let name = query.split(' ').find_map(|word| word.strip_prefix("repo:")).unwrap_or_default();
+    let name = query
+        .split(' ')
+        .find_map(|word| word.strip_prefix("repo:"))
+        .unwrap_or_default();
     let Some(repository) = state.repositories.get(name).filter(|_| caller.sees(name)) else {
         return Answer::invalid("The listed repositories cannot be searched.");
     };
-    let words: Vec<String> =
-        query.split(' ').filter(|word| !word.contains(':')).map(str::to_lowercase).collect();
+    let words: Vec<String> = query
+        .split(' ')
+        .filter(|word| !word.contains(':'))
+        .map(str::to_lowercase)
+        .collect();
     let is_hit = |item: &&FakeItem| {
         let text = format!("{} {}", item.title, item.body).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
-    let items: Vec<Value> =
-        repository.items.values().filter(is_hit).map(|item| render::issue(repository, item)).collect();
+    let items: Vec<Value> = repository
+        .items
+        .values()
+        .filter(is_hit)
+        .map(|item| render::issue(repository, item))
+        .collect();
     Answer::ok(&json!({ "total_count": items.len(), "incomplete_results": false, "items": items }))
 }

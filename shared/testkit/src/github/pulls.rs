@@ -24,10 +24,21 @@ const DIFF_LINES: usize = 20_000;
 /// Follows the branches of the open pull requests.
 pub(super) fn refresh(state: &mut HostState, name: &str) {
     let repository = of(state, name);
-    let heads: Vec<_> = repository.pulls().map(|(item, pull)| (item.number, pull.head.clone())).collect();
+    let heads: Vec<_> = repository
+        .pulls()
+        .map(|(item, pull)| (item.number, pull.head.clone()))
+        .collect();
     for (number, branch) in heads {
-        let Some(sha) = head_of(repository, &branch) else { continue };
-        let Some(item) = repository.items.get_mut(&number).filter(|item| item.is_open) else { continue };
+        let Some(sha) = head_of(repository, &branch) else {
+            continue;
+        };
+        let Some(item) = repository
+            .items
+            .get_mut(&number)
+            .filter(|item| item.is_open)
+        else {
+            continue;
+        };
         point_at(&repository.path, number, &sha);
         if let Some(pull) = &mut item.pull {
             pull.sha = sha;
@@ -37,11 +48,17 @@ pub(super) fn refresh(state: &mut HostState, name: &str) {
 
 /// Lets git fetch the head of a pull request.
 fn point_at(path: &Path, number: u64, sha: &str) {
-    try_git(path, &["update-ref", &format!("refs/pull/{number}/head"), sha]);
+    try_git(
+        path,
+        &["update-ref", &format!("refs/pull/{number}/head"), sha],
+    );
 }
 
 /// Finds a pull request.
-pub(super) fn find<'a>(repository: &'a FakeRepository, number: &str) -> Option<(&'a FakeItem, &'a FakePull)> {
+pub(super) fn find<'a>(
+    repository: &'a FakeRepository,
+    number: &str,
+) -> Option<(&'a FakeItem, &'a FakePull)> {
     let item = repository.items.get(&number.parse().ok()?)?;
     Some((item, item.pull.as_ref()?))
 }
@@ -70,7 +87,9 @@ pub(super) fn list(state: &mut HostState, name: &str, request: &Request) -> Answ
 pub(super) fn get(state: &mut HostState, name: &str, number: &str, request: &Request) -> Answer {
     refresh(state, name);
     let repository = of(state, name);
-    let Some((item, pull)) = find(repository, number) else { return Answer::not_found() };
+    let Some((item, pull)) = find(repository, number) else {
+        return Answer::not_found();
+    };
     if request.header("accept").contains(".diff") {
         return unified(repository, pull);
     }
@@ -79,7 +98,10 @@ pub(super) fn get(state: &mut HostState, name: &str, number: &str, request: &Req
 
 fn unified(repository: &FakeRepository, pull: &FakePull) -> Answer {
     let diff = diff::unified(&repository.path, &pull.base, &pull.sha);
-    let files = diff.lines().filter(|line| line.starts_with("diff --git ")).count();
+    let files = diff
+        .lines()
+        .filter(|line| line.starts_with("diff --git "))
+        .count();
     let (unit, max) = match () {
         () if files > DIFF_FILES => ("files", DIFF_FILES),
         () if diff.lines().count() > DIFF_LINES => ("lines", DIFF_LINES),
@@ -98,14 +120,19 @@ pub(super) fn open(state: &mut HostState, name: &str, caller: &Caller, body: &Va
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
     let (head, base) = (text("head"), text("base"));
     let head = head.rsplit(':').next().unwrap_or_default().to_owned();
-    let (Some(sha), Some(of_base)) = (head_of(repository, &head), head_of(repository, &base)) else {
+    let (Some(sha), Some(of_base)) = (head_of(repository, &head), head_of(repository, &base))
+    else {
         let errors = json!([{ "resource": "PullRequest", "field": "head", "code": "invalid" }]);
-        return Answer::json(422, &json!({ "message": "Validation Failed", "errors": errors }));
+        return Answer::json(
+            422,
+            &json!({ "message": "Validation Failed", "errors": errors }),
+        );
     };
     if sha == of_base {
         return Answer::invalid(&format!("No commits between {base} and {head}"));
     }
-    let is_same = |item: &FakeItem, pull: &FakePull| item.is_open && pull.head == head && pull.base == base;
+    let is_same =
+        |item: &FakeItem, pull: &FakePull| item.is_open && pull.head == head && pull.base == base;
     if repository.pulls().any(|(item, pull)| is_same(item, pull)) {
         return Answer::invalid(&format!("A pull request already exists for {head}."));
     }
@@ -113,7 +140,13 @@ pub(super) fn open(state: &mut HostState, name: &str, caller: &Caller, body: &Va
         return Answer::invalid("Draft pull requests are not supported in this repository.");
     }
     let number = repository.next_number();
-    let pull = FakePull { head, sha, base, is_draft: body["draft"] == true, ..FakePull::default() };
+    let pull = FakePull {
+        head,
+        sha,
+        base,
+        is_draft: body["draft"] == true,
+        ..FakePull::default()
+    };
     let item = FakeItem {
         number,
         title: text("title"),
@@ -139,22 +172,34 @@ pub(super) fn change(state: &mut HostState, name: &str, number: &str, body: &Val
 }
 
 pub(super) fn files(repository: &FakeRepository, number: &str, request: &Request) -> Answer {
-    let Some((_, pull)) = find(repository, number) else { return Answer::not_found() };
+    let Some((_, pull)) = find(repository, number) else {
+        return Answer::not_found();
+    };
     let files = diff::files(&repository.path, &pull.base, &pull.sha);
     let files: Vec<Value> = files.iter().take(3_000).map(diff::File::to_json).collect();
     Answer::ok(&page(&files, request))
 }
 
 pub(super) fn compare(repository: &FakeRepository, range: &str) -> Answer {
-    let Some((base, head)) = range.split_once("...") else { return Answer::not_found() };
+    let Some((base, head)) = range.split_once("...") else {
+        return Answer::not_found();
+    };
     let path = &repository.path;
-    let Some(merge_base) = try_git(path, &["merge-base", base, head]) else { return Answer::not_found() };
+    let Some(merge_base) = try_git(path, &["merge-base", base, head]) else {
+        return Answer::not_found();
+    };
     let count = |from: &str, to: &str| -> u64 {
         let range = format!("{from}..{to}");
-        try_git(path, &["rev-list", "--count", &range]).and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+        try_git(path, &["rev-list", "--count", &range])
+            .and_then(|text| text.trim().parse().ok())
+            .unwrap_or(0)
     };
     let files = diff::files(path, base, head);
-    let files: Vec<Value> = files.iter().take(COMPARED).map(diff::File::to_json).collect();
+    let files: Vec<Value> = files
+        .iter()
+        .take(COMPARED)
+        .map(diff::File::to_json)
+        .collect();
     Answer::ok(&json!({
         "ahead_by": count(base, head), "behind_by": count(head, base), "total_commits": count(base, head),
         "merge_base_commit": { "sha": merge_base.trim() }, "commits": [], "files": files, "status": "diverged",

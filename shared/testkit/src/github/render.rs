@@ -27,7 +27,13 @@ pub(super) fn user(login: &str) -> Value {
 }
 
 pub(super) fn repository(repository: &FakeRepository) -> Value {
-    let FakeRepository { id, name, is_archived, is_public, .. } = repository;
+    let FakeRepository {
+        id,
+        name,
+        is_archived,
+        is_public,
+        ..
+    } = repository;
     let (owner, short) = name.split_once('/').unwrap();
     json!({
         "id": id, "node_id": "R_1", "name": short, "full_name": name, "owner": user(owner), "private": !is_public,
@@ -40,7 +46,11 @@ pub(super) fn repository(repository: &FakeRepository) -> Value {
 pub(super) fn issue(repository: &FakeRepository, item: &FakeItem) -> Value {
     let name = &repository.name;
     let api = format!("{WEB}/api/v3/repos/{name}/issues/{}", item.number);
-    let kind = if item.pull.is_some() { "pull" } else { "issues" };
+    let kind = if item.pull.is_some() {
+        "pull"
+    } else {
+        "issues"
+    };
     let html = format!("{WEB}/{name}/{kind}/{}", item.number);
     let mut json = json!({
         "id": item.number, "node_id": "I_1", "url": api, "repository_url": format!("{WEB}/api/v3/repos/{name}"),
@@ -67,7 +77,12 @@ fn label(name: &str) -> Value {
 }
 
 pub(super) fn comment(repository: &FakeRepository, comment: &FakeComment) -> Value {
-    let FakeComment { id, user: login, body, .. } = comment;
+    let FakeComment {
+        id,
+        user: login,
+        body,
+        ..
+    } = comment;
     let name = &repository.name;
     json!({
         "id": id, "node_id": "C_1", "url": format!("{WEB}/api/v3/repos/{name}/issues/comments/{id}"),
@@ -88,15 +103,28 @@ pub(super) fn pull(repository_of: &FakeRepository, item: &FakeItem, pull: &FakeP
     let mut head = branch(&pull.head, pull.sha.clone());
     if let Some(fork) = &pull.fork {
         head["repo"]["full_name"] = fork.as_str().into();
-        head["label"] = format!("{}:{}", fork.split('/').next().unwrap_or_default(), pull.head).into();
+        head["label"] = format!(
+            "{}:{}",
+            fork.split('/').next().unwrap_or_default(),
+            pull.head
+        )
+        .into();
     }
     if pull.is_fork_deleted {
         head["repo"] = Value::Null;
     }
-    let base = branch(&pull.base, head_of(repository_of, &pull.base).unwrap_or_default());
+    let base = branch(
+        &pull.base,
+        head_of(repository_of, &pull.base).unwrap_or_default(),
+    );
     let files = super::diff::files(&repository_of.path, &pull.base, &pull.sha);
     let numbers: Vec<Value> = files.iter().map(super::diff::File::to_json).collect();
-    let sum = |field: &str| numbers.iter().filter_map(|file| file[field].as_u64()).sum::<u64>();
+    let sum = |field: &str| {
+        numbers
+            .iter()
+            .filter_map(|file| file[field].as_u64())
+            .sum::<u64>()
+    };
     let mut json = issue(repository_of, item);
     json["url"] = json["pull_request"]["url"].take();
     if let Some(fields) = json.as_object_mut() {
@@ -107,7 +135,14 @@ pub(super) fn pull(repository_of: &FakeRepository, item: &FakeItem, pull: &FakeP
         ("base", base),
         ("draft", pull.is_draft.into()),
         ("merged", pull.is_merged.into()),
-        ("merged_at", if pull.is_merged { TIME.into() } else { Value::Null }),
+        (
+            "merged_at",
+            if pull.is_merged {
+                TIME.into()
+            } else {
+                Value::Null
+            },
+        ),
         ("changed_files", files.len().into()),
         ("additions", sum("additions").into()),
         ("deletions", sum("deletions").into()),
@@ -119,7 +154,13 @@ pub(super) fn pull(repository_of: &FakeRepository, item: &FakeItem, pull: &FakeP
 }
 
 pub(super) fn review(repository: &FakeRepository, number: u64, review: &FakeReview) -> Value {
-    let FakeReview { id, user: login, body, event, commit } = review;
+    let FakeReview {
+        id,
+        user: login,
+        body,
+        event,
+        commit,
+    } = review;
     let html = format!("{WEB}/{}/pull/{number}", repository.name);
     let state = match event.as_str() {
         "APPROVE" => "APPROVED",
@@ -160,11 +201,18 @@ pub(super) fn line_comment(
 /// Returns the branch that `HEAD` names.
 fn default_branch(repository: &FakeRepository) -> String {
     let head = std::fs::read_to_string(repository.path.join("HEAD")).unwrap_or_default();
-    head.trim().strip_prefix("ref: refs/heads/").unwrap_or("main").to_owned()
+    head.trim()
+        .strip_prefix("ref: refs/heads/")
+        .unwrap_or("main")
+        .to_owned()
 }
 
 /// Returns the commit of a branch.
 pub(super) fn head_of(repository: &FakeRepository, branch: &str) -> Option<String> {
     let name = format!("refs/heads/{branch}");
-    try_git(&repository.path, &["rev-parse", "--verify", "--quiet", &name]).map(|sha| sha.trim().to_owned())
+    try_git(
+        &repository.path,
+        &["rev-parse", "--verify", "--quiet", &name],
+    )
+    .map(|sha| sha.trim().to_owned())
 }

@@ -17,12 +17,18 @@ pub(super) struct Request {
 
 impl Request {
     pub(super) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     }
 
     /// Returns a parameter of the query.
     pub(super) fn parameter(&self, name: &str) -> Option<String> {
-        form(&self.query).into_iter().find(|pair| pair.0 == name).map(|pair| pair.1)
+        form(&self.query)
+            .into_iter()
+            .find(|pair| pair.0 == name)
+            .map(|pair| pair.1)
     }
 
     pub(super) fn json(&self) -> Value {
@@ -32,7 +38,11 @@ impl Request {
 
 /// Decodes a query.
 fn form(query: &str) -> Vec<(String, String)> {
-    query.split('&').filter_map(|pair| pair.split_once('=')).map(|(a, b)| (decoded(a), decoded(b))).collect()
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(a, b)| (decoded(a), decoded(b)))
+        .collect()
 }
 
 /// Decodes percent-encoded text.
@@ -56,14 +66,24 @@ pub(super) fn decoded(text: &str) -> String {
 /// Returns the page that a request asks for.
 pub(super) fn page(all: &[Value], request: &Request) -> Value {
     let number = |name: &str, default: usize| {
-        request.parameter(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+        request
+            .parameter(name)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(default)
     };
     let size = number("per_page", 30).min(100);
     let page = number("page", 1).max(1);
-    all.iter().skip((page - 1) * size).take(size).cloned().collect()
+    all.iter()
+        .skip((page - 1) * size)
+        .take(size)
+        .cloned()
+        .collect()
 }
 
 /// Returns a repository to change.
 pub(super) fn of<'a>(state: &'a mut HostState, name: &str) -> &'a mut FakeRepository {
-    state.repositories.get_mut(name).expect("the repository was found before")
+    state
+        .repositories
+        .get_mut(name)
+        .expect("the repository was found before")
 }

@@ -17,15 +17,22 @@ use super::{
 pub(super) const MAX_BODY: usize = 65_536;
 
 pub(super) fn list(repository: &FakeRepository, number: &str, request: &Request) -> Answer {
-    let Some((item, pull)) = find(repository, number) else { return Answer::not_found() };
-    let reviews: Vec<Value> =
-        pull.reviews.iter().map(|review| render::review(repository, item.number, review)).collect();
+    let Some((item, pull)) = find(repository, number) else {
+        return Answer::not_found();
+    };
+    let reviews: Vec<Value> = pull
+        .reviews
+        .iter()
+        .map(|review| render::review(repository, item.number, review))
+        .collect();
     Answer::ok(&page(&reviews, request))
 }
 
 /// Lists the comments on lines, of all threads.
 pub(super) fn comments(repository: &FakeRepository, number: &str, request: &Request) -> Answer {
-    let Some((item, pull)) = find(repository, number) else { return Answer::not_found() };
+    let Some((item, pull)) = find(repository, number) else {
+        return Answer::not_found();
+    };
     let of_thread = |thread: &FakeThread| -> Vec<Value> {
         let line = |comment| render::line_comment(repository, item.number, pull, thread, comment);
         thread.comments().iter().map(line).collect()
@@ -43,19 +50,28 @@ pub(super) fn reply(
     body: &Value,
 ) -> Answer {
     let text = body["body"].as_str().unwrap_or_default().to_owned();
-    let reply = FakeComment { id: state.id(), user: caller.login(), body: text, edits: 0 };
+    let reply = FakeComment {
+        id: state.id(),
+        user: caller.login(),
+        body: text,
+        edits: 0,
+    };
     let repository = of(state, name);
     let found = repository.items.values_mut().find_map(|item| {
         let (number, pull) = (item.number, item.pull.as_mut()?);
-        let thread = pull.threads.iter_mut().find(|thread| thread.comment.to_string() == comment)?;
+        let thread = pull
+            .threads
+            .iter_mut()
+            .find(|thread| thread.comment.to_string() == comment)?;
         thread.replies.push(reply.clone());
         let thread = thread.clone();
         Some((number, pull.clone(), thread))
     });
     match found {
-        Some((number, pull, thread)) => {
-            Answer::json(201, &render::line_comment(repository, number, &pull, &thread, &reply))
-        }
+        Some((number, pull, thread)) => Answer::json(
+            201,
+            &render::line_comment(repository, number, &pull, &thread, &reply),
+        ),
         None => Answer::not_found(),
     }
 }
@@ -73,7 +89,9 @@ pub(super) fn create(
     body: &Value,
 ) -> Answer {
     refresh(state, name);
-    let Some((_, pull)) = find(of(state, name), number) else { return Answer::not_found() };
+    let Some((_, pull)) = find(of(state, name), number) else {
+        return Answer::not_found();
+    };
     let pull = pull.clone();
     let path = of(state, name).path.clone();
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
@@ -88,17 +106,31 @@ pub(super) fn create(
     let files = diff::files(&path, &pull.base, &pull.sha);
     let comments = body["comments"].as_array().cloned().unwrap_or_default();
     for comment in &comments {
-        let (line, side) =
-            (comment["line"].as_u64().unwrap_or(0), comment["side"].as_str().unwrap_or("RIGHT"));
-        let file = files.iter().find(|file| Some(file.path.as_str()) == comment["path"].as_str());
+        let (line, side) = (
+            comment["line"].as_u64().unwrap_or(0),
+            comment["side"].as_str().unwrap_or("RIGHT"),
+        );
+        let file = files
+            .iter()
+            .find(|file| Some(file.path.as_str()) == comment["path"].as_str());
         let is_shown = |line| file.is_some_and(|file| file.shows(line, side));
-        if !is_shown(line) || comment["start_line"].as_u64().is_some_and(|start| !is_shown(start)) {
+        if !is_shown(line)
+            || comment["start_line"]
+                .as_u64()
+                .is_some_and(|start| !is_shown(start))
+        {
             return rejected_anchor();
         }
     }
     let login = caller.login();
     let event = text("event");
-    let review = FakeReview { id: state.id(), user: login.clone(), body: text("body"), event, commit };
+    let review = FakeReview {
+        id: state.id(),
+        user: login.clone(),
+        body: text("body"),
+        event,
+        commit,
+    };
     let threads: Vec<FakeThread> = comments
         .iter()
         .map(|comment| FakeThread {

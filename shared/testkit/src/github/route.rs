@@ -14,7 +14,12 @@ use super::{
 
 /// Answers a request of the interface.
 pub(super) fn route(state: &mut HostState, app: &auth::App, request: &Request) -> Answer {
-    let parts: Vec<String> = request.path.trim_matches('/').split('/').map(decoded).collect();
+    let parts: Vec<String> = request
+        .path
+        .trim_matches('/')
+        .split('/')
+        .map(decoded)
+        .collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let caller = match auth::caller(state, app, request) {
         Ok(caller) => caller,
@@ -26,7 +31,9 @@ pub(super) fn route(state: &mut HostState, app: &auth::App, request: &Request) -
             auth::mint(state, app, request, &caller, id)
         }
         ("GET", ["user"]) if caller == Caller::User => Answer::ok(&render::user(&caller.login())),
-        ("GET", ["installation", "repositories"]) => listed(state, request, &caller, Some("repositories")),
+        ("GET", ["installation", "repositories"]) => {
+            listed(state, request, &caller, Some("repositories"))
+        }
         ("GET", ["user", "repos"]) => listed(state, request, &caller, None),
         ("POST", ["graphql"]) => graphql::answer(state, &caller, &request.json()),
         ("GET", ["search", "issues"]) => issues::search(state, request, &caller),
@@ -44,12 +51,20 @@ pub(super) fn route(state: &mut HostState, app: &auth::App, request: &Request) -
 }
 
 fn named(state: &HostState, id: &str) -> Option<String> {
-    state.repositories.values().find(|one| one.id.to_string() == id).map(|one| one.name.clone())
+    state
+        .repositories
+        .values()
+        .find(|one| one.id.to_string() == id)
+        .map(|one| one.name.clone())
 }
 
 fn listed(state: &HostState, request: &Request, caller: &Caller, field: Option<&str>) -> Answer {
-    let all: Vec<Value> =
-        state.repositories.values().filter(|one| caller.sees(&one.name)).map(render::repository).collect();
+    let all: Vec<Value> = state
+        .repositories
+        .values()
+        .filter(|one| caller.sees(&one.name))
+        .map(render::repository)
+        .collect();
     let page = page(&all, request);
     match field {
         Some(field) => Answer::ok(&json!({ "total_count": all.len(), field: page })),
@@ -66,12 +81,24 @@ fn of_repository(
 ) -> Answer {
     if let Some(new) = state.renamed.get(name) {
         let id = state.repositories[new].id;
-        let path = rest.iter().map(|part| format!("/{part}")).collect::<String>();
-        let status = if request.method == Method::GET { 301 } else { 307 };
+        let path = rest
+            .iter()
+            .map(|part| format!("/{part}"))
+            .collect::<String>();
+        let status = if request.method == Method::GET {
+            301
+        } else {
+            307
+        };
         let to = format!("/api/v3/repositories/{id}{path}");
         return Answer::error(status, "Moved Permanently").header("location", to);
     }
-    let Some(found) = state.repositories.get(name).filter(|_| caller.sees(name)).cloned() else {
+    let Some(found) = state
+        .repositories
+        .get(name)
+        .filter(|_| caller.sees(name))
+        .cloned()
+    else {
         return Answer::not_found();
     };
     let is_write = request.method != Method::GET;

@@ -75,14 +75,19 @@ fn keys() -> &'static AppKeys {
         let body = STANDARD.encode(der.as_ref());
         let label = "PRIVATE KEY";
         let pem = format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n");
-        AppKeys { pem, public: pair.public_key().as_ref().to_vec() }
+        AppKeys {
+            pem,
+            public: pair.public_key().as_ref().to_vec(),
+        }
     })
 }
 
 impl FakeGitHub {
     /// Starts a host of the account `acme` without repositories.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let listener = TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .expect("a free port");
         let reach = Reach::Account("acme".to_owned());
         Self::run(listener, reach, Folder::temporary(), HostState::default())
     }
@@ -106,13 +111,25 @@ impl FakeGitHub {
             plain: "ghp_fakeplaintoken0000".to_owned(),
             reach,
         };
-        let address = listener.local_addr().expect("a bound socket has an address");
-        let shared =
-            Arc::new(Shared { state: Mutex::new(state), app, folder, authority: address.to_string() });
-        let router =
-            Router::new().fallback(handle).layer(DefaultBodyLimit::disable()).with_state(Arc::clone(&shared));
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            app,
+            folder,
+            authority: address.to_string(),
+        });
+        let router = Router::new()
+            .fallback(handle)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(Arc::clone(&shared));
         let task = tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { shared, address, serving: task.abort_handle() }
+        Self {
+            shared,
+            address,
+            serving: task.abort_handle(),
+        }
     }
 
     /// Returns the base address.
@@ -122,8 +139,14 @@ impl FakeGitHub {
 
     /// Returns the app.
     pub fn app(&self) -> GitHubApp {
-        let App { id, installation, .. } = &self.shared.app;
-        GitHubApp { id: id.clone(), installation: *installation, private_key: keys().pem.clone() }
+        let App {
+            id, installation, ..
+        } = &self.shared.app;
+        GitHubApp {
+            id: id.clone(),
+            installation: *installation,
+            private_key: keys().pem.clone(),
+        }
     }
 
     /// Returns the plain token of a user.
@@ -138,10 +161,18 @@ impl FakeGitHub {
         {
             let mut state = self.state();
             let id = state.id();
-            let repository = FakeRepository { id, name: name.to_owned(), path, ..FakeRepository::default() };
+            let repository = FakeRepository {
+                id,
+                name: name.to_owned(),
+                path,
+                ..FakeRepository::default()
+            };
             state.repositories.insert(name.to_owned(), repository);
         }
-        let files: Vec<_> = files.iter().map(|(path, text)| (*path, Some(*text))).collect();
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| (*path, Some(*text)))
+            .collect();
         self.commit(name, "main", &files)
     }
 
@@ -174,16 +205,25 @@ impl FakeGitHub {
 
     /// Changes a repository, such as by a person.
     pub fn change<T>(&self, name: &str, change: impl FnOnce(&mut FakeRepository) -> T) -> T {
-        change(self.state().repositories.get_mut(name).expect("the repository exists"))
+        change(
+            self.state()
+                .repositories
+                .get_mut(name)
+                .expect("the repository exists"),
+        )
     }
 
     /// Renames a repository. The old name redirects.
     pub fn rename(&self, name: &str, new: &str) {
         let folder = self.shared.folder.path();
         let mut state = self.state();
-        let mut repository = state.repositories.remove(name).expect("the repository exists");
+        let mut repository = state
+            .repositories
+            .remove(name)
+            .expect("the repository exists");
         let path = folder.join(format!("{new}.git"));
-        std::fs::create_dir_all(path.parent().expect("it has a parent")).expect("the folder can be made");
+        std::fs::create_dir_all(path.parent().expect("it has a parent"))
+            .expect("the folder can be made");
         std::fs::rename(&repository.path, &path).expect("the folder can be moved");
         (repository.name, repository.path) = (new.to_owned(), path);
         state.repositories.insert(new.to_owned(), repository);
@@ -192,7 +232,10 @@ impl FakeGitHub {
 
     /// Revokes every minted token.
     pub fn revoke_tokens(&self) {
-        self.state().minted.iter_mut().for_each(|one| one.is_revoked = true);
+        self.state()
+            .minted
+            .iter_mut()
+            .for_each(|one| one.is_revoked = true);
     }
 
     /// Lets the next request with this text in method and path fail, such as `POST /repos/acme/app/pulls`.
@@ -215,7 +258,11 @@ impl FakeGitHub {
 
     /// Returns the methods and paths of the requests so far.
     pub fn targets(&self) -> Vec<String> {
-        self.state().seen.iter().map(|seen| format!("{} {}", seen.method, seen.target)).collect()
+        self.state()
+            .seen
+            .iter()
+            .map(|seen| format!("{} {}", seen.method, seen.target))
+            .collect()
     }
 
     fn state(&self) -> MutexGuard<'_, HostState> {
@@ -231,12 +278,23 @@ impl Drop for FakeGitHub {
 
 async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Response<Body> {
     let (parts, body) = incoming.into_parts();
-    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let body = axum::body::to_bytes(body, usize::MAX)
+        .await
+        .unwrap_or_default();
     let whole = parts.uri.path().to_owned();
-    let path =
-        whole.strip_prefix("/api/v3").or_else(|| whole.strip_prefix("/api")).unwrap_or(&whole).to_owned();
+    let path = whole
+        .strip_prefix("/api/v3")
+        .or_else(|| whole.strip_prefix("/api"))
+        .unwrap_or(&whole)
+        .to_owned();
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let request = Request { method: parts.method, path, query, headers: parts.headers, body };
+    let request = Request {
+        method: parts.method,
+        path,
+        query,
+        headers: parts.headers,
+        body,
+    };
     let target = match request.query.as_str() {
         "" => request.path.clone(),
         query => format!("{}?{query}", request.path),
@@ -250,11 +308,21 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
             token: auth::token(&request),
             body: request.body.to_vec(),
         });
-        let query = if target == "/graphql" { String::from_utf8_lossy(&request.body) } else { "".into() };
+        let query = if target == "/graphql" {
+            String::from_utf8_lossy(&request.body)
+        } else {
+            "".into()
+        };
         let line = format!("{} {target} {query}", request.method);
-        let at = state.faults.iter().position(|(part, _)| line.contains(part.as_str()));
+        let at = state
+            .faults
+            .iter()
+            .position(|(part, _)| line.contains(part.as_str()));
         let fault = at.map(|at| state.faults.remove(at).1);
-        let at = state.hangs.iter().position(|(part, ..)| line.contains(part.as_str()));
+        let at = state
+            .hangs
+            .iter()
+            .position(|(part, ..)| line.contains(part.as_str()));
         (fault, at.map(|at| state.hangs.remove(at)))
     };
     let hang = match hang {
@@ -272,7 +340,11 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
     if let Some((_, Hang::After, reached)) = hang {
         return hung(reached).await;
     }
-    let answer = if fault == Some(Fault::GraphPartial) { graphql::partial(&answer) } else { answer };
+    let answer = if fault == Some(Fault::GraphPartial) {
+        graphql::partial(&answer)
+    } else {
+        answer
+    };
     sent(&shared, answer, fault)
 }
 
@@ -307,9 +379,12 @@ fn instead(fault: Fault, target: &str) -> Option<Answer> {
                 .header("retry-after", seconds.to_string()),
         ),
         Fault::GraphRateLimited(reset) => Some(
-            graphql::fault("RATE_LIMITED", "API rate limit exceeded for installation ID 77.")
-                .header("x-ratelimit-remaining", "0")
-                .header("x-ratelimit-reset", reset.to_string()),
+            graphql::fault(
+                "RATE_LIMITED",
+                "API rate limit exceeded for installation ID 77.",
+            )
+            .header("x-ratelimit-remaining", "0")
+            .header("x-ratelimit-reset", reset.to_string()),
         ),
         Fault::GraphSecondaryLimited(seconds) => Some(
             graphql::fault("RATE_LIMITED", "You have exceeded a secondary rate limit.")
@@ -330,7 +405,11 @@ fn instead(fault: Fault, target: &str) -> Option<Answer> {
 }
 
 fn sent(shared: &Shared, answer: Answer, fault: Option<Fault>) -> Response<Body> {
-    let answer = if fault == Some(Fault::LostAnswer) { Answer::text(502, Vec::new()) } else { answer };
+    let answer = if fault == Some(Fault::LostAnswer) {
+        Answer::text(502, Vec::new())
+    } else {
+        answer
+    };
     let mut response = Response::builder().status(answer.status);
     if !answer.media_type.is_empty() {
         response = response.header("content-type", answer.media_type);
@@ -338,14 +417,18 @@ fn sent(shared: &Shared, answer: Answer, fault: Option<Fault>) -> Response<Body>
     for (name, value) in answer.headers {
         // Addresses in answers name this server.
         let is_address = value.starts_with("/api") || value.starts_with("/storage");
-        let base = if is_address { format!("http://{}", shared.authority) } else { String::new() };
+        let base = if is_address {
+            format!("http://{}", shared.authority)
+        } else {
+            String::new()
+        };
         response = response.header(name, format!("{base}{value}"));
     }
     // Official clients refuse addresses of another host.
     let body = match String::from_utf8(answer.body) {
-        Ok(text) if answer.media_type.contains("json") => {
-            text.replace(WEB, &format!("http://{}", shared.authority)).into_bytes()
-        }
+        Ok(text) if answer.media_type.contains("json") => text
+            .replace(WEB, &format!("http://{}", shared.authority))
+            .into_bytes(),
         Ok(text) => text.into_bytes(),
         Err(binary) => binary.into_bytes(),
     };
@@ -353,7 +436,9 @@ fn sent(shared: &Shared, answer: Answer, fault: Option<Fault>) -> Response<Body>
         let half = body[..body.len() / 2].to_vec();
         let broken = Err(std::io::Error::other("the connection ends"));
         let parts: Vec<Result<Vec<u8>, std::io::Error>> = vec![Ok(half), broken];
-        return response.body(Body::from_stream(futures::stream::iter(parts))).unwrap();
+        return response
+            .body(Body::from_stream(futures::stream::iter(parts)))
+            .unwrap();
     }
     response.body(Body::from(body)).unwrap()
 }
@@ -364,9 +449,15 @@ fn storage(shared: &Shared, request: &Request) -> Answer {
         return Answer::error(400, "Only one auth mechanism allowed");
     }
     let mut parts = request.path.trim_start_matches("/storage/").split('/');
-    let (repository, id) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (repository, id) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     let state = shared.state.lock().unwrap();
-    let found = state.repositories.values().find(|one| one.id.to_string() == repository);
+    let found = state
+        .repositories
+        .values()
+        .find(|one| one.id.to_string() == repository);
     match found.and_then(|one| one.logs.get(&id.parse().ok()?)) {
         Some(log) => Answer::text(200, log.clone().into_bytes()),
         None => Answer::not_found(),
@@ -384,10 +475,15 @@ async fn over_git(shared: &Shared, request: &Request) -> Answer {
         let state = shared.state.lock().unwrap();
         let caller = auth::caller(&state, &shared.app, request);
         let accepted = caller.is_ok();
-        let allowed = caller.is_ok_and(|caller| caller.sees(name) && caller.may("contents", is_push));
+        let allowed =
+            caller.is_ok_and(|caller| caller.sees(name) && caller.may("contents", is_push));
         let known = state.repositories.get(name);
         let path = known.and_then(|one| shared.folder.relative(&one.path));
-        (accepted, allowed && !(is_push && known.is_some_and(|one| one.is_archived)), path)
+        (
+            accepted,
+            allowed && !(is_push && known.is_some_and(|one| one.is_archived)),
+            path,
+        )
     };
     let asks = |text| Answer::error(401, text).header("www-authenticate", "Basic realm=\"GitHub\"");
     match (is_allowed, auth::token(request), path) {
@@ -395,6 +491,8 @@ async fn over_git(shared: &Shared, request: &Request) -> Answer {
         (false, None, _) => asks("Repository not found."),
         (false, Some(_), _) => Answer::error(403, "Write access to repository not granted."),
         (true, _, None) => Answer::not_found(),
-        (true, _, Some(path)) => git::serve(shared.folder.path(), request, &format!("/{path}/{rest}")).await,
+        (true, _, Some(path)) => {
+            git::serve(shared.folder.path(), request, &format!("/{path}/{rest}")).await
+        }
     }
 }

@@ -134,9 +134,21 @@ pub struct FakeThread {
 impl FakeThread {
     /// Returns its comments, oldest first.
     pub(super) fn comments(&self) -> Vec<FakeComment> {
-        let Self { comment, user, body, .. } = self;
-        let first = FakeComment { id: *comment, user: user.clone(), body: body.clone(), edits: 0 };
-        std::iter::once(first).chain(self.replies.iter().cloned()).collect()
+        let Self {
+            comment,
+            user,
+            body,
+            ..
+        } = self;
+        let first = FakeComment {
+            id: *comment,
+            user: user.clone(),
+            body: body.clone(),
+            edits: 0,
+        };
+        std::iter::once(first)
+            .chain(self.replies.iter().cloned())
+            .collect()
     }
 }
 
@@ -191,7 +203,9 @@ impl HostState {
 impl FakeRepository {
     /// Returns the pull requests.
     pub fn pulls(&self) -> impl Iterator<Item = (&FakeItem, &FakePull)> {
-        self.items.values().filter_map(|item| Some((item, item.pull.as_ref()?)))
+        self.items
+            .values()
+            .filter_map(|item| Some((item, item.pull.as_ref()?)))
     }
 
     pub(super) fn next_number(&self) -> u64 {

@@ -26,22 +26,38 @@ pub(super) fn answer(state: &mut HostState, app: &App, request: &Request) -> Ans
     pulls::refresh(state, &name);
     let repository = &state.repositories[&name];
     let text = match (request.method.as_str(), kind) {
-        ("GET", "pull") => pulls::find(repository, rest).map(|(item, pull)| page(repository, item, pull)),
-        ("GET", "compare") => {
-            rest.split_once("...").map(|(base, head)| diff::unified(&repository.path, base, head))
+        ("GET", "pull") => {
+            pulls::find(repository, rest).map(|(item, pull)| page(repository, item, pull))
         }
+        ("GET", "compare") => rest
+            .split_once("...")
+            .map(|(base, head)| diff::unified(&repository.path, base, head)),
         _ => None,
     };
     match text {
-        Some(text) => Answer::text(200, text.into_bytes()).header("x-content-type-options", "nosniff"),
+        Some(text) => {
+            Answer::text(200, text.into_bytes()).header("x-content-type-options", "nosniff")
+        }
         None => Answer::not_found(),
     }
 }
 
 fn page(repository: &FakeRepository, item: &FakeItem, pull: &FakePull) -> String {
-    let FakeItem { number, title, body, user, .. } = item;
-    let FakePull { head, sha, base, .. } = pull;
-    let kind = if pull.is_draft { "Draft pull request" } else { "Pull request" };
+    let FakeItem {
+        number,
+        title,
+        body,
+        user,
+        ..
+    } = item;
+    let FakePull {
+        head, sha, base, ..
+    } = pull;
+    let kind = if pull.is_draft {
+        "Draft pull request"
+    } else {
+        "Pull request"
+    };
     let state = match () {
         () if pull.is_merged => "merged",
         () if item.is_open => "open",
@@ -52,17 +68,33 @@ fn page(repository: &FakeRepository, item: &FakeItem, pull: &FakePull) -> String
         name = repository.name,
         sha = short(sha),
     );
-    for check in repository.checks.iter().filter(|check| check["head_sha"].as_str() == Some(sha)) {
+    for check in repository
+        .checks
+        .iter()
+        .filter(|check| check["head_sha"].as_str() == Some(sha))
+    {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let (name, conclusion) = (text(&check["name"]), text(&check["conclusion"]));
-        let _ = write!(page, "\n── check {name}: {conclusion}\n\n{}\n", text(&check["output"]["summary"]));
+        let _ = write!(
+            page,
+            "\n── check {name}: {conclusion}\n\n{}\n",
+            text(&check["output"]["summary"])
+        );
     }
     for review in &pull.reviews {
         let (at, by) = (short(&review.commit), &review.user);
-        let _ = write!(page, "\n── review of {at} by {by} ({})\n\n{}\n", review.event, review.body);
+        let _ = write!(
+            page,
+            "\n── review of {at} by {by} ({})\n\n{}\n",
+            review.event, review.body
+        );
     }
     for thread in &pull.threads {
-        let resolved = if thread.is_resolved { " (resolved)" } else { "" };
+        let resolved = if thread.is_resolved {
+            " (resolved)"
+        } else {
+            ""
+        };
         let _ = write!(
             page,
             "\n── {}:{} by {}{resolved}\n\n{}\n",
@@ -70,9 +102,17 @@ fn page(repository: &FakeRepository, item: &FakeItem, pull: &FakePull) -> String
         );
     }
     for comment in &item.comments {
-        let _ = write!(page, "\n── comment by {}\n\n{}\n", comment.user, comment.body);
+        let _ = write!(
+            page,
+            "\n── comment by {}\n\n{}\n",
+            comment.user, comment.body
+        );
     }
-    let _ = write!(page, "\n── changes\n\n{}", diff::unified(&repository.path, base, sha));
+    let _ = write!(
+        page,
+        "\n── changes\n\n{}",
+        diff::unified(&repository.path, base, sha)
+    );
     page
 }
 

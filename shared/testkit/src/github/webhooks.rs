@@ -26,7 +26,11 @@ pub fn sign(secret: &str, event: &str, delivery: &str, body: &Value) -> Delivere
     }
     let body = body.to_string().into_bytes();
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    let tag: String = hmac::sign(&key, &body).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let tag: String = hmac::sign(&key, &body)
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let headers = vec![
         ("content-type", "application/json".to_owned()),
         ("x-github-event", event.to_owned()),
@@ -38,7 +42,9 @@ pub fn sign(secret: &str, event: &str, delivery: &str, body: &Value) -> Delivere
 
 /// Returns the id of the comment or check that a delivery is about.
 fn number_of(delivery: &str) -> u64 {
-    delivery.bytes().fold(1, |id, byte| (id * 131 + u64::from(byte)) % 1_000_000_007 + 1)
+    delivery.bytes().fold(1, |id, byte| {
+        (id * 131 + u64::from(byte)) % 1_000_000_007 + 1
+    })
 }
 
 /// The event of a comment (`issue_comment`).

@@ -41,22 +41,36 @@ impl Expected {
                 status == 400 && fields.iter().any(|field| text.contains(field))
             }
         };
-        if right { Ok(()) } else { Err(format!("wanted {self:?}\n   got {status} {body}")) }
+        if right {
+            Ok(())
+        } else {
+            Err(format!("wanted {self:?}\n   got {status} {body}"))
+        }
     }
 }
 
 /// Returns the start times of the listed live runs.
 fn starts(body: &Value) -> Vec<Option<f64>> {
     let runs = body[RUNS].as_array().into_iter().flatten();
-    runs.filter(|run| run.get("row").is_none()).map(|run| run["startedAt"].as_f64()).collect()
+    runs.filter(|run| run.get("row").is_none())
+        .map(|run| run["startedAt"].as_f64())
+        .collect()
 }
 
 /// Returns the body with its runs in a canonical order, unless their order is fixed.
 fn sorted(body: &Value) -> Value {
     let mut body = body.clone();
     let is_fixed = |runs: &[Value]| runs.iter().any(|run| run.get("ok").is_some());
-    if let Some(runs) = body.get_mut(RUNS).and_then(Value::as_array_mut).filter(|runs| !is_fixed(runs)) {
-        runs.sort_by_key(|run| run.get("row").unwrap_or(run)["runId"].as_str().map(str::to_owned));
+    if let Some(runs) = body
+        .get_mut(RUNS)
+        .and_then(Value::as_array_mut)
+        .filter(|runs| !is_fixed(runs))
+    {
+        runs.sort_by_key(|run| {
+            run.get("row").unwrap_or(run)["runId"]
+                .as_str()
+                .map(str::to_owned)
+        });
     }
     body
 }
@@ -73,7 +87,10 @@ fn same(wanted: &Value, got: &Value, slack_ms: i64) -> bool {
         }
         (Value::Array(wanted), Value::Array(got)) => {
             wanted.len() == got.len()
-                && wanted.iter().zip(got).all(|(wanted, got)| same(wanted, got, slack_ms))
+                && wanted
+                    .iter()
+                    .zip(got)
+                    .all(|(wanted, got)| same(wanted, got, slack_ms))
         }
         // 5 and 5.0 are the same number to every client.
         (Value::Number(wanted), Value::Number(got)) => wanted.as_f64() == got.as_f64(),
@@ -99,15 +116,22 @@ mod tests {
     #[test]
     fn only_simultaneous_runs_may_be_reordered() {
         let wanted = Expected::ok(runs(&[("a", 1), ("b", 1), ("c", 2)]));
-        assert!(wanted.check(200, &runs(&[("b", 1), ("a", 1), ("c", 2)]), 0).is_ok());
-        assert!(wanted.check(200, &runs(&[("c", 2), ("a", 1), ("b", 1)]), 0).is_err());
+        assert!(
+            wanted
+                .check(200, &runs(&[("b", 1), ("a", 1), ("c", 2)]), 0)
+                .is_ok()
+        );
+        assert!(
+            wanted
+                .check(200, &runs(&[("c", 2), ("a", 1), ("b", 1)]), 0)
+                .is_err()
+        );
         assert!(wanted.check(200, &runs(&[("a", 1), ("b", 1)]), 0).is_err());
     }
 
     #[test]
     fn flushed_runs_keep_the_requests_order() {
-        let flushed =
-            |runs: [&str; 2]| json!({ "runs": runs.map(|run| json!({ "runId": run, "ok": true })) });
+        let flushed = |runs: [&str; 2]| json!({ "runs": runs.map(|run| json!({ "runId": run, "ok": true })) });
         let wanted = Expected::ok(flushed(["b", "a"]));
         assert!(wanted.check(200, &flushed(["b", "a"]), 0).is_ok());
         assert!(wanted.check(200, &flushed(["a", "b"]), 0).is_err());
@@ -116,13 +140,49 @@ mod tests {
     #[test]
     fn only_leases_may_differ_within_slack() {
         let wanted = Expected::ok(json!({ "row": { "leaseUntil": 1000, "startedAt": 1000 } }));
-        assert!(wanted.check(200, &json!({ "row": { "leaseUntil": 1005, "startedAt": 1000.0 } }), 5).is_ok());
-        assert!(wanted.check(200, &json!({ "row": { "leaseUntil": 1006, "startedAt": 1000 } }), 5).is_err());
-        assert!(wanted.check(200, &json!({ "row": { "leaseUntil": 1000, "startedAt": 1001 } }), 5).is_err());
-        assert!(wanted.check(409, &json!({ "row": { "leaseUntil": 1000, "startedAt": 1000 } }), 5).is_err());
         assert!(
             wanted
-                .check(200, &json!({ "row": { "leaseUntil": 1000, "startedAt": 1000, "x": 1 } }), 5)
+                .check(
+                    200,
+                    &json!({ "row": { "leaseUntil": 1005, "startedAt": 1000.0 } }),
+                    5
+                )
+                .is_ok()
+        );
+        assert!(
+            wanted
+                .check(
+                    200,
+                    &json!({ "row": { "leaseUntil": 1006, "startedAt": 1000 } }),
+                    5
+                )
+                .is_err()
+        );
+        assert!(
+            wanted
+                .check(
+                    200,
+                    &json!({ "row": { "leaseUntil": 1000, "startedAt": 1001 } }),
+                    5
+                )
+                .is_err()
+        );
+        assert!(
+            wanted
+                .check(
+                    409,
+                    &json!({ "row": { "leaseUntil": 1000, "startedAt": 1000 } }),
+                    5
+                )
+                .is_err()
+        );
+        assert!(
+            wanted
+                .check(
+                    200,
+                    &json!({ "row": { "leaseUntil": 1000, "startedAt": 1000, "x": 1 } }),
+                    5
+                )
                 .is_err()
         );
     }
@@ -130,8 +190,16 @@ mod tests {
     #[test]
     fn a_refusal_names_one_of_the_fields() {
         let wanted = Expected::Malformed(vec!["gen", "leaseMs"]);
-        assert!(wanted.check(400, &json!({ "error": "run.leaseMs must be smaller" }), 0).is_ok());
-        assert!(wanted.check(400, &json!({ "error": "body must be an object" }), 0).is_err());
+        assert!(
+            wanted
+                .check(400, &json!({ "error": "run.leaseMs must be smaller" }), 0)
+                .is_ok()
+        );
+        assert!(
+            wanted
+                .check(400, &json!({ "error": "body must be an object" }), 0)
+                .is_err()
+        );
         assert!(wanted.check(409, &json!({ "error": "gen" }), 0).is_err());
     }
 }

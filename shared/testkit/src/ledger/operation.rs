@@ -3,14 +3,19 @@
 use ars_wire::state::{RunVerb, TranscriptVerb, Verb as _};
 use serde_json::{Value, json};
 
-use super::payload::{Claim, Event, Name, Part, Record, RunFlush, Step, Writer, attachment_json, state_json};
+use super::payload::{
+    Claim, Event, Name, Part, Record, RunFlush, Step, Writer, attachment_json, state_json,
+};
 
 /// Store key of a sequence, unless its subject replaces it.
 const STORE: &str = "runs:default";
 
 /// One request, or the store's sweep.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "each is the route of its name, and each field the body's")]
+#[expect(
+    missing_docs,
+    reason = "each is the route of its name, and each field the body's"
+)]
 pub enum Operation {
     Claim(Claim),
     Live,
@@ -151,38 +156,65 @@ impl Operation {
             }
             Self::Step { writer, step } => owned(writer, "record", step.json()),
             Self::State { writer, state } => owned(writer, "state", state_json(*state)),
-            Self::Inbox { run, message } => json!({ "runId": run, "message": message_json(*message) }),
+            Self::Inbox { run, message } => {
+                json!({ "runId": run, "message": message_json(*message) })
+            }
             Self::Stop { run, mode } => json!({ "runId": run, "mode": mode }),
             Self::Handoff { generation, runs } => json!({ "gen": generation, "runIds": runs }),
             Self::Finishing { writer } | Self::TranscriptOwner { writer } => {
                 json!({ "runId": writer.run, "gen": writer.generation })
             }
             Self::Finish { writer, record } => owned(writer, "record", record.json()),
-            Self::Reclaim { generation, lease_ms, now: Some(now) } => {
+            Self::Reclaim {
+                generation,
+                lease_ms,
+                now: Some(now),
+            } => {
                 json!({ "gen": generation, "leaseMs": lease_ms, "now": now })
             }
-            Self::Reclaim { generation, lease_ms, now: None } => {
+            Self::Reclaim {
+                generation,
+                lease_ms,
+                now: None,
+            } => {
                 json!({ "gen": generation, "leaseMs": lease_ms })
             }
             Self::LiveEvents { run }
             | Self::TranscriptRead { run }
-            | Self::TranscriptClear { run, generation: None } => json!({ "runId": run }),
-            Self::TranscriptClear { run, generation: Some(generation) } => {
+            | Self::TranscriptClear {
+                run,
+                generation: None,
+            } => json!({ "runId": run }),
+            Self::TranscriptClear {
+                run,
+                generation: Some(generation),
+            } => {
                 json!({ "runId": run, "gen": generation })
             }
-            Self::Flush { generation, lease_ms, runs } => {
-                let mut body =
-                    json!({ "gen": generation, "runs": runs.iter().map(RunFlush::json).collect::<Vec<_>>() });
+            Self::Flush {
+                generation,
+                lease_ms,
+                runs,
+            } => {
+                let mut body = json!({ "gen": generation, "runs": runs.iter().map(RunFlush::json).collect::<Vec<_>>() });
                 if let Some(lease_ms) = lease_ms {
                     body["leaseMs"] = json!(lease_ms);
                 }
                 body
             }
             Self::Put { record } => json!({ "record": record.json() }),
-            Self::Get { run } | Self::Summary { run } | Self::Delete { run } => json!({ "id": run }),
+            Self::Get { run } | Self::Summary { run } | Self::Delete { run } => {
+                json!({ "id": run })
+            }
             Self::List { limit: Some(limit) } => json!({ "limit": limit }),
-            Self::Events { run, after, limit } => json!({ "id": run, "afterSeq": after, "limit": limit }),
-            Self::TranscriptWrite { writer, rows, attachments } => {
+            Self::Events { run, after, limit } => {
+                json!({ "id": run, "afterSeq": after, "limit": limit })
+            }
+            Self::TranscriptWrite {
+                writer,
+                rows,
+                attachments,
+            } => {
                 let mut body = owned(writer, "rows", rows.iter().map(Part::json).collect());
                 body["attachments"] = attachments.iter().copied().map(attachment_json).collect();
                 body

@@ -63,12 +63,20 @@ impl Claim {
 
     /// Returns the JSON of `card`.
     pub fn card_json(&self) -> Value {
-        if self.card { json!({ "channel": "C1", "ts": "1.5" }) } else { Value::Null }
+        if self.card {
+            json!({ "channel": "C1", "ts": "1.5" })
+        } else {
+            Value::Null
+        }
     }
 
     /// Returns the system prompt. It is empty for a run without a specification.
     pub fn system(&self) -> &'static str {
-        if self.agent.is_some() { "Be “brief”.\n" } else { "" }
+        if self.agent.is_some() {
+            "Be “brief”.\n"
+        } else {
+            ""
+        }
     }
 
     /// Returns the JSON of `tools`.
@@ -158,8 +166,9 @@ pub struct Step {
 impl Step {
     /// Returns its JSON, with a key that the Worker does not know.
     pub fn json(&self) -> Value {
-        let calls: Vec<_> =
-            (0..self.in_flight).map(|call| json!({ "callId": format!("c{call}"), "tool": "bash" })).collect();
+        let calls: Vec<_> = (0..self.in_flight)
+            .map(|call| json!({ "callId": format!("c{call}"), "tool": "bash" }))
+            .collect();
         json!({
             "step": self.step, "seq": 4, "turnIndex": 2, "inFlight": calls, "inboxConsumedSeq": self.consumed,
             "remainingMs": 60_000, "turn": 1, "iteration": 1, "ofALaterVersion": true,

@@ -52,13 +52,29 @@ impl Sequence {
 /// One line per step, so that a failing case is readable.
 impl fmt::Debug for Sequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, Moment { jump_ms, action, crash }) in self.0.iter().enumerate() {
+        for (
+            number,
+            Moment {
+                jump_ms,
+                action,
+                crash,
+            },
+        ) in self.0.iter().enumerate()
+        {
             let jump = (*jump_ms != 0).then_some(jump_ms);
             let crash = crash.as_ref();
-            let jump = jump.map(|jump| format!("{jump:+} ms, ")).unwrap_or_default();
-            let crash = crash.map(|crash| format!(", {crash:?}")).unwrap_or_default();
+            let jump = jump
+                .map(|jump| format!("{jump:+} ms, "))
+                .unwrap_or_default();
+            let crash = crash
+                .map(|crash| format!(", {crash:?}"))
+                .unwrap_or_default();
             // Never the multi-line form, even if the caller requested it.
-            writeln!(f, "{number:>4}: {jump}{}{crash}", format_args!("{action:?}"))?;
+            writeln!(
+                f,
+                "{number:>4}: {jump}{}{crash}",
+                format_args!("{action:?}")
+            )?;
         }
         Ok(())
     }
@@ -144,14 +160,26 @@ fn send<S: Subject>(
 ) -> Result<(), String> {
     observer.before(subject, operation, now);
     let outcome = attempt(subject, operation, now, crash);
-    observer.after(subject, Attempt { operation, now, outcome: &outcome })?;
+    observer.after(
+        subject,
+        Attempt {
+            operation,
+            now,
+            outcome: &outcome,
+        },
+    )?;
     match outcome {
         Outcome::Answered(..) => Ok(()),
         Outcome::Lost { .. } => send(subject, observer, operation, now, None),
     }
 }
 
-fn attempt<S: Subject>(subject: &mut S, operation: &Operation, now: i64, crash: Option<Fault>) -> Outcome {
+fn attempt<S: Subject>(
+    subject: &mut S,
+    operation: &Operation,
+    now: i64,
+    crash: Option<Fault>,
+) -> Outcome {
     let Some(path) = operation.path() else {
         subject.sweep(now);
         return Outcome::Answered(200, json!({ "ok": true }));

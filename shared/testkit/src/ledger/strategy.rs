@@ -34,8 +34,12 @@ const fn letters(ascii: &'static [u8]) -> Name {
 
 /// Returns the strategy of random sequences.
 pub fn sequences(world: &World) -> BoxedStrategy<Sequence> {
-    prop_oneof![of(world, &GENERATIONS[..2]), of(world, &GENERATIONS[..3]), of(world, &GENERATIONS[..])]
-        .boxed()
+    prop_oneof![
+        of(world, &GENERATIONS[..2]),
+        of(world, &GENERATIONS[..3]),
+        of(world, &GENERATIONS[..])
+    ]
+    .boxed()
 }
 
 /// Starts with a few claims, so that most later requests find a run.
@@ -45,11 +49,17 @@ fn of(world: &World, generations: &'static [Name]) -> impl Strategy<Value = Sequ
         1 => writer(generations).prop_map(|writer| Operation::TranscriptOwner { writer }),
     ];
     let begin = vec(moment(world, begin), 0..5);
-    let rest = vec(moment(world, operation(world, generations)), world.requests.clone());
+    let rest = vec(
+        moment(world, operation(world, generations)),
+        world.requests.clone(),
+    );
     (begin, rest).prop_map(|(begin, rest)| Sequence(begin.into_iter().chain(rest).collect()))
 }
 
-fn moment(world: &World, operation: impl Strategy<Value = Operation> + 'static) -> BoxedStrategy<Moment> {
+fn moment(
+    world: &World,
+    operation: impl Strategy<Value = Operation> + 'static,
+) -> BoxedStrategy<Moment> {
     let jump = if world.jumps.is_empty() {
         Just(0).boxed()
     } else {
@@ -61,8 +71,15 @@ fn moment(world: &World, operation: impl Strategy<Value = Operation> + 'static) 
     ];
     // Shrinks towards no crash.
     let calm = 100 - world.crashes;
-    let crash = (0..100_u32, fault()).prop_map(move |(roll, fault)| (roll >= calm).then_some(fault));
-    (jump, action, crash).prop_map(|(jump_ms, action, crash)| Moment { jump_ms, action, crash }).boxed()
+    let crash =
+        (0..100_u32, fault()).prop_map(move |(roll, fault)| (roll >= calm).then_some(fault));
+    (jump, action, crash)
+        .prop_map(|(jump_ms, action, crash)| Moment {
+            jump_ms,
+            action,
+            crash,
+        })
+        .boxed()
 }
 
 fn fault() -> impl Strategy<Value = Fault> {
@@ -76,9 +93,17 @@ fn fault() -> impl Strategy<Value = Fault> {
 }
 
 fn operation(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation> {
-    let kinds = [owner(world, generations), history(world), transcript(generations)];
-    let mut choices: Vec<_> =
-        world.weights.into_iter().zip(kinds).filter(|(weight, _)| *weight > 0).collect();
+    let kinds = [
+        owner(world, generations),
+        history(world),
+        transcript(generations),
+    ];
+    let mut choices: Vec<_> = world
+        .weights
+        .into_iter()
+        .zip(kinds)
+        .filter(|(weight, _)| *weight > 0)
+        .collect();
     if world.sweeps {
         choices.push((1, Just(Operation::Sweep).boxed()));
     }
@@ -90,8 +115,16 @@ fn owner(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation
     let writer = || writer(generations);
     let lease = || mostly(world.leases, BAD_LEASES);
     let handoff = (generation(generations), vec(run(), 0..4));
-    let at: Vec<_> = world.reclaims.iter().map(|offset| world.base + offset).collect();
-    let reclaim = (generation(generations), lease(), proptest::option::of(select(at)));
+    let at: Vec<_> = world
+        .reclaims
+        .iter()
+        .map(|offset| world.base + offset)
+        .collect();
+    let reclaim = (
+        generation(generations),
+        lease(),
+        proptest::option::of(select(at)),
+    );
     prop_oneof![
         14 => claim(world, generations).prop_map(Operation::Claim),
         2 => Just(Operation::Live),
@@ -132,8 +165,11 @@ fn flush(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation
 
 /// Requests about finished runs.
 fn history(world: &World) -> BoxedStrategy<Operation> {
-    let page =
-        (run(), prop_oneof![0..6_i64, Just(-1)], prop_oneof![8 => 1..5_i64, 1 => Just(0), 1 => Just(5001)]);
+    let page = (
+        run(),
+        prop_oneof![0..6_i64, Just(-1)],
+        prop_oneof![8 => 1..5_i64, 1 => Just(0), 1 => Just(5001)],
+    );
     let limit = proptest::option::of(prop_oneof![9 => 1..4_i64, 1 => Just(0), 1 => Just(201)]);
     prop_oneof![
         4 => run().prop_flat_map({
@@ -151,7 +187,11 @@ fn history(world: &World) -> BoxedStrategy<Operation> {
 
 /// Requests of transcripts.
 fn transcript(generations: &'static [Name]) -> BoxedStrategy<Operation> {
-    let part = (prop_oneof![20 => 0..3_i64, 1 => Just(-1)], 0..3_i64, any::<u8>());
+    let part = (
+        prop_oneof![20 => 0..3_i64, 1 => Just(-1)],
+        0..3_i64,
+        any::<u8>(),
+    );
     let part = part.prop_map(|(idx, part, note)| Part { idx, part, note });
     let write = (writer(generations), vec(part, 0..4), vec(any::<u8>(), 0..2));
     prop_oneof![
@@ -174,17 +214,24 @@ fn claim(world: &World, generations: &'static [Name]) -> impl Strategy<Value = C
         proptest::option::of(any::<u8>()),
     );
     let start = world.base;
-    (writer(generations), thread, mostly(world.leases, BAD_LEASES), 0..4_i64, rest).prop_map(
-        move |(writer, thread, lease_ms, later, (agent, card, state))| Claim {
-            writer,
-            thread,
-            lease_ms,
-            started_at: start + later,
-            agent,
-            card,
-            state,
-        },
+    (
+        writer(generations),
+        thread,
+        mostly(world.leases, BAD_LEASES),
+        0..4_i64,
+        rest,
     )
+        .prop_map(
+            move |(writer, thread, lease_ms, later, (agent, card, state))| Claim {
+                writer,
+                thread,
+                lease_ms,
+                started_at: start + later,
+                agent,
+                card,
+                state,
+            },
+        )
 }
 
 fn finish(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation> {
@@ -201,38 +248,54 @@ fn finish(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operatio
 
 fn record(world: &World, id: Name) -> impl Strategy<Value = Record> + use<> {
     let statuses = mostly(&["completed", "interrupted", "failed"], &["fine"]);
-    let endings: Vec<_> = world.endings.iter().map(|offset| world.base + offset).collect();
+    let endings: Vec<_> = world
+        .endings
+        .iter()
+        .map(|offset| world.base + offset)
+        .collect();
     let rising = prop_oneof![
         4 => (0..4_i64, any::<u8>()).prop_map(|(count, note)| (1..=count).map(|seq| text(seq, note)).collect()),
         1 => vec(event(0..5), 0..4),
     ];
-    (select(endings), statuses, 0..2_u8, rising).prop_map(move |(finished_at, status, note, events)| Record {
-        id,
-        finished_at,
-        status,
-        note,
-        events,
-    })
+    (select(endings), statuses, 0..2_u8, rising).prop_map(
+        move |(finished_at, status, note, events)| Record {
+            id,
+            finished_at,
+            status,
+            note,
+            events,
+        },
+    )
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let number = prop_oneof![20 => 0..4_i64, 1 => Just(-1)];
-    (number, 0..4_i64, 0..3_u8).prop_map(|(step, consumed, in_flight)| Step { step, consumed, in_flight })
+    (number, 0..4_i64, 0..3_u8).prop_map(|(step, consumed, in_flight)| Step {
+        step,
+        consumed,
+        in_flight,
+    })
 }
 
 fn appended() -> impl Strategy<Value = Event> {
-    let limit =
-        (1..7_i64, select(EDGE_BYTES)).prop_map(|(seq, bytes)| Event { seq, kind: EventKind::Bytes(bytes) });
+    let limit = (1..7_i64, select(EDGE_BYTES)).prop_map(|(seq, bytes)| Event {
+        seq,
+        kind: EventKind::Bytes(bytes),
+    });
     prop_oneof![120 => event(1..7), 2 => event(0..1), 1 => limit]
 }
 
 fn event(seqs: std::ops::Range<i64>) -> impl Strategy<Value = Event> {
-    let kind = prop_oneof![15 => any::<u8>().prop_map(EventKind::Text), 1 => Just(EventKind::Untyped)];
+    let kind =
+        prop_oneof![15 => any::<u8>().prop_map(EventKind::Text), 1 => Just(EventKind::Untyped)];
     (seqs, kind).prop_map(|(seq, kind)| Event { seq, kind })
 }
 
 fn text(seq: i64, note: u8) -> Event {
-    Event { seq, kind: EventKind::Text(note) }
+    Event {
+        seq,
+        kind: EventKind::Text(note),
+    }
 }
 
 fn writer(generations: &'static [Name]) -> impl Strategy<Value = Writer> {
@@ -249,7 +312,9 @@ fn generation(generations: &'static [Name]) -> BoxedStrategy<Name> {
 
 /// Picks from `right`, earlier ones first, so that about half of the owner's requests find their run.
 fn skewed(right: &'static [Name], wrong: &'static [Name]) -> BoxedStrategy<Name> {
-    let right = (1..).zip(right).map(|(place, name)| (120 / place, Just(*name).boxed()));
+    let right = (1..)
+        .zip(right)
+        .map(|(place, name)| (120 / place, Just(*name).boxed()));
     Union::new_weighted(right.chain([(3, select(wrong).boxed())]).collect()).boxed()
 }
 

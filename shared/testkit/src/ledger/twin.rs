@@ -20,36 +20,71 @@ pub struct Twin {
 impl Twin {
     /// Returns a twin of a subject with a separate clock, which may differ by this much.
     pub fn with_slack(slack_ms: i64) -> Self {
-        Self { slack_ms, ..Self::default() }
+        Self {
+            slack_ms,
+            ..Self::default()
+        }
     }
 
     /// Compares all readable state, and then the result of a reclaim, which ends the sequence.
-    pub fn audit<S: Subject>(&mut self, subject: &mut S, world: &World, scripted: i64) -> Result<(), String> {
+    pub fn audit<S: Subject>(
+        &mut self,
+        subject: &mut S,
+        world: &World,
+        scripted: i64,
+    ) -> Result<(), String> {
         let now = subject.now(scripted);
         self.compare(subject, now)?;
         let far = Some(world.base + FAR_MS);
-        self.ask(subject, &Operation::Reclaim { generation: AUDITOR, lease_ms: 1000, now: far }, now)
+        self.ask(
+            subject,
+            &Operation::Reclaim {
+                generation: AUDITOR,
+                lease_ms: 1000,
+                now: far,
+            },
+            now,
+        )
     }
 
     /// Compares all readable state.
     fn compare<S: Subject>(&mut self, subject: &mut S, now: i64) -> Result<(), String> {
-        reads().iter().try_for_each(|operation| self.ask(subject, operation, now))
+        reads()
+            .iter()
+            .try_for_each(|operation| self.ask(subject, operation, now))
     }
 
-    fn ask<S: Subject>(&mut self, subject: &mut S, operation: &Operation, now: i64) -> Result<(), String> {
-        let Some(path) = operation.path() else { return Ok(()) };
+    fn ask<S: Subject>(
+        &mut self,
+        subject: &mut S,
+        operation: &Operation,
+        now: i64,
+    ) -> Result<(), String> {
+        let Some(path) = operation.path() else {
+            return Ok(());
+        };
         let (status, body) = subject.call(path, &operation.body(), now);
-        let checked = self.model.apply(operation, now).check(status, &body, self.slack_ms);
+        let checked = self
+            .model
+            .apply(operation, now)
+            .check(status, &body, self.slack_ms);
         checked.map_err(|error| format!("then {operation:?}\n{error}"))
     }
 }
 
 impl<S: Subject> Observer<S> for Twin {
     fn after(&mut self, subject: &mut S, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, now, outcome } = attempt;
+        let Attempt {
+            operation,
+            now,
+            outcome,
+        } = attempt;
         match outcome {
             Outcome::Answered(status, body) => {
-                return self.model.apply(operation, now).check(*status, body, self.slack_ms);
+                return self
+                    .model
+                    .apply(operation, now)
+                    .check(*status, body, self.slack_ms);
             }
             Outcome::Lost { kept: true } => drop(self.model.apply(operation, now)),
             Outcome::Lost { kept: false } => {}

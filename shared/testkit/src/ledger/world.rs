@@ -59,12 +59,19 @@ impl World {
 
     /// The same, crashing at one request in five.
     pub fn crashing() -> Self {
-        Self { crashes: 20, ..Self::calm() }
+        Self {
+            crashes: 20,
+            ..Self::calm()
+        }
     }
 
     /// Mostly transcripts, crashing at one request in ten.
     pub fn of_transcripts() -> Self {
-        Self { crashes: 10, weights: [1, 1, 10], ..Self::calm() }
+        Self {
+            crashes: 10,
+            weights: [1, 1, 10],
+            ..Self::calm()
+        }
     }
 
     /// The deployed Worker, which uses its own clock.
@@ -85,6 +92,9 @@ impl World {
 
     /// Requests of the ledger only.
     pub fn without_history(self) -> Self {
-        Self { weights: [1, 0, 0], ..self }
+        Self {
+            weights: [1, 0, 0],
+            ..self
+        }
     }
 }

@@ -18,7 +18,11 @@ pub(super) struct Departure {
 
 impl Departure {
     pub(super) fn watch(left: &Arc<watch::Sender<usize>>) -> Self {
-        Self { left: left.clone(), served: false, sent: None }
+        Self {
+            left: left.clone(),
+            served: false,
+            sent: None,
+        }
     }
 
     /// Sets the callback for the time when all events are sent.
@@ -82,7 +86,11 @@ pub(super) fn streamed(
             events.truncate(count);
             (None, After::Hang)
         }
-        Pace::FailAfter { events: count, kind, message } => {
+        Pace::FailAfter {
+            events: count,
+            kind,
+            message,
+        } => {
             events.truncate(count);
             events.push(failure(&kind, &message));
             (None, After::End)
@@ -92,7 +100,12 @@ pub(super) fn streamed(
             (None, After::Hang)
         }
     };
-    let sending = Sending { events: events.into_iter(), pause, after, departure };
+    let sending = Sending {
+        events: events.into_iter(),
+        pause,
+        after,
+        departure,
+    };
     Body::from_stream(stream::unfold(sending, next))
 }
 

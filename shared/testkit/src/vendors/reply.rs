@@ -24,8 +24,17 @@ impl fmt::Debug for OnSent {
 
 #[derive(Debug, Clone)]
 pub(super) enum Content {
-    Message { blocks: Vec<Block>, stop: Option<String>, tokens: Tokens },
-    Failure { status: u16, kind: String, message: String, headers: Vec<(String, String)> },
+    Message {
+        blocks: Vec<Block>,
+        stop: Option<String>,
+        tokens: Tokens,
+    },
+    Failure {
+        status: u16,
+        kind: String,
+        message: String,
+        headers: Vec<(String, String)>,
+    },
 }
 
 /// Pace of a streamed answer. Counts are of events.
@@ -106,7 +115,12 @@ pub struct Tokens {
 
 impl Default for Tokens {
     fn default() -> Self {
-        Self { input: 12, output: 7, cache_read: 3, cache_write: 5 }
+        Self {
+            input: 12,
+            output: 7,
+            cache_read: 3,
+            cache_write: 5,
+        }
     }
 }
 
@@ -118,26 +132,49 @@ impl Reply {
 
     /// Returns one tool call.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
-        Self::blocks(vec![Block::Tool { name: name.into(), input }])
+        Self::blocks(vec![Block::Tool {
+            name: name.into(),
+            input,
+        }])
     }
 
     /// Returns these blocks. They determine the stop reason, unless [`Reply::stop`] sets one.
     pub fn blocks(blocks: Vec<Block>) -> Self {
-        let content = Content::Message { blocks, stop: None, tokens: Tokens::default() };
-        Self { content, pace: Pace::AtOnce, sent: None }
+        let content = Content::Message {
+            blocks,
+            stop: None,
+            tokens: Tokens::default(),
+        };
+        Self {
+            content,
+            pace: Pace::AtOnce,
+            sent: None,
+        }
     }
 
     /// Returns an error of this status. `kind` is the vendor's error type, such as `overloaded_error`.
     pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> Self {
         let kind = kind.into();
         let message = message.into();
-        let content = Content::Failure { status, kind, message, headers: Vec::new() };
-        Self { content, pace: Pace::AtOnce, sent: None }
+        let content = Content::Failure {
+            status,
+            kind,
+            message,
+            headers: Vec::new(),
+        };
+        Self {
+            content,
+            pace: Pace::AtOnce,
+            sent: None,
+        }
     }
 
     /// Never answers, and keeps the connection open.
     pub fn silent() -> Self {
-        Self { pace: Pace::Silent, ..Self::text("never sent") }
+        Self {
+            pace: Pace::Silent,
+            ..Self::text("never sent")
+        }
     }
 
     /// Adds a header to an error answer.
@@ -170,37 +207,64 @@ impl Reply {
     /// Waits this long before each event.
     #[must_use]
     pub fn every(self, pause: Duration) -> Self {
-        Self { pace: Pace::Every(pause), ..self }
+        Self {
+            pace: Pace::Every(pause),
+            ..self
+        }
     }
 
     /// Calls `then` when the last event of a streamed answer is sent.
     #[must_use]
     pub fn when_sent(self, then: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { sent: Some(OnSent(Arc::new(then))), ..self }
+        Self {
+            sent: Some(OnSent(Arc::new(then))),
+            ..self
+        }
     }
 
     /// Ends the stream cleanly after this many events, like a proxy that lost its upstream.
     #[must_use]
     pub fn end_after(self, events: usize) -> Self {
-        Self { pace: Pace::EndAfter(events), ..self }
+        Self {
+            pace: Pace::EndAfter(events),
+            ..self
+        }
     }
 
     /// Resets the connection after this many events.
     #[must_use]
     pub fn cut_after(self, events: usize) -> Self {
-        Self { pace: Pace::CutAfter(events), ..self }
+        Self {
+            pace: Pace::CutAfter(events),
+            ..self
+        }
     }
 
     /// Sends this many events and then stalls, keeping the connection open.
     #[must_use]
     pub fn hang_after(self, events: usize) -> Self {
-        Self { pace: Pace::HangAfter(events), ..self }
+        Self {
+            pace: Pace::HangAfter(events),
+            ..self
+        }
     }
 
     /// Sends this many events and then the vendor's error event.
     #[must_use]
-    pub fn fail_after(self, events: usize, kind: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { pace: Pace::FailAfter { events, kind: kind.into(), message: message.into() }, ..self }
+    pub fn fail_after(
+        self,
+        events: usize,
+        kind: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            pace: Pace::FailAfter {
+                events,
+                kind: kind.into(),
+                message: message.into(),
+            },
+            ..self
+        }
     }
 }
 
@@ -208,5 +272,8 @@ impl Reply {
 pub(super) fn pieces(text: &str) -> Vec<String> {
     const PIECE_CHARS: usize = 24;
     let chars: Vec<char> = text.chars().collect();
-    chars.chunks(PIECE_CHARS).map(|piece| piece.iter().collect()).collect()
+    chars
+        .chunks(PIECE_CHARS)
+        .map(|piece| piece.iter().collect())
+        .collect()
 }

@@ -87,7 +87,10 @@ pub struct Captured {
 impl Captured {
     /// Returns a header's text, or an empty text if it is absent.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     }
 }
 
@@ -127,7 +130,9 @@ impl<V: Vendor> Fake<V> {
     }
 
     /// Like [`Fake::answering`], for benchmarks: stores no requests, so its memory does not grow.
-    pub async fn answering_uncaptured(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+    pub async fn answering_uncaptured(
+        answer: impl Fn(&Value) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         Self::serve(Box::new(move |body| Some(answer(body))), false).await
     }
 
@@ -148,10 +153,19 @@ impl<V: Vendor> Fake<V> {
             .layer(DefaultBodyLimit::max(BODY_BYTES))
             .with_state(shared.clone())
             .into_make_service_with_connect_info::<SocketAddr>();
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
+        let listener = TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .expect("a free port");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
         let task = tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { shared, address, serving: task.abort_handle(), vendor: PhantomData }
+        Self {
+            shared,
+            address,
+            serving: task.abort_handle(),
+            vendor: PhantomData,
+        }
     }
 
     /// Queues replies.
@@ -177,13 +191,18 @@ impl<V: Vendor> Fake<V> {
     /// Waits until this many requests have arrived.
     pub async fn wait_for_requests(&self, count: usize) {
         let mut arrived = self.shared.arrived.subscribe();
-        arrived.wait_for(|now| *now >= count).await.expect("the fake outlives its waiters");
+        arrived
+            .wait_for(|now| *now >= count)
+            .await
+            .expect("the fake outlives its waiters");
     }
 
     /// Waits until this many clients have disconnected before their answer was complete.
     pub async fn wait_for_disconnects(&self, count: usize) {
         let mut left = self.shared.left.subscribe();
-        left.wait_for(|now| *now >= count).await.expect("the fake outlives its waiters");
+        left.wait_for(|now| *now >= count)
+            .await
+            .expect("the fake outlives its waiters");
     }
 
     /// Returns the rules broken so far and clears them.
@@ -194,7 +213,10 @@ impl<V: Vendor> Fake<V> {
     /// Fails the test if a request broke the vendor's rules.
     pub fn assert_clean(&self) {
         let broken = self.take_violations();
-        assert!(broken.is_empty(), "requests broke the vendor's rules: {broken:#?}");
+        assert!(
+            broken.is_empty(),
+            "requests broke the vendor's rules: {broken:#?}"
+        );
     }
 }
 
@@ -214,12 +236,20 @@ async fn handle<V: Vendor>(
     text: Bytes,
 ) -> Response<Body> {
     let Ok(body) = serde_json::from_slice::<Value>(&text) else {
-        shared.violations.lock().unwrap().push("the body is not JSON".into());
+        shared
+            .violations
+            .lock()
+            .unwrap()
+            .push("the body is not JSON".into());
         return json_response(400, &V::failure("invalid_request_error", "invalid JSON"));
     };
     let broken = V::check(&headers, &body, &shared.issued.lock().unwrap());
     if shared.keep_requests {
-        shared.captured.lock().unwrap().push(Captured { peer, headers, body: body.clone() });
+        shared.captured.lock().unwrap().push(Captured {
+            peer,
+            headers,
+            body: body.clone(),
+        });
     }
     shared.arrived.send_modify(|count| *count += 1);
     if !broken.is_empty() {
@@ -229,7 +259,11 @@ async fn handle<V: Vendor>(
     }
     let queued = shared.queue.lock().unwrap().pop_front();
     let Some(reply) = queued.or_else(|| (shared.answer)(&body)) else {
-        shared.violations.lock().unwrap().push("no reply is scripted for this request".into());
+        shared
+            .violations
+            .lock()
+            .unwrap()
+            .push("no reply is scripted for this request".into());
         return json_response(500, &V::failure("api_error", "no reply is scripted"));
     };
     render::<V>(&shared, &body, reply).await
@@ -239,19 +273,35 @@ async fn render<V: Vendor>(shared: &Shared, body: &Value, reply: Reply) -> Respo
     let mut departure = Departure::watch(&shared.left);
     let streaming = body["stream"] == json!(true);
     match reply.content {
-        Content::Failure { status, kind, message, headers } => {
+        Content::Failure {
+            status,
+            kind,
+            message,
+            headers,
+        } => {
             departure.served();
             let mut response = json_response(status, &V::failure(&kind, &message));
             for (name, value) in headers {
                 let name: axum::http::HeaderName = name.parse().expect("a scripted header name");
-                response.headers_mut().insert(name, value.parse().expect("a scripted header value"));
+                response
+                    .headers_mut()
+                    .insert(name, value.parse().expect("a scripted header value"));
             }
             response
         }
         Content::Message { .. } if reply.pace == Pace::Silent => match hold(departure).await {},
-        Content::Message { blocks, stop, tokens } => {
+        Content::Message {
+            blocks,
+            stop,
+            tokens,
+        } => {
             let number = shared.number.fetch_add(1, Ordering::Relaxed);
-            let message = Message { number, blocks: &blocks, stop: stop.as_deref(), tokens };
+            let message = Message {
+                number,
+                blocks: &blocks,
+                stop: stop.as_deref(),
+                tokens,
+            };
             let (whole, issued) = V::whole(body, &message);
             shared.issued.lock().unwrap().extend(issued);
             if !streaming {
@@ -259,8 +309,16 @@ async fn render<V: Vendor>(shared: &Shared, body: &Value, reply: Reply) -> Respo
                 return json_response(200, &whole);
             }
             departure.on_sent(reply.sent);
-            let body = streamed(V::events(body, &message), reply.pace, V::failure_event, departure);
-            Response::builder().header("content-type", "text/event-stream").body(body).expect("fixed parts")
+            let body = streamed(
+                V::events(body, &message),
+                reply.pace,
+                V::failure_event,
+                departure,
+            );
+            Response::builder()
+                .header("content-type", "text/event-stream")
+                .body(body)
+                .expect("fixed parts")
         }
     }
 }

@@ -13,7 +13,11 @@ use crate::{Tree, Violation, at};
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
-        Attributes { path: &source.path, found: &mut found }.visit_file(&source.syntax);
+        Attributes {
+            path: &source.path,
+            found: &mut found,
+        }
+        .visit_file(&source.syntax);
     }
     found
 }
@@ -30,7 +34,8 @@ impl<'ast> Visit<'ast> for Attributes<'_> {
             _ => proc_macro2::TokenStream::new(),
         };
         let conditional = attribute.path().is_ident("cfg_attr");
-        let is = |name: &str| attribute.path().is_ident(name) || (conditional && names(&tokens, name));
+        let is =
+            |name: &str| attribute.path().is_ident(name) || (conditional && names(&tokens, name));
         let what = if is("allow") {
             "`allow` outlives its need: use `expect`, with a reason"
         } else if is("expect") && !names(&tokens, "reason") {
@@ -40,7 +45,8 @@ impl<'ast> Visit<'ast> for Attributes<'_> {
         } else {
             return;
         };
-        self.found.push(at(self.path, attribute.span().start().line, what));
+        self.found
+            .push(at(self.path, attribute.span().start().line, what));
     }
 }
 
@@ -55,7 +61,10 @@ mod tests {
             #[test]\n#[ignore = \"slow\"]\nfn c() {}\n#[cfg_attr(test, allow(dead_code))]\nfn d() {}\n\
             #[expect(dead_code, reason = \"x\")]\nfn fine() { struct allow; }\n";
         let found = check(&planted(&[("a/src/lib.rs", text)]));
-        let lines: Vec<_> = found.iter().map(|text| text.split(':').nth(1).unwrap()).collect();
+        let lines: Vec<_> = found
+            .iter()
+            .map(|text| text.split(':').nth(1).unwrap())
+            .collect();
         assert_eq!(lines, ["2", "3", "6", "9", "11"]);
     }
 }

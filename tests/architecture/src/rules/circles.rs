@@ -35,7 +35,10 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         for circle in circles_of(root, sources) {
             let names: Vec<_> = circle.into_iter().collect();
             let files = names.len();
-            found.push(format!("{root}: {files} files import each other in a circle: {}", names.join(", ")));
+            found.push(format!(
+                "{root}: {files} files import each other in a circle: {}",
+                names.join(", ")
+            ));
         }
     }
     found
@@ -49,7 +52,10 @@ fn circles_of<'a>(root: &str, sources: &[&'a Source]) -> Vec<BTreeSet<&'a str>> 
         .iter()
         .map(|(module, source)| (source.path.as_str(), modules.imports(module, source)))
         .collect();
-    circles(&imports).into_iter().filter(|circle| circle.len() > CIRCLE_FILES).collect()
+    circles(&imports)
+        .into_iter()
+        .filter(|circle| circle.len() > CIRCLE_FILES)
+        .collect()
 }
 
 /// A module's path from the crate's root.
@@ -67,23 +73,39 @@ impl<'a> Modules<'a> {
         let by_path: BTreeMap<_, _> = sources
             .iter()
             .filter_map(|source| {
-                let inner = source.path.strip_prefix(root)?.strip_prefix("/src/")?.strip_suffix(".rs")?;
+                let inner = source
+                    .path
+                    .strip_prefix(root)?
+                    .strip_prefix("/src/")?
+                    .strip_suffix(".rs")?;
                 let mut path: ModulePath = inner.split('/').map(str::to_owned).collect();
-                if path.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+                if path
+                    .last()
+                    .is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str()))
+                {
                     path.pop();
                 }
                 Some((path, *source))
             })
             .collect();
-        let bound = by_path.iter().map(|(path, source)| (path.clone(), bindings(source))).collect();
+        let bound = by_path
+            .iter()
+            .map(|(path, source)| (path.clone(), bindings(source)))
+            .collect();
         Self { by_path, bound }
     }
 
     /// Returns the files that a module imports items from.
     fn imports(&self, module: &[String], source: &Source) -> BTreeSet<&'a str> {
-        let mut paths = Paths { source, found: Vec::new() };
+        let mut paths = Paths {
+            source,
+            found: Vec::new(),
+        };
         paths.visit_file(&source.syntax);
-        let files = paths.found.iter().filter_map(|path| self.file_of(module, path, 0));
+        let files = paths
+            .found
+            .iter()
+            .filter_map(|path| self.file_of(module, path, 0));
         files.filter(|file| *file != source.path).collect()
     }
 
@@ -108,7 +130,11 @@ impl<'a> Modules<'a> {
                 below.push(child.to_owned());
                 if !self.by_path.contains_key(&below) {
                     // An imported module or item: `use crate::a; a::f()`.
-                    let imported = self.bound.get(&at)?.get(child).filter(|_| depth < MAX_IMPORTS)?;
+                    let imported = self
+                        .bound
+                        .get(&at)?
+                        .get(child)
+                        .filter(|_| depth < MAX_IMPORTS)?;
                     let full = [imported.as_slice(), &path[1..]].concat();
                     return self.file_of(from, &full, depth + 1);
                 }
@@ -173,7 +199,10 @@ fn flatten(tree: &UseTree, prefix: &mut ModulePath, found: &mut impl FnMut(&str,
             }
         }
         UseTree::Glob(_) => found("*", prefix),
-        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, prefix, found)),
+        UseTree::Group(group) => group
+            .items
+            .iter()
+            .for_each(|tree| flatten(tree, prefix, found)),
     }
 }
 
@@ -194,13 +223,20 @@ impl<'ast> Visit<'ast> for Paths<'_> {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         // A re-export is resolved where it is used.
         if matches!(item.vis, syn::Visibility::Inherited) {
-            flatten(&item.tree, &mut Vec::new(), &mut |_, path| self.found.push(path.to_vec()));
+            flatten(&item.tree, &mut Vec::new(), &mut |_, path| {
+                self.found.push(path.to_vec())
+            });
         }
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.segments.len() > 1 {
-            self.found.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+            self.found.push(
+                path.segments
+                    .iter()
+                    .map(|segment| segment.ident.to_string())
+                    .collect(),
+            );
         }
         visit::visit_path(self, path);
     }
@@ -239,10 +275,18 @@ fn paths_in(tokens: TokenStream, found: &mut Vec<ModulePath>) {
 
 /// Returns the groups of files that reach each other.
 fn circles<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<BTreeSet<&'a str>> {
-    let reach: BTreeMap<&'a str, _> = imports.keys().map(|file| (*file, reached(file, imports))).collect();
-    let is_reached_by = |file: &str, from: &str| reach.get(from).is_some_and(|files| files.contains(file));
+    let reach: BTreeMap<&'a str, _> = imports
+        .keys()
+        .map(|file| (*file, reached(file, imports)))
+        .collect();
+    let is_reached_by =
+        |file: &str, from: &str| reach.get(from).is_some_and(|files| files.contains(file));
     let circle = |(file, files): (&&'a str, &BTreeSet<&'a str>)| {
-        files.iter().copied().filter(|other| is_reached_by(file, other)).collect()
+        files
+            .iter()
+            .copied()
+            .filter(|other| is_reached_by(file, other))
+            .collect()
     };
     reach.iter().map(circle).collect()
 }
@@ -267,14 +311,20 @@ mod tests {
             ("shared/x/src/lib.rs", "//! x\nmod a;\nmod b;\nmod c;\n"),
             ("shared/x/src/a.rs", "//! x\nuse crate::b::B;\n"),
             ("shared/x/src/b.rs", "//! x\nfn f() { super::c::g(); }\n"),
-            ("shared/x/src/c/mod.rs", "//! x\nmod d;\npub use d::D;\npub fn g() -> D { self::d::D }\n"),
+            (
+                "shared/x/src/c/mod.rs",
+                "//! x\nmod d;\npub use d::D;\npub fn g() -> D { self::d::D }\n",
+            ),
             ("shared/x/src/c/d.rs", last),
         ]))
     }
 
     #[test]
     fn circle_of_four_files_is_named() {
-        for last in ["//! x\nuse crate::a;\n", "//! x\nfn f() -> crate::a::A { loop {} }\n"] {
+        for last in [
+            "//! x\nuse crate::a;\n",
+            "//! x\nfn f() -> crate::a::A { loop {} }\n",
+        ] {
             let found = with_last(last);
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0].starts_with("shared/x: 4 files"), "{found:?}");
@@ -286,7 +336,10 @@ mod tests {
         check(&planted(&[
             ("shared/x/src/a.rs", first),
             ("shared/x/src/b.rs", "//! x\nuse crate::a::A;\n"),
-            ("shared/x/src/c/mod.rs", "//! x\nmod d;\nmod e;\npub use d::D;\n"),
+            (
+                "shared/x/src/c/mod.rs",
+                "//! x\nmod d;\nmod e;\npub use d::D;\n",
+            ),
             ("shared/x/src/c/d.rs", "//! x\nuse super::e::E;\n"),
             ("shared/x/src/c/e.rs", "//! x\nuse crate::b::B;\n"),
         ]))
@@ -321,7 +374,10 @@ mod tests {
     fn re_export_leads_to_the_defining_file() {
         // If the last import led to `mod.rs`, four files would be in a circle.
         let tree = planted(&[
-            ("shared/x/src/a/mod.rs", "//! x\nmod b;\nmod c;\nmod d;\nmod e;\npub use b::B;\nuse c::C;\n"),
+            (
+                "shared/x/src/a/mod.rs",
+                "//! x\nmod b;\nmod c;\nmod d;\nmod e;\npub use b::B;\nuse c::C;\n",
+            ),
             ("shared/x/src/a/b.rs", "//! x\npub struct B;\n"),
             ("shared/x/src/a/c.rs", "//! x\nuse super::d::D;\n"),
             ("shared/x/src/a/d.rs", "//! x\nuse super::e::E;\n"),
@@ -339,7 +395,10 @@ mod tests {
                 (path("a"), "//! x\nuse crate::b::B;\n"),
                 (path("b"), "//! x\nuse crate::a::A;\n"),
             ];
-            let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            let files: Vec<_> = files
+                .iter()
+                .map(|(path, text)| (path.as_str(), *text))
+                .collect();
             check(&planted(&files))
         };
         assert!(circle("shared/x").is_empty());

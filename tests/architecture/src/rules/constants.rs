@@ -15,7 +15,8 @@ const NOT_SHIPPED: [&str; 1] = ["shared/testkit/"];
 /// Folders of measuring programs.
 const EXAMPLES: &str = "/examples/";
 /// Words in the name of a constant that is a limit.
-const WORDS: &str = "MAX MIN LIMIT TIMEOUT DEADLINE CAP ATTEMPTS EVERY INTERVAL LEASE RETENTION BUDGET";
+const WORDS: &str =
+    "MAX MIN LIMIT TIMEOUT DEADLINE CAP ATTEMPTS EVERY INTERVAL LEASE RETENTION BUDGET";
 /// Milliseconds of a second.
 const SECOND: i128 = 1000;
 
@@ -41,13 +42,22 @@ enum Value {
 /// The text constants below a folder, by name.
 pub fn texts(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for source in tree.sources.iter().filter(|source| source.path.starts_with(folder)) {
+    for source in tree
+        .sources
+        .iter()
+        .filter(|source| source.path.starts_with(folder))
+    {
         for item in &source.syntax.items {
             if let Item::Const(item) = item
                 && let Expr::Lit(literal) = &*item.expr
                 && let Lit::Str(text) = &literal.lit
             {
-                let module = source.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+                let module = source
+                    .path
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches(".rs");
                 found.insert(format!("{module}::{}", item.ident), text.value());
             }
         }
@@ -59,18 +69,24 @@ pub fn texts(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
 pub fn limits(tree: &Tree) -> Vec<Constant> {
     let shipped = tree.sources.iter().filter(|source| {
         SHIPPED.iter().any(|folder| source.path.starts_with(folder))
-            && !NOT_SHIPPED.iter().any(|folder| source.path.starts_with(folder))
+            && !NOT_SHIPPED
+                .iter()
+                .any(|folder| source.path.starts_with(folder))
             && !source.path.contains(EXAMPLES)
             && !source.is_test_line(1)
     });
-    shipped.flat_map(|source| of(source, &source.syntax.items)).collect()
+    shipped
+        .flat_map(|source| of(source, &source.syntax.items))
+        .collect()
 }
 
 fn of(source: &Source, items: &[Item]) -> Vec<Constant> {
     let mut found = Vec::new();
     for item in items {
         match item {
-            Item::Const(item) => found.extend(constant(source, &item.ident, &item.expr, &item.attrs)),
+            Item::Const(item) => {
+                found.extend(constant(source, &item.ident, &item.expr, &item.attrs))
+            }
             Item::Impl(item) => {
                 for member in &item.items {
                     if let ImplItem::Const(item) = member {
@@ -79,7 +95,11 @@ fn of(source: &Source, items: &[Item]) -> Vec<Constant> {
                 }
             }
             Item::Mod(item) => {
-                let items = item.content.as_ref().map(|(_, items)| items.as_slice()).unwrap_or_default();
+                let items = item
+                    .content
+                    .as_ref()
+                    .map(|(_, items)| items.as_slice())
+                    .unwrap_or_default();
                 found.extend(of(source, items));
             }
             _ => {}
@@ -95,27 +115,40 @@ fn constant(
     attributes: &[syn::Attribute],
 ) -> Option<Constant> {
     let name = ident.to_string();
-    let is_limit = name.split('_').any(|part| WORDS.split(' ').any(|word| word == part));
+    let is_limit = name
+        .split('_')
+        .any(|part| WORDS.split(' ').any(|word| word == part));
     if !is_limit || source.is_test_line(ident.span().start().line) {
         return None;
     }
-    Some(Constant { value: shown(evaluate(value)?), doc: doc(attributes), path: source.path.clone(), name })
+    Some(Constant {
+        value: shown(evaluate(value)?),
+        doc: doc(attributes),
+        path: source.path.clone(),
+        name,
+    })
 }
 
 /// The documentation's first sentence.
 fn doc(attributes: &[syn::Attribute]) -> String {
-    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        syn::Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Str(text) => Some(text.value().trim().to_owned()),
+    let lines = attributes
+        .iter()
+        .filter_map(|attribute| match &attribute.meta {
+            syn::Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+                Expr::Lit(literal) => match &literal.lit {
+                    Lit::Str(text) => Some(text.value().trim().to_owned()),
+                    _ => None,
+                },
                 _ => None,
             },
             _ => None,
-        },
-        _ => None,
-    });
+        });
     let text = lines.collect::<Vec<_>>().join(" ");
-    text.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
+    text.split(". ")
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 fn evaluate(value: &Expr) -> Option<Value> {
@@ -127,7 +160,8 @@ fn evaluate(value: &Expr) -> Option<Value> {
         Expr::Paren(inner) => evaluate(&inner.expr),
         Expr::Cast(inner) => evaluate(&inner.expr),
         Expr::Binary(pair) => {
-            let (Value::Number(left), Value::Number(right)) = (evaluate(&pair.left)?, evaluate(&pair.right)?)
+            let (Value::Number(left), Value::Number(right)) =
+                (evaluate(&pair.left)?, evaluate(&pair.right)?)
             else {
                 return None;
             };
@@ -142,7 +176,9 @@ fn evaluate(value: &Expr) -> Option<Value> {
             result.map(Value::Number)
         }
         Expr::Call(call) => {
-            let Expr::Path(function) = &*call.func else { return None };
+            let Expr::Path(function) = &*call.func else {
+                return None;
+            };
             let unit = match function.path.segments.last()?.ident.to_string().as_str() {
                 "from_secs" => SECOND,
                 "from_millis" => 1,
@@ -193,6 +229,13 @@ mod tests {
             .into_iter()
             .map(|limit| format!("{} {} {}", limit.name, limit.value, limit.doc))
             .collect();
-        assert_eq!(found, ["MAX_TEXT 2,097,152 Longest text", "TIMEOUT 1,500 ms ", "LIMIT_MS 900,000 "]);
+        assert_eq!(
+            found,
+            [
+                "MAX_TEXT 2,097,152 Longest text",
+                "TIMEOUT 1,500 ms ",
+                "LIMIT_MS 900,000 "
+            ]
+        );
     }
 }

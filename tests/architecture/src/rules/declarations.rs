@@ -9,9 +9,14 @@ use crate::{Source, Tree, Violation, at};
 
 /// Names `mod.rs` files with code.
 pub fn check(tree: &Tree) -> Vec<Violation> {
-    let files = tree.sources.iter().filter(|source| source.path.ends_with("/mod.rs"));
+    let files = tree
+        .sources
+        .iter()
+        .filter(|source| source.path.ends_with("/mod.rs"));
     let what = "a `mod.rs` only declares and re-exports: move the code into a named file";
-    files.filter_map(|source| Some(at(&source.path, first_code(source)?, what))).collect()
+    files
+        .filter_map(|source| Some(at(&source.path, first_code(source)?, what)))
+        .collect()
 }
 
 /// Returns the line of the first shipped item that is neither a module nor an import.

@@ -7,8 +7,15 @@
 use crate::{Graph, Member, Violation};
 
 /// Crates that shared logic may not use even indirectly: it runs on both platforms and does no I/O.
-const BANNED_IN_SHARED: [&str; 7] =
-    ["worker", "wasm-bindgen", "js-sys", "tokio", "axum", "reqwest", "rusqlite"];
+const BANNED_IN_SHARED: [&str; 7] = [
+    "worker",
+    "wasm-bindgen",
+    "js-sys",
+    "tokio",
+    "axum",
+    "reqwest",
+    "rusqlite",
+];
 /// For tests only.
 const TESTKIT: &str = "shared/testkit";
 /// For tests of the daemon and of its users only.
@@ -54,7 +61,8 @@ pub fn check(graph: &Graph) -> Vec<Violation> {
             }
         }
         found.extend(
-            banned(member).map(|name| format!("{from} may not depend on {name}, not even indirectly")),
+            banned(member)
+                .map(|name| format!("{from} may not depend on {name}, not even indirectly")),
         );
     }
     found
@@ -81,24 +89,39 @@ fn may_use(from: &str, to: &str) -> bool {
         // It drives the decisions of `shared/resident`.
         ["shared", "resident-engine"] => is_l0_or_l1(to) || to == "shared/resident",
         ["shared", _] => is_l0_or_l1(to),
-        ["durable-objects", "platform"] => ["shared/sql", "shared/wire", CONTAINER, STORE, L0].contains(&to),
+        ["durable-objects", "platform"] => {
+            ["shared/sql", "shared/wire", CONTAINER, STORE, L0].contains(&to)
+        }
         // An object wraps logic of `shared/`, never another object.
-        ["durable-objects", _] => to == "durable-objects/platform" || (is_logic(to) && to != SQL_NATIVE),
+        ["durable-objects", _] => {
+            to == "durable-objects/platform" || (is_logic(to) && to != SQL_NATIVE)
+        }
         // Its routes are those of the engine.
         ["workers", "resident"] => {
-            ["durable-objects/platform", "durable-objects/resident", L0, "shared/auth"].contains(&to)
+            [
+                "durable-objects/platform",
+                "durable-objects/resident",
+                L0,
+                "shared/auth",
+            ]
+            .contains(&to)
                 || to.starts_with("shared/resident")
         }
         ["workers", _] => {
-            to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth", STORE].contains(&to)
+            to.starts_with("durable-objects/")
+                || [L0, "shared/wire", "shared/auth", STORE].contains(&to)
         }
         ["containers", "bot", "ports"] => is_logic(to) && to != SQL_NATIVE,
         // It implements ports only.
         ["containers", "bot", "testkit"] => to == PORTS || is_l0_or_l1(to),
         ["containers", "bot", "tools"] => to == PORTS || (is_logic(to) && to != SQL_NATIVE),
-        ["containers", "bot", "core"] => [PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE),
+        ["containers", "bot", "core"] => {
+            [PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
+        }
         // It also runs residents on its own machine.
-        ["containers", "bot", "app"] => to.starts_with("containers/bot/") || to == SANDBOXD || is_logic(to),
+        ["containers", "bot", "app"] => {
+            to.starts_with("containers/bot/") || to == SANDBOXD || is_logic(to)
+        }
         // It subscribes to facades and is independent of the bot's parts.
         ["containers", "bot", "telemetry"] => is_l0_or_l1(to),
         // An adapter implements a port: it depends neither on the life of a run nor on its tools.
@@ -107,7 +130,8 @@ fn may_use(from: &str, to: &str) -> bool {
             to == PORTS || to == SANDBOXD || to == "containers/resident/local" || is_logic(to)
         }
         ["containers", "bot", _] => {
-            ["containers/bot/core", PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
+            ["containers/bot/core", PORTS, TOOLS].contains(&to)
+                || (is_logic(to) && to != SQL_NATIVE)
         }
         // It implements what the daemon's caller supplies.
         ["containers", "resident", "testkit"] => to == SANDBOXD,
@@ -136,7 +160,10 @@ fn may_test_with(from: &str, to: &str) -> bool {
         // Retries and tools are tested on the real adapters.
         "containers/bot/core" | TOOLS => from == "containers/bot/adapters",
         // A store, for example, is tested with the analyzer of the findings it stores.
-        _ => from.starts_with("shared/") && is_logic(to) || from.starts_with("containers/") && is_logic(to),
+        _ => {
+            from.starts_with("shared/") && is_logic(to)
+                || from.starts_with("containers/") && is_logic(to)
+        }
     }
 }
 
@@ -157,7 +184,10 @@ fn banned(member: &Member) -> impl Iterator<Item = &str> {
         () if is_native => &[WORKER_ONLY],
         () => &[],
     };
-    names.iter().copied().filter(|name| member.foreign.contains(*name))
+    names
+        .iter()
+        .copied()
+        .filter(|name| member.foreign.contains(*name))
 }
 
 #[cfg(test)]
@@ -214,14 +244,20 @@ mod tests {
             ("containers/bot/app", "durable-objects/platform"),
             ("containers/resident/sandboxd", "containers/bot/ports"),
             ("containers/bot/core", "containers/resident/sandboxd"),
-            ("containers/resident/sandboxd", "containers/resident/testkit"),
+            (
+                "containers/resident/sandboxd",
+                "containers/resident/testkit",
+            ),
             ("containers/bot/app", "containers/bot/testkit"),
             ("containers/bot/testkit", "containers/bot/core"),
             ("containers/resident/testkit", "shared/testkit"),
             ("xtask", "containers/bot/app"),
         ];
         for (from, to) in wrong {
-            assert_eq!(breaches(from, to), [format!("{from} may not depend on {to}")]);
+            assert_eq!(
+                breaches(from, to),
+                [format!("{from} may not depend on {to}")]
+            );
         }
     }
 
@@ -230,13 +266,18 @@ mod tests {
         let mut graph = planted(&[("containers/bot/http", &[]), ("shared/testkit", &[])]);
         graph.members[0].tests_use.insert("shared/testkit".into());
         assert!(check(&graph).is_empty());
-        graph.members[0].tests_use.insert("containers/bot/app".into());
+        graph.members[0]
+            .tests_use
+            .insert("containers/bot/app".into());
         assert_eq!(check(&graph).len(), 1);
     }
 
     #[test]
     fn test_kit_of_residents_is_for_their_tests_only() {
-        for (from, breaches) in [("containers/resident/sandboxd", 0), ("containers/bot/core", 1)] {
+        for (from, breaches) in [
+            ("containers/resident/sandboxd", 0),
+            ("containers/bot/core", 1),
+        ] {
             let mut graph = planted(&[(from, &[]), (RESIDENT_TESTKIT, &[SANDBOXD])]);
             graph.members[0].tests_use.insert(RESIDENT_TESTKIT.into());
             assert_eq!(check(&graph).len(), breaches, "{from}");
@@ -245,7 +286,10 @@ mod tests {
 
     #[test]
     fn test_kit_of_the_bot_is_for_its_tests_only() {
-        for (from, breaches) in [("containers/bot/core", 0), ("containers/resident/sandboxd", 1)] {
+        for (from, breaches) in [
+            ("containers/bot/core", 0),
+            ("containers/resident/sandboxd", 1),
+        ] {
             let mut graph = planted(&[(from, &[]), (BOT_TESTKIT, &[PORTS])]);
             graph.members[0].tests_use.insert(BOT_TESTKIT.into());
             assert_eq!(check(&graph).len(), breaches, "{from}");

@@ -39,7 +39,12 @@ fn collect(items: &[Item], names: &mut BTreeSet<String>) {
                 names.insert(item.sig.ident.to_string());
             }
             Item::Mod(item) => {
-                collect(item.content.as_ref().map_or(&[][..], |(_, items)| items.as_slice()), names);
+                collect(
+                    item.content
+                        .as_ref()
+                        .map_or(&[][..], |(_, items)| items.as_slice()),
+                    names,
+                );
             }
             // The functions of `proptest!` are tests by their attribute, which is a token here.
             Item::Macro(item) => {
@@ -55,7 +60,11 @@ fn collect(items: &[Item], names: &mut BTreeSet<String>) {
 }
 
 fn is_test(attribute: &Attribute) -> bool {
-    attribute.path().segments.last().is_some_and(|last| last.ident == "test")
+    attribute
+        .path()
+        .segments
+        .last()
+        .is_some_and(|last| last.ident == "test")
 }
 
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
@@ -63,7 +72,9 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn platform(tree: &Tree, tests: &BTreeSet<String>) -> Vec<Violation> {
-    let Some(notes) = tree.text(PLATFORM) else { return Vec::new() };
+    let Some(notes) = tree.text(PLATFORM) else {
+        return Vec::new();
+    };
     let is_name = |text: &str| {
         text.matches('_').count() >= MIN_UNDERSCORES
             && text == text.to_lowercase()
@@ -72,11 +83,15 @@ fn platform(tree: &Tree, tests: &BTreeSet<String>) -> Vec<Violation> {
     let lines = notes.lines().enumerate();
     let named = lines.flat_map(|(index, line)| quoted(line).map(move |name| (index, name)));
     let missing = named.filter(|(_, name)| is_name(name) && !tests.contains(*name));
-    missing.map(|(index, name)| at(PLATFORM, index + 1, format!("no test is called `{name}`"))).collect()
+    missing
+        .map(|(index, name)| at(PLATFORM, index + 1, format!("no test is called `{name}`")))
+        .collect()
 }
 
 fn incidents(tree: &Tree, tests: &BTreeSet<String>) -> Vec<Violation> {
-    let Some(page) = tree.text(INCIDENTS) else { return Vec::new() };
+    let Some(page) = tree.text(INCIDENTS) else {
+        return Vec::new();
+    };
     let (mut found, mut number) = (Vec::new(), 0);
     for (index, line) in page.lines().enumerate() {
         let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
@@ -87,18 +102,30 @@ fn incidents(tree: &Tree, tests: &BTreeSet<String>) -> Vec<Violation> {
         if let Ok(row) = cells[0].parse::<usize>() {
             number += 1;
             if row != number {
-                found.push(at(INCIDENTS, index + 1, format!("this row should have the number {number}")));
+                found.push(at(
+                    INCIDENTS,
+                    index + 1,
+                    format!("this row should have the number {number}"),
+                ));
             }
         }
-        let names: Vec<&str> = cells.last().map_or_else(Vec::new, |cell| quoted(cell).collect());
+        let names: Vec<&str> = cells
+            .last()
+            .map_or_else(Vec::new, |cell| quoted(cell).collect());
         if names.is_empty() {
             found.push(at(INCIDENTS, index + 1, "this row names no test"));
         }
         let missing = names.into_iter().filter(|name| !tests.contains(*name));
-        found.extend(missing.map(|name| at(INCIDENTS, index + 1, format!("no test is called `{name}`"))));
+        found.extend(
+            missing.map(|name| at(INCIDENTS, index + 1, format!("no test is called `{name}`"))),
+        );
     }
     if number != INCIDENTS_COUNT {
-        found.push(at(INCIDENTS, 1, format!("{number} incidents instead of {INCIDENTS_COUNT}")));
+        found.push(at(
+            INCIDENTS,
+            1,
+            format!("{number} incidents instead of {INCIDENTS_COUNT}"),
+        ));
     }
     found
 }
@@ -116,13 +143,17 @@ mod tests {
         let notes = "`a_test_that_is_gone`, `a_test_that_is`, `two_words`, `a_fn_that_is`\n";
         let tree = planted(&[(PLATFORM, notes), ("a/src/lib.rs", TESTS)]);
         let missing = ["a_test_that_is_gone", "a_fn_that_is"];
-        assert_eq!(check(&tree), missing.map(|name| format!("{PLATFORM}:1: no test is called `{name}`")));
+        assert_eq!(
+            check(&tree),
+            missing.map(|name| format!("{PLATFORM}:1: no test is called `{name}`"))
+        );
     }
 
     #[test]
     fn incomplete_incidents_are_reported() {
         let rows = |edit: &str| {
-            let rows = (1..=INCIDENTS_COUNT).map(|number| format!("| {number} | a | b | `inner` |\n"));
+            let rows =
+                (1..=INCIDENTS_COUNT).map(|number| format!("| {number} | a | b | `inner` |\n"));
             let page = format!(
                 "# x\n\n| # | What | Rule | Tests |\n|---|---|---|---|\n{}",
                 rows.collect::<String>()
@@ -137,6 +168,10 @@ mod tests {
         assert_eq!(rows("| 7 | a | b | `inner` |=>| 7 | a | b | `gone` |"), 1);
         assert_eq!(rows("| 7 | a | b | `inner` |=>| 7 | a | b | none |"), 1);
         assert_eq!(rows("| 46 | a | b | `inner` |=>"), 1);
-        assert_eq!(rows("| 7 | a | b | `inner` |\n=>"), 40, "each later row has another number");
+        assert_eq!(
+            rows("| 7 | a | b | `inner` |\n=>"),
+            40,
+            "each later row has another number"
+        );
     }
 }

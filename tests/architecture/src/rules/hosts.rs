@@ -15,15 +15,21 @@ const REGISTRIES: [&str; 8] = [
     concat!("proxy.", "golang.org"),
 ];
 /// The list of allowed hosts, and its documentation.
-const ALLOWED: [&str; 2] =
-    ["containers/bot/adapters/src/egress/registries.rs", "docs/reference/workspace.md"];
+const ALLOWED: [&str; 2] = [
+    "containers/bot/adapters/src/egress/registries.rs",
+    "docs/reference/workspace.md",
+];
 /// The default registry in Cargo's lockfile, which is the same on every machine.
 const CARGO_DEFAULT: &str = concat!("registry+https://github.com/rust-lang/", "crates.io-index");
 
 /// Reports registry hosts, and any address in the files that package managers read.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for file in tree.files.iter().filter(|file| !ALLOWED.contains(&file.path.as_str())) {
+    for file in tree
+        .files
+        .iter()
+        .filter(|file| !ALLOWED.contains(&file.path.as_str()))
+    {
         for (index, line) in file.text.lines().enumerate() {
             let line = line.replace(CARGO_DEFAULT, "");
             let registry = REGISTRIES.iter().any(|host| line.contains(host));
@@ -37,7 +43,15 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 
 fn is_for_package_managers(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    ["Cargo.lock", "package-lock.json", ".npmrc", "config.toml", "pip.conf", "package.json"].contains(&name)
+    [
+        "Cargo.lock",
+        "package-lock.json",
+        ".npmrc",
+        "config.toml",
+        "pip.conf",
+        "package.json",
+    ]
+    .contains(&name)
         || (name.starts_with("requirements") && name.ends_with(".txt"))
 }
 
@@ -60,7 +74,10 @@ mod tests {
             ("package-lock.json", mirror),
             ("Cargo.lock", &cargo),
             ("docs/a.md", "https://mirror.example\n"),
-            ("tests/models/requirements.txt", "--index-url https://mirror.example\n"),
+            (
+                "tests/models/requirements.txt",
+                "--index-url https://mirror.example\n",
+            ),
         ]);
         assert_eq!(check(&tree).len(), 2);
     }

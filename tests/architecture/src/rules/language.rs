@@ -60,7 +60,11 @@ fn comments(tree: &Tree) -> Vec<Prose<'_>> {
     for File { path, text } in tree.with_path(is_code) {
         for (index, line) in text.lines().enumerate() {
             if let Some(captures) = comment.captures(line) {
-                found.push(Prose { path, line: index + 1, text: captures[1].to_owned() });
+                found.push(Prose {
+                    path,
+                    line: index + 1,
+                    text: captures[1].to_owned(),
+                });
             }
         }
     }
@@ -68,14 +72,20 @@ fn comments(tree: &Tree) -> Vec<Prose<'_>> {
 }
 
 fn is_code(path: &str) -> bool {
-    [".rs", ".js", ".ts"].iter().any(|ending| path.ends_with(ending))
+    [".rs", ".js", ".ts"]
+        .iter()
+        .any(|ending| path.ends_with(ending))
 }
 
 /// Returns the texts of shipped code, without the placeholders of formats.
 fn texts(tree: &Tree) -> Vec<Prose<'_>> {
     let placeholder = pattern(r"\{[^}]*\}");
     let mut found = Vec::new();
-    for source in tree.sources.iter().filter(|source| !source.path.starts_with("tests/")) {
+    for source in tree
+        .sources
+        .iter()
+        .filter(|source| !source.path.starts_with("tests/"))
+    {
         each_text(source, &source.tokens, &mut |line, text| {
             found.push(Prose {
                 path: &source.path,
@@ -116,11 +126,16 @@ fn wide_comments(tree: &Tree) -> Vec<Violation> {
     let comment = pattern(r"^\s*//");
     let mut found = Vec::new();
     for File { path, text } in tree.with_path(is_code) {
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| comment.is_match(line)) {
+        for (index, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| comment.is_match(line))
+        {
             let columns = line.chars().count();
             // An address cannot be wrapped.
             if columns > COMMENT_COLUMNS && !line.contains("://") {
-                let what = format!("a comment has {columns} columns, the limit is {COMMENT_COLUMNS}");
+                let what =
+                    format!("a comment has {columns} columns, the limit is {COMMENT_COLUMNS}");
                 found.push(at(path, index + 1, what));
             }
         }
@@ -138,8 +153,9 @@ fn long_first_lines(tree: &Tree) -> Vec<Violation> {
             let marker = captures.as_ref().map(|captures| captures[1].to_owned());
             let characters = captures.map_or(0, |captures| captures[2].chars().count());
             if marker != previous && characters > FIRST_LINE_MAX {
-                let what =
-                    format!("a first doc line has {characters} characters, the limit is {FIRST_LINE_MAX}");
+                let what = format!(
+                    "a first doc line has {characters} characters, the limit is {FIRST_LINE_MAX}"
+                );
                 found.push(at(path, index + 1, what));
             }
             previous = marker;
@@ -150,15 +166,23 @@ fn long_first_lines(tree: &Tree) -> Vec<Violation> {
 
 fn words(kind: &str, prose: &[Prose<'_>]) -> Vec<Violation> {
     let word = pattern("[A-Za-z']+");
-    let total = prose.iter().map(|line| word.find_iter(&line.text).count()).sum::<usize>().max(1);
+    let total = prose
+        .iter()
+        .map(|line| word.find_iter(&line.text).count())
+        .sum::<usize>()
+        .max(1);
     let mut found = Vec::new();
     for (words, limit) in RATES {
         let words_pattern = pattern(&format!(r"(?i)\b(?:{words})\b"));
-        let hits: Vec<&Prose<'_>> =
-            prose.iter().flat_map(|line| words_pattern.find_iter(&line.text).map(move |_| line)).collect();
+        let hits: Vec<&Prose<'_>> = prose
+            .iter()
+            .flat_map(|line| words_pattern.find_iter(&line.text).map(move |_| line))
+            .collect();
         let rate = hits.len() as f64 * PER / total as f64;
         if rate > limit {
-            found.push(format!("`{words}`: {rate:.1} uses per 10,000 words of {kind}, the limit is {limit}"));
+            found.push(format!(
+                "`{words}`: {rate:.1} uses per 10,000 words of {kind}, the limit is {limit}"
+            ));
             let quoted = hits.iter().take(QUOTED);
             found.extend(quoted.map(|hit| at(hit.path, hit.line, hit.text.trim())));
         }
@@ -172,22 +196,33 @@ fn names(tree: &Tree) -> Vec<Violation> {
     let (mut found, mut count, mut sum) = (Vec::new(), 0_usize, 0_usize);
     for File { path, text } in tree.with_path(|path| path.ends_with(".rs")) {
         let lines: Vec<&str> = text.lines().collect();
-        for (index, _) in lines.iter().enumerate().filter(|(_, line)| attribute.is_match(line)) {
+        for (index, _) in lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| attribute.is_match(line))
+        {
             let after = lines.iter().enumerate().skip(index + 1).take(LINES_TO_NAME);
-            let named = after.filter_map(|(at, line)| Some((at + 1, function.captures(line)?))).next();
-            let Some((line, captures)) = named else { continue };
+            let named = after
+                .filter_map(|(at, line)| Some((at + 1, function.captures(line)?)))
+                .next();
+            let Some((line, captures)) = named else {
+                continue;
+            };
             let length = captures[1].split('_').count();
             count += 1;
             sum += length;
             if length > NAME_WORDS {
-                let what = format!("the name of a test has {length} words, the limit is {NAME_WORDS}");
+                let what =
+                    format!("the name of a test has {length} words, the limit is {NAME_WORDS}");
                 found.push(at(path, line, what));
             }
         }
     }
     let mean = sum as f64 / count.max(1) as f64;
     if mean > MEAN_WORDS {
-        found.push(format!("the names of tests have {mean:.1} words on average, the limit is {MEAN_WORDS}"));
+        found.push(format!(
+            "the names of tests have {mean:.1} words on average, the limit is {MEAN_WORDS}"
+        ));
     }
     found
 }
@@ -208,7 +243,13 @@ mod tests {
 
     #[test]
     fn frequent_words_are_reported_with_their_lines() {
-        for comment in ["What it is.", "It Tells.", "As it is.", "Takes them.", "None of it."] {
+        for comment in [
+            "What it is.",
+            "It Tells.",
+            "As it is.",
+            "Takes them.",
+            "None of it.",
+        ] {
             let text = format!("//! A header.\n/// {comment}\nfn f() {{}}\n");
             let found = found(&text);
             assert_eq!(found.len(), 2, "{comment}: {found:?}");
@@ -229,7 +270,8 @@ mod tests {
         let found = found(text);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[1].starts_with("a/src/lib.rs:2: "), "{found:?}");
-        let test = "//! A header.\n#[cfg(test)]\nmod t {\n    const C: &str = \"it was told so\";\n}\n";
+        let test =
+            "//! A header.\n#[cfg(test)]\nmod t {\n    const C: &str = \"it was told so\";\n}\n";
         assert!(super::texts(&planted(&[("a/src/lib.rs", test)])).is_empty());
     }
 
@@ -244,11 +286,19 @@ mod tests {
     #[test]
     fn long_first_lines_are_reported() {
         let most = "x".repeat(FIRST_LINE_MAX);
-        for text in [format!("//! {most}x\n"), format!("//! A header.\n    /// {most}x\n    fn f() {{}}\n")] {
+        for text in [
+            format!("//! {most}x\n"),
+            format!("//! A header.\n    /// {most}x\n    fn f() {{}}\n"),
+        ] {
             assert_eq!(found(&text).len(), 1, "{text}");
         }
         assert!(found(&format!("//! {most}\n//! {most}x\n")).is_empty());
-        assert!(found(&format!("//! A header.\n// {most}x\nconst C: &str = \"/// {most}x\";\n")).is_empty());
+        assert!(
+            found(&format!(
+                "//! A header.\n// {most}x\nconst C: &str = \"/// {most}x\";\n"
+            ))
+            .is_empty()
+        );
     }
 
     #[test]

@@ -24,11 +24,17 @@ fn inspect(path: &str, manifest: &Table, found: &mut Vec<Violation>) {
     if manifest.get("lints").is_none_or(|lints| !inherits(lints)) {
         found.push(format!("{path}: `[lints] workspace = true` is missing"));
     }
-    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
+    let targets = manifest
+        .get("target")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flat_map(Table::values);
     let tables = targets.filter_map(Value::as_table).chain([manifest]);
     for table in tables {
-        for (name, dependency) in
-            DEPENDENCIES.iter().filter_map(|kind| table.get(*kind)?.as_table()).flatten()
+        for (name, dependency) in DEPENDENCIES
+            .iter()
+            .filter_map(|kind| table.get(*kind)?.as_table())
+            .flatten()
         {
             if !inherits(dependency) {
                 found.push(format!(

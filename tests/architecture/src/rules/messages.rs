@@ -41,15 +41,16 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 /// Returns `true` if an argument is a string literal that is neither the name nor the value of a field.
 fn has_message(arguments: &TokenStream) -> bool {
     let tokens: Vec<_> = arguments.clone().into_iter().collect();
-    let is =
-        |token: &TokenTree, wanted: char| matches!(token, TokenTree::Punct(it) if it.as_char() == wanted);
-    tokens.split(|token| is(token, ',')).any(|argument| match argument {
-        [TokenTree::Literal(text), rest @ ..] => {
-            let is_text = matches!(Lit::new(text.clone()), Lit::Str(_));
-            is_text && !rest.first().is_some_and(|next| is(next, '='))
-        }
-        _ => false,
-    })
+    let is = |token: &TokenTree, wanted: char| matches!(token, TokenTree::Punct(it) if it.as_char() == wanted);
+    tokens
+        .split(|token| is(token, ','))
+        .any(|argument| match argument {
+            [TokenTree::Literal(text), rest @ ..] => {
+                let is_text = matches!(Lit::new(text.clone()), Lit::Str(_));
+                is_text && !rest.first().is_some_and(|next| is(next, '='))
+            }
+            _ => false,
+        })
 }
 
 #[cfg(test)]
@@ -58,8 +59,14 @@ mod tests {
     use crate::tree::planted;
 
     fn lines(body: &str) -> Vec<String> {
-        let found = check(&planted(&[("a/src/lib.rs", &format!("//! x\nfn f() {{\n{body}\n}}\n"))]));
-        found.iter().map(|line| line.splitn(3, ':').take(2).collect::<Vec<_>>().join(":")).collect()
+        let found = check(&planted(&[(
+            "a/src/lib.rs",
+            &format!("//! x\nfn f() {{\n{body}\n}}\n"),
+        )]));
+        found
+            .iter()
+            .map(|line| line.splitn(3, ':').take(2).collect::<Vec<_>>().join(":"))
+            .collect()
     }
 
     #[test]

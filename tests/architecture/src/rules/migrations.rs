@@ -40,7 +40,9 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         match recorded.get(path) {
             Some(known) if *known == hash => {}
             Some(_) => {
-                found.push(format!("migrations/{path} was edited: steps are append-only; add a new one"));
+                found.push(format!(
+                    "migrations/{path} was edited: steps are append-only; add a new one"
+                ));
             }
             None => found.push(format!("{HASHES}: add `{hash} {path}`")),
         }
@@ -48,8 +50,15 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     let gone = recorded.keys().filter(|path| !steps.contains_key(*path));
     found.extend(gone.map(|path| format!("migrations/{path} was removed: steps are append-only")));
     found.extend(misnumbered(steps.keys().copied()));
-    let stores: BTreeSet<_> = steps.keys().filter_map(|path| path.split_inclusive('/').next()).collect();
-    found.extend(stores.difference(&schemas).map(|store| format!("migrations/{store}{SCHEMA} is missing")));
+    let stores: BTreeSet<_> = steps
+        .keys()
+        .filter_map(|path| path.split_inclusive('/').next())
+        .collect();
+    found.extend(
+        stores
+            .difference(&schemas)
+            .map(|store| format!("migrations/{store}{SCHEMA} is missing")),
+    );
     found
 }
 
@@ -61,7 +70,9 @@ fn misnumbered<'a>(steps: impl Iterator<Item = &'a str>) -> Vec<Violation> {
         let (store, name) = path.split_once('/').unwrap_or(("", path));
         let number = next.entry(store).or_insert(1);
         if !name.starts_with(&format!("{number:04}_")) {
-            found.push(format!("migrations/{path}: the next step of {store} is {number:04}_…"));
+            found.push(format!(
+                "migrations/{path}: the next step of {store} is {number:04}_…"
+            ));
         }
         *number += 1;
     }
@@ -69,7 +80,10 @@ fn misnumbered<'a>(steps: impl Iterator<Item = &'a str>) -> Vec<Violation> {
 }
 
 fn hash(text: &str) -> String {
-    let statements: String = text.split_inclusive('\n').filter(|line| !line.starts_with("--")).collect();
+    let statements: String = text
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("--"))
+        .collect();
     hex::encode(Sha256::digest(statements))
 }
 
@@ -99,14 +113,26 @@ mod tests {
 
     #[test]
     fn new_step_is_reported_with_its_line() {
-        assert_eq!(with(STEP, ""), [format!("{HASHES}: add `{} s/0001_a.sql`", hash(STEP))]);
+        assert_eq!(
+            with(STEP, ""),
+            [format!("{HASHES}: add `{} s/0001_a.sql`", hash(STEP))]
+        );
     }
 
     #[test]
     fn steps_count_up_and_have_a_schema() {
         let lines = format!("{0} s/0002_a.sql\n", hash(STEP));
-        let found = check(&planted(&[("migrations/s/0002_a.sql", STEP), (HASHES, &lines)]));
-        assert!(found[0].contains("the next step of s is 0001_"), "{found:?}");
-        assert!(found[1].contains("migrations/s/schema.sql is missing"), "{found:?}");
+        let found = check(&planted(&[
+            ("migrations/s/0002_a.sql", STEP),
+            (HASHES, &lines),
+        ]));
+        assert!(
+            found[0].contains("the next step of s is 0001_"),
+            "{found:?}"
+        );
+        assert!(
+            found[1].contains("migrations/s/schema.sql is missing"),
+            "{found:?}"
+        );
     }
 }

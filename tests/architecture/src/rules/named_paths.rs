@@ -14,9 +14,12 @@ const OTHERWISE: [char; 8] = ['<', '{', '*', '$', '~', '…', ':', ' '];
 
 /// Reports paths in documents that do not exist.
 pub fn check(tree: &Tree) -> Vec<Violation> {
-    let documents =
-        tree.with_path(|path| path == "README.md" || (path.starts_with("docs/") && path.ends_with(".md")));
-    documents.flat_map(|document| broken(tree, document)).collect()
+    let documents = tree.with_path(|path| {
+        path == "README.md" || (path.starts_with("docs/") && path.ends_with(".md"))
+    });
+    documents
+        .flat_map(|document| broken(tree, document))
+        .collect()
 }
 
 fn broken(tree: &Tree, document: &File) -> Vec<Violation> {
@@ -28,29 +31,45 @@ fn broken(tree: &Tree, document: &File) -> Vec<Violation> {
         if is_block {
             continue;
         }
-        let quoted = line.split('`').skip(1).step_by(2).filter(|path| path.contains('/') && is_path(path));
+        let quoted = line
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|path| path.contains('/') && is_path(path));
         let quoted = quoted.filter(|path| !is_end_of_one(tree, path));
-        let linked = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let linked = line
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next());
         let linked = linked.filter(|path| is_path(path) && !is_linked(tree, &document.path, path));
-        let broken =
-            quoted.chain(linked).map(|path| at(&document.path, index + 1, format!("no file is {path}")));
+        let broken = quoted
+            .chain(linked)
+            .map(|path| at(&document.path, index + 1, format!("no file is {path}")));
         found.extend(broken);
     }
     found
 }
 
 fn is_path(text: &str) -> bool {
-    ENDINGS.iter().any(|ending| text.ends_with(ending)) && !text.starts_with('/') && !text.contains(OTHERWISE)
+    ENDINGS.iter().any(|ending| text.ends_with(ending))
+        && !text.starts_with('/')
+        && !text.contains(OTHERWISE)
 }
 
 fn is_end_of_one(tree: &Tree, path: &str) -> bool {
     tree.files.iter().any(|file| {
-        file.path.strip_suffix(path).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        file.path
+            .strip_suffix(path)
+            .is_some_and(|before| before.is_empty() || before.ends_with('/'))
     })
 }
 
 fn is_linked(tree: &Tree, from: &str, link: &str) -> bool {
-    let mut parts: Vec<_> = Path::new(from).parent().into_iter().flat_map(Path::components).collect();
+    let mut parts: Vec<_> = Path::new(from)
+        .parent()
+        .into_iter()
+        .flat_map(Path::components)
+        .collect();
     for part in Path::new(link).components() {
         match part {
             Component::ParentDir => drop(parts.pop()),
@@ -68,8 +87,11 @@ mod tests {
     use crate::tree::planted;
 
     fn broken_in(text: &str) -> usize {
-        let files =
-            [("docs/a.md", text), ("core/src/run/driver.rs", "//! Drives."), ("docs/deeper/b.md", "")];
+        let files = [
+            ("docs/a.md", text),
+            ("core/src/run/driver.rs", "//! Drives."),
+            ("docs/deeper/b.md", ""),
+        ];
         check(&planted(&files)).len()
     }
 

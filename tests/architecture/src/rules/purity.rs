@@ -16,8 +16,14 @@ const NATIVE: [&str; 2] = ["shared/sql-native/", "shared/testkit/"];
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
-        if source.path.starts_with("shared/") && !NATIVE.iter().any(|place| source.path.starts_with(place)) {
-            Outside { source, found: &mut found }.visit_file(&source.syntax);
+        if source.path.starts_with("shared/")
+            && !NATIVE.iter().any(|place| source.path.starts_with(place))
+        {
+            Outside {
+                source,
+                found: &mut found,
+            }
+            .visit_file(&source.syntax);
         }
     }
     found
@@ -30,11 +36,20 @@ struct Outside<'a> {
 
 impl Outside<'_> {
     fn note(&mut self, segments: &[String], line: usize) {
-        let [std, module, rest @ ..] = segments else { return };
-        let socket = module == "net" && rest.first().is_some_and(|item| SOCKETS.contains(&item.as_str()));
+        let [std, module, rest @ ..] = segments else {
+            return;
+        };
+        let socket = module == "net"
+            && rest
+                .first()
+                .is_some_and(|item| SOCKETS.contains(&item.as_str()));
         let outside = OUTSIDE.contains(&module.as_str()) || socket;
         if std == "std" && outside && !self.source.is_test_line(line) {
-            self.found.push(at(&self.source.path, line, format!("shared logic may not use std::{module}")));
+            self.found.push(at(
+                &self.source.path,
+                line,
+                format!("shared logic may not use std::{module}"),
+            ));
         }
     }
 
@@ -68,7 +83,11 @@ impl<'ast> Visit<'ast> for Outside<'_> {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let segments: Vec<_> = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
         self.note(&segments, path.span().start().line);
         visit::visit_path(self, path);
     }

@@ -43,15 +43,25 @@ fn page<'t>(tree: &'t Tree, name: &str) -> &'t str {
 
 /// The cells of a table's rows below a heading, with their lines.
 fn rows<'t>(page: &'t str, heading: &str) -> Vec<(usize, Vec<&'t str>)> {
-    let lines =
-        page.lines().enumerate().skip_while(|(_, line)| line.trim_start_matches('#').trim() != heading);
+    let lines = page
+        .lines()
+        .enumerate()
+        .skip_while(|(_, line)| line.trim_start_matches('#').trim() != heading);
     let section = lines.skip(1).take_while(|(_, line)| !line.starts_with('#'));
     let rows = section.filter(|(_, line)| line.starts_with("| ") && !line.starts_with("|---"));
-    let cells =
-        rows.map(|(index, line)| (index + 1, line.trim_matches('|').split(" | ").map(str::trim).collect()));
+    let cells = rows.map(|(index, line)| {
+        (
+            index + 1,
+            line.trim_matches('|').split(" | ").map(str::trim).collect(),
+        )
+    });
     let mut found: Vec<(usize, Vec<&str>)> = cells.collect();
     // A table's first row names its columns.
-    found.retain(|(_, cells)| cells.first().is_some_and(|first| first.starts_with('`') || cells.len() > 2));
+    found.retain(|(_, cells)| {
+        cells
+            .first()
+            .is_some_and(|first| first.starts_with('`') || cells.len() > 2)
+    });
     found
 }
 
@@ -65,7 +75,11 @@ fn missing(page: &str, heading: &str, entry: &str) -> Violation {
 }
 
 fn gone(page: &str, line: usize, entry: &str) -> Violation {
-    at(&format!("{PAGES}{page}"), line, format!("`{entry}` is not in the code"))
+    at(
+        &format!("{PAGES}{page}"),
+        line,
+        format!("`{entry}` is not in the code"),
+    )
 }
 
 fn source<'t>(tree: &'t Tree, path: &str) -> Option<&'t Source> {
@@ -91,16 +105,24 @@ fn literals(source: &Source) -> Vec<String> {
 
 fn state_routes(tree: &Tree) -> Vec<Violation> {
     let (page_name, heading) = ("state-worker.md", "Routes");
-    let Some(source) = source(tree, STATE) else { return Vec::new() };
+    let Some(source) = source(tree, STATE) else {
+        return Vec::new();
+    };
     let routes: BTreeSet<String> = literals(source)
         .into_iter()
         .filter(|text| text.len() > 1 && text.starts_with('/') && !text.ends_with('/'))
         .collect();
     let rows = rows(page(tree, page_name), heading);
-    let listed: BTreeMap<&str, usize> =
-        rows.iter().filter_map(|(line, cells)| Some((quoted(cells.first()?).next()?, *line))).collect();
-    let new = routes.iter().filter(|route| !listed.contains_key(route.as_str()));
-    let mut found: Vec<_> = new.map(|route| missing(page_name, heading, route)).collect();
+    let listed: BTreeMap<&str, usize> = rows
+        .iter()
+        .filter_map(|(line, cells)| Some((quoted(cells.first()?).next()?, *line)))
+        .collect();
+    let new = routes
+        .iter()
+        .filter(|route| !listed.contains_key(route.as_str()));
+    let mut found: Vec<_> = new
+        .map(|route| missing(page_name, heading, route))
+        .collect();
     let old = listed.iter().filter(|(route, _)| !routes.contains(**route));
     found.extend(old.map(|(route, line)| gone(page_name, *line, route)));
     found
@@ -108,8 +130,13 @@ fn state_routes(tree: &Tree) -> Vec<Violation> {
 
 /// Every path of the bot's router occurs on a page; those from constants of `shared/wire` are resolved.
 fn bot_routes(tree: &Tree) -> Vec<Violation> {
-    let Some(router) = source(tree, ROUTER) else { return Vec::new() };
-    let mut paths: Vec<String> = literals(router).into_iter().filter(|text| text.starts_with('/')).collect();
+    let Some(router) = source(tree, ROUTER) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<String> = literals(router)
+        .into_iter()
+        .filter(|text| text.starts_with('/'))
+        .collect();
     let constants = constants::texts(tree, "shared/wire/src/");
     let text = tree.text(ROUTER).unwrap_or_default();
     paths.extend(
@@ -118,11 +145,15 @@ fn bot_routes(tree: &Tree) -> Vec<Violation> {
             .filter(|(name, value)| value.starts_with('/') && text.contains(name))
             .map(|(_, value)| value),
     );
-    let pages: Vec<&str> =
-        tree.with_path(|path| path.starts_with(PAGES)).map(|file| file.text.as_str()).collect();
+    let pages: Vec<&str> = tree
+        .with_path(|path| path.starts_with(PAGES))
+        .map(|file| file.text.as_str())
+        .collect();
     let is_named = |path: &String| {
         let ends = ["`", "?", " "].map(|end| format!("{path}{end}"));
-        pages.iter().any(|page| ends.iter().any(|path| page.contains(path.as_str())))
+        pages
+            .iter()
+            .any(|page| ends.iter().any(|path| page.contains(path.as_str())))
     };
     paths
         .iter()
@@ -143,10 +174,16 @@ fn variants(tree: &Tree, name: &str, heading: &str) -> Vec<Violation> {
         Item::Enum(item) if item.ident == name => Some(item),
         _ => None,
     });
-    let Some(found) = enums.next() else { return Vec::new() };
+    let Some(found) = enums.next() else {
+        return Vec::new();
+    };
     let rows = rows(page(tree, page_name), heading);
     let row_of = |kind: &str| {
-        rows.iter().find(|(_, cells)| cells.first().is_some_and(|cell| quoted(cell).next() == Some(kind)))
+        rows.iter().find(|(_, cells)| {
+            cells
+                .first()
+                .is_some_and(|cell| quoted(cell).next() == Some(kind))
+        })
     };
     let mut problems = Vec::new();
     let mut kinds = BTreeSet::new();
@@ -168,9 +205,13 @@ fn variants(tree: &Tree, name: &str, heading: &str) -> Vec<Violation> {
         }
         kinds.insert(kind);
     }
-    let listed = rows.iter().filter_map(|(line, cells)| Some((*line, quoted(cells.first()?).next()?)));
+    let listed = rows
+        .iter()
+        .filter_map(|(line, cells)| Some((*line, quoted(cells.first()?).next()?)));
     problems.extend(
-        listed.filter(|(_, kind)| !kinds.contains(*kind)).map(|(line, kind)| gone(page_name, line, kind)),
+        listed
+            .filter(|(_, kind)| !kinds.contains(*kind))
+            .map(|(line, kind)| gone(page_name, line, kind)),
     );
     problems
 }
@@ -178,7 +219,11 @@ fn variants(tree: &Tree, name: &str, heading: &str) -> Vec<Violation> {
 /// The name of a field on the wire: that of its `rename`, else camel case.
 fn field_name(field: &syn::Field) -> Option<String> {
     let mut renamed = None;
-    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+    for attribute in field
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("serde"))
+    {
         // Other arguments of the attribute do not matter here.
         drop(attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("rename") {
@@ -216,10 +261,14 @@ fn camel(name: &str) -> String {
 fn environment(tree: &Tree) -> Vec<Violation> {
     let page_name = "environment.md";
     let text = page(tree, page_name);
-    let sources =
-        tree.sources.iter().filter(|source| READERS.iter().any(|folder| source.path.starts_with(folder)));
-    let names: BTreeSet<String> =
-        sources.flat_map(literals).filter(|text| is_variable(text) && !text.starts_with("CARGO_")).collect();
+    let sources = tree
+        .sources
+        .iter()
+        .filter(|source| READERS.iter().any(|folder| source.path.starts_with(folder)));
+    let names: BTreeSet<String> = sources
+        .flat_map(literals)
+        .filter(|text| is_variable(text) && !text.starts_with("CARGO_"))
+        .collect();
     let listed: BTreeSet<&str> = text.lines().flat_map(quoted).collect();
     let mut found: Vec<_> = names
         .iter()
@@ -228,8 +277,14 @@ fn environment(tree: &Tree) -> Vec<Violation> {
         .collect();
     for heading in ["Bot", "Container"] {
         for (line, cells) in rows(text, heading) {
-            let old = cells.iter().flat_map(|cell| quoted(cell)).filter(|name| is_variable(name));
-            found.extend(old.filter(|name| !names.contains(*name)).map(|name| gone(page_name, line, name)));
+            let old = cells
+                .iter()
+                .flat_map(|cell| quoted(cell))
+                .filter(|name| is_variable(name));
+            found.extend(
+                old.filter(|name| !names.contains(*name))
+                    .map(|name| gone(page_name, line, name)),
+            );
         }
     }
     found
@@ -239,7 +294,9 @@ fn environment(tree: &Tree) -> Vec<Violation> {
 fn is_variable(text: &str) -> bool {
     text.contains('_')
         && text.starts_with(|c: char| c.is_ascii_uppercase())
-        && text.bytes().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')
+        && text
+            .bytes()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')
 }
 
 /// Every limit has a row with its value, found by the constant's name.
@@ -261,7 +318,9 @@ fn limits(tree: &Tree) -> Vec<Violation> {
         .collect();
     let limits: Vec<Constant> = constants::limits(tree);
     let is_unlisted = |limit: &&Constant| {
-        !listed.iter().any(|(_, value, name)| *name == limit.name && *value == limit.value)
+        !listed
+            .iter()
+            .any(|(_, value, name)| *name == limit.name && *value == limit.value)
     };
     let mut found: Vec<_> = limits
         .iter()
@@ -274,7 +333,9 @@ fn limits(tree: &Tree) -> Vec<Violation> {
         })
         .collect();
     let is_old = |(_, value, name): &&(usize, &str, &str)| {
-        !limits.iter().any(|limit| limit.name == *name && limit.value == *value)
+        !limits
+            .iter()
+            .any(|limit| limit.name == *name && limit.value == *value)
     };
     found.extend(
         listed
@@ -295,7 +356,10 @@ mod tests {
     #[test]
     fn event_without_a_row_is_reported() {
         let with = |page: &str| {
-            let tree = planted(&[("shared/events/src/event.rs", EVENTS), ("docs/reference/events.md", page)]);
+            let tree = planted(&[
+                ("shared/events/src/event.rs", EVENTS),
+                ("docs/reference/events.md", page),
+            ]);
             variants(&tree, "EventBody", "Kinds").len()
         };
         assert_eq!(
@@ -305,16 +369,22 @@ mod tests {
             0
         );
         assert_eq!(
-            with("## Kinds\n\n| Kind | Fields | When |\n|---|---|---|\n| `tool_call` | `callId` | x |\n"),
+            with(
+                "## Kinds\n\n| Kind | Fields | When |\n|---|---|---|\n| `tool_call` | `callId` | x |\n"
+            ),
             1
         );
-        assert_eq!(with("## Kinds\n\n| Kind | Fields | When |\n|---|---|---|\n| `gone` | | x |\n"), 2);
+        assert_eq!(
+            with("## Kinds\n\n| Kind | Fields | When |\n|---|---|---|\n| `gone` | | x |\n"),
+            2
+        );
     }
 
     #[test]
     fn state_route_without_a_row_is_reported() {
         let code = "//! x\nverbs! { A \"/runs/put\" RECORD, B \"/runs/get\" OTHER }\n";
-        let page = "## Routes\n\n| Route | Key |\n|---|---|\n| `/runs/put` | x |\n| `/gone` | x |\n";
+        let page =
+            "## Routes\n\n| Route | Key |\n|---|---|\n| `/runs/put` | x |\n| `/gone` | x |\n";
         let tree = planted(&[(STATE, code), ("docs/reference/state-worker.md", page)]);
         let found = state_routes(&tree);
         assert!(found[0].contains("`/runs/get` has no row"), "{found:?}");
@@ -323,24 +393,35 @@ mod tests {
 
     #[test]
     fn bot_route_without_a_page_is_reported() {
-        let router = "//! x\nfn r() { router.route(\"/runs\", a).route(ars_wire::health::ROUTE, b); }\n";
+        let router =
+            "//! x\nfn r() { router.route(\"/runs\", a).route(ars_wire::health::ROUTE, b); }\n";
         let wire = "//! x\npub const ROUTE: &str = \"/healthz\";\n";
         let files = [
             (ROUTER, router),
             ("shared/wire/src/health.rs", wire),
             ("docs/reference/runs.md", "`GET /runs`\n"),
         ];
-        assert_eq!(bot_routes(&planted(&files)), ["docs/reference/: no page names the route `/healthz`"]);
+        assert_eq!(
+            bot_routes(&planted(&files)),
+            ["docs/reference/: no page names the route `/healthz`"]
+        );
     }
 
     #[test]
     fn variable_without_a_row_is_reported() {
         let code = "//! x\nconst A: &str = \"ARS_NEW\";\nconst B: &str = \"ARS_OLD\";\n";
-        let page = "## Bot\n\n| Variable | Use |\n|---|---|\n| `ARS_OLD` | x |\n| `ARS_GONE` | x |\n";
-        let tree = planted(&[("containers/bot/app/src/a.rs", code), ("docs/reference/environment.md", page)]);
+        let page =
+            "## Bot\n\n| Variable | Use |\n|---|---|\n| `ARS_OLD` | x |\n| `ARS_GONE` | x |\n";
+        let tree = planted(&[
+            ("containers/bot/app/src/a.rs", code),
+            ("docs/reference/environment.md", page),
+        ]);
         let found = environment(&tree);
         assert!(found[0].contains("`ARS_NEW` has no row"), "{found:?}");
-        assert!(found[1].contains("`ARS_GONE` is not in the code"), "{found:?}");
+        assert!(
+            found[1].contains("`ARS_GONE` is not in the code"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -348,7 +429,11 @@ mod tests {
         let code = "//! x\nconst MAX_TEXT: usize = 4000;\n";
         let with = |row: &str| {
             let page = format!("| Limit | Value | Constant |\n|---|---|---|\n{row}\n");
-            limits(&planted(&[("shared/a/src/lib.rs", code), ("docs/reference/limits.md", &page)])).len()
+            limits(&planted(&[
+                ("shared/a/src/lib.rs", code),
+                ("docs/reference/limits.md", &page),
+            ]))
+            .len()
         };
         assert_eq!(with("| text | 4,000 | `MAX_TEXT` |"), 0);
         assert_eq!(with("| text | 5,000 | `MAX_TEXT` |"), 2);

@@ -20,24 +20,71 @@ const AGENT: &str = "shared/agent/src";
 
 /// A folder, a file in it, and the expressions with which it hands the text on.
 const HOPS: [(&str, &str, &[&str]); 15] = [
-    (HTTP, "router.rs", &["all(ars_wire::ingress::ROUTE, ingress::post)"]),
+    (
+        HTTP,
+        "router.rs",
+        &["all(ars_wire::ingress::ROUTE, ingress::post)"],
+    ),
     (
         HTTP,
         "surfaces/ingress/post.rs",
-        &["read_body(stream", "body::parse(&bytes)", "message(Ingress::Http", ".dispatch("],
+        &[
+            "read_body(stream",
+            "body::parse(&bytes)",
+            "message(Ingress::Http",
+            ".dispatch(",
+        ],
     ),
     (HTTP, "server/body.rs", &["collected.to_bytes()"]),
-    (HTTP, "surfaces/ingress/body.rs", &["Address::parse(&fields)"]),
+    (
+        HTTP,
+        "surfaces/ingress/body.rs",
+        &["Address::parse(&fields)"],
+    ),
     (HTTP, "surfaces/ingress/message.rs", &["IncomingMessage {"]),
-    (CORE, "facade.rs", &["dispatch::dispatch(&self.context, message"]),
-    (CORE, "dispatch/pipeline.rs", &["parse(context, request)", "lifecycle::start(context, request"]),
-    (CORE, "dispatch/parse.rs", &["directives::parse(&request.message.text)"]),
+    (
+        CORE,
+        "facade.rs",
+        &["dispatch::dispatch(&self.context, message"],
+    ),
+    (
+        CORE,
+        "dispatch/pipeline.rs",
+        &[
+            "parse(context, request)",
+            "lifecycle::start(context, request",
+        ],
+    ),
+    (
+        CORE,
+        "dispatch/parse.rs",
+        &["directives::parse(&request.message.text)"],
+    ),
     (CORE, "dispatch/directives.rs", &["ParsedDirectives { text"]),
-    (CORE, "lifecycle/start.rs", &["initial_conversation(", "StartFrom::Conversation(conversation)"]),
+    (
+        CORE,
+        "lifecycle/start.rs",
+        &[
+            "initial_conversation(",
+            "StartFrom::Conversation(conversation)",
+        ],
+    ),
     (CORE, "lifecycle/drive.rs", &["driver.run(conversation)"]),
-    (CORE, "run/driver.rs", &["Loop::new(self.assignment.budget, conversation"]),
-    (CORE, "run/model_calls.rs", &["turns: state.agent_loop.turns()"]),
-    (AGENT, "run_loop.rs", &["Conversation::new(turns)", "self.conversation.shown()"]),
+    (
+        CORE,
+        "run/driver.rs",
+        &["Loop::new(self.assignment.budget, conversation"],
+    ),
+    (
+        CORE,
+        "run/model_calls.rs",
+        &["turns: state.agent_loop.turns()"],
+    ),
+    (
+        AGENT,
+        "run_loop.rs",
+        &["Conversation::new(turns)", "self.conversation.shown()"],
+    ),
     (AGENT, "context/conversation.rs", &["shown: turns"]),
 ];
 
@@ -47,18 +94,29 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     for (folder, file, expressions) in HOPS {
         let path = format!("{folder}/{file}");
         let text = tree.text(&path).unwrap_or_default();
-        let missing = expressions.iter().filter(|expression| !text.contains(*expression));
-        found
-            .extend(missing.map(|expression| format!("{path}: the text is not handed on by `{expression}`")));
+        let missing = expressions
+            .iter()
+            .filter(|expression| !text.contains(*expression));
+        found.extend(
+            missing
+                .map(|expression| format!("{path}: the text is not handed on by `{expression}`")),
+        );
     }
     let listed = listed(tree.text(DOCUMENT).unwrap_or_default());
-    let expected: BTreeSet<String> =
-        HOPS.iter().map(|(folder, file, _)| format!("{folder}/{file}")).collect();
+    let expected: BTreeSet<String> = HOPS
+        .iter()
+        .map(|(folder, file, _)| format!("{folder}/{file}"))
+        .collect();
     let differing = listed.symmetric_difference(&expected);
-    found
-        .extend(differing.map(|path| format!("{DOCUMENT}: the list of files and the hops differ in {path}")));
+    found.extend(
+        differing
+            .map(|path| format!("{DOCUMENT}: the list of files and the hops differ in {path}")),
+    );
     if listed.len() > MAX_FILES {
-        found.push(format!("{DOCUMENT}: {} files, the limit is {MAX_FILES}", listed.len()));
+        found.push(format!(
+            "{DOCUMENT}: {} files, the limit is {MAX_FILES}",
+            listed.len()
+        ));
     }
     found
 }
@@ -87,20 +145,33 @@ mod tests {
 
     #[test]
     fn missing_hop_and_missing_file_are_reported() {
-        let list = format!("{} in `{HTTP}` `router.rs` and `other.rs`. {}", LIST[0], LIST[1]);
+        let list = format!(
+            "{} in `{HTTP}` `router.rs` and `other.rs`. {}",
+            LIST[0], LIST[1]
+        );
         let router = format!("{HTTP}/router.rs");
         let tree = planted(&[
             (DOCUMENT, list.as_str()),
-            (router.as_str(), "//! all(ars_wire::ingress::ROUTE, ingress::post)\n"),
+            (
+                router.as_str(),
+                "//! all(ars_wire::ingress::ROUTE, ingress::post)\n",
+            ),
         ]);
         let found = check(&tree);
-        assert!(!found.iter().any(|line| line.contains("router.rs")), "{found:?}");
         assert!(
-            found.iter().any(|line| line.contains("differ in containers/bot/http/src/other.rs")),
+            !found.iter().any(|line| line.contains("router.rs")),
             "{found:?}"
         );
         assert!(
-            found.iter().any(|line| line.starts_with("containers/bot/core/src/facade.rs: ")),
+            found
+                .iter()
+                .any(|line| line.contains("differ in containers/bot/http/src/other.rs")),
+            "{found:?}"
+        );
+        assert!(
+            found
+                .iter()
+                .any(|line| line.starts_with("containers/bot/core/src/facade.rs: ")),
             "{found:?}"
         );
     }

@@ -12,17 +12,25 @@ const FUNCTION_LINES: usize = 80;
 
 /// Reports files over the limit.
 pub fn files(tree: &Tree) -> Vec<Violation> {
-    let sizes = tree.sources.iter().map(|source| (source, source.shipped_lines()));
+    let sizes = tree
+        .sources
+        .iter()
+        .map(|source| (source, source.shipped_lines()));
     let long = sizes.filter(|(_, lines)| *lines > FILE_LINES);
     let what = |lines| format!("{lines} lines; the ceiling is {FILE_LINES}: split it");
-    long.map(|(source, lines)| at(&source.path, 1, what(lines))).collect()
+    long.map(|(source, lines)| at(&source.path, 1, what(lines)))
+        .collect()
 }
 
 /// Reports functions over the limit.
 pub fn functions(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
-        Functions { source, found: &mut found }.visit_file(&source.syntax);
+        Functions {
+            source,
+            found: &mut found,
+        }
+        .visit_file(&source.syntax);
     }
     found
 }
@@ -73,9 +81,16 @@ mod tests {
 
     #[test]
     fn file_over_the_limit_is_reported() {
-        let tested = format!("{}#[cfg(test)]\nmod t {{\n{}}}\n", long(500), "fn x() {}\n".repeat(50));
-        let tree =
-            planted(&[("a/src/lib.rs", &long(501)), ("a/src/b.rs", &tested), ("a/tests/c.rs", &long(900))]);
+        let tested = format!(
+            "{}#[cfg(test)]\nmod t {{\n{}}}\n",
+            long(500),
+            "fn x() {}\n".repeat(50)
+        );
+        let tree = planted(&[
+            ("a/src/lib.rs", &long(501)),
+            ("a/src/b.rs", &tested),
+            ("a/tests/c.rs", &long(900)),
+        ]);
         let found = files(&tree);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("a/src/lib.rs:1: 501 lines"));

@@ -9,8 +9,17 @@ use crate::{Source, Tree, Violation, at};
 /// Reports sleeps of tests outside a loop.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for source in tree.sources.iter().filter(|source| !source.test_lines.is_empty()) {
-        Sleeps { source, loops: 0, found: &mut found }.visit_file(&source.syntax);
+    for source in tree
+        .sources
+        .iter()
+        .filter(|source| !source.test_lines.is_empty())
+    {
+        Sleeps {
+            source,
+            loops: 0,
+            found: &mut found,
+        }
+        .visit_file(&source.syntax);
     }
     found
 }
@@ -58,7 +67,11 @@ impl<'ast> Visit<'ast> for Sleeps<'_> {
 
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
         if let Expr::Path(path) = &*call.func
-            && path.path.segments.last().is_some_and(|last| last.ident == "sleep")
+            && path
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "sleep")
         {
             self.note(call.span().start().line);
         }

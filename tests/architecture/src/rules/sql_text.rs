@@ -16,14 +16,23 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     for file in tree.with_path(|path| path.starts_with("migrations/") && path.ends_with(".sql")) {
         for (index, line) in file.text.lines().enumerate() {
             let statement = line.split("--").next().unwrap_or_default().to_uppercase();
-            found.extend(refused(&statement).into_iter().map(|word| at(&file.path, index + 1, told(word))));
+            found.extend(
+                refused(&statement)
+                    .into_iter()
+                    .map(|word| at(&file.path, index + 1, told(word))),
+            );
         }
     }
     for source in &tree.sources {
-        let holds_stores =
-            ["shared/", "durable-objects/", "workers/"].iter().any(|root| source.path.starts_with(root));
+        let holds_stores = ["shared/", "durable-objects/", "workers/"]
+            .iter()
+            .any(|root| source.path.starts_with(root));
         if holds_stores && !source.path.starts_with(ADAPTER) {
-            Texts { source, found: &mut found }.visit_file(&source.syntax);
+            Texts {
+                source,
+                found: &mut found,
+            }
+            .visit_file(&source.syntax);
         }
     }
     found
@@ -35,8 +44,12 @@ fn told(word: &str) -> String {
 
 /// Returns the forbidden words that open a statement; elsewhere they are names.
 fn refused(text: &str) -> Vec<&'static str> {
-    let openings = text.split(';').filter_map(|statement| statement.split_whitespace().next());
-    openings.filter_map(|opening| REFUSED.into_iter().find(|word| *word == opening)).collect()
+    let openings = text
+        .split(';')
+        .filter_map(|statement| statement.split_whitespace().next());
+    openings
+        .filter_map(|opening| REFUSED.into_iter().find(|word| *word == opening))
+        .collect()
 }
 
 struct Texts<'a> {
@@ -51,8 +64,9 @@ impl<'ast> Visit<'ast> for Texts<'_> {
     fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
         let line = text.span().start().line;
         if !self.source.is_test_line(line) {
-            let words =
-                refused(&text.value()).into_iter().map(|word| at(&self.source.path, line, told(word)));
+            let words = refused(&text.value())
+                .into_iter()
+                .map(|word| at(&self.source.path, line, told(word)));
             self.found.extend(words);
         }
     }
@@ -70,7 +84,10 @@ mod tests {
         let tree = planted(&[
             ("shared/runs/src/lib.rs", text),
             ("shared/sql-native/src/lib.rs", text),
-            ("migrations/s/0001_a.sql", "-- BEGIN is not for here\npragma user_version = 1;\n"),
+            (
+                "migrations/s/0001_a.sql",
+                "-- BEGIN is not for here\npragma user_version = 1;\n",
+            ),
         ]);
         let found = check(&tree);
         assert_eq!(found.len(), 2, "{found:?}");

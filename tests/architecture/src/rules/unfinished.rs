@@ -16,7 +16,11 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     for source in &tree.sources {
         each_group(&source.tokens, &mut |tokens| {
             for three in tokens.windows(3) {
-                if let [TokenTree::Ident(name), TokenTree::Punct(mark), TokenTree::Group(_)] = three
+                if let [
+                    TokenTree::Ident(name),
+                    TokenTree::Punct(mark),
+                    TokenTree::Group(_),
+                ] = three
                     && mark.as_char() == '!'
                     && PLACEHOLDERS.iter().any(|placeholder| name == placeholder)
                 {
@@ -40,7 +44,10 @@ mod tests {
             fn c() { assert!(matches!(d(), Some(_) if todo!())); }\n\
             fn fine() { let todo = 1; assert!(todo != 2, \"todo!()\"); }\n";
         let found = check(&planted(&[("a/src/lib.rs", text)]));
-        let lines: Vec<_> = found.iter().map(|text| text.split(':').nth(1).unwrap()).collect();
+        let lines: Vec<_> = found
+            .iter()
+            .map(|text| text.split(':').nth(1).unwrap())
+            .collect();
         assert_eq!(lines, ["2", "3", "4"]);
     }
 }

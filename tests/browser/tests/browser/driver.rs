@@ -89,8 +89,17 @@ impl Browser {
         let profile = tempfile::tempdir().unwrap();
         let fonts = profile.path().join("fonts.conf");
         let cache = profile.path().join("fonts").display().to_string();
-        assert!(Path::new(FONTS).is_dir(), "{FONTS} is missing (apt package fonts-dejavu-core)");
-        std::fs::write(&fonts, FONT_CONFIGURATION.replace("FONTS", FONTS).replace("CACHE", &cache)).unwrap();
+        assert!(
+            Path::new(FONTS).is_dir(),
+            "{FONTS} is missing (apt package fonts-dejavu-core)"
+        );
+        std::fs::write(
+            &fonts,
+            FONT_CONFIGURATION
+                .replace("FONTS", FONTS)
+                .replace("CACHE", &cache),
+        )
+        .unwrap();
         let mut started = None;
         for _ in 0..STARTS {
             started = start_driver(&fonts).await;
@@ -108,16 +117,41 @@ impl Browser {
             "goog:loggingPrefs": {"browser": "ALL"},
         }}});
         let base = format!("http://127.0.0.1:{port}/session");
-        let made: Value = client.post(&base).json(&capabilities).send().await.unwrap().json().await.unwrap();
-        let id = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {made}"));
+        let made: Value = client
+            .post(&base)
+            .json(&capabilities)
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap();
+        let id = made["value"]["sessionId"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no session: {made}"));
         let session = format!("{base}/{id}");
-        let version = made["value"]["capabilities"]["browserVersion"].as_str().unwrap().to_owned();
-        Self { client, session, version, _driver: driver, _profile: profile }
+        let version = made["value"]["capabilities"]["browserVersion"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        Self {
+            client,
+            session,
+            version,
+            _driver: driver,
+            _profile: profile,
+        }
     }
 
     async fn call(&self, method: Method, path: &str, body: Value) -> Value {
-        let request = self.client.request(method.clone(), format!("{}{path}", self.session));
-        let request = if method == Method::POST { request.json(&body) } else { request };
+        let request = self
+            .client
+            .request(method.clone(), format!("{}{path}", self.session));
+        let request = if method == Method::POST {
+            request.json(&body)
+        } else {
+            request
+        };
         let answer: Value = request.send().await.unwrap().json().await.unwrap();
         assert!(answer["value"]["error"].is_null(), "{path}: {answer}");
         answer["value"].clone()
@@ -131,7 +165,12 @@ impl Browser {
     /// Returns the value of a JavaScript expression in the page.
     pub async fn eval(&self, expression: &str) -> Value {
         let script = format!("return ({expression});");
-        self.call(Method::POST, "/execute/sync", json!({"script": script, "args": []})).await
+        self.call(
+            Method::POST,
+            "/execute/sync",
+            json!({"script": script, "args": []}),
+        )
+        .await
     }
 
     /// Waits until an expression is true.
@@ -141,7 +180,9 @@ impl Browser {
             if Instant::now() > until {
                 let page = self.eval("document.body?.innerText").await;
                 let console = self.console().await;
-                panic!("never true: {expression}; the page says: {page}; the console says: {console:?}");
+                panic!(
+                    "never true: {expression}; the page says: {page}; the console says: {console:?}"
+                );
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -149,18 +190,29 @@ impl Browser {
 
     /// Returns the visible text of the first element that matches a selector.
     pub async fn text(&self, selector: &str) -> String {
-        let text = self.eval(&format!("document.querySelector({}).innerText", json!(selector))).await;
+        let text = self
+            .eval(&format!(
+                "document.querySelector({}).innerText",
+                json!(selector)
+            ))
+            .await;
         text.as_str().unwrap().to_owned()
     }
 
     /// Clicks the first element that matches a selector.
     pub async fn click(&self, selector: &str) {
-        self.eval(&format!("document.querySelector({}).click()", json!(selector))).await;
+        self.eval(&format!(
+            "document.querySelector({}).click()",
+            json!(selector)
+        ))
+        .await;
     }
 
     /// Returns the console output since the last call: errors, warnings, content-security violations.
     pub async fn console(&self) -> Vec<String> {
-        let entries = self.call(Method::POST, "/se/log", json!({"type": "browser"})).await;
+        let entries = self
+            .call(Method::POST, "/se/log", json!({"type": "browser"}))
+            .await;
         let lines = entries
             .as_array()
             .unwrap()
@@ -171,31 +223,50 @@ impl Browser {
 
     /// Sends a command of the `DevTools` protocol.
     pub async fn command(&self, name: &str, params: Value) -> Value {
-        self.call(Method::POST, "/goog/cdp/execute", json!({"cmd": name, "params": params})).await
+        self.call(
+            Method::POST,
+            "/goog/cdp/execute",
+            json!({"cmd": name, "params": params}),
+        )
+        .await
     }
 
     /// Returns the value of a promise in the page, to which its policies and trusted types do not apply.
     pub async fn eval_promise(&self, expression: &str) -> Value {
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.command("Runtime.evaluate", params).await;
-        assert!(answer["exceptionDetails"].is_null(), "{expression:.80}: {answer}");
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression:.80}: {answer}"
+        );
         answer["result"]["value"].clone()
     }
 
     /// Runs a script before those of each page that is opened from now on.
     pub async fn at_start(&self, script: &str) {
-        self.command("Page.addScriptToEvaluateOnNewDocument", json!({"source": script})).await;
+        self.command(
+            "Page.addScriptToEvaluateOnNewDocument",
+            json!({"source": script}),
+        )
+        .await;
     }
 
     /// Returns a picture of the visible part of the page, as WebP.
     pub async fn picture(&self) -> Vec<u8> {
-        let picture = self.command("Page.captureScreenshot", json!({"format": "webp", "quality": 82})).await;
+        let picture = self
+            .command(
+                "Page.captureScreenshot",
+                json!({"format": "webp", "quality": 82}),
+            )
+            .await;
         BASE64.decode(picture["data"].as_str().unwrap()).unwrap()
     }
 
     /// Returns an exact picture of the visible part of the page, as PNG in Base64.
     pub async fn exact_picture(&self) -> String {
-        let picture = self.command("Page.captureScreenshot", json!({"format": "png"})).await;
+        let picture = self
+            .command("Page.captureScreenshot", json!({"format": "png"}))
+            .await;
         picture["data"].as_str().unwrap().to_owned()
     }
 
@@ -207,7 +278,8 @@ impl Browser {
     /// Sets the page's size and the preferred color scheme.
     pub async fn look_in(&self, width: u32, height: u64, scheme: &str) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
-        self.command("Emulation.setDeviceMetricsOverride", size).await;
+        self.command("Emulation.setDeviceMetricsOverride", size)
+            .await;
         let features = json!({"features": [
             {"name": "prefers-color-scheme", "value": scheme},
             {"name": "prefers-reduced-motion", "value": "reduce"},
@@ -217,7 +289,11 @@ impl Browser {
 
     /// Enables or disables scripts.
     pub async fn scripts(&self, enabled: bool) {
-        self.command("Emulation.setScriptExecutionDisabled", json!({"value": !enabled})).await;
+        self.command(
+            "Emulation.setScriptExecutionDisabled",
+            json!({"value": !enabled}),
+        )
+        .await;
     }
 
     /// Closes the browser.

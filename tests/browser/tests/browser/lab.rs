@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use ars_bot_core::registry::{QueuePlace, RunHandle};
 use ars_bot_ports::Overload;
 use ars_events::{
-    Actor, ActorKind, ArtifactKind, DiffProvider, EventBody, InputSource, NoteKind, SkillUpstream, SpanStatus,
+    Actor, ActorKind, ArtifactKind, DiffProvider, EventBody, InputSource, NoteKind, SkillUpstream,
+    SpanStatus,
 };
 use ars_types::{RunStatus, StopMode};
 
@@ -23,25 +24,52 @@ use super::{
 
 /// The notes of a run.
 const NOTES: [(NoteKind, &str); 19] = [
-    (NoteKind::Queued, "waiting for a free slot, position 2, limit of 64 live runs of all callers reached"),
-    (NoteKind::Queued, "started after waiting 3 s for a free slot"),
+    (
+        NoteKind::Queued,
+        "waiting for a free slot, position 2, limit of 64 live runs of all callers reached",
+    ),
+    (
+        NoteKind::Queued,
+        "started after waiting 3 s for a free slot",
+    ),
     (NoteKind::WrapUp, "the budget is nearly spent"),
-    (NoteKind::TimeBudgetExhausted, "the time budget ended the run"),
-    (NoteKind::TurnBudgetExhausted, "the turn budget ended the run"),
+    (
+        NoteKind::TimeBudgetExhausted,
+        "the time budget ended the run",
+    ),
+    (
+        NoteKind::TurnBudgetExhausted,
+        "the turn budget ended the run",
+    ),
     (NoteKind::SandboxDead, "the sandbox failed repeatedly"),
     (NoteKind::FleetBusy, "no sandbox was free"),
     (NoteKind::StopRequested, "soft stop requested"),
     (NoteKind::Stopped, "the run stopped"),
     (NoteKind::SpansDropped, "span records were dropped"),
     (NoteKind::HeadMoved, "the reviewed branch moved"),
-    (NoteKind::McpUnavailable, "an MCP server contributed nothing"),
+    (
+        NoteKind::McpUnavailable,
+        "an MCP server contributed nothing",
+    ),
     (NoteKind::FollowUp, "a follow-up was given to the model"),
     (NoteKind::Resumed, "another process continues the run"),
     (NoteKind::Compacted, "older turns were summarized"),
-    (NoteKind::MoneyBudgetExhausted, "the money cap ended the run"),
-    (NoteKind::EgressRefused, "host.example was refused: it is not on the list of allowed hosts"),
-    (NoteKind::TreeRemoved, "the former working tree was removed to free the disk"),
-    (NoteKind::Tree, "the tree is a local clone: the resident does not answer"),
+    (
+        NoteKind::MoneyBudgetExhausted,
+        "the money cap ended the run",
+    ),
+    (
+        NoteKind::EgressRefused,
+        "host.example was refused: it is not on the list of allowed hosts",
+    ),
+    (
+        NoteKind::TreeRemoved,
+        "the former working tree was removed to free the disk",
+    ),
+    (
+        NoteKind::Tree,
+        "the tree is a local clone: the resident does not answer",
+    ),
 ];
 
 /// Stops the clock of the page 72 seconds after the start of the bot's clock.
@@ -126,7 +154,10 @@ fn side_facts(run: &RunHandle) {
         description: "how to review a change".into(),
         agent: "review".into(),
         source: None,
-        upstream: Some(SkillUpstream { repo: "acme/skills".into(), commit: "abc1234".into() }),
+        upstream: Some(SkillUpstream {
+            repo: "acme/skills".into(),
+            commit: "abc1234".into(),
+        }),
         body_bytes: 1200,
     });
     run.publish(EventBody::ReviewArtifact {
@@ -138,9 +169,15 @@ fn side_facts(run: &RunHandle) {
         summary: Some("one line changed".into()),
         meat_tokens: None,
     });
-    run.publish(EventBody::PrDescription { description: serde_json::Map::new() });
+    run.publish(EventBody::PrDescription {
+        description: serde_json::Map::new(),
+    });
     let url = "https://github.com/acme/app/pull/7".into();
-    run.publish(EventBody::PrOpened { url, number: 7, created: true });
+    run.publish(EventBody::PrOpened {
+        url,
+        number: 7,
+        created: true,
+    });
     run.publish(EventBody::SpanEnd {
         span_id: "s9".into(),
         parent_span_id: None,
@@ -155,9 +192,18 @@ fn side_facts(run: &RunHandle) {
 
 fn notes(run: &RunHandle) {
     for (kind, summary) in NOTES {
-        let mode = matches!(kind, NoteKind::StopRequested | NoteKind::Stopped).then_some(StopMode::Soft);
-        let actor = (kind == NoteKind::StopRequested).then(|| Actor::new(ActorKind::Access, "access:ann"));
-        run.publish(EventBody::RunNote { kind, summary: summary.into(), mode, actor, from: None, to: None });
+        let mode =
+            matches!(kind, NoteKind::StopRequested | NoteKind::Stopped).then_some(StopMode::Soft);
+        let actor =
+            (kind == NoteKind::StopRequested).then(|| Actor::new(ActorKind::Access, "access:ann"));
+        run.publish(EventBody::RunNote {
+            kind,
+            summary: summary.into(),
+            mode,
+            actor,
+            from: None,
+            to: None,
+        });
     }
 }
 
@@ -166,9 +212,15 @@ fn lab(bot: &Bot, run: &RunHandle) {
     play(bot, run, "scripted/m");
     infra(run);
     side_facts(run);
-    let source =
-        InputSource { url: None, channel: Some("http:default".into()), user: Some("http:bo".into()) };
-    run.publish(EventBody::Input { text: "please hurry".into(), source: Some(source) });
+    let source = InputSource {
+        url: None,
+        channel: Some("http:default".into()),
+        user: Some("http:bo".into()),
+    };
+    run.publish(EventBody::Input {
+        text: "please hurry".into(),
+        source: Some(source),
+    });
     say(run, "Only prose, without a call.");
     notes(run);
     call(run, "read_file", "running", "read_file src/main.rs");
@@ -181,10 +233,14 @@ async fn structure(browser: &Browser) -> String {
 /// Takes a picture in each view, without the random id of the run.
 async fn take_views(pictures: &mut Pictures, browser: &Browser, name: &str) {
     browser
-        .eval("document.querySelectorAll('.run-facts code').forEach((id) => id.textContent = 'RUN')")
+        .eval(
+            "document.querySelectorAll('.run-facts code').forEach((id) => id.textContent = 'RUN')",
+        )
         .await;
     for (view, width, scheme) in VIEWS {
-        pictures.take(browser, &format!("{name}-{view}"), width, scheme).await;
+        pictures
+            .take(browser, &format!("{name}-{view}"), width, scheme)
+            .await;
     }
     browser.look(1100, "light").await;
 }
@@ -206,8 +262,12 @@ async fn lab_shows_every_event_kind() {
         browser.at_start(STOPPED_CLOCK).await;
         browser.look(1100, "light").await;
         browser.open(&bot.url(&live_path(&run))).await;
-        browser.wait("document.querySelector('.call[data-state=running]')").await;
-        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        browser
+            .wait("document.querySelector('.call[data-state=running]')")
+            .await;
+        browser
+            .wait("document.getElementById('connection').textContent === 'Live'")
+            .await;
         insta::assert_snapshot!("lab_live", named(&bot, &structure(browser).await, &run));
         take_views(&mut pictures, browser, "lab-live").await;
         run.publish(EventBody::answer("done"));
@@ -222,10 +282,16 @@ async fn lab_shows_every_event_kind() {
         let notes: BTreeSet<&str> = NOTES.iter().map(|(kind, _)| note_word(*kind)).collect();
         assert_eq!(notes.len(), 18, "{notes:?}");
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
-        browser.wait("document.querySelector('.call[data-state=open]')").await;
+        browser
+            .wait("document.querySelector('.call[data-state=open]')")
+            .await;
         insta::assert_snapshot!("lab_finished", named(&bot, &structure(browser).await, &run));
-        browser.eval("document.querySelectorAll('details').forEach((part) => part.open = true)").await;
-        browser.wait("document.querySelector('.artifact .diff')").await;
+        browser
+            .eval("document.querySelectorAll('details').forEach((part) => part.open = true)")
+            .await;
+        browser
+            .wait("document.querySelector('.artifact .diff')")
+            .await;
         take_views(&mut pictures, browser, "lab-finished").await;
         pictures.compare(browser).await;
     })

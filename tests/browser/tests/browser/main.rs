@@ -1,5 +1,10 @@
 //! The run pages in a real Chromium: visible content, console output, and escaping of hostile text.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 mod driver;
 #[path = "../../../../containers/bot/http/tests/http/fleet.rs"]
@@ -189,16 +194,22 @@ async fn a_run_is_stopped_from_its_page() {
         browser.open(&bot.url(&live_path(&run))).await;
         browser.wait("!document.getElementById('bar').hidden").await;
         browser.click("#stop").await;
-        browser.wait("document.getElementById('status').textContent === 'Stopping'").await;
+        browser
+            .wait("document.getElementById('status').textContent === 'Stopping'")
+            .await;
         browser.wait("document.querySelector('.note')").await;
         assert!(run.stops().soft.is_cancelled() && !run.stops().hard.is_cancelled());
         browser.click("#kill").await;
         assert_eq!(browser.text("#kill").await, "Abort now?");
         browser.click("#kill").await;
-        browser.wait("document.querySelectorAll('.note').length === 2").await;
+        browser
+            .wait("document.querySelectorAll('.note').length === 2")
+            .await;
         assert!(run.stops().hard.is_cancelled());
         run.finish(RunStatus::StoppedHard);
-        browser.wait("document.getElementById('status').textContent === 'Stopped hard'").await;
+        browser
+            .wait("document.getElementById('status').textContent === 'Stopped hard'")
+            .await;
         assert_eq!(browser.console().await, Vec::<String>::new());
     })
     .await;
@@ -208,10 +219,20 @@ async fn a_run_is_stopped_from_its_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rejected_stream_is_opened_again() {
     with_browser(async |browser| {
-        let streams = StreamLimits { max: 1, max_per_peer: 1 };
+        let streams = StreamLimits {
+            max: 1,
+            max_per_peer: 1,
+        };
         let limits = (ConnectionLimits::default(), streams);
         let capabilities = with_residents(&fleet(NOW))(Capabilities::default());
-        let bot = Bot::of(Dashboard::Loopback, TOKENS, Settings::default(), capabilities, limits).await;
+        let bot = Bot::of(
+            Dashboard::Loopback,
+            TOKENS,
+            Settings::default(),
+            capabilities,
+            limits,
+        )
+        .await;
         let run = bot.run("long", "scripted/m");
         ask(&run, "please fix");
         let live = bot.url(&live_path(&run));
@@ -225,11 +246,17 @@ async fn rejected_stream_is_opened_again() {
                 }
             };
             browser.open(&page).await;
-            browser.wait("document.getElementById('connection').textContent === 'Reconnecting…'").await;
+            browser
+                .wait("document.getElementById('connection').textContent === 'Reconnecting…'")
+                .await;
             say(&run, "missed by the page");
             drop(held);
-            browser.wait("document.getElementById('connection').textContent === 'Live'").await;
-            browser.wait("document.querySelector('.step, #runs li, .resident')").await;
+            browser
+                .wait("document.getElementById('connection').textContent === 'Live'")
+                .await;
+            browser
+                .wait("document.querySelector('.step, #runs li, .resident')")
+                .await;
         }
     })
     .await;
@@ -280,16 +307,26 @@ async fn list_keeps_the_order_of_the_server() {
             let run = bot.run(&format!("run {n}"), "scripted/m");
             run.finish(RunStatus::Completed);
         }
-        let served = reqwest::get(bot.url("/runs?all=1")).await.unwrap().text().await.unwrap();
+        let served = reqwest::get(bot.url("/runs?all=1"))
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap();
         let labels = served.split("<span class=\"label\">").skip(1);
         let labels: Vec<&str> = labels.map(|rest| rest.split('<').next().unwrap()).collect();
         assert_eq!((labels.len(), labels[0], labels[1]), (26, "live", "run 27"));
         browser.open(&bot.url("/runs?all=1")).await;
-        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        browser
+            .wait("document.getElementById('connection').textContent === 'Live'")
+            .await;
         bot.clock.advance(10);
         live.finish(RunStatus::Completed);
-        browser.wait("document.querySelector('#runs .status').textContent === 'Completed'").await;
-        let rows = "[...document.querySelectorAll('#runs .label')].map((label) => label.textContent)";
+        browser
+            .wait("document.querySelector('#runs .status').textContent === 'Completed'")
+            .await;
+        let rows =
+            "[...document.querySelectorAll('#runs .label')].map((label) => label.textContent)";
         assert_eq!(browser.eval(rows).await, json!(labels));
     })
     .await;
@@ -307,18 +344,28 @@ async fn without_scripts_a_page_is_a_readable_outline() {
         browser.scripts(false).await;
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
         // With scripts disabled the driver cannot query the page, but the browser can.
-        let root = browser.command("DOM.getDocument", json!({"depth": -1})).await;
+        let root = browser
+            .command("DOM.getDocument", json!({"depth": -1}))
+            .await;
         let text = texts(&root["root"]);
-        for part in
-            ["The test suite of the calculator", "cargo test --quiet", "What was wrong", "Without JavaScript"]
-        {
+        for part in [
+            "The test suite of the calculator",
+            "cargo test --quiet",
+            "What was wrong",
+            "Without JavaScript",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let live = bot.run("coding · “Another one”", "scripted/m");
         browser.open(&bot.url(&live_path(&live))).await;
-        let root = browser.command("DOM.getDocument", json!({"depth": -1})).await;
+        let root = browser
+            .command("DOM.getDocument", json!({"depth": -1}))
+            .await;
         let text = texts(&root["root"]);
-        assert!(text.contains(&format!("runs stop {} --mode soft", live.id())), "{text}");
+        assert!(
+            text.contains(&format!("runs stop {} --mode soft", live.id())),
+            "{text}"
+        );
         browser.scripts(true).await;
     })
     .await;
@@ -326,7 +373,11 @@ async fn without_scripts_a_page_is_a_readable_outline() {
 
 /// Returns the text of all nodes below a DOM node.
 fn texts(node: &Value) -> String {
-    let own = if node["nodeType"] == json!(3) { node["nodeValue"].as_str().unwrap_or_default() } else { "" };
+    let own = if node["nodeType"] == json!(3) {
+        node["nodeValue"].as_str().unwrap_or_default()
+    } else {
+        ""
+    };
     let below = node["children"].as_array().into_iter().flatten().map(texts);
     below.fold(own.to_owned(), |text, more| text + " " + &more)
 }

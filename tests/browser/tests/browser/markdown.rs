@@ -9,32 +9,56 @@ const CASES: [(&str, &str); 27] = [
     ("one\ntwo\n\nthree", "<p>one\ntwo</p><p>three</p>"),
     ("one  \ntwo", "<p>one  <br>two</p>"),
     ("# a #\n###### b", "<h3>a</h3><h4>b</h4>"),
-    ("**a** *b* __c__ _d_", "<p><strong>a</strong> <em>b</em> <strong>c</strong> <em>d</em></p>"),
+    (
+        "**a** *b* __c__ _d_",
+        "<p><strong>a</strong> <em>b</em> <strong>c</strong> <em>d</em></p>",
+    ),
     ("**a *b* c**", "<p><strong>a <em>b</em> c</strong></p>"),
-    ("2 * 3 * 4, snake_case_name, **open", "<p>2 * 3 * 4, snake_case_name, **open</p>"),
-    ("`a*b*` ``x ` y``, `open", "<p><code>a*b*</code> <code>x ` y</code>, `open</p>"),
+    (
+        "2 * 3 * 4, snake_case_name, **open",
+        "<p>2 * 3 * 4, snake_case_name, **open</p>",
+    ),
+    (
+        "`a*b*` ``x ` y``, `open",
+        "<p><code>a*b*</code> <code>x ` y</code>, `open</p>",
+    ),
     (r"\*a\* \`b\` \d", r"<p>*a* `b` \d</p>"),
     (
         "- a\n- b\n  - c\n\n1. d\n2. e",
         "<ul><li>a</li><li>b<ul><li>c</li></ul></li></ul><ol><li>d</li><li>e</li></ol>",
     ),
-    ("3) a\n   more\n\n   para", "<ol start=\"3\"><li><p>a\nmore</p><p>para</p></li></ol>"),
+    (
+        "3) a\n   more\n\n   para",
+        "<ol start=\"3\"><li><p>a\nmore</p><p>para</p></li></ol>",
+    ),
     ("- a\nlazy\n\nout", "<ul><li>a\nlazy</li></ul><p>out</p>"),
-    ("> a\n> > b", "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>"),
+    (
+        "> a\n> > b",
+        "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>",
+    ),
     ("a\n---\nb", "<p>a</p><hr><p>b</p>"),
     (
         "```rust\n<b>&\n\n# no\n```\nend",
         "<pre data-language=\"rust\" tabindex=\"0\"><code>&lt;b&gt;&amp;\n\n# no</code></pre><p>end</p>",
     ),
-    ("~~~\n```\n~~~~", "<pre tabindex=\"0\"><code>```</code></pre>"),
+    (
+        "~~~\n```\n~~~~",
+        "<pre tabindex=\"0\"><code>```</code></pre>",
+    ),
     ("```x``` y", "<p><code>x</code> y</p>"),
-    ("```\nnever closed", "<pre tabindex=\"0\"><code>never closed</code></pre>"),
+    (
+        "```\nnever closed",
+        "<pre tabindex=\"0\"><code>never closed</code></pre>",
+    ),
     (
         "|a|b|\n|-|:-:|\n|1|`2`|\n|3|",
         "<div class=\"table\" tabindex=\"0\"><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><code>2</code></td></tr><tr><td>3</td><td></td></tr></tbody></table></div>",
     ),
     ("a | b", "<p>a | b</p>"),
-    ("[x](https://e.org/a_b_c)", "<p>LINK https://e.org/a_b_c>x</a></p>"),
+    (
+        "[x](https://e.org/a_b_c)",
+        "<p>LINK https://e.org/a_b_c>x</a></p>",
+    ),
     (
         "see https://e.org/?a=1&b=2.",
         "<p>see LINK https://e.org/?a=1&amp;b=2>https://e.org/?a=1&amp;b=2</a>.</p>",
@@ -43,11 +67,26 @@ const CASES: [(&str, &str); 27] = [
         "[**x** `y`](http://e.org/ \"title\")",
         "<p>LINK http://e.org/><strong>x</strong> <code>y</code></a></p>",
     ),
-    ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>"),
-    ("[x](//e.org) [y](/runs) [z]( )", "<p>[x](//e.org) [y](/runs) [z]( )</p>"),
-    ("[x](JAVASCRIPT&colon;1) http://", "<p>[x](JAVASCRIPT&amp;colon;1) http://</p>"),
-    ("<b onclick=x>hi</b> &lt;", "<p>&lt;b onclick=x&gt;hi&lt;/b&gt; &amp;lt;</p>"),
-    ("![alt](https://e.org/i.png)", "<p>!LINK https://e.org/i.png>alt</a></p>"),
+    (
+        "[x](javascript:alert(1))",
+        "<p>[x](javascript:alert(1))</p>",
+    ),
+    (
+        "[x](//e.org) [y](/runs) [z]( )",
+        "<p>[x](//e.org) [y](/runs) [z]( )</p>",
+    ),
+    (
+        "[x](JAVASCRIPT&colon;1) http://",
+        "<p>[x](JAVASCRIPT&amp;colon;1) http://</p>",
+    ),
+    (
+        "<b onclick=x>hi</b> &lt;",
+        "<p>&lt;b onclick=x&gt;hi&lt;/b&gt; &amp;lt;</p>",
+    ),
+    (
+        "![alt](https://e.org/i.png)",
+        "<p>!LINK https://e.org/i.png>alt</a></p>",
+    ),
 ];
 
 /// Texts that make naive renderers quadratic or deeply recursive, as JavaScript.

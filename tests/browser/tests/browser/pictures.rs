@@ -64,7 +64,11 @@ impl Pictures {
         let mut height = 0;
         // The page may grow once all of its rows are in view.
         loop {
-            let found = browser.eval("document.documentElement.scrollHeight").await.as_u64().unwrap();
+            let found = browser
+                .eval("document.documentElement.scrollHeight")
+                .await
+                .as_u64()
+                .unwrap();
             if found == height {
                 break;
             }
@@ -76,7 +80,8 @@ impl Pictures {
                 )
                 .await;
         }
-        self.0.push((name.to_owned(), browser.exact_picture().await));
+        self.0
+            .push((name.to_owned(), browser.exact_picture().await));
     }
 
     /// Compares the pictures, or replaces the committed ones.
@@ -86,11 +91,18 @@ impl Pictures {
         let renews = std::env::var_os("ARS_PICTURES").is_some();
         let known = fs::read_to_string(folder.join(VERSION)).unwrap_or_default();
         let is_same_browser = known.trim() == browser.version;
-        let (scale, max_share) = if is_same_browser { (1.0, MAX_SHARE) } else { (SCALE, MAX_SHARE_SCALED) };
+        let (scale, max_share) = if is_same_browser {
+            (1.0, MAX_SHARE)
+        } else {
+            (SCALE, MAX_SHARE_SCALED)
+        };
         let mut problems = Vec::new();
         for (name, actual) in self.0 {
             let path = folder.join(format!("{name}.webp"));
-            let expected = fs::read(&path).ok().filter(|_| !renews).map(|bytes| BASE64.encode(bytes));
+            let expected = fs::read(&path)
+                .ok()
+                .filter(|_| !renews)
+                .map(|bytes| BASE64.encode(bytes));
             let compared = compared(browser, expected.as_deref(), &actual, scale).await;
             if renews {
                 fs::create_dir_all(&folder).unwrap();
@@ -104,9 +116,20 @@ impl Pictures {
             println!("{name}: {share:.6} of the pixels differ");
             if share > max_share {
                 let kept = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-                fs::write(kept.join(format!("{name}.webp")), bytes(&compared["actual"])).unwrap();
-                fs::write(kept.join(format!("{name}-marks.webp")), bytes(&compared["marks"])).unwrap();
-                problems.push(format!("{name}: {share:.6} of the pixels differ, see {}", kept.display()));
+                fs::write(
+                    kept.join(format!("{name}.webp")),
+                    bytes(&compared["actual"]),
+                )
+                .unwrap();
+                fs::write(
+                    kept.join(format!("{name}-marks.webp")),
+                    bytes(&compared["marks"]),
+                )
+                .unwrap();
+                problems.push(format!(
+                    "{name}: {share:.6} of the pixels differ, see {}",
+                    kept.display()
+                ));
             }
         }
         assert!(
@@ -128,7 +151,9 @@ async fn compared(browser: &Browser, expected: Option<&str>, actual: &str, scale
 }
 
 fn bytes(data: &Value) -> Vec<u8> {
-    data.as_str().map(|text| BASE64.decode(text).unwrap()).unwrap_or_default()
+    data.as_str()
+        .map(|text| BASE64.decode(text).unwrap())
+        .unwrap_or_default()
 }
 
 fn folder() -> PathBuf {

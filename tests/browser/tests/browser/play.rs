@@ -7,7 +7,10 @@ use serde_json::json;
 use super::support::{Bot, say};
 
 pub fn ask(run: &RunHandle, text: &str) {
-    run.publish(EventBody::Input { text: text.into(), source: None });
+    run.publish(EventBody::Input {
+        text: text.into(),
+        source: None,
+    });
 }
 
 pub fn meta(run: &RunHandle, model: &str) {
@@ -59,8 +62,7 @@ pub fn turn(bot: &Bot, run: &RunHandle, ms: i64, tokens: u64) {
         attrs: None,
     });
     bot.clock.advance(ms);
-    let usage =
-        json!({"usage": {"inputTokens": tokens, "outputTokens": tokens / 20, "cacheReadTokens": tokens * 4}});
+    let usage = json!({"usage": {"inputTokens": tokens, "outputTokens": tokens / 20, "cacheReadTokens": tokens * 4}});
     run.publish(EventBody::SpanEnd {
         span_id,
         parent_span_id: None,
@@ -104,11 +106,18 @@ pub fn play(bot: &Bot, run: &RunHandle, model: &str) {
         run,
         "The test suite of the calculator fails since yesterday. Find out why, fix it,\nand add a test for negative numbers.",
     );
-    run.publish(EventBody::Context { text: "user: please look at the calculator".into() });
-    run.publish(EventBody::Context { text: "assistant: Which part of it?".into() });
+    run.publish(EventBody::Context {
+        text: "user: please look at the calculator".into(),
+    });
+    run.publish(EventBody::Context {
+        text: "assistant: Which part of it?".into(),
+    });
     meta(run, model);
     turn(bot, run, 1300, 2400);
-    say(run, "I will run the tests first to see **which** one fails.");
+    say(
+        run,
+        "I will run the tests first to see **which** one fails.",
+    );
     call(run, "bash", "c1", "$ cargo test --quiet 2>&1 | tail -40");
     bot.clock.advance(4210);
     result(
@@ -119,11 +128,20 @@ pub fn play(bot: &Bot, run: &RunHandle, model: &str) {
         "exit 101:\nrunning 13 tests\n............F\nfailures:\n\n---- adds_two stdout ----\nassertion `left == right` failed\n  left: 0\n right: 4\n",
     );
     turn(bot, run, 900, 3100);
-    say(run, "`adds_two` fails: the result is 0 where it should be 4. Reading the function and its callers.");
+    say(
+        run,
+        "`adds_two` fails: the result is 0 where it should be 4. Reading the function and its callers.",
+    );
     call(run, "read_file", "c2", "read_file src/lib.rs");
     call(run, "search", "c3", "search add\\( in src");
     bot.clock.advance(18);
-    result(run, "read_file", "c2", None, "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n");
+    result(
+        run,
+        "read_file",
+        "c2",
+        None,
+        "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n",
+    );
     result(
         run,
         "search",
@@ -135,5 +153,8 @@ pub fn play(bot: &Bot, run: &RunHandle, model: &str) {
     call(run, "edit_file", "c4", "edit_file src/lib.rs");
     bot.clock.advance(7);
     result(run, "edit_file", "c4", None, "replaced 1 occurrence");
-    run.publish(EventBody::note(NoteKind::WrapUp, "Time is running out; the agent was told to wrap up"));
+    run.publish(EventBody::note(
+        NoteKind::WrapUp,
+        "Time is running out; the agent was told to wrap up",
+    ));
 }

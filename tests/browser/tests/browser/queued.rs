@@ -15,7 +15,12 @@ use super::{
 /// Keeps messages in the tab as an earlier page did.
 async fn keep(browser: &Browser, messages: &Value) {
     let kept = messages.to_string();
-    browser.eval(&format!("sessionStorage.setItem('queued ' + location.pathname, {})", json!(kept))).await;
+    browser
+        .eval(&format!(
+            "sessionStorage.setItem('queued ' + location.pathname, {})",
+            json!(kept)
+        ))
+        .await;
 }
 
 /// Evaluates an expression with `queued`, the messages to a run of 100 events.
@@ -44,14 +49,21 @@ async fn unread_message_is_listed_after_a_stop() {
         run.finish(RunStatus::StoppedHard);
         browser.wait("document.querySelector('.unread li')").await;
         let unread = browser.text(".unread li").await;
-        assert!(unread.starts_with("Not read, because the run was stopped"), "{unread}");
+        assert!(
+            unread.starts_with("Not read, because the run was stopped"),
+            "{unread}"
+        );
         assert!(unread.ends_with("and the tests"), "{unread}");
         let page = bot.url(&format!("/runs/{}", run.id()));
         browser.open(&page).await;
         browser.wait("document.querySelector('.unread li')").await;
         browser.click(".unread button").await;
         browser.wait("!document.querySelector('.unread')").await;
-        assert_eq!(browser.eval("sessionStorage.length").await, json!(0), "dismissed for good");
+        assert_eq!(
+            browser.eval("sessionStorage.length").await,
+            json!(0),
+            "dismissed for good"
+        );
     })
     .await;
 }
@@ -65,28 +77,41 @@ async fn message_of_unknown_fate_is_dropped() {
         for n in 0..40 {
             say(&run, &format!("{n} {}", "x".repeat(9_000)));
         }
-        let mut lossy = record("lossy", 7000, &[json!({"seq": 1, "type": "assistant", "text": "x"})]);
+        let mut lossy = record(
+            "lossy",
+            7000,
+            &[json!({"seq": 1, "type": "assistant", "text": "x"})],
+        );
         lossy.event_count = 9;
         bot.store.insert(lossy);
         let live = live_path(&run);
         for (path, last) in [(live.as_str(), 41), ("/runs/lossy", 9)] {
             browser.open(&bot.url(path)).await;
             browser.wait("document.querySelector('.step')").await;
-            let sent =
-                [("before a part that is not here", 1), ("at the end", last), ("of a dead process", 99)];
+            let sent = [
+                ("before a part that is not here", 1),
+                ("at the end", last),
+                ("of a dead process", 99),
+            ];
             let sent = sent.map(|(text, after)| json!({"text": text, "after": after}));
             keep(browser, &json!(sent)).await;
             browser.open(&bot.url(path)).await;
             browser.wait("document.querySelector('.queued li')").await;
-            let kept =
-                browser.eval("JSON.parse(sessionStorage.getItem('queued ' + location.pathname))").await;
-            let expected =
-                ["at the end", "of a dead process"].map(|text| json!({"text": text, "after": last}));
+            let kept = browser
+                .eval("JSON.parse(sessionStorage.getItem('queued ' + location.pathname))")
+                .await;
+            let expected = ["at the end", "of a dead process"]
+                .map(|text| json!({"text": text, "after": last}));
             assert_eq!(kept, json!(expected), "{path}");
         }
-        run.publish(EventBody::Input { text: "of a dead process".into(), source: None });
+        run.publish(EventBody::Input {
+            text: "of a dead process".into(),
+            source: None,
+        });
         browser.open(&bot.url(&live)).await;
-        browser.wait("document.querySelectorAll('#queued li').length === 1").await;
+        browser
+            .wait("document.querySelectorAll('#queued li').length === 1")
+            .await;
     })
     .await;
 }
@@ -145,12 +170,18 @@ async fn only_an_accepted_message_is_said_to_run_on_its_own() {
 async fn sign_in_page_forgets_the_messages() {
     with_browser(async |browser| {
         let bot = Bot::behind(by_token("access:ops"), TOKENS, Settings::default()).await;
-        browser.open(&bot.url("/runs/sign-in?token=look&next=%2Fruns")).await;
-        browser.wait("document.querySelector('.sign-out button')").await;
+        browser
+            .open(&bot.url("/runs/sign-in?token=look&next=%2Fruns"))
+            .await;
+        browser
+            .wait("document.querySelector('.sign-out button')")
+            .await;
         keep(browser, &json!([{"text": "secret", "after": 0}])).await;
         browser.eval("sessionStorage.setItem('other', 'x')").await;
         browser.click(".sign-out button").await;
-        browser.wait("document.getElementById('token') && sessionStorage.length === 1").await;
+        browser
+            .wait("document.getElementById('token') && sessionStorage.length === 1")
+            .await;
         assert_eq!(browser.console().await, Vec::<String>::new());
     })
     .await;

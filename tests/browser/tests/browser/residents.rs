@@ -23,10 +23,18 @@ pub const NOW: i64 = 1_760_000_000_000;
 async fn open(browser: &Browser, path: &str, width: u32) -> (Bot, Arc<MemoryResidents>) {
     let residents = fleet(NOW);
     let capabilities = with_residents(&residents)(Capabilities::default());
-    let bot = Bot::with_capabilities(Dashboard::Loopback, TOKENS, Settings::default(), capabilities).await;
+    let bot = Bot::with_capabilities(
+        Dashboard::Loopback,
+        TOKENS,
+        Settings::default(),
+        capabilities,
+    )
+    .await;
     browser.look(width, "light").await;
     browser.open(&bot.url(path)).await;
-    browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+    browser
+        .wait("document.getElementById('connection').textContent === 'Live'")
+        .await;
     (bot, residents)
 }
 
@@ -68,16 +76,37 @@ async fn list_follows_changes_in_place() {
 async fn resident_shows_runs_and_outages() {
     with_browser(async |browser| {
         let (bot, residents) = open(browser, "/residents/acme/calculator", 1100).await;
-        browser.eval("document.querySelector('details.released').open = true").await;
+        browser
+            .eval("document.querySelector('details.released').open = true")
+            .await;
         let run = bot.run_in("parser", "fix the parser", "scripted/m");
-        browser.wait(&format!("document.querySelector('.tree-run a[href*=\"{}\"]')", run.id())).await;
-        assert_eq!(browser.eval("document.querySelector('details.released').open").await, true);
+        browser
+            .wait(&format!(
+                "document.querySelector('.tree-run a[href*=\"{}\"]')",
+                run.id()
+            ))
+            .await;
+        assert_eq!(
+            browser
+                .eval("document.querySelector('details.released').open")
+                .await,
+            true
+        );
         for _ in 0..2 {
             residents.fail(ResidentsError::Unreachable("connection refused".into()));
         }
-        browser.wait("document.getElementById('connection').textContent === 'Residents do not answer'").await;
-        assert_eq!(browser.eval("document.querySelectorAll('.tree').length").await, 4);
-        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        browser
+            .wait("document.getElementById('connection').textContent === 'Residents do not answer'")
+            .await;
+        assert_eq!(
+            browser
+                .eval("document.querySelectorAll('.tree').length")
+                .await,
+            4
+        );
+        browser
+            .wait("document.getElementById('connection').textContent === 'Live'")
+            .await;
     })
     .await;
 }

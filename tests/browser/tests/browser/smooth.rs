@@ -53,24 +53,37 @@ async fn streaming_moves_nothing() {
             let run = bot.run("coding · acme/app · “The test suite fails”", "scripted/m");
             browser.look(width, "light").await;
             browser.open(&bot.url(&live_path(&run))).await;
-            browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+            browser
+                .wait("document.getElementById('connection').textContent === 'Live'")
+                .await;
             play(&bot, &run, "scripted/m");
-            browser.wait("document.querySelectorAll('.call').length === 4").await;
+            browser
+                .wait("document.querySelectorAll('.call').length === 4")
+                .await;
             for n in 0..40 {
                 say(&run, &format!("Step {n}: {}", "reading on ".repeat(n)));
                 call(&run, "bash", &format!("s{n}"), "$ cargo test");
                 result(&run, "bash", &format!("s{n}"), Some(0), "ok");
                 browser
-                    .wait(&format!("document.querySelectorAll('.call[data-state=ok]').length >= {}", 4 + n))
+                    .wait(&format!(
+                        "document.querySelectorAll('.call[data-state=ok]').length >= {}",
+                        4 + n
+                    ))
                     .await;
             }
             run.publish(EventBody::answer(ANSWER));
             run.finish(RunStatus::Completed);
             run.seal(Some(true));
-            browser.wait("document.getElementById('status').textContent === 'Completed'").await;
+            browser
+                .wait("document.getElementById('status').textContent === 'Completed'")
+                .await;
             assert_eq!(browser.eval("window.shifts").await, json!([]), "{width}");
             steer(browser, &bot).await;
-            assert_eq!(browser.eval("window.shifts").await, json!([]), "{width}, steered");
+            assert_eq!(
+                browser.eval("window.shifts").await,
+                json!([]),
+                "{width}, steered"
+            );
         }
     })
     .await;
@@ -81,27 +94,60 @@ async fn steer(browser: &Browser, bot: &Bot) {
     bot.script(&["I look first", "It is fixed."]);
     bot.model.gated.store(true, Ordering::Relaxed);
     let request = json!({"text": "please fix", "async": true});
-    let accepted = Client::new().post(bot.url("/ingress")).bearer_auth("good").body(request.to_string());
+    let accepted = Client::new()
+        .post(bot.url("/ingress"))
+        .bearer_auth("good")
+        .body(request.to_string());
     let accepted: Value = accepted.send().await.unwrap().json().await.unwrap();
     let id = accepted["runId"].as_str().unwrap();
-    let token = bot.core.registry().list().into_iter().find(|run| run.id.as_str() == id).unwrap().token;
+    let token = bot
+        .core
+        .registry()
+        .list()
+        .into_iter()
+        .find(|run| run.id.as_str() == id)
+        .unwrap()
+        .token;
     bot.model.called.notified().await;
-    browser.open(&bot.url(&format!("/runs/{id}?t={token}"))).await;
-    browser.wait("document.getElementById('connection').textContent === 'Live'").await;
-    browser.eval("document.getElementById('steer-text').value = 'and the tests'").await;
+    browser
+        .open(&bot.url(&format!("/runs/{id}?t={token}")))
+        .await;
+    browser
+        .wait("document.getElementById('connection').textContent === 'Live'")
+        .await;
+    browser
+        .eval("document.getElementById('steer-text').value = 'and the tests'")
+        .await;
     browser.click("#steer button").await;
-    browser.wait("document.getElementById('action-note').textContent.startsWith('The agent reads')").await;
+    browser
+        .wait("document.getElementById('action-note').textContent.startsWith('The agent reads')")
+        .await;
     let queued = "[...document.querySelectorAll('#queued li')].map((row) => row.textContent)";
-    assert_eq!(browser.eval(queued).await, json!(["You, queuedand the tests"]));
-    browser.open(&bot.url(&format!("/runs/{id}?t={token}"))).await;
-    browser.wait("document.getElementById('connection').textContent === 'Live'").await;
-    assert_eq!(browser.eval(queued).await, json!(["You, queuedand the tests"]), "after a reload");
+    assert_eq!(
+        browser.eval(queued).await,
+        json!(["You, queuedand the tests"])
+    );
+    browser
+        .open(&bot.url(&format!("/runs/{id}?t={token}")))
+        .await;
+    browser
+        .wait("document.getElementById('connection').textContent === 'Live'")
+        .await;
+    assert_eq!(
+        browser.eval(queued).await,
+        json!(["You, queuedand the tests"]),
+        "after a reload"
+    );
     for _ in 0..2 {
         bot.model.gate.notify_one();
     }
-    browser.wait("document.querySelector('.rows .follow-up') && !document.querySelector('#queued li')").await;
+    browser
+        .wait("document.querySelector('.rows .follow-up') && !document.querySelector('#queued li')")
+        .await;
     bot.model.gate.notify_one();
-    browser.wait("document.getElementById('status').textContent === 'Completed'").await;
+    browser
+        .wait("document.getElementById('status').textContent === 'Completed'")
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,7 +161,9 @@ async fn opening_a_finished_run_moves_nothing() {
         run.finish(RunStatus::Completed);
         browser.look(1100, "light").await;
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
-        browser.wait("document.querySelectorAll('.call').length === 4").await;
+        browser
+            .wait("document.querySelectorAll('.call').length === 4")
+            .await;
         assert_eq!(browser.eval("window.shifts").await, json!([]));
     })
     .await;
@@ -124,8 +172,11 @@ async fn opening_a_finished_run_moves_nothing() {
 fn long_run() -> Vec<Value> {
     let event = |n: usize| {
         let id = format!("c{}", n / 4);
-        let text =
-            format!("Step {}. {}", n / 4, "I look at the next file and compare it. ".repeat(1 + n / 4 % 3));
+        let text = format!(
+            "Step {}. {}",
+            n / 4,
+            "I look at the next file and compare it. ".repeat(1 + n / 4 % 3)
+        );
         let mut event = match n % 4 {
             0 => json!({"type": "assistant", "text": text}),
             1 => {
@@ -134,7 +185,9 @@ fn long_run() -> Vec<Value> {
             2 => {
                 json!({"type": "tool_result", "tool": "bash", "callId": id, "ok": true, "summary": "ok", "output": "ok\n".repeat(10)})
             }
-            _ => json!({"type": "run_note", "kind": "compacted", "summary": "older turns were summarized"}),
+            _ => {
+                json!({"type": "run_note", "kind": "compacted", "summary": "older turns were summarized"})
+            }
         };
         event["seq"] = json!(n + 1);
         event["at"] = json!(1_759_990_000_000_i64 + i64::try_from(n).unwrap() * 100);
@@ -146,20 +199,36 @@ fn long_run() -> Vec<Value> {
 /// Returns the CPU time of the page's main thread.
 async fn cpu_seconds(browser: &Browser) -> f64 {
     let metrics = browser.command("Performance.getMetrics", json!({})).await;
-    let metric =
-        metrics["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "TaskDuration");
+    let metric = metrics["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|metric| metric["name"] == "TaskDuration");
     metric.unwrap()["value"].as_f64().unwrap()
 }
 
 /// Opens a run and loads all of its events.
 async fn open_whole_run(browser: &Browser, bot: &Bot) {
     browser.open(&bot.url("/runs/long")).await;
-    browser.wait("document.querySelector('button.earlier')").await;
-    while browser.eval("Boolean(document.querySelector('button.earlier'))").await == json!(true) {
-        browser.eval("document.querySelector('button.earlier:enabled')?.click()").await;
-        browser.wait("!document.querySelector('button.earlier:disabled')").await;
+    browser
+        .wait("document.querySelector('button.earlier')")
+        .await;
+    while browser
+        .eval("Boolean(document.querySelector('button.earlier'))")
+        .await
+        == json!(true)
+    {
+        browser
+            .eval("document.querySelector('button.earlier:enabled')?.click()")
+            .await;
+        browser
+            .wait("!document.querySelector('button.earlier:disabled')")
+            .await;
     }
-    let all = format!("document.querySelectorAll('.call[data-state=ok]').length === {}", LONG_RUN / 4);
+    let all = format!(
+        "document.querySelectorAll('.call[data-state=ok]').length === {}",
+        LONG_RUN / 4
+    );
     browser.wait(&all).await;
 }
 
@@ -182,7 +251,9 @@ async fn scroll_through(browser: &Browser) -> Vec<f64> {
     let mut top = 0;
     loop {
         steps.push(scroll_to(browser, top).await);
-        let left = browser.eval("document.scrollingElement.scrollHeight - innerHeight").await;
+        let left = browser
+            .eval("document.scrollingElement.scrollHeight - innerHeight")
+            .await;
         if top >= left.as_u64().unwrap() {
             break;
         }

@@ -33,8 +33,11 @@ use super::{
 };
 
 /// Width and scheme of each view.
-pub const VIEWS: [(&str, u32, &str); 3] =
-    [("light", 1100, "light"), ("dark", 1100, "dark"), ("phone", 390, "light")];
+pub const VIEWS: [(&str, u32, &str); 3] = [
+    ("light", 1100, "light"),
+    ("dark", 1100, "dark"),
+    ("phone", 390, "light"),
+];
 
 /// Pages with pictures in the documentation.
 const PAGES: usize = 11;
@@ -50,7 +53,8 @@ const SOURCES: [&str; 4] = [
 /// The file with their digests, beside the pictures.
 const DIGESTS: &str = "SOURCES";
 /// The command that renews the pictures.
-const RENEW: &str = "ARS_SCREENSHOTS=docs/screenshots cargo nextest run -p ars-tests-browser every_page";
+const RENEW: &str =
+    "ARS_SCREENSHOTS=docs/screenshots cargo nextest run -p ars-tests-browser every_page";
 
 /// The working tree of the finished run.
 const DIFF: &str = "diff --git a/src/lib.rs b/src/lib.rs
@@ -80,7 +84,10 @@ static SCHEDULES: [Schedule; 2] = [
         worker: "edge",
         description: "collects the findings of the week",
         internal: false,
-        action: Action::Run { command: "friction report", identity: "schedule:friction" },
+        action: Action::Run {
+            command: "friction report",
+            identity: "schedule:friction",
+        },
     },
     Schedule {
         name: "watchdog",
@@ -105,27 +112,39 @@ impl Schedules for OneFiring {
     }
 
     async fn latest(&self) -> Result<Vec<Firing>, StoreError> {
-        let firing =
-            json!({"schedule": "friction-report", "firedAt": 1_759_986_000_000_i64, "outcome": "completed"});
+        let firing = json!({"schedule": "friction-report", "firedAt": 1_759_986_000_000_i64, "outcome": "completed"});
         Ok(vec![serde_json::from_value(firing).unwrap()])
     }
 }
 
 /// Returns a bot with a dashboard in mode `token`. Its viewer reads every channel.
 async fn bot_with_token() -> Bot {
-    let commands = CommandDeps { schedules: Some(Arc::new(OneFiring)), ..CommandDeps::default() };
-    let capabilities = Capabilities { commands, ..Capabilities::default() };
+    let commands = CommandDeps {
+        schedules: Some(Arc::new(OneFiring)),
+        ..CommandDeps::default()
+    };
+    let capabilities = Capabilities {
+        commands,
+        ..Capabilities::default()
+    };
     let capabilities = with_residents(&fleet(1_760_000_000_000))(capabilities);
-    let grants = Grants { channels: Set::All, ..Grants::default() };
-    let settings =
-        Settings { grants: BTreeMap::from([("access:ops".to_owned(), grants)]), ..Settings::default() };
+    let grants = Grants {
+        channels: Set::All,
+        ..Grants::default()
+    };
+    let settings = Settings {
+        grants: BTreeMap::from([("access:ops".to_owned(), grants)]),
+        ..Settings::default()
+    };
     Bot::with_capabilities(by_token("access:ops"), TOKENS, settings, capabilities).await
 }
 
 /// Signs in with the form.
 async fn sign_in(browser: &Browser, bot: &Bot) {
     browser.open(&bot.url("/runs/sign-in")).await;
-    browser.eval("document.getElementById('token').value = 'look'").await;
+    browser
+        .eval("document.getElementById('token').value = 'look'")
+        .await;
     browser.click("form button").await;
     browser.wait("document.getElementById('runs')").await;
 }
@@ -135,11 +154,26 @@ async fn sign_in(browser: &Browser, bot: &Bot) {
 async fn printed_address_opens_a_live_list() {
     with_browser(async |browser| {
         let bot = bot_with_token().await;
-        browser.open(&bot.url("/runs/sign-in?token=look&next=/runs")).await;
-        browser.wait("location.pathname === '/runs' && document.getElementById('runs')").await;
-        assert_eq!(browser.eval("location.search + document.referrer").await, "");
-        let run = bot.run("coding · acme/app · “Begun after the page”", "anthropic/some-model");
-        browser.wait(&format!("document.querySelector('a[href*=\"{}\"]')", run.id())).await;
+        browser
+            .open(&bot.url("/runs/sign-in?token=look&next=/runs"))
+            .await;
+        browser
+            .wait("location.pathname === '/runs' && document.getElementById('runs')")
+            .await;
+        assert_eq!(
+            browser.eval("location.search + document.referrer").await,
+            ""
+        );
+        let run = bot.run(
+            "coding · acme/app · “Begun after the page”",
+            "anthropic/some-model",
+        );
+        browser
+            .wait(&format!(
+                "document.querySelector('a[href*=\"{}\"]')",
+                run.id()
+            ))
+            .await;
     })
     .await;
 }
@@ -159,17 +193,41 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
     done.finish(RunStatus::Completed);
     bot.clock.advance(2_000);
     for (n, status, label) in [
-        (1, RunStatus::Completed, "review · acme/site · “Review the branch of the new checkout”"),
-        (2, RunStatus::StoppedSoft, "research · http:ops - http:ann · “Compare the three queue libraries”"),
-        (3, RunStatus::Failed, "coding · acme/app · “Upgrade the database driver”"),
-        (4, RunStatus::Interrupted, "general · http:ops - http:bo · “Summarise the incident of last night”"),
+        (
+            1,
+            RunStatus::Completed,
+            "review · acme/site · “Review the branch of the new checkout”",
+        ),
+        (
+            2,
+            RunStatus::StoppedSoft,
+            "research · http:ops - http:ann · “Compare the three queue libraries”",
+        ),
+        (
+            3,
+            RunStatus::Failed,
+            "coding · acme/app · “Upgrade the database driver”",
+        ),
+        (
+            4,
+            RunStatus::Interrupted,
+            "general · http:ops - http:bo · “Summarise the incident of last night”",
+        ),
     ] {
         let stored = record(&format!("old{n}"), 1_759_999_000_000 - n * 3_600_000, &[]);
         let agent = label.split(' ').next().map(str::to_owned);
-        let mut stored = RunRecord { status, label: Some(label.into()), agent, ..stored };
+        let mut stored = RunRecord {
+            status,
+            label: Some(label.into()),
+            agent,
+            ..stored
+        };
         let at = stored.finished_at;
         let fact = match n {
-            1 => ("postedReview", json!({ "repo": "acme/site", "number": 12, "at": at, "resolved": 2 })),
+            1 => (
+                "postedReview",
+                json!({ "repo": "acme/site", "number": 12, "at": at, "resolved": 2 }),
+            ),
             _ => (
                 "pullRequest",
                 json!({ "repo": "acme/app", "number": n, "created": true, "at": at, "state": "merged",
@@ -177,18 +235,32 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
             ),
         };
         stored.extra.insert(fact.0.to_owned(), fact.1);
-        stored.extra.insert("costMicroUsd".to_owned(), json!(420_000));
+        stored
+            .extra
+            .insert("costMicroUsd".to_owned(), json!(420_000));
         bot.store.insert(stored);
     }
     let label = "coding · acme/app · “Make the parser accept trailing commas”";
     let live = bot.run_in("parser", label, "anthropic/some-model");
-    ask(&live, "Make the parser accept trailing commas, with a test.");
+    ask(
+        &live,
+        "Make the parser accept trailing commas, with a test.",
+    );
     meta(&live, "anthropic/some-model");
     turn(&bot, &live, 1_200, 2_100);
-    say(&live, "I read the grammar first, then the tests that cover lists.");
+    say(
+        &live,
+        "I read the grammar first, then the tests that cover lists.",
+    );
     call(&live, "read_file", "l1", "read_file src/grammar.rs");
     bot.clock.advance(12);
-    result(&live, "read_file", "l1", None, "pub fn list(input: &str) -> Result<List, ParseError> {");
+    result(
+        &live,
+        "read_file",
+        "l1",
+        None,
+        "pub fn list(input: &str) -> Result<List, ParseError> {",
+    );
     call(&live, "bash", "l2", "$ cargo test parser");
     let finished = format!("/runs/{}", done.id());
     let pages = vec![
@@ -235,19 +307,32 @@ async fn every_page_is_accessible_and_fits() {
                 browser.open(&bot.url(path)).await;
                 browser.wait("document.readyState === 'complete'").await;
                 if name.ends_with("run") {
-                    browser.wait("document.querySelectorAll('.call').length > 1").await;
+                    browser
+                        .wait("document.querySelectorAll('.call').length > 1")
+                        .await;
                 }
                 if ["runs", "live-run", "residents", "resident"].contains(name) {
-                    browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+                    browser
+                        .wait("document.getElementById('connection').textContent === 'Live'")
+                        .await;
                 }
-                let overflow = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+                let overflow =
+                    "document.documentElement.scrollWidth > document.documentElement.clientWidth";
                 assert_eq!(browser.eval(overflow).await, json!(false), "{name} {view}");
                 if let Some(folder) = &pictures {
                     fs::create_dir_all(folder).unwrap();
-                    fs::write(folder.join(format!("{name}-{view}.webp")), browser.picture().await).unwrap();
+                    fs::write(
+                        folder.join(format!("{name}-{view}.webp")),
+                        browser.picture().await,
+                    )
+                    .unwrap();
                 }
                 assert_eq!(violations(browser, &axe).await, json!([]), "{name} {view}");
-                assert_eq!(browser.console().await, Vec::<String>::new(), "{name} {view}");
+                assert_eq!(
+                    browser.console().await,
+                    Vec::<String>::new(),
+                    "{name} {view}"
+                );
             }
         }
         if let Some(folder) = &pictures {
@@ -279,7 +364,9 @@ fn shown(path: &str, text: &str) -> String {
         return text.to_owned();
     }
     let code = text.split("#[cfg(test)]").next().unwrap();
-    code.split_inclusive('\n').filter(|line| !line.trim_start().starts_with("//")).collect()
+    code.split_inclusive('\n')
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect()
 }
 
 /// Checks the pictures of the documentation against the sources of the pages, without a browser.
@@ -288,7 +375,10 @@ fn screenshots_match_their_sources() {
     let folder = ars_workerd::repo_root().join("docs/screenshots");
     let known = fs::read_to_string(folder.join(DIGESTS)).unwrap_or_default();
     let current = digests();
-    let changed: Vec<&str> = current.lines().filter(|line| !known.contains(line)).collect();
+    let changed: Vec<&str> = current
+        .lines()
+        .filter(|line| !known.contains(line))
+        .collect();
     assert!(
         known == current,
         "the pages changed after their pictures were taken: {changed:?}\nrenew them with {RENEW}"
@@ -311,7 +401,9 @@ async fn viewer_signs_out_from_every_page() {
         browser.wait("location.pathname === '/runs/sign-in'").await;
         assert_eq!(browser.console().await, Vec::<String>::new());
         browser.open(&bot.url("/runs")).await;
-        browser.wait("document.getElementById('token') && !document.getElementById('runs')").await;
+        browser
+            .wait("document.getElementById('token') && !document.getElementById('runs')")
+            .await;
     })
     .await;
 }
@@ -322,9 +414,15 @@ async fn finished_run_leads_with_its_answer() {
         let (bot, pages) = every_page(browser).await;
         browser.look(1100, "light").await;
         browser.open(&bot.url(&pages[1].1)).await;
-        browser.wait("document.querySelectorAll('.call').length === 4").await;
-        let order = "[...document.querySelectorAll('#transcript h2')].map((head) => head.textContent)";
-        assert_eq!(browser.eval(order).await, json!(["Answer", "Request", "Steps"]));
+        browser
+            .wait("document.querySelectorAll('.call').length === 4")
+            .await;
+        let order =
+            "[...document.querySelectorAll('#transcript h2')].map((head) => head.textContent)";
+        assert_eq!(
+            browser.eval(order).await,
+            json!(["Answer", "Request", "Steps"])
+        );
     })
     .await;
 }

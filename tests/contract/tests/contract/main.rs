@@ -2,7 +2,10 @@
 //! The answers of the built Worker equal those of the stores in this process.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![expect(clippy::needless_pass_by_value, reason = "bodies are built inside one another")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "bodies are built inside one another"
+)]
 
 mod answers;
 mod fields;

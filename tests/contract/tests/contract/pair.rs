@@ -20,7 +20,12 @@ pub struct Pair {
 impl Pair {
     /// Starts both without data.
     pub fn start() -> Self {
-        Self { native: Native::start(), worker: Workerd::start(), base: now(), store: String::new() }
+        Self {
+            native: Native::start(),
+            worker: Workerd::start(),
+            base: now(),
+            store: String::new(),
+        }
     }
 
     /// Selects an empty store, or run where the run id selects the store.
@@ -49,14 +54,23 @@ impl Pair {
         let brief: String = body.chars().take(200).collect();
         let bearer = format!("Bearer {TOKEN}");
         let authorization = Some(bearer.as_str());
-        let sent = Sent { method: "POST", path, authorization, length: Length::True, body: body.as_bytes() };
+        let sent = Sent {
+            method: "POST",
+            path,
+            authorization,
+            length: Length::True,
+            body: body.as_bytes(),
+        };
         // No two requests share a millisecond, so that their times order them alike.
         let last = now();
         while now() == last {
             std::hint::spin_loop();
         }
         let expected = self.native.send(&sent);
-        let Answer { status: found, body: answer } = self.worker.send(&sent);
+        let Answer {
+            status: found,
+            body: answer,
+        } = self.worker.send(&sent);
         assert_eq!(
             (found, expected.status),
             (status, status),
@@ -64,7 +78,10 @@ impl Pair {
             expected.body
         );
         let (expected, answer) = (self.timeless(expected.body), self.timeless(answer));
-        assert!(answer == expected, "{path} {brief}\n  worker {answer}\n  native {expected}");
+        assert!(
+            answer == expected,
+            "{path} {brief}\n  worker {answer}\n  native {expected}"
+        );
         answer
     }
 
@@ -77,16 +94,24 @@ impl Pair {
                 }
                 _ => Value::Number(number),
             },
-            Value::Array(entries) => entries.into_iter().map(|entry| self.timeless(entry)).collect(),
-            Value::Object(fields) => {
-                fields.into_iter().map(|(name, field)| (name, self.timeless(field))).collect()
-            }
+            Value::Array(entries) => entries
+                .into_iter()
+                .map(|entry| self.timeless(entry))
+                .collect(),
+            Value::Object(fields) => fields
+                .into_iter()
+                .map(|(name, field)| (name, self.timeless(field)))
+                .collect(),
             value => value,
         }
     }
 
     /// Asserts that the Worker logged no fault.
     pub fn finish(self) {
-        assert!(!self.worker.log().contains("fault"), "{}", self.worker.log());
+        assert!(
+            !self.worker.log().contains("fault"),
+            "{}",
+            self.worker.log()
+        );
     }
 }

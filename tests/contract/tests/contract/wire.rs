@@ -29,13 +29,22 @@ fn stored(worker: &mut Workerd) -> Vec<Value> {
     };
     let Answer { status, body } = worker.send(&sent);
     assert_eq!(status, 200);
-    body["items"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect()
+    body["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["id"].clone())
+        .collect()
 }
 
 #[test]
 fn missing_or_blank_length_is_rejected() {
     let mut worker = Workerd::start();
-    for length in ["Content-Length:", "Content-Length:   ", "X-Content-Length: 2"] {
+    for length in [
+        "Content-Length:",
+        "Content-Length:   ",
+        "X-Content-Length: 2",
+    ] {
         assert_eq!(status(&mut worker, length, "{}"), 411, "{length}");
     }
 }
@@ -66,7 +75,11 @@ fn malformed_length_reaches_no_store() {
 fn oversized_body_is_rejected_before_it_is_sent() {
     let mut worker = Workerd::start();
     for length in ["2097153", "99999999", "99999999999999999999999999"] {
-        assert_eq!(status(&mut worker, &format!("Content-Length: {length}"), ""), 413, "{length}");
+        assert_eq!(
+            status(&mut worker, &format!("Content-Length: {length}"), ""),
+            413,
+            "{length}"
+        );
     }
 }
 
@@ -75,7 +88,14 @@ fn truncated_body_is_rejected_without_an_error_log() {
     let mut worker = Workerd::start();
     let body = put("cut-off");
     // The JSON is complete, but shorter than declared.
-    assert_eq!(status(&mut worker, &format!("Content-Length: {}", body.len() + 1), &body), 400);
+    assert_eq!(
+        status(
+            &mut worker,
+            &format!("Content-Length: {}", body.len() + 1),
+            &body
+        ),
+        400
+    );
     assert_eq!(stored(&mut worker), Vec::<Value>::new());
     assert!(!worker.log().contains("fault"), "{}", worker.log());
 }

@@ -16,7 +16,12 @@ fn post(client: &Client, path: &str, role: &str, body: &Value) -> Answer {
 
 /// Sends GET with one of the three bearers.
 fn get(client: &Client, path: &str, role: &str) -> Answer {
-    client.send("GET", path, &[("authorization", &format!("Bearer {TOKEN}-{role}"))], b"")
+    client.send(
+        "GET",
+        path,
+        &[("authorization", &format!("Bearer {TOKEN}-{role}"))],
+        b"",
+    )
 }
 
 /// Returns an onboarding of a repository.

@@ -27,18 +27,43 @@ fn checks_have_their_order() {
         ("/status?resource=nonsense", "operator", 400),
         ("/status", "read", 401),
     ] {
-        assert_eq!(get(client, path, role).status, status, "GET {path} as {role}");
+        assert_eq!(
+            get(client, path, role).status,
+            status,
+            "GET {path} as {role}"
+        );
     }
     let unknown = client.get("/residents");
-    assert_eq!((unknown.status, unknown.body), (401, json!({ "error": "unauthorized" })));
+    assert_eq!(
+        (unknown.status, unknown.body),
+        (401, json!({ "error": "unauthorized" }))
+    );
     let lower = format!("bearer {TOKEN}-admin");
-    assert_eq!(client.send("GET", "/residents", &[("authorization", &lower)], b"").status, 401);
+    assert_eq!(
+        client
+            .send("GET", "/residents", &[("authorization", &lower)], b"")
+            .status,
+        401
+    );
     // Fields are checked after the route, and a body that is no object counts as empty.
     for body in ["", "[]", "{\"resource\":\"repo:Acme/App\"}"] {
         let token = format!("{TOKEN}-admin");
-        assert_eq!(client.post_bytes("/onboard", &token, body.as_bytes()).status, 400, "{body}");
+        assert_eq!(
+            client
+                .post_bytes("/onboard", &token, body.as_bytes())
+                .status,
+            400,
+            "{body}"
+        );
     }
-    let debug = |role, op| post(client, "/debug", role, &json!({ "op": op, "resource": "repo:acme/app" }));
+    let debug = |role, op| {
+        post(
+            client,
+            "/debug",
+            role,
+            &json!({ "op": op, "resource": "repo:acme/app" }),
+        )
+    };
     assert_eq!(debug("read", "kill-refresh").status, 403);
     assert_eq!(debug("read", "info").status, 404);
     assert_eq!(debug("operator", "info").status, 401);
@@ -52,11 +77,31 @@ fn streamed_answer_is_one_document_with_its_status() {
     let attach = json!({ "resource": "repo:acme/app", "threadKey": "http:1", "refHint": "main" });
     // Before the stream a rejection has its own status.
     assert_eq!(post(client, "/attach", "operator", &attach).status, 404);
-    assert_eq!(post(client, "/onboard", "admin", &onboarding("repo:acme/app")).status, 202);
+    assert_eq!(
+        post(client, "/onboard", "admin", &onboarding("repo:acme/app")).status,
+        202
+    );
     let answer = post(client, "/attach", "operator", &attach);
-    assert_eq!((answer.status, &answer.body["status"]), (200, &json!(503)), "{:?}", answer.body);
-    assert!(answer.body["error"].as_str().unwrap().starts_with("not-serviceable"), "{:?}", answer.body);
+    assert_eq!(
+        (answer.status, &answer.body["status"]),
+        (200, &json!(503)),
+        "{:?}",
+        answer.body
+    );
+    assert!(
+        answer.body["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("not-serviceable"),
+        "{:?}",
+        answer.body
+    );
     let exec = json!({ "resource": "repo:acme/app", "threadKey": "http:1", "command": "true" });
     let answer = post(client, "/exec", "operator", &exec);
-    assert_eq!((answer.status, &answer.body["exitCode"]), (200, &json!(127)), "{:?}", answer.body);
+    assert_eq!(
+        (answer.status, &answer.body["exitCode"]),
+        (200, &json!(127)),
+        "{:?}",
+        answer.body
+    );
 }

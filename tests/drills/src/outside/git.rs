@@ -21,8 +21,18 @@ pub fn project(folder: &Path, files: &[(&str, String)]) -> PathBuf {
 }
 
 fn git(directory: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
-    let status =
-        std::process::Command::new("git").args(identity).args(arguments).current_dir(directory).status();
+    let identity = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@localhost",
+        "-c",
+        "init.defaultBranch=main",
+    ];
+    let status = std::process::Command::new("git")
+        .args(identity)
+        .args(arguments)
+        .current_dir(directory)
+        .status();
     assert!(status.unwrap().success(), "{arguments:?}");
 }

@@ -40,7 +40,12 @@ impl Registry {
         let state = (files.path().to_owned(), Arc::clone(&served));
         let router = Router::new().fallback(serve).with_state(state);
         let serving = tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { files, port, served, serving: serving.abort_handle() }
+        Self {
+            files,
+            port,
+            served,
+            serving: serving.abort_handle(),
+        }
     }
 
     /// Its port.
@@ -56,7 +61,8 @@ impl Registry {
     /// Returns the files of a repository that needs the package, by npm's lockfile, by cargo and by pip.
     pub fn dependents(&self) -> Vec<(&'static str, String)> {
         let port = self.port;
-        let root = format!(r#"{{"name":"app","version":"1.0.0","dependencies":{{"{PACKAGE}":"1.0.0"}}}}"#);
+        let root =
+            format!(r#"{{"name":"app","version":"1.0.0","dependencies":{{"{PACKAGE}":"1.0.0"}}}}"#);
         let lock = format!(
             r#"{{"name":"app","version":"1.0.0","lockfileVersion":3,"packages":{{"":{root},
             "node_modules/{PACKAGE}":{{"version":"1.0.0","resolved":"http://localhost:{port}/{PACKAGE}-1.0.0.tgz"}}}}}}"#
@@ -72,7 +78,10 @@ impl Registry {
             ("package-lock.json", lock),
             ("rust/.cargo/config.toml", source),
             ("rust/Cargo.toml", manifest),
-            ("requirements.txt", format!("{PACKAGE} @ http://localhost:{port}/{WHEEL}\n")),
+            (
+                "requirements.txt",
+                format!("{PACKAGE} @ http://localhost:{port}/{WHEEL}\n"),
+            ),
         ]
     }
 }
@@ -110,9 +119,13 @@ fn fill(folder: &Path, port: u16) {
     pack(folder, "package", &format!("{PACKAGE}-1.0.0.tgz"));
     pack_wheel(folder);
     let versioned = format!("{PACKAGE}-1.0.0");
-    let manifest = format!("[package]\nname = \"{PACKAGE}\"\nversion = \"1.0.0\"\nedition = \"2021\"\n");
+    let manifest =
+        format!("[package]\nname = \"{PACKAGE}\"\nversion = \"1.0.0\"\nedition = \"2021\"\n");
     write(&format!("{versioned}/Cargo.toml"), &manifest);
-    write(&format!("{versioned}/src/lib.rs"), "pub const TEXT: &str = \"hello\";\n");
+    write(
+        &format!("{versioned}/src/lib.rs"),
+        "pub const TEXT: &str = \"hello\";\n",
+    );
     pack(folder, &versioned, &format!("{versioned}.crate"));
     let sum = output(folder, "sha256sum", &[&format!("{versioned}.crate")]);
     let sum = sum.split_whitespace().next().unwrap();
@@ -120,7 +133,10 @@ fn fill(folder: &Path, port: u16) {
         r#"{{"name":"{PACKAGE}","vers":"1.0.0","deps":[],"cksum":"{sum}","features":{{}},"yanked":false}}"#
     );
     write(&format!("index/gr/ee/{PACKAGE}"), &format!("{line}\n"));
-    write("index/config.json", &format!(r#"{{"dl":"http://localhost:{port}/{{crate}}-{{version}}.crate"}}"#));
+    write(
+        "index/config.json",
+        &format!(r#"{{"dl":"http://localhost:{port}/{{crate}}-{{version}}.crate"}}"#),
+    );
 }
 
 /// Packs the package for pip.
@@ -128,7 +144,10 @@ fn pack_wheel(folder: &Path) {
     let about = format!("{PACKAGE}-1.0.0.dist-info");
     let parts = [
         (format!("{PACKAGE}.py"), "TEXT = 'hello'\n".to_owned()),
-        (format!("{about}/METADATA"), format!("Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: 1.0.0\n")),
+        (
+            format!("{about}/METADATA"),
+            format!("Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: 1.0.0\n"),
+        ),
         (
             format!("{about}/WHEEL"),
             "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned(),
@@ -142,7 +161,18 @@ fn pack_wheel(folder: &Path) {
     for (name, text) in parts {
         std::fs::write(folder.join(name), text).unwrap();
     }
-    output(folder, "python3", &["-m", "zipfile", "-c", WHEEL, &format!("{PACKAGE}.py"), &about]);
+    output(
+        folder,
+        "python3",
+        &[
+            "-m",
+            "zipfile",
+            "-c",
+            WHEEL,
+            &format!("{PACKAGE}.py"),
+            &about,
+        ],
+    );
 }
 
 fn pack(folder: &Path, source: &str, archive: &str) {
@@ -150,7 +180,11 @@ fn pack(folder: &Path, source: &str, archive: &str) {
 }
 
 fn output(folder: &Path, program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).current_dir(folder).output().unwrap();
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{program}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }

@@ -67,9 +67,16 @@ impl Outside {
             sent: Mutex::default(),
             shown: Mutex::default(),
         });
-        let router = Router::new().fallback(answer).with_state(Arc::clone(&shared));
+        let router = Router::new()
+            .fallback(answer)
+            .with_state(Arc::clone(&shared));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { _folder: folder, address, shared, serving: serving.abort_handle() }
+        Self {
+            _folder: folder,
+            address,
+            shared,
+            serving: serving.abort_handle(),
+        }
     }
 
     /// Its address.
@@ -79,7 +86,11 @@ impl Outside {
 
     /// The origin of its repository, with the password.
     pub fn origin(&self) -> String {
-        format!("http://bot:{}@{}{REPOSITORY}", secrets::ORIGIN, self.address)
+        format!(
+            "http://bot:{}@{}{REPOSITORY}",
+            secrets::ORIGIN,
+            self.address
+        )
     }
 
     /// Returns the recorded requests.
@@ -121,15 +132,31 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
 /// A found page that contains the key of the search.
 fn searched() -> Response {
     let text = format!("the key {} is in use", secrets::SEARCH);
-    let hit = serde_json::json!({ "title": "One", "url": "https://one.example/", "description": text });
-    serde_json::json!({ "web": { "results": [hit] } }).to_string().into_response()
+    let hit =
+        serde_json::json!({ "title": "One", "url": "https://one.example/", "description": text });
+    serde_json::json!({ "web": { "results": [hit] } })
+        .to_string()
+        .into_response()
 }
 
 fn repository(shared: &Shared, file: &str, headers: &HeaderMap) -> Response {
-    shared.shown.lock().unwrap().push_str(&shown_with(&shared.address));
-    let expected = format!("Basic {}", BASE64_STANDARD.encode(format!("bot:{}", secrets::ORIGIN)));
-    if headers.get(header::AUTHORIZATION).is_none_or(|given| given.as_bytes() != expected.as_bytes()) {
-        return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"git\"")])
+    shared
+        .shown
+        .lock()
+        .unwrap()
+        .push_str(&shown_with(&shared.address));
+    let expected = format!(
+        "Basic {}",
+        BASE64_STANDARD.encode(format!("bot:{}", secrets::ORIGIN))
+    );
+    if headers
+        .get(header::AUTHORIZATION)
+        .is_none_or(|given| given.as_bytes() != expected.as_bytes())
+    {
+        return (
+            StatusCode::UNAUTHORIZED,
+            [(header::WWW_AUTHENTICATE, "Basic realm=\"git\"")],
+        )
             .into_response();
     }
     match std::fs::read(shared.files.join(file.trim_start_matches('/'))) {

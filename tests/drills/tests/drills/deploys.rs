@@ -37,15 +37,25 @@ fn short_turns(body: &Value) -> Reply {
 async fn long_run_survives_ten_deployments() {
     let machine = Machine::new(PROGRAM, short_turns).await;
     let mut bot = machine.bot().await;
-    let (status, accepted) =
-        bot.ask(&json!({ "text": "many small steps", "async": true })).await.unwrap().unwrap();
+    let (status, accepted) = bot
+        .ask(&json!({ "text": "many small steps", "async": true }))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(status, 202, "{accepted}");
     for deploy in 1..=DEPLOYS {
-        machine.vendor.wait_for_requests(machine.vendor.request_count() + TURNS_EACH).await;
+        machine
+            .vendor
+            .wait_for_requests(machine.vendor.request_count() + TURNS_EACH)
+            .await;
         let ended = bot.terminate().await;
         let log = bot.log();
         assert!(ended.success(), "deploy {deploy}: {ended}\n{log}");
-        assert_eq!(machine.state.live().len(), 1, "deploy {deploy} leaves the run to the next\n{log}");
+        assert_eq!(
+            machine.state.live().len(),
+            1,
+            "deploy {deploy} leaves the run to the next\n{log}"
+        );
         bot = machine.bot().await;
     }
     over(&machine).await;
@@ -57,17 +67,28 @@ async fn long_run_survives_ten_deployments() {
     let traces = Traces::of(&machine);
     let commands: Vec<_> = (0..TURNS).map(|turn| format!("turn {turn}")).collect();
     work_is_done(&record, &traces, &commands).unwrap();
-    assert_eq!(traces.lines, commands, "a deploy loses no command and its order");
-    assert!(traces.commands.iter().all(|(_, is_unknown)| !is_unknown), "{:?}", traces.commands);
+    assert_eq!(
+        traces.lines, commands,
+        "a deploy loses no command and its order"
+    );
+    assert!(
+        traces.commands.iter().all(|(_, is_unknown)| !is_unknown),
+        "{:?}",
+        traces.commands
+    );
 }
 
 /// Waits for a file. Then it calls a tool that is missing, which another request does at once.
 fn waiting(body: &Value) -> Reply {
-    let is_other = body["messages"].to_string().contains(CALL_IT.trim_start_matches("agent:general "));
+    let is_other = body["messages"]
+        .to_string()
+        .contains(CALL_IT.trim_start_matches("agent:general "));
     match answers(body) + usize::from(is_other) {
         0 => {
-            let command =
-                format!("touch begun; while [ ! -e go ]; do sleep 0.02; done; {}", Coding::command(0));
+            let command = format!(
+                "touch begun; while [ ! -e go ]; do sleep 0.02; done; {}",
+                Coding::command(0)
+            );
             Reply::tool("bash", json!({ "command": command }))
         }
         1 => Reply::tool(MISSING_TOOL, json!({})),
@@ -82,7 +103,10 @@ async fn interrupted_command_is_not_repeated() {
     let machine = Machine::with(PROGRAM, filing_on(&github), waiting).await;
     let mut bot = machine.bot().await;
     let asked = bot.ask(&json!({ "text": "wait", "async": true }));
-    until("the command begins", || machine.path_in_tree("begun").is_some()).await;
+    until("the command begins", || {
+        machine.path_in_tree("begun").is_some()
+    })
+    .await;
     bot.signal(Signal::KILL);
     bot.ended().await;
     drop(asked);
@@ -103,14 +127,20 @@ async fn interrupted_command_is_not_repeated() {
 async fn frozen_process_is_fenced_out() {
     let machine = Machine::new(PROGRAM, short_turns).await;
     let mut frozen = machine.bot().await;
-    let (status, accepted) =
-        frozen.ask(&json!({ "text": "many small steps", "async": true })).await.unwrap().unwrap();
+    let (status, accepted) = frozen
+        .ask(&json!({ "text": "many small steps", "async": true }))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(status, 202, "{accepted}");
     machine.vendor.wait_for_requests(TURNS_EACH).await;
     frozen.signal(Signal::STOP);
     lapse(&machine).await;
     let mut next = machine.bot().await;
-    machine.vendor.wait_for_requests(machine.vendor.request_count() + TURNS_EACH).await;
+    machine
+        .vendor
+        .wait_for_requests(machine.vendor.request_count() + TURNS_EACH)
+        .await;
     frozen.signal(Signal::CONT);
     over(&machine).await;
     let ended = frozen.terminate().await;
@@ -118,7 +148,10 @@ async fn frozen_process_is_fenced_out() {
     next.terminate().await;
 
     let record = only_record(&machine).unwrap();
-    assert_eq!((&record["id"], &record["status"]), (&accepted["runId"], &json!("completed")));
+    assert_eq!(
+        (&record["id"], &record["status"]),
+        (&accepted["runId"], &json!("completed"))
+    );
     let commands: Vec<_> = (0..TURNS).map(|turn| format!("turn {turn}")).collect();
     work_is_done(&record, &Traces::of(&machine), &commands).unwrap();
 }

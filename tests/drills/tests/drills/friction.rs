@@ -16,7 +16,8 @@ pub fn filing_on(github: &FakeGitHub) -> Setup {
     github.add_repository("acme/app", &[("README.md", "The app.\n")]);
     let app = github.app();
     Setup {
-        config: "[grants.\"http:ann\"]\nactions = [\"friction:write\"]\nchannels = \"all\"\n".to_owned(),
+        config: "[grants.\"http:ann\"]\nactions = [\"friction:write\"]\nchannels = \"all\"\n"
+            .to_owned(),
         environment: vec![
             ("GITHUB_BASE_URL", github.url()),
             ("GITHUB_APP_ID", app.id),
@@ -32,16 +33,32 @@ pub fn filing_on(github: &FakeGitHub) -> Setup {
 /// What both did is one issue. The command that the kill interrupted is in none, although one run is enough
 /// for a pattern here.
 pub async fn file_all(machine: &Machine, bot: &Bot, github: &FakeGitHub) {
-    let (status, answer) = bot.ask(&json!({ "text": CALL_IT, "thread": "another" })).await.unwrap().unwrap();
+    let (status, answer) = bot
+        .ask(&json!({ "text": CALL_IT, "thread": "another" }))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(status, 200, "{answer}");
     over(machine).await;
     let text = "friction propose --min-runs 1 --top 10 --repo acme/app";
-    let (_, answer) = bot.ask(&json!({ "text": text, "thread": "operators" })).await.unwrap().unwrap();
+    let (_, answer) = bot
+        .ask(&json!({ "text": text, "thread": "operators" }))
+        .await
+        .unwrap()
+        .unwrap();
     let reply = answer["reply"].as_str().unwrap();
     let issues = github.repository("acme/app").items;
     assert!(reply.starts_with("2 runs analyzed"), "{reply}");
     assert_eq!(reply.matches("- filed #").count(), issues.len(), "{reply}");
-    let found = issues.values().find(|issue| issue.title.contains(MISSING_TOOL));
-    assert!(found.is_some_and(|issue| issue.body.starts_with("2 runs had 2 findings")), "{issues:#?}");
-    assert!(!issues.values().any(|issue| issue.title.contains("bash")), "{issues:#?}");
+    let found = issues
+        .values()
+        .find(|issue| issue.title.contains(MISSING_TOOL));
+    assert!(
+        found.is_some_and(|issue| issue.body.starts_with("2 runs had 2 findings")),
+        "{issues:#?}"
+    );
+    assert!(
+        !issues.values().any(|issue| issue.title.contains("bash")),
+        "{issues:#?}"
+    );
 }

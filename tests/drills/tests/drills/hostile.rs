@@ -21,17 +21,61 @@ type Attempt = (&'static str, Value, &'static str);
 
 fn to_leave() -> Vec<Attempt> {
     vec![
-        ("read_file", json!({ "path": "../../../../etc/passwd" }), "outside the workspace"),
-        ("read_file", json!({ "path": "/etc/passwd" }), "outside the workspace"),
-        ("read_file", json!({ "path": "link" }), "outside the workspace"),
-        ("read_file", json!({ "path": "root/etc/passwd" }), "outside the workspace"),
-        ("write_file", json!({ "path": format!("../{ESCAPED}"), "content": "x" }), "outside the workspace"),
-        ("write_file", json!({ "path": format!("up/{ESCAPED}"), "content": "x" }), "outside the workspace"),
-        ("edit_file", json!({ "path": "link", "old": "root", "new": "x" }), "outside the workspace"),
-        ("list_files", json!({ "path": ".." }), "outside the workspace"),
-        ("list_files", json!({ "path": "root" }), "outside the workspace"),
-        ("search", json!({ "pattern": "root", "path": "/etc" }), "outside the workspace"),
-        ("search", json!({ "pattern": "root", "path": "root/etc" }), "outside the workspace"),
+        (
+            "read_file",
+            json!({ "path": "../../../../etc/passwd" }),
+            "outside the workspace",
+        ),
+        (
+            "read_file",
+            json!({ "path": "/etc/passwd" }),
+            "outside the workspace",
+        ),
+        (
+            "read_file",
+            json!({ "path": "link" }),
+            "outside the workspace",
+        ),
+        (
+            "read_file",
+            json!({ "path": "root/etc/passwd" }),
+            "outside the workspace",
+        ),
+        (
+            "write_file",
+            json!({ "path": format!("../{ESCAPED}"), "content": "x" }),
+            "outside the workspace",
+        ),
+        (
+            "write_file",
+            json!({ "path": format!("up/{ESCAPED}"), "content": "x" }),
+            "outside the workspace",
+        ),
+        (
+            "edit_file",
+            json!({ "path": "link", "old": "root", "new": "x" }),
+            "outside the workspace",
+        ),
+        (
+            "list_files",
+            json!({ "path": ".." }),
+            "outside the workspace",
+        ),
+        (
+            "list_files",
+            json!({ "path": "root" }),
+            "outside the workspace",
+        ),
+        (
+            "search",
+            json!({ "pattern": "root", "path": "/etc" }),
+            "outside the workspace",
+        ),
+        (
+            "search",
+            json!({ "pattern": "root", "path": "root/etc" }),
+            "outside the workspace",
+        ),
     ]
 }
 
@@ -48,7 +92,11 @@ fn to_reach_inside(port: u16) -> Vec<Attempt> {
         fetch(format!("http://0x7f.1:{port}/")),
         fetch("http://10.0.0.1/".into()),
         ("web_fetch", json!({ "url": "file:///etc/passwd" }), "http"),
-        ("web_fetch", json!({ "url": "http://me:pw@example.com/" }), "http"),
+        (
+            "web_fetch",
+            json!({ "url": "http://me:pw@example.com/" }),
+            "http",
+        ),
     ]
 }
 
@@ -72,14 +120,28 @@ async fn paths_outside_the_tree_are_rejected() {
     let inside = TcpListener::bind("127.0.0.1:0").unwrap();
     inside.set_nonblocking(true).unwrap();
     let port = inside.local_addr().unwrap().port();
-    let attempts = move || to_leave().into_iter().chain(to_reach_inside(port)).chain(to_confuse());
+    let attempts = move || {
+        to_leave()
+            .into_iter()
+            .chain(to_reach_inside(port))
+            .chain(to_confuse())
+    };
     let machine = Machine::new(PROGRAM, move |body| match answers(body) {
-        0 => Reply::tool("bash", json!({ "command": "ln -s /etc/passwd link; ln -s / root; ln -s .. up" })),
+        0 => Reply::tool(
+            "bash",
+            json!({ "command": "ln -s /etc/passwd link; ln -s / root; ln -s .. up" }),
+        ),
         1 => {
-            let calls = attempts().map(|(name, input, _)| Block::Tool { name: name.into(), input });
+            let calls = attempts().map(|(name, input, _)| Block::Tool {
+                name: name.into(),
+                input,
+            });
             Reply::blocks(calls.collect())
         }
-        2 => Reply::blocks(vec![Block::RawTool { name: "bash".into(), arguments: "{\"command\": ".into() }]),
+        2 => Reply::blocks(vec![Block::RawTool {
+            name: "bash".into(),
+            arguments: "{\"command\": ".into(),
+        }]),
         _ => Reply::text("I give up."),
     })
     .await;
@@ -96,10 +158,16 @@ async fn paths_outside_the_tree_are_rejected() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(reported.last().unwrap().0, "{reported:?}");
-    assert!(inside.accept().is_err(), "a request reached a service of this machine");
+    assert!(
+        inside.accept().is_err(),
+        "a request reached a service of this machine"
+    );
     assert!(!machine.path("data/workspaces").join(ESCAPED).exists());
     assert!(machine.path_in_tree(ESCAPED).is_none());
-    assert!(reported.iter().all(|(_, said)| !said.contains("root:x:0")), "{reported:?}");
+    assert!(
+        reported.iter().all(|(_, said)| !said.contains("root:x:0")),
+        "{reported:?}"
+    );
     assert_eq!(machine.state.records()[0]["status"], "completed");
 }
 
@@ -112,7 +180,9 @@ async fn large_outputs_bound_the_memory() {
             1 => bash(format!("yes flood | head -c {FLOOD}")),
             2 => bash(format!("head -c {FLOOD} /dev/zero")),
             3 => bash(format!("head -c {FLOOD} /dev/urandom >&2")),
-            4 => bash(format!("head -c {FLOOD} /dev/zero | tr '\\0' x > one-line.txt")),
+            4 => bash(format!(
+                "head -c {FLOOD} /dev/zero | tr '\\0' x > one-line.txt"
+            )),
             5 => Reply::tool("read_file", json!({ "path": "one-line.txt" })),
             6 => Reply::tool("search", json!({ "pattern": "x", "path": "one-line.txt" })),
             7 => Reply::tool("diff_digest", json!({})),
@@ -130,7 +200,10 @@ async fn large_outputs_bound_the_memory() {
 
     let reported = results(&machine.vendor.requests().last().unwrap().body);
     let longest = reported.iter().map(|(_, said)| said.len()).max();
-    assert!(longest.is_some_and(|bytes| bytes < 200_000), "{longest:?} bytes of a result reach the model");
+    assert!(
+        longest.is_some_and(|bytes| bytes < 200_000),
+        "{longest:?} bytes of a result reach the model"
+    );
     assert_eq!(machine.state.records()[0]["status"], "completed");
     assert!(page.contains("</html>"), "the bot still answers");
     eprintln!("a flood of {FLOOD} bytes costs {} KiB", cost >> 10);

@@ -48,7 +48,11 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         r#"cat "$data"/workspaces/other/tree/private.txt; echo x >> "$data"/workspaces/other/tree/private.txt"#,
         true,
     ),
-    ("store", r#"cat "$data"/store.sqlite3; grep -rsh $word "$data"; echo x >> "$data"/store.sqlite3"#, true),
+    (
+        "store",
+        r#"cat "$data"/store.sqlite3; grep -rsh $word "$data"; echo x >> "$data"/store.sqlite3"#,
+        true,
+    ),
     (
         "links",
         r#"ln "$data"/store.sqlite3 hard && cat hard && echo x >> hard; ln -s "$data"/store.sqlite3 soft && cat soft"#,
@@ -71,7 +75,11 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         for folder in $(echo "$PATH" | tr : ' ') "$RUSTUP_HOME"; do echo x > $folder/hostile; done"#,
         true,
     ),
-    ("loopback", r#"bash -c "exec 3<>/dev/tcp/127.0.0.1/$(cat port)" && reached"#, true),
+    (
+        "loopback",
+        r#"bash -c "exec 3<>/dev/tcp/127.0.0.1/$(cat port)" && reached"#,
+        true,
+    ),
     (
         "metadata_service",
         // The proxy refuses each by 403. Without the proxy there is no connection.
@@ -139,7 +147,11 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         true,
     ),
     // The last one: the commands after it have no tree.
-    ("tree", r#"cd ..; mv tree away && ln -s / tree; rmdir home && ln -s / home; true"#, true),
+    (
+        "tree",
+        r#"cd ..; mv tree away && ln -s / tree; rmdir home && ln -s / home; true"#,
+        true,
+    ),
 ];
 
 /// Processes that fill their memory together, each less than the limit of a run, and end when all have.
@@ -163,7 +175,10 @@ const HONEST: &[(&str, &str)] = &[
         "unset NO_PROXY no_proxy; /usr/bin/python3 -m pip install -q --target deps -r requirements.txt && \
          PYTHONPATH=deps /usr/bin/python3 -m unittest -q test_app",
     ),
-    ("npm", "unset NO_PROXY no_proxy npm_config_noproxy; npm ci --no-audit --no-fund && node --test"),
+    (
+        "npm",
+        "unset NO_PROXY no_proxy npm_config_noproxy; npm ci --no-audit --no-fund && node --test",
+    ),
     ("cargo", "unset NO_PROXY no_proxy; cd rust && cargo test -q"),
 ];
 
@@ -208,9 +223,14 @@ fn kinds() -> Vec<&'static str> {
 
 /// Returns whether commands find a program on this machine.
 fn is_found(program: &str) -> bool {
-    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output()
+        .unwrap();
     if !found.status.success() {
-        leave_out(&format!("the honest suite of {program}, which this machine does not have"));
+        leave_out(&format!(
+            "the honest suite of {program}, which this machine does not have"
+        ));
     }
     found.status.success()
 }
@@ -221,7 +241,10 @@ struct Toolchain(TempDir);
 impl Toolchain {
     /// Returns `None` without a toolchain. Its files are links, because a copy would fill the disk.
     fn for_others() -> Option<Self> {
-        let printed = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
+        let printed = Command::new("rustc")
+            .args(["--print", "sysroot"])
+            .output()
+            .ok()?;
         let own = PathBuf::from(String::from_utf8(printed.stdout).ok()?.trim());
         // The private /tmp of a sandbox would hide it there.
         let place = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -229,7 +252,13 @@ impl Toolchain {
         for folder in ["bin", "lib"] {
             let copied = |how: &str| {
                 let from = own.join(folder);
-                Command::new("cp").arg(how).arg(from).arg(place.path()).status().unwrap().success()
+                Command::new("cp")
+                    .arg(how)
+                    .arg(from)
+                    .arg(place.path())
+                    .status()
+                    .unwrap()
+                    .success()
             };
             assert!(copied("-al") || copied("-a"), "{folder}");
         }
@@ -254,15 +283,31 @@ struct Ground {
 
 impl Ground {
     /// `commands` are the calls of the model, by the request.
-    async fn make(kind: &str, user: Option<u32>, commands: Vec<(&'static str, Vec<String>)>) -> Self {
-        let (listener, registry) = (TcpListener::bind("127.0.0.1:0").unwrap(), Registry::start().await);
+    async fn make(
+        kind: &str,
+        user: Option<u32>,
+        commands: Vec<(&'static str, Vec<String>)>,
+    ) -> Self {
+        let (listener, registry) = (
+            TcpListener::bind("127.0.0.1:0").unwrap(),
+            Registry::start().await,
+        );
         let mut environment = Vec::new();
         // Without a sandbox no suite runs.
-        let toolchain = user.filter(|_| kind != "none").and_then(|_| Toolchain::for_others());
+        let toolchain = user
+            .filter(|_| kind != "none")
+            .and_then(|_| Toolchain::for_others());
         if user.is_some() {
-            let programs = toolchain.as_ref().map(|toolchain| format!(":{}", toolchain.programs()));
-            environment
-                .push(("PATH", format!("/usr/local/bin:/usr/bin:/bin{}", programs.unwrap_or_default())));
+            let programs = toolchain
+                .as_ref()
+                .map(|toolchain| format!(":{}", toolchain.programs()));
+            environment.push((
+                "PATH",
+                format!(
+                    "/usr/local/bin:/usr/bin:/bin{}",
+                    programs.unwrap_or_default()
+                ),
+            ));
         } else if let Ok(home) = std::env::var("HOME") {
             let rustup = std::env::var("RUSTUP_HOME").unwrap_or(format!("{home}/.rustup"));
             environment.push(("RUSTUP_HOME", rustup));
@@ -293,9 +338,12 @@ impl Ground {
         .await;
         let mut bystander = Command::new("sleep");
         bystander.arg("600").env("SECRET", CANARY);
-        for name in
-            ["data/workspaces/other/tree/private.txt", "data/store.sqlite3", "home/.ssh/id", "home/.bashrc"]
-        {
+        for name in [
+            "data/workspaces/other/tree/private.txt",
+            "data/store.sqlite3",
+            "home/.ssh/id",
+            "home/.bashrc",
+        ] {
             let path = machine.path(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, CANARY).unwrap();
@@ -309,39 +357,66 @@ impl Ground {
         let bot = machine.bot().await;
         let health = bot.read("/healthz").await;
         assert!(health.contains(&format!("\"{kind}\"")), "{health}");
-        Self { machine, bot, registry, bystander, _listener: listener, _toolchain: toolchain }
+        Self {
+            machine,
+            bot,
+            registry,
+            bystander,
+            _listener: listener,
+            _toolchain: toolchain,
+        }
     }
 
     /// Runs the commands that a request names, in a new thread. Returns their results.
     async fn run(&self, words: &str) -> (String, Vec<(bool, String)>) {
         let before = self.machine.vendor.requests().len();
-        let answered = self.bot.ask(&json!({ "text": words, "thread": words.replace(' ', "-") })).await;
+        let answered = self
+            .bot
+            .ask(&json!({ "text": words, "thread": words.replace(' ', "-") }))
+            .await;
         let (status, answer) = answered.unwrap().unwrap();
         assert_eq!(status, 200, "{answer}");
         over(&self.machine).await;
         let asked = self.machine.vendor.requests();
         assert!(asked.len() > before, "{answer}");
-        (answer["run"]["id"].as_str().unwrap().to_owned(), results(&asked.last().unwrap().body))
+        (
+            answer["run"]["id"].as_str().unwrap().to_owned(),
+            results(&asked.last().unwrap().body),
+        )
     }
 
     /// Returns the attacks that changed something on this machine.
     fn changed_by(&mut self) -> BTreeSet<&'static str> {
-        let is_kept =
-            |name: &str| fs::read_to_string(self.machine.path(name)).is_ok_and(|text| text == CANARY);
+        let is_kept = |name: &str| {
+            fs::read_to_string(self.machine.path(name)).is_ok_and(|text| text == CANARY)
+        };
         let hostile_folders = std::env::split_paths(&std::env::var_os("PATH").unwrap())
             .chain(std::env::var_os("RUSTUP_HOME").map(PathBuf::from))
             .any(|folder| folder.join("hostile").exists());
-        let hostile_files = ["/etc/cron.d/hostile", "/etc/profile.d/hostile.sh", "/var/spool/cron/hostile"];
-        let has_hostile = hostile_folders || hostile_files.iter().any(|path| PathBuf::from(path).exists());
+        let hostile_files = [
+            "/etc/cron.d/hostile",
+            "/etc/profile.d/hostile.sh",
+            "/var/spool/cron/hostile",
+        ];
+        let has_hostile = hostile_folders
+            || hostile_files
+                .iter()
+                .any(|path| PathBuf::from(path).exists());
         let entries = |name: &str| {
             let folder = fs::read_dir(self.machine.path(name)).into_iter().flatten();
             folder.map(|entry| entry.unwrap()).collect::<Vec<_>>()
         };
         let is_odd = |entry: &fs::DirEntry| !entry.file_type().unwrap().is_file();
-        let is_link =
-            |name: &str| entries("data/workspaces").iter().any(|place| place.path().join(name).is_symlink());
+        let is_link = |name: &str| {
+            entries("data/workspaces")
+                .iter()
+                .any(|place| place.path().join(name).is_symlink())
+        };
         let found = [
-            ("siblings", !is_kept("data/workspaces/other/tree/private.txt")),
+            (
+                "siblings",
+                !is_kept("data/workspaces/other/tree/private.txt"),
+            ),
             ("store", !is_kept("data/store.sqlite3")),
             ("users", !is_kept("home/.ssh/id")),
             ("persistence", has_hostile || !is_kept("home/.bashrc")),
@@ -350,7 +425,11 @@ impl Ground {
             ("git", self.machine.path("trapped").exists()),
             ("signals", self.bystander.try_wait().unwrap().is_some()),
         ];
-        found.into_iter().filter(|(_, is_found)| *is_found).map(|(name, _)| name).collect()
+        found
+            .into_iter()
+            .filter(|(_, is_found)| *is_found)
+            .map(|(name, _)| name)
+            .collect()
     }
 }
 
@@ -370,16 +449,30 @@ fn shown_by(names: &[&'static str], reported: &[(bool, String)]) -> BTreeSet<&'s
 }
 
 fn targets(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| format!("make -s {name} 2>&1")).collect()
+    names
+        .iter()
+        .map(|name| format!("make -s {name} 2>&1"))
+        .collect()
 }
 
 async fn drill(kind: &'static str, user: Option<u32>) {
     let names: Vec<_> = ATTACKS.iter().map(|(name, ..)| *name).collect();
-    let honest: Vec<_> = HONEST.iter().filter(|(program, _)| is_found(program)).collect();
-    let suites = honest.iter().map(|(_, command)| (*command).to_owned()).collect();
+    let honest: Vec<_> = HONEST
+        .iter()
+        .filter(|(program, _)| is_found(program))
+        .collect();
+    let suites = honest
+        .iter()
+        .map(|(_, command)| (*command).to_owned())
+        .collect();
     let [bomb, fill] = [BOMB, FILL].map(|command| vec![command.to_owned()]);
     let attacks = ("run the tests", targets(&names));
-    let commands = vec![attacks, ("be honest", suites), ("drop a bomb", bomb), ("fill the memory", fill)];
+    let commands = vec![
+        attacks,
+        ("be honest", suites),
+        ("drop a bomb", bomb),
+        ("fill the memory", fill),
+    ];
     let mut ground = Ground::make(kind, user, commands).await;
     let idle = Prober::idle(&ground.bot).await;
     let prober = Prober::start(&ground.bot);
@@ -388,16 +481,25 @@ async fn drill(kind: &'static str, user: Option<u32>) {
     for (name, (_, said)) in names.iter().zip(&reported) {
         assert!(secrets::seen_in(said).is_empty(), "{kind}: {name}: {said}");
     }
-    until("no process outlives its command", || shown_with(SURVIVOR).is_empty()).await;
+    until("no process outlives its command", || {
+        shown_with(SURVIVOR).is_empty()
+    })
+    .await;
     // The service's own git reads the tree.
     ground.bot.read(&format!("/runs/{run}?tab=changes")).await;
-    let succeeded: BTreeSet<_> = shown_by(&names, &reported).union(&ground.changed_by()).copied().collect();
+    let succeeded: BTreeSet<_> = shown_by(&names, &reported)
+        .union(&ground.changed_by())
+        .copied()
+        .collect();
     assert!(succeeded.is_empty(), "{kind}: {succeeded:?}\n{reported:#?}");
 
     let (_, passed) = ground.run("be honest").await;
     assert_eq!(passed.len(), honest.len());
     for ((program, _), (is_error, said)) in honest.iter().zip(&passed) {
-        assert!(!is_error && !said.contains("exit 1"), "{kind}: {program}: {said}");
+        assert!(
+            !is_error && !said.contains("exit 1"),
+            "{kind}: {program}: {said}"
+        );
     }
     let served = ground.registry.served();
     for (program, file) in [
@@ -406,9 +508,17 @@ async fn drill(kind: &'static str, user: Option<u32>) {
         ("cargo", "greeting-1.0.0.crate"),
     ] {
         let is_expected = honest.iter().any(|(name, _)| *name == program);
-        assert_eq!(served.iter().any(|path| path == file), is_expected, "{kind}: {served:?}");
+        assert_eq!(
+            served.iter().any(|path| path == file),
+            is_expected,
+            "{kind}: {served:?}"
+        );
     }
-    let has_groups = !ground.bot.read("/healthz").await.contains("\"cgroup\":\"none\"");
+    let has_groups = !ground
+        .bot
+        .read("/healthz")
+        .await
+        .contains("\"cgroup\":\"none\"");
     // Root can make groups in each hierarchy of version 1.
     assert!(
         has_groups || user.is_some() || !fs::exists("/sys/fs/cgroup/pids/cgroup.procs").unwrap(),
@@ -418,11 +528,16 @@ async fn drill(kind: &'static str, user: Option<u32>) {
         for (words, reason) in [("drop a bomb", BOMB_ENDED), ("fill the memory", FILL_ENDED)] {
             let (_, ended) = ground.run(words).await;
             let said = &ended[0].1;
-            assert!(said.starts_with("exit 137:") && said.contains(reason), "{kind}: {said}");
+            assert!(
+                said.starts_with("exit 137:") && said.contains(reason),
+                "{kind}: {said}"
+            );
             assert!(!said.contains(REACHED), "{kind}: {said}");
         }
     } else {
-        eprintln!("SKIPPED: the fork bomb and full memory, because this bot can make no control group");
+        eprintln!(
+            "SKIPPED: the fork bomb and full memory, because this bot can make no control group"
+        );
     }
     let probes = prober.end().await;
     eprintln!(
@@ -463,12 +578,21 @@ async fn hostile_repository_of_a_plain_user_is_confined() {
 /// Without a sandbox the attacks succeed, so their failure in the drills is the work of the sandbox.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn attacks_succeed_without_a_sandbox() {
-    let names: Vec<_> =
-        ATTACKS.iter().filter(|(.., is_control)| *is_control).map(|(name, ..)| *name).collect();
-    let commands = vec![("run the tests", targets(&names)), ("fill the memory", vec![FILL.to_owned()])];
+    let names: Vec<_> = ATTACKS
+        .iter()
+        .filter(|(.., is_control)| *is_control)
+        .map(|(name, ..)| *name)
+        .collect();
+    let commands = vec![
+        ("run the tests", targets(&names)),
+        ("fill the memory", vec![FILL.to_owned()]),
+    ];
     let mut ground = Ground::make("none", plain_user(), commands).await;
     let (_, reported) = ground.run("run the tests").await;
-    let succeeded: BTreeSet<_> = shown_by(&names, &reported).union(&ground.changed_by()).copied().collect();
+    let succeeded: BTreeSet<_> = shown_by(&names, &reported)
+        .union(&ground.changed_by())
+        .copied()
+        .collect();
     let expected: BTreeSet<_> = names.iter().copied().collect();
     assert_eq!(succeeded, expected, "{reported:#?}");
     let (_, filled) = ground.run("fill the memory").await;

@@ -31,16 +31,30 @@ async fn repeated_after(death: &str) -> String {
     let requests = machine.vendor.request_count();
     let again = next.ask_with_key(&body, KEY).await.unwrap().unwrap();
     assert_eq!(again, (200, answer.clone()));
-    assert_eq!(machine.vendor.request_count(), requests, "the repeated request reached the model");
+    assert_eq!(
+        machine.vendor.request_count(),
+        requests,
+        "the repeated request reached the model"
+    );
     assert!(next.terminate().await.success(), "{}", next.log());
 
     let record = only_record(&machine).unwrap();
-    assert_eq!(answer["run"], json!({ "id": record["id"], "status": record["status"] }));
+    assert_eq!(
+        answer["run"],
+        json!({ "id": record["id"], "status": record["status"] })
+    );
     let events = record["events"].as_array().unwrap();
-    let stored = events.iter().rev().find(|event| event["type"] == "answer").map(|event| &event["text"]);
+    let stored = events
+        .iter()
+        .rev()
+        .find(|event| event["type"] == "answer")
+        .map(|event| &event["text"]);
     assert_eq!(stored.unwrap_or(&answer["reply"]), &answer["reply"]);
     no_command_ran_twice(&machine).unwrap();
-    record["status"].as_str().map(str::to_owned).unwrap_or_default()
+    record["status"]
+        .as_str()
+        .map(str::to_owned)
+        .unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,7 +84,11 @@ async fn key_of_a_lost_claim_is_free() {
     broken_off.await.unwrap().unwrap_err();
     let mut next = machine.bot().await;
     let (status, answer): (u16, Value) = next.ask_with_key(&body, KEY).await.unwrap().unwrap();
-    assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")), "{answer}");
+    assert_eq!(
+        (status, &answer["run"]["status"]),
+        (200, &json!("completed")),
+        "{answer}"
+    );
     next.terminate().await;
     assert_eq!(only_record(&machine).unwrap()["id"], answer["run"]["id"]);
 }

@@ -41,15 +41,28 @@ async fn second_kill_during_reclaim_is_survived() {
 async fn drill_all(points: &[Point]) {
     let is_full = std::env::var_os(FULL).is_some();
     let times = if is_full { FULL_TIMES } else { 1 };
-    let chosen = points.iter().filter(|point| is_full || !is_covered(points, point));
+    let chosen = points
+        .iter()
+        .filter(|point| is_full || !is_covered(points, point));
     let drills = chosen.flat_map(|point| (1..=times).map(move |time| (point, time)));
     let drilled = futures::stream::iter(drills).map(|((deaths, end), time)| async move {
         let problem = drill(deaths, *end).await.err()?;
-        Some(format!("{} (time {time}): {problem}", deaths.join(", then ")))
+        Some(format!(
+            "{} (time {time}): {problem}",
+            deaths.join(", then ")
+        ))
     });
-    let wrong: Vec<_> =
-        drilled.buffer_unordered(AT_ONCE).filter_map(|problem| async { problem }).collect().await;
-    assert!(wrong.is_empty(), "{} drills failed:\n{}", wrong.len(), wrong.join("\n"));
+    let wrong: Vec<_> = drilled
+        .buffer_unordered(AT_ONCE)
+        .filter_map(|problem| async { problem })
+        .collect()
+        .await;
+    assert!(
+        wrong.is_empty(),
+        "{} drills failed:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Whether the kill after the same call has the same outcome.
@@ -57,7 +70,10 @@ async fn drill_all(points: &[Point]) {
 fn is_covered(points: &[Point], (deaths, end): &Point) -> bool {
     let [death] = deaths else { return false };
     let after = death.replace(".before:", ".after:");
-    after != *death && points.iter().any(|(other, outcome)| *other == [after.as_str()] && outcome == end)
+    after != *death
+        && points
+            .iter()
+            .any(|(other, outcome)| *other == [after.as_str()] && outcome == end)
 }
 
 async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
@@ -73,7 +89,10 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
                 Some(asked) => Some(asked.await),
                 None => None,
             };
-            return Err(format!("{death}: {instead}; the request's answer: {answer:?}\n{}", bot.log()));
+            return Err(format!(
+                "{death}: {instead}; the request's answer: {answer:?}\n{}",
+                bot.log()
+            ));
         }
         logs.push(bot.log());
         lapse(&machine).await;
@@ -87,7 +106,11 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
     }
     let said = secrets::seen_in(&logs.concat());
     let checked = check(&machine, end)
-        .and_then(|()| require(status.success(), || format!("the last process ended with {status}")))
+        .and_then(|()| {
+            require(status.success(), || {
+                format!("the last process ended with {status}")
+            })
+        })
         .and_then(|()| require(said.is_empty(), || format!("secrets in the log: {said:?}")));
     checked.map_err(|problem| format!("{problem}\n{}", logs.join("\n---\n")))
 }
@@ -104,7 +127,9 @@ pub async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
         is_dead || is_idle
     })
     .await;
-    require(came, || format!("the bot lives on, with {:?} live", machine.state.live()))?;
+    require(came, || {
+        format!("the bot lives on, with {:?} live", machine.state.live())
+    })?;
     // A run may end and its process die right after.
     let is_dead = is_dead || tokio::time::timeout(TIMEOUT, bot.ended()).await.is_ok();
     require(is_dead, || "the run ended without a death".into())
@@ -113,12 +138,22 @@ pub async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
 /// Lets the leases of the dead lapse.
 pub async fn lapse(machine: &Machine) {
     machine.state.shorten_leases();
-    let latest = machine.state.live().iter().filter_map(|run| run["leaseUntil"].as_i64()).max();
-    until("the leases lapse", || latest.is_none_or(|latest| now() > latest)).await;
+    let latest = machine
+        .state
+        .live()
+        .iter()
+        .filter_map(|run| run["leaseUntil"].as_i64())
+        .max();
+    until("the leases lapse", || {
+        latest.is_none_or(|latest| now() > latest)
+    })
+    .await;
 }
 
 fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
     i64::try_from(since.as_millis()).unwrap()
 }
 
@@ -131,7 +166,9 @@ fn check(machine: &Machine, end: End) -> Result<(), String> {
     if end == End::NoRun {
         no_command_ran_twice(machine)?;
         let records = machine.state.records();
-        return require(records.is_empty(), || format!("there is a record: {records:?}"));
+        return require(records.is_empty(), || {
+            format!("there is a record: {records:?}")
+        });
     }
     let record = only_record(machine)?;
     let status = record["status"].as_str().unwrap_or_default();

@@ -44,18 +44,34 @@ fn tokens() -> String {
 async fn machine() -> Machine {
     let environment = vec![("SERVICE_INGRESS_TOKENS", tokens())];
     let config = "[limits]\nrequestsPerMinute = 60\nrunsPerCaller = 2\nruns = 8\n".to_owned();
-    let setup = Setup { environment, config, user: plain_user(), ..Setup::default() };
+    let setup = Setup {
+        environment,
+        config,
+        user: plain_user(),
+        ..Setup::default()
+    };
     Machine::with(PROGRAM, setup, |_| Reply::text("Here is the answer.")).await
 }
 
 async fn ask(client: &reqwest::Client, bot: &Bot, token: &str, body: Value) -> Answered {
     let began = Instant::now();
     let url = format!("{}/ingress", bot.url().unwrap());
-    let response = client.post(url).bearer_auth(token).json(&body).send().await.unwrap();
+    let response = client
+        .post(url)
+        .bearer_auth(token)
+        .json(&body)
+        .send()
+        .await
+        .unwrap();
     let has_time = response.headers().contains_key("retry-after");
     let status = response.status().as_u16();
     let body = response.json().await.unwrap();
-    Answered { status, has_time, body, took: began.elapsed() }
+    Answered {
+        status,
+        has_time,
+        body,
+        took: began.elapsed(),
+    }
 }
 
 /// Sends the requests of the greedy client.
@@ -65,7 +81,10 @@ async fn ask_greedily(client: &reqwest::Client, bot: &Bot, round: &str) -> Vec<A
         let body = json!({ "text": TEXT, "thread": thread, "async": true });
         ask(client, bot, secrets::INGRESS, body).await
     });
-    stream::iter(asked).buffer_unordered(AT_ONCE[0]).collect().await
+    stream::iter(asked)
+        .buffer_unordered(AT_ONCE[0])
+        .collect()
+        .await
 }
 
 /// Asks by every client once, each in a separate thread.
@@ -75,7 +94,10 @@ async fn ask_by_all(client: &reqwest::Client, bot: &Bot, round: &str) -> Vec<Ans
         let body = json!({ "text": TEXT, "thread": thread, "async": true });
         ask(client, bot, &token(number), body).await
     });
-    stream::iter(asked).buffer_unordered(AT_ONCE[1]).collect().await
+    stream::iter(asked)
+        .buffer_unordered(AT_ONCE[1])
+        .collect()
+        .await
 }
 
 fn p99(answered: &[Answered]) -> Duration {
@@ -91,7 +113,9 @@ fn report(load: &str, idle: &[Answered], busy: &[Answered]) {
 
 fn assert_accepted(answered: &[Answered]) {
     let wrong = answered.iter().filter(|answered| answered.status != 202);
-    let wrong: Vec<_> = wrong.map(|answered| (answered.status, &answered.body)).collect();
+    let wrong: Vec<_> = wrong
+        .map(|answered| (answered.status, &answered.body))
+        .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
@@ -103,13 +127,27 @@ async fn greedy_client_is_refused_and_others_are_served() {
     let idle = ask_by_all(&client, &bot, "idle").await;
     over(&machine).await;
 
-    let asked =
-        async { tokio::join!(ask_greedily(&client, &bot, "busy"), ask_by_all(&client, &bot, "busy")) };
+    let asked = async {
+        tokio::join!(
+            ask_greedily(&client, &bot, "busy"),
+            ask_by_all(&client, &bot, "busy")
+        )
+    };
     let (greedy, busy) = tokio::time::timeout(TIMEOUT, asked).await.unwrap();
-    let refused = greedy.iter().filter(|answered| answered.status == 429 && answered.has_time).count();
-    let accepted: Vec<_> = greedy.iter().filter(|answered| answered.status == 202).collect();
+    let refused = greedy
+        .iter()
+        .filter(|answered| answered.status == 429 && answered.has_time)
+        .count();
+    let accepted: Vec<_> = greedy
+        .iter()
+        .filter(|answered| answered.status == 202)
+        .collect();
     assert_eq!(refused + accepted.len(), GREEDY);
-    assert!(refused > 0 && !accepted.is_empty(), "{refused} refused, {} accepted", accepted.len());
+    assert!(
+        refused > 0 && !accepted.is_empty(),
+        "{refused} refused, {} accepted",
+        accepted.len()
+    );
     assert_accepted(&idle);
     assert_accepted(&busy);
     report("the greedy client", &idle, &busy);
@@ -132,18 +170,40 @@ async fn unfinished_requests_do_not_block_others() {
     let idle = ask_by_all(&client, &bot, "idle").await;
     assert_accepted(&idle);
     over(&machine).await;
-    let address: SocketAddr = bot.url().unwrap().trim_start_matches("http://").parse().unwrap();
-    let held = spawn_blocking(move || Unfinished::open(address, UNFINISHED)).await.unwrap();
+    let address: SocketAddr = bot
+        .url()
+        .unwrap()
+        .trim_start_matches("http://")
+        .parse()
+        .unwrap();
+    let held = spawn_blocking(move || Unfinished::open(address, UNFINISHED))
+        .await
+        .unwrap();
     let [peers, of_each] = UNFINISHED;
-    assert!(held.opened() > peers * of_each / 8, "{} connections", held.opened());
+    assert!(
+        held.opened() > peers * of_each / 8,
+        "{} connections",
+        held.opened()
+    );
 
     assert!(bot.read("/healthz").await.contains("\"ok\":true"));
     // New connections: those of the first round are open already.
     let client = reqwest::Client::new();
-    let (_, answered) = tokio::join!(ask_greedily(&client, &bot, "held"), ask_by_all(&client, &bot, "held"));
+    let (_, answered) = tokio::join!(
+        ask_greedily(&client, &bot, "held"),
+        ask_by_all(&client, &bot, "held")
+    );
     assert_accepted(&answered);
-    eprintln!("{} requests begun, {} connections not refused", peers * of_each, held.opened());
-    report("unfinished requests and the greedy client", &idle, &answered);
+    eprintln!(
+        "{} requests begun, {} connections not refused",
+        peers * of_each,
+        held.opened()
+    );
+    report(
+        "unfinished requests and the greedy client",
+        &idle,
+        &answered,
+    );
     drop(held);
     over(&machine).await;
     assert!(bot.terminate().await.success());
@@ -160,8 +220,17 @@ async fn oversize_identifiers_are_rejected() {
         body[field] = json!(long);
         let answered = ask(&client, &bot, secrets::INGRESS, body).await;
         let text = answered.body.to_string();
-        assert_eq!(answered.status, 400, "{field}: {}", &text[..text.len().min(200)]);
-        assert!(text.contains(field) && text.len() < 1_000, "{field}: {} bytes", text.len());
+        assert_eq!(
+            answered.status,
+            400,
+            "{field}: {}",
+            &text[..text.len().min(200)]
+        );
+        assert!(
+            text.contains(field) && text.len() < 1_000,
+            "{field}: {} bytes",
+            text.len()
+        );
     }
     assert!(machine.state.records().is_empty());
     assert!(bot.terminate().await.success());

@@ -74,12 +74,30 @@ pub const ELSEWHERE: &[Point] = &[
     (&["runs.put.after:1"], EitherWay),
     (&["ledger.flush.before:1"], EitherWay),
     (&["ledger.flush.after:1"], EitherWay),
-    (&["workspace.exec.before:2", "ledger.reclaim.before:1"], Completed),
-    (&["workspace.exec.before:2", "ledger.reclaim.after:1"], Completed),
-    (&["workspace.exec.after:2", "transcripts.read.after:1"], Completed),
-    (&["workspace.exec.after:2", "ledger.live_events.after:1"], Completed),
+    (
+        &["workspace.exec.before:2", "ledger.reclaim.before:1"],
+        Completed,
+    ),
+    (
+        &["workspace.exec.before:2", "ledger.reclaim.after:1"],
+        Completed,
+    ),
+    (
+        &["workspace.exec.after:2", "transcripts.read.after:1"],
+        Completed,
+    ),
+    (
+        &["workspace.exec.after:2", "ledger.live_events.after:1"],
+        Completed,
+    ),
     (&["model.turn.after:4", "ledger.state.after:1"], Completed),
     (&["model.turn.after:4", "model.turn.before:1"], Completed),
-    (&["ledger.step.before:8", "workspace.exec.before:1"], Completed),
-    (&["ledger.finishing.after:1", "ledger.finish.before:1"], Interrupted),
+    (
+        &["ledger.step.before:8", "workspace.exec.before:1"],
+        Completed,
+    ),
+    (
+        &["ledger.finishing.after:1", "ledger.finish.before:1"],
+        Interrupted,
+    ),
 ];

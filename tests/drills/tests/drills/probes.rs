@@ -28,7 +28,10 @@ pub(crate) struct Prober {
 impl Prober {
     pub(crate) fn start(bot: &Bot) -> Self {
         let url = format!("{}/healthz", bot.url().unwrap());
-        let (is_over, taken) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<Duration>>>::default());
+        let (is_over, taken) = (
+            Arc::<AtomicBool>::default(),
+            Arc::<Mutex<Vec<Duration>>>::default(),
+        );
         let (stop, times) = (Arc::clone(&is_over), Arc::clone(&taken));
         let asking = tokio::spawn(async move {
             let client = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
@@ -40,7 +43,11 @@ impl Prober {
                 times.lock().unwrap().push(asked.elapsed());
             }
         });
-        Self { is_over, taken, asking }
+        Self {
+            is_over,
+            taken,
+            asking,
+        }
     }
 
     /// Returns the probes of a bot that does nothing else.
@@ -78,7 +85,10 @@ impl Probes {
     /// Asserts that half of these took about as long as those of the idle bot.
     pub(crate) fn assert_usual(&self, idle: &Self) {
         let (median, usual) = (self.percentile(50), idle.percentile(99));
-        assert!(median <= usual * USUAL, "p50 {median:.1?} under attack, p99 {usual:.1?} without");
+        assert!(
+            median <= usual * USUAL,
+            "p50 {median:.1?} under attack, p99 {usual:.1?} without"
+        );
     }
 
     /// Returns the time that a share of the probes did not exceed.
@@ -90,6 +100,10 @@ impl Probes {
 impl fmt::Display for Probes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [median, slow] = [50, 99].map(|percent| self.percentile(percent));
-        write!(f, "{} probes, p50 {median:.1?}, p99 {slow:.1?}", self.0.len())
+        write!(
+            f,
+            "{} probes, p50 {median:.1?}, p99 {slow:.1?}",
+            self.0.len()
+        )
     }
 }

@@ -17,7 +17,10 @@ async fn leaked_secret_fails_its_drill() {
     bot.ask(&json!({ "text": text })).await.unwrap().unwrap();
     over(&machine).await;
     // Its reader may come to a run that has ended already.
-    until("the run's stream was read", || machine.streams().contains("Done.")).await;
+    until("the run's stream was read", || {
+        machine.streams().contains("Done.")
+    })
+    .await;
     bot.terminate().await;
     assert_eq!(machine.leaks(), [format!("{} in a prompt", secrets::LOCAL)]);
 

@@ -27,7 +27,11 @@ fn answers_pass_the_edge_unchanged() {
         *writer.lock().unwrap() = asked["messages"].to_string();
         Reply::text(DONE)
     });
-    println!("edge started to bot healthy: {} ms; image {} bytes", took.as_millis(), world.image.bytes);
+    println!(
+        "edge started to bot healthy: {} ms; image {} bytes",
+        took.as_millis(),
+        world.image.bytes
+    );
     let direct = world.direct().address();
     alike(&world, direct);
     health_is_alike(&world, direct);
@@ -55,7 +59,13 @@ fn alike(world: &World, direct: SocketAddr) {
         ("PUT", "/runs", &viewer, b"{}", 405),
         ("GET", "/ingress", &[], b"", 405),
         ("POST", "/ingress", &[], b"{}", 401),
-        ("POST", "/ingress", &[("Authorization", "Bearer unknown")], b"{}", 401),
+        (
+            "POST",
+            "/ingress",
+            &[("Authorization", "Bearer unknown")],
+            b"{}",
+            401,
+        ),
         ("POST", "/ingress", &known, b"{", 400),
         ("POST", "/ingress", &known, b"[]", 400),
         ("POST", "/ingress", &known, &large_and_wrong, 400),
@@ -68,12 +78,23 @@ fn alike(world: &World, direct: SocketAddr) {
     for (method, path, headers, body, status) in cases {
         let [through, expected] = [world.address(), direct].map(|address| {
             let answer = asked(address, method, path, headers, body);
-            Message { body: without_the_moment(&answer.body), ..answer }
+            Message {
+                body: without_the_moment(&answer.body),
+                ..answer
+            }
         });
         assert_eq!(expected.status, status, "{method} {path}");
-        assert!(expected.field("content-length").is_some(), "{method} {path}: {:?}", expected.fields);
+        assert!(
+            expected.field("content-length").is_some(),
+            "{method} {path}: {:?}",
+            expected.fields
+        );
         assert_eq!(through.fields, expected.fields, "{method} {path}");
-        assert!(through == expected, "{method} {path} with {} bytes: another answer", body.len());
+        assert!(
+            through == expected,
+            "{method} {path} with {} bytes: another answer",
+            body.len()
+        );
     }
 }
 
@@ -105,9 +126,19 @@ fn the_largest_request_arrives(world: &World, direct: SocketAddr, prompt: &Mutex
         let body = framed(&text, thread);
         assert_eq!(body.len(), BODY_CAP);
         prompt.lock().unwrap().clear();
-        let answer = asked(address, "POST", "/ingress", &[("Authorization", &bearer)], body.as_bytes());
+        let answer = asked(
+            address,
+            "POST",
+            "/ingress",
+            &[("Authorization", &bearer)],
+            body.as_bytes(),
+        );
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
-        assert_eq!((answer.status, &body["reply"]), (200, &json!(DONE)), "{body}");
+        assert_eq!(
+            (answer.status, &body["reply"]),
+            (200, &json!(DONE)),
+            "{body}"
+        );
         // Escaped as in the model's request, which contains more.
         let written = json!(text.trim_end()).to_string();
         assert!(
@@ -115,7 +146,11 @@ fn the_largest_request_arrives(world: &World, direct: SocketAddr, prompt: &Mutex
             "the model was asked something else"
         );
         let keys: Vec<String> = body.as_object().unwrap().keys().cloned().collect();
-        let fields: Vec<_> = answer.fields.into_iter().filter(|(name, _)| name != "content-length").collect();
+        let fields: Vec<_> = answer
+            .fields
+            .into_iter()
+            .filter(|(name, _)| name != "content-length")
+            .collect();
         (fields, keys)
     };
     assert_eq!(ask(world.address(), "edge"), ask(direct, "home"));
@@ -124,7 +159,10 @@ fn the_largest_request_arrives(world: &World, direct: SocketAddr, prompt: &Mutex
 /// A page without the time at which it was made.
 fn without_the_moment(body: &[u8]) -> Vec<u8> {
     let attribute = b"data-now=\"";
-    let Some(at) = body.windows(attribute.len()).position(|found| found == attribute) else {
+    let Some(at) = body
+        .windows(attribute.len())
+        .position(|found| found == attribute)
+    else {
         return body.to_vec();
     };
     let (before, rest) = body.split_at(at + attribute.len());
@@ -134,14 +172,29 @@ fn without_the_moment(body: &[u8]) -> Vec<u8> {
 
 fn padded(end: &str, bytes: usize) -> Vec<u8> {
     let begin = r#"{"text":""#;
-    format!("{begin}{}{end}", "x".repeat(bytes - begin.len() - end.len())).into_bytes()
+    format!(
+        "{begin}{}{end}",
+        "x".repeat(bytes - begin.len() - end.len())
+    )
+    .into_bytes()
 }
 
-fn asked(address: SocketAddr, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> Message {
-    let fields: String = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+fn asked(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+    body: &[u8],
+) -> Message {
+    let fields: String = fields
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: bot\r\nConnection: close\r\nContent-Length: {}\r\n{fields}\r\n",
         body.len()
     );
-    send(address, [head.as_bytes(), body].concat()).answer(method).unwrap()
+    send(address, [head.as_bytes(), body].concat())
+        .answer(method)
+        .unwrap()
 }

@@ -30,24 +30,53 @@ fn stream_passes_live_and_through_silences() {
     // The run emits no further event until it is stopped, so these were not delayed.
     let mut through = follow(world.address(), &events, &viewer);
     let mut beside = follow(direct, &events, &viewer);
-    let begun = [through.read_until("\"run_meta\"").unwrap(), beside.read_until("\"run_meta\"").unwrap()];
+    let begun = [
+        through.read_until("\"run_meta\"").unwrap(),
+        beside.read_until("\"run_meta\"").unwrap(),
+    ];
     let [head, expected] = [0, 1].map(|side: usize| Message::head(begun[side].as_bytes()).unwrap());
-    assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream; charset=utf-8")));
+    assert_eq!(
+        (head.status, head.field("content-type")),
+        (200, Some("text/event-stream; charset=utf-8"))
+    );
     assert_eq!(head, expected);
-    let silent = [through.read_until(KEEPALIVE).unwrap(), beside.read_until(KEEPALIVE).unwrap()];
+    let silent = [
+        through.read_until(KEEPALIVE).unwrap(),
+        beside.read_until(KEEPALIVE).unwrap(),
+    ];
     let again = through.read_until(KEEPALIVE).unwrap();
     assert!(!again.contains("data:"), "{again}");
 
     let stop = format!("/runs/{run}/stop?t={token}&mode=hard");
     let stopped = world.client.send("POST", &stop, &known, b"");
     assert_eq!(stopped.status, 200, "{:?}", stopped.body);
-    let ended = [through.read_until(END).unwrap(), beside.read_until(END).unwrap()];
-    let at_the_edge = frames(&[&begun[0], &silent[0], &again, &ended[0]].map(String::as_str).concat());
-    assert_eq!(at_the_edge, frames(&[&begun[1], &silent[1], &ended[1]].map(String::as_str).concat()));
-    assert!(at_the_edge.iter().any(|line| line.contains("stop_requested")), "{at_the_edge:?}");
+    let ended = [
+        through.read_until(END).unwrap(),
+        beside.read_until(END).unwrap(),
+    ];
+    let at_the_edge = frames(
+        &[&begun[0], &silent[0], &again, &ended[0]]
+            .map(String::as_str)
+            .concat(),
+    );
+    assert_eq!(
+        at_the_edge,
+        frames(
+            &[&begun[1], &silent[1], &ended[1]]
+                .map(String::as_str)
+                .concat()
+        )
+    );
+    assert!(
+        at_the_edge
+            .iter()
+            .any(|line| line.contains("stop_requested")),
+        "{at_the_edge:?}"
+    );
 
     let page = format!("/runs/{run}/friction?t={token}");
-    let [edge, bot] = [&world.client, &world.direct()].map(|asked| asked.send("GET", &page, &known, b""));
+    let [edge, bot] =
+        [&world.client, &world.direct()].map(|asked| asked.send("GET", &page, &known, b""));
     assert_eq!((edge.status, &edge.body), (200, &bot.body));
 }
 
@@ -57,11 +86,16 @@ fn token_of(world: &World, run: &str, known: &[(&str, &str)]) -> String {
     assert_eq!(index.status, 200, "{:?}", index.body);
     let text = index.body.as_str().unwrap();
     let link = text.split(&format!("/runs/{run}?t=")).nth(1).unwrap();
-    link.chars().take_while(char::is_ascii_alphanumeric).collect()
+    link.chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect()
 }
 
 fn follow(address: SocketAddr, path: &str, viewer: &str) -> Connection {
-    send(address, format!("GET {path} HTTP/1.1\r\nHost: bot\r\nAuthorization: {viewer}\r\n\r\n"))
+    send(
+        address,
+        format!("GET {path} HTTP/1.1\r\nHost: bot\r\nAuthorization: {viewer}\r\n\r\n"),
+    )
 }
 
 /// Returns the frames of a stream without its chunks and comments.
@@ -74,7 +108,11 @@ fn frames(text: &str) -> Vec<String> {
         body.push_str(chunk);
         chunks = rest.get(size + 2..).unwrap_or_default();
     }
-    let is_field = |line: &&str| ["data:", "id:", "event:"].iter().any(|field| line.starts_with(field));
+    let is_field = |line: &&str| {
+        ["data:", "id:", "event:"]
+            .iter()
+            .any(|field| line.starts_with(field))
+    };
     let (frames, _) = body.split_once(END).unwrap();
     frames.lines().filter(is_field).map(str::to_owned).collect()
 }

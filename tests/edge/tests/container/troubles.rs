@@ -29,29 +29,56 @@ fn run_survives_every_end_of_its_container() {
         let silent = counted.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |silences| {
             (silences < begun.load(Ordering::SeqCst)).then_some(silences + 1)
         });
-        if silent.is_ok() { Reply::silent() } else { Reply::text(DONE) }
+        if silent.is_ok() {
+            Reply::silent()
+        } else {
+            Reply::text(DONE)
+        }
     };
     let (mut world, _) = World::start(model);
     let next = world.another_image(NEXT);
     let (engine, containers) = (Arc::clone(&world.engine), world.containers.clone());
     let watch = Watch::start(Arc::clone(&engine), containers.clone());
-    let mut stage = Stage { world, silences, runs };
+    let mut stage = Stage {
+        world,
+        silences,
+        runs,
+    };
 
     stage.trouble("kill -9", |world| {
         world.engine.kill(&world.container().id, "KILL").unwrap();
     });
     stage.trouble("a crash", |world| {
         let crashing = world.admin(CRASH_ROUTE, &json!({}));
-        assert_eq!((crashing.status, &crashing.body["ok"]), (202, &json!(true)), "{:?}", crashing.body);
+        assert_eq!(
+            (crashing.status, &crashing.body["ok"]),
+            (202, &json!(true)),
+            "{:?}",
+            crashing.body
+        );
         assert!(crashing.body["generation"].is_string() && crashing.body["pid"].is_number());
     });
     stage.trouble("a restart", |world| {
         let refused = world.admin(RESTART_ROUTE, &json!({}));
-        assert_eq!((refused.status, &refused.body["refused"]), (409, &json!(true)), "{:?}", refused.body);
+        assert_eq!(
+            (refused.status, &refused.body["refused"]),
+            (409, &json!(true)),
+            "{:?}",
+            refused.body
+        );
         let forced = world.admin(RESTART_ROUTE, &json!({ "force": true }));
-        assert_eq!((forced.status, &forced.body["forced"]), (202, &json!(true)), "{:?}", forced.body);
+        assert_eq!(
+            (forced.status, &forced.body["forced"]),
+            (202, &json!(true)),
+            "{:?}",
+            forced.body
+        );
         // A look for runs to take over counts while it lasts.
-        assert!(forced.body["inFlight"].as_u64() >= Some(1), "{:?}", forced.body);
+        assert!(
+            forced.body["inFlight"].as_u64() >= Some(1),
+            "{:?}",
+            forced.body
+        );
     });
     let replaced = stage.trouble("a new image", |world| world.deploy(&next));
     assert_eq!(replaced["build"]["commit"], NEXT, "{replaced}");
@@ -63,7 +90,11 @@ fn run_survives_every_end_of_its_container() {
     assert!(seen.looks > 50, "{seen:?}");
 
     drop((watch, stage));
-    assert_eq!(engine.containers_named(&containers).unwrap(), [], "its world is gone");
+    assert_eq!(
+        engine.containers_named(&containers).unwrap(),
+        [],
+        "its world is gone"
+    );
 }
 
 impl Stage {
@@ -71,14 +102,24 @@ impl Stage {
     fn trouble(&mut self, what: &str, make: impl FnOnce(&mut World)) -> Value {
         println!("{what}");
         let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
-        let asked = self.world.ask(&json!({ "text": "do the work", "thread": what, "async": true }));
+        let asked = self
+            .world
+            .ask(&json!({ "text": "do the work", "thread": what, "async": true }));
         assert_eq!(asked.status, 202, "{what}: {:?}", asked.body);
         let run = asked.body["runId"].as_str().unwrap().to_owned();
-        self.world
-            .until("the run is live", |world| world.live().iter().any(|live| live["runId"] == run.as_str()));
+        self.world.until("the run is live", |world| {
+            world
+                .live()
+                .iter()
+                .any(|live| live["runId"] == run.as_str())
+        });
         let silences = Arc::clone(&self.silences);
-        self.world.until("the model is asked", |_| silences.load(Ordering::SeqCst) == runs);
-        let before = self.world.healthy("the run is in flight", |health| health["inFlight"] == json!(1));
+        self.world.until("the model is asked", |_| {
+            silences.load(Ordering::SeqCst) == runs
+        });
+        let before = self.world.healthy("the run is in flight", |health| {
+            health["inFlight"] == json!(1)
+        });
         make(&mut self.world);
         // Before the next bot asks for what was left: it asks at its start, and then only every 30 seconds.
         self.world.shorten_leases();
@@ -90,8 +131,13 @@ impl Stage {
             world.live().is_empty()
         });
         let records = self.world.records();
-        let of_run: Vec<_> = records.iter().filter(|record| record["id"] == run.as_str()).collect();
-        let [record] = of_run.as_slice() else { panic!("{what}: {} records of one run", of_run.len()) };
+        let of_run: Vec<_> = records
+            .iter()
+            .filter(|record| record["id"] == run.as_str())
+            .collect();
+        let [record] = of_run.as_slice() else {
+            panic!("{what}: {} records of one run", of_run.len())
+        };
         completed(what, record);
         println!("{what}: {} -> {}", before["startedAt"], after["startedAt"]);
         assert_ne!(before["build"]["commit"], NEXT, "{what}");
@@ -103,9 +149,19 @@ impl Stage {
 /// All of them do: the run's conversation was stored before the model was called (`shared/agent/src/resume/decide.rs`).
 fn completed(what: &str, record: &Value) {
     let events = record["events"].as_array().unwrap();
-    let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
-    assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>(), "{what}");
+    let seqs: Vec<_> = events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
+    assert_eq!(
+        seqs,
+        (1..=events.len() as u64).collect::<Vec<_>>(),
+        "{what}"
+    );
     assert_eq!(record["status"], "completed", "{what}: {events:?}");
-    let answers = events.iter().filter(|event| event["type"] == "answer").count();
+    let answers = events
+        .iter()
+        .filter(|event| event["type"] == "answer")
+        .count();
     assert_eq!(answers, 1, "{what}: {events:?}");
 }

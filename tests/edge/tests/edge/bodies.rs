@@ -18,13 +18,16 @@ fn large_body_is_streamed() {
     let bot = Recorder::start();
     let edge = edge_before(&bot.url());
     let grown = edge.peak_of(|| {
-        let head = format!("POST /take HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LARGE}\r\n\r\n");
+        let head =
+            format!("POST /take HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LARGE}\r\n\r\n");
         let mut connection = send(edge.client.address(), head);
         let piece = vec![b'x'; 1 << 20];
         for _ in 0..LARGE >> 20 {
             connection.send(&piece).unwrap();
         }
-        connection.read_until(&format!(r#"{{"bytes":{LARGE}}}"#)).unwrap();
+        connection
+            .read_until(&format!(r#"{{"bytes":{LARGE}}}"#))
+            .unwrap();
     });
     assert!(grown < GROWTH, "grown by {grown}");
 }
@@ -63,7 +66,10 @@ fn unread_body_blocks_its_sender() {
 #[test]
 fn unauthorized_restart_buffers_no_body() {
     for authorization in ["", "\r\nAuthorization: Bearer unknown"] {
-        let bot = rejected(&format!("{RESTART_ROUTE} HTTP/1.1\r\nHost: localhost{authorization}"), &[401]);
+        let bot = rejected(
+            &format!("{RESTART_ROUTE} HTTP/1.1\r\nHost: localhost{authorization}"),
+            &[401],
+        );
         assert_eq!(bot.arrivals().len(), 0, "it reached the bot");
     }
 }
@@ -76,7 +82,8 @@ fn foreign_host_buffers_no_body() {
 
 #[test]
 fn oversized_restart_is_rejected() {
-    let head = format!("{RESTART_ROUTE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}");
+    let head =
+        format!("{RESTART_ROUTE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}");
     let bot = rejected(&head, &[400, 413]);
     assert_eq!(bot.arrivals().len(), 0, "it reached the bot");
 }

@@ -120,7 +120,11 @@ impl Engine {
         let of_engine = Arc::clone(&shared);
         let api = Upstream::start(move |call| engine(call, &of_engine, bot.address())).unwrap();
         listen(UnixListener::bind(&socket).unwrap(), api.address());
-        Self { shared, socket, _dir: dir }
+        Self {
+            shared,
+            socket,
+            _dir: dir,
+        }
     }
 
     /// Returns the path of the API's socket.
@@ -146,7 +150,10 @@ impl Engine {
     /// Waits until a condition holds.
     #[track_caller]
     pub fn until(&self, what: &str, holds: impl Fn(&State) -> bool) {
-        let waited = self.shared.changed.wait_timeout_while(self.state(), TIMEOUT, |state| !holds(state));
+        let waited = self
+            .shared
+            .changed
+            .wait_timeout_while(self.state(), TIMEOUT, |state| !holds(state));
         let (state, timeout) = waited.unwrap();
         assert!(!timeout.timed_out(), "not in time: {what}: {state:?}");
     }
@@ -166,7 +173,8 @@ impl Shared {
         let lost_watches = state.lost_watches;
         state.watches += 1;
         self.changed.notify_all();
-        let lasts = |state: &mut State| state.lost_watches == lost_watches && state.ends.len() == number;
+        let lasts =
+            |state: &mut State| state.lost_watches == lost_watches && state.ends.len() == number;
         let state = self.changed.wait_while(state, lasts).unwrap();
         state.ends.get(number).copied()
     }
@@ -182,7 +190,9 @@ impl State {
     }
 
     fn begin(&mut self) -> u16 {
-        let Some(env) = self.existing.clone().filter(|_| !self.running) else { return 304 };
+        let Some(env) = self.existing.clone().filter(|_| !self.running) else {
+            return 304;
+        };
         self.started.push(env);
         (self.running, self.ignores_signals) = (true, self.behavior == Behavior::IgnoresSignals);
         if let Behavior::Exits(code) = self.behavior {
@@ -211,7 +221,12 @@ fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
         "/admin/restart/authorize" => {
             shared.change(|state| state.permission_requests += 1);
             let state = shared.state.lock().unwrap();
-            drop(shared.changed.wait_while(state, |state| state.withholds_permission).unwrap());
+            drop(
+                shared
+                    .changed
+                    .wait_while(state, |state| state.withholds_permission)
+                    .unwrap(),
+            );
             json!({ "ok": true, "subject": "ann" })
         }
         _ => {
@@ -233,7 +248,12 @@ fn health(number: usize, shared: &Shared) -> Value {
         Health::Normal => String::new(),
         Health::Withheld => {
             let state = shared.state.lock().unwrap();
-            drop(shared.changed.wait_while(state, |state| state.health == Health::Withheld).unwrap());
+            drop(
+                shared
+                    .changed
+                    .wait_while(state, |state| state.health == Health::Withheld)
+                    .unwrap(),
+            );
             String::new()
         }
         Health::TooLong => " ".repeat(ANSWER_LIMIT),
@@ -246,11 +266,18 @@ fn health(number: usize, shared: &Shared) -> Value {
 fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
     let mut body = Vec::new();
     call.body.read_to_end(&mut body)?;
-    let (path, query) = call.head.target().split_once('?').unwrap_or((call.head.target(), ""));
+    let (path, query) = call
+        .head
+        .target()
+        .split_once('?')
+        .unwrap_or((call.head.target(), ""));
     let verb = path.rsplit('/').next().unwrap_or_default();
     let (status, body) = match (call.head.method(), verb) {
         ("GET", "json") => shared.change(|state| inspected(state, bot)),
-        ("POST", "create") => (shared.change(|state| create(state, &body)), json!({ "Id": "c" })),
+        ("POST", "create") => (
+            shared.change(|state| create(state, &body)),
+            json!({ "Id": "c" }),
+        ),
         ("POST", "start") => (shared.change(State::begin), json!({})),
         ("POST", "kill") => {
             let name = query.trim_start_matches("signal=").to_owned();
@@ -284,9 +311,16 @@ fn inspected(state: &mut State, bot: SocketAddr) -> (u16, Value) {
     };
     let port = json!([{ "HostIp": "127.0.0.1", "HostPort": port.to_string() }]);
     // A container that is only created has no port.
-    let ports = if state.running { json!({ "8080/tcp": port }) } else { json!({}) };
+    let ports = if state.running {
+        json!({ "8080/tcp": port })
+    } else {
+        json!({})
+    };
     let ports = json!({ "Ports": ports });
-    (200, json!({ "State": { "Status": status, "Running": state.running }, "NetworkSettings": ports }))
+    (
+        200,
+        json!({ "State": { "Status": status, "Running": state.running }, "NetworkSettings": ports }),
+    )
 }
 
 fn busy() -> Value {
@@ -299,7 +333,10 @@ fn create(state: &mut State, body: &[u8]) -> u16 {
     }
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let env = body["Env"].as_array().into_iter().flatten();
-    state.existing = Some(env.filter_map(|line| line.as_str().map(str::to_owned)).collect());
+    state.existing = Some(
+        env.filter_map(|line| line.as_str().map(str::to_owned))
+            .collect(),
+    );
     201
 }
 

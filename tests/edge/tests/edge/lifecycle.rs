@@ -30,7 +30,11 @@ pub fn world_of(
     let engine = Engine::start();
     engine.set(|state| state.behavior = behavior);
     let edge = start(engine.socket(), |settings| {
-        Settings { ticks: true, ..settings }.secret("SERVICE_INGRESS_TOKENS", TOKENS)
+        Settings {
+            ticks: true,
+            ..settings
+        }
+        .secret("SERVICE_INGRESS_TOKENS", TOKENS)
     });
     (engine, edge)
 }
@@ -55,7 +59,11 @@ pub fn request_until(edge: &Running, what: &str, holds: impl Fn(&Answer) -> bool
         if holds(&answer) {
             return answer;
         }
-        assert!(began.elapsed() < TIMEOUT, "not in time: {what}: {answer:?}\n{}", edge.log());
+        assert!(
+            began.elapsed() < TIMEOUT,
+            "not in time: {what}: {answer:?}\n{}",
+            edge.log()
+        );
         thread::sleep(POLL_INTERVAL);
     }
 }
@@ -93,12 +101,17 @@ fn repeated_crashes_increase_retry_after() {
             "code": "unavailable",
             "detail": "the bot is not running or is starting; try again",
         });
-        assert_eq!((answer.content_type.as_str(), &answer.body), ("application/json", &body));
+        assert_eq!(
+            (answer.content_type.as_str(), &answer.body),
+            ("application/json", &body)
+        );
         retry_after.extend(answer.retry_after);
     }
     assert_eq!(retry_after, [1, 2, 4], "{}", edge.log());
     engine.set(|state| state.behavior = Behavior::Graceful);
-    request_until(&edge, "a bot that no longer crashes", |answer| answer.status == 200);
+    request_until(&edge, "a bot that no longer crashes", |answer| {
+        answer.status == 200
+    });
 }
 
 #[test]
@@ -109,8 +122,17 @@ fn tick_starts_and_restarts_the_container() {
         // A tick before the end was noticed has no effect. The next one comes in a minute.
         while engine.state().started.len() < starts {
             let tick = edge.client.get(TICK_ROUTE);
-            assert_eq!((tick.status, &tick.body["outcome"]), (200, &json!("ok")), "{tick:?}\n{}", edge.log());
-            assert!(began.elapsed() < TIMEOUT, "not started by a tick\n{}", edge.log());
+            assert_eq!(
+                (tick.status, &tick.body["outcome"]),
+                (200, &json!("ok")),
+                "{tick:?}\n{}",
+                edge.log()
+            );
+            assert!(
+                began.elapsed() < TIMEOUT,
+                "not started by a tick\n{}",
+                edge.log()
+            );
         }
         engine.end(0);
     }
@@ -121,15 +143,33 @@ fn down_status_requires_the_scope() {
     let engine = Engine::start();
     engine.set(|state| state.behavior = Behavior::Exits(1));
     let tokens = r#"{"good":{"subject":"ann","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
-    let edge =
-        edge_with_containers(engine.socket(), |settings| settings.secret("SERVICE_INGRESS_TOKENS", tokens));
+    let edge = edge_with_containers(engine.socket(), |settings| {
+        settings.secret("SERVICE_INGRESS_TOKENS", tokens)
+    });
     for force in [false, true] {
-        let ask = |token| edge.client.post("/admin/restart", token, &json!({ "force": force }));
+        let ask = |token| {
+            edge.client
+                .post("/admin/restart", token, &json!({ "force": force }))
+        };
         let answer = ask("good");
-        assert_eq!((answer.status, &answer.body["stopping"]), (200, &json!(false)), "{answer:?}");
+        assert_eq!(
+            (answer.status, &answer.body["stopping"]),
+            (200, &json!(false)),
+            "{answer:?}"
+        );
         let refused = ask("weak");
-        assert_eq!((refused.status, &refused.body["ok"]), (403, &json!(false)), "{refused:?}");
-        assert!(refused.body["error"].as_str().unwrap().contains("deploy:write"), "{refused:?}");
+        assert_eq!(
+            (refused.status, &refused.body["ok"]),
+            (403, &json!(false)),
+            "{refused:?}"
+        );
+        assert!(
+            refused.body["error"]
+                .as_str()
+                .unwrap()
+                .contains("deploy:write"),
+            "{refused:?}"
+        );
         assert_eq!(ask("unknown").status, 401);
     }
     assert_eq!(engine.state().started.len(), 0, "it started a container");
@@ -140,7 +180,11 @@ fn second_force_destroys_an_unresponsive_bot() {
     let (engine, edge) = world(Behavior::IgnoresSignals);
     assert_eq!(number(&edge), json!(1));
     let forced = restart(&edge, &json!({ "force": true }));
-    assert_eq!((forced.status, &forced.body["forced"]), (202, &json!(true)), "{forced:?}");
+    assert_eq!(
+        (forced.status, &forced.body["forced"]),
+        (202, &json!(true)),
+        "{forced:?}"
+    );
     engine.until("the signal", |state| state.signals == ["SIGTERM"]);
     assert_eq!(restart(&edge, &json!({})).status, 202);
     assert_eq!(number(&edge), json!(1), "it goes on answering");
@@ -163,18 +207,26 @@ fn restart_of_an_ended_bot_requires_the_scope() {
     ] {
         let (engine, mut edge) = world(Behavior::Graceful);
         edge.deploy(|mut settings| {
-            settings.secrets.retain(|(name, _)| name != "SERVICE_INGRESS_TOKENS");
+            settings
+                .secrets
+                .retain(|(name, _)| name != "SERVICE_INGRESS_TOKENS");
             settings.secret("SERVICE_INGRESS_TOKENS", both)
         });
         assert_eq!(number(&edge), json!(1));
         engine.set(|state| state.withholds_permission = true);
         let answer = thread::scope(|scope| {
             let answer = scope.spawn(|| edge.client.post("/admin/restart", token, &body));
-            engine.until("the permission request", |state| state.permission_requests > 0);
+            engine.until("the permission request", |state| {
+                state.permission_requests > 0
+            });
             engine.end(0);
             let began = Instant::now();
             while !edge.log().contains("the container ended") {
-                assert!(began.elapsed() < TIMEOUT, "its end was not noticed\n{}", edge.log());
+                assert!(
+                    began.elapsed() < TIMEOUT,
+                    "its end was not noticed\n{}",
+                    edge.log()
+                );
                 thread::sleep(POLL_INTERVAL);
             }
             engine.set(|state| state.withholds_permission = !answers);
@@ -182,7 +234,14 @@ fn restart_of_an_ended_bot_requires_the_scope() {
         });
         engine.set(|state| state.withholds_permission = false);
         assert_eq!(answer.status, status, "{token} {body}: {answer:?}");
-        assert_eq!(answer.body["stopping"], if status == 200 { json!(false) } else { json!(null) });
+        assert_eq!(
+            answer.body["stopping"],
+            if status == 200 {
+                json!(false)
+            } else {
+                json!(null)
+            }
+        );
         assert_eq!(engine.state().signals, Vec::<String>::new());
         assert_eq!(number(&edge), json!(2), "the next request starts it");
     }
@@ -229,7 +288,8 @@ fn slow_or_verbose_unwatched_container_is_kept() {
 #[test]
 fn unwatched_container_is_abandoned_after_several_failed_probes() {
     let (engine, edge) = unwatched();
-    let port = |port| engine.set(|state| (state.port, state.inspected, state.probed) = (port, 0, 0));
+    let port =
+        |port| engine.set(|state| (state.port, state.inspected, state.probed) = (port, 0, 0));
     port(Port::Failing);
     engine.until("a third probe", |state| state.inspected > 2);
     // A successful probe resets the count of failed ones.
@@ -239,7 +299,9 @@ fn unwatched_container_is_abandoned_after_several_failed_probes() {
     port(Port::Failing);
     engine.until("a fifth probe", |state| state.inspected > 4);
     port(Port::Open);
-    request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    request_until(&edge, "the next bot", |answer| {
+        answer.body["number"] == json!(2)
+    });
 }
 
 #[test]
@@ -248,14 +310,18 @@ fn unwatched_container_with_closed_port_is_abandoned() {
     engine.set(|state| (state.port, state.inspected) = (Port::Closed, 0));
     engine.until("a fifth probe", |state| state.inspected > 4);
     engine.set(|state| state.port = Port::Open);
-    request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    request_until(&edge, "the next bot", |answer| {
+        answer.body["number"] == json!(2)
+    });
 }
 
 #[test]
 fn unwatched_container_can_be_restarted() {
     let (engine, edge) = unwatched();
     assert_eq!(restart(&edge, &json!({})).status, 202, "{}", edge.log());
-    let answer = request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    let answer = request_until(&edge, "the next bot", |answer| {
+        answer.body["number"] == json!(2)
+    });
     assert_eq!((answer.status, engine.state().started.len()), (200, 2));
 }
 
@@ -263,12 +329,20 @@ fn unwatched_container_can_be_restarted() {
 fn container_with_developer_bot_is_a_configuration_error() {
     let engine = Engine::start();
     let edge = edge_with_containers(engine.socket(), |settings| {
-        settings.secret("SERVICE_INGRESS_TOKENS", TOKENS).secret("DEV_BOT_URL", "http://127.0.0.1:9")
+        settings
+            .secret("SERVICE_INGRESS_TOKENS", TOKENS)
+            .secret("DEV_BOT_URL", "http://127.0.0.1:9")
     });
-    for answer in [edge.client.get("/healthz"), restart(&edge, &json!({ "force": true }))] {
+    for answer in [
+        edge.client.get("/healthz"),
+        restart(&edge, &json!({ "force": true })),
+    ] {
         assert_eq!(answer.status, 500, "{answer:?}");
         let error = answer.body["error"].as_str().unwrap();
-        assert!(error.contains("DEV_BOT_URL") && error.contains("container"), "{error}");
+        assert!(
+            error.contains("DEV_BOT_URL") && error.contains("container"),
+            "{error}"
+        );
     }
     assert_eq!(engine.state().started.len(), 0);
 }

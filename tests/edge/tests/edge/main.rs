@@ -2,7 +2,10 @@
 //!
 //! Behind it runs a recorder or a scripted bot, or a container engine that a test controls (`engine`). Not here: the
 //! bot in a real container (`tests/container`).
-#![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a double that cannot go on fails its test"
+)]
 
 mod bodies;
 mod callers;

@@ -21,7 +21,9 @@ fn container_outlives_a_panic() {
     assert_eq!(number(&edge), json!(1));
     assert_eq!(engine.state().started.len(), 1);
     engine.end(137);
-    request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    request_until(&edge, "the next bot", |answer| {
+        answer.body["number"] == json!(2)
+    });
 }
 
 #[test]
@@ -58,12 +60,18 @@ fn retired_instance_begins_no_restart() {
     engine.set(|state| state.withholds_permission = true);
     let answer = thread::scope(|scope| {
         let answer = scope.spawn(|| restart(&edge, &json!({})));
-        engine.until("the permission request", |state| state.permission_requests > 0);
+        engine.until("the permission request", |state| {
+            state.permission_requests > 0
+        });
         panic(&edge);
         engine.set(|state| state.withholds_permission = false);
         answer.join().unwrap()
     });
-    assert_eq!((answer.status, answer.retry_after), (503, Some(2)), "{answer:?}");
+    assert_eq!(
+        (answer.status, answer.retry_after),
+        (503, Some(2)),
+        "{answer:?}"
+    );
     assert_eq!(engine.state().signals, Vec::<String>::new());
     assert_eq!(restart(&edge, &json!({})).status, 202, "the next instance");
 }

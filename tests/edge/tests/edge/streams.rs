@@ -25,7 +25,10 @@ fn frames_pass_immediately() {
         chunks.end()
     });
     let edge = edge_before(&bot.unwrap().url());
-    let mut reader = send(edge.client.address(), "GET /runs/r1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut reader = send(
+        edge.client.address(),
+        "GET /runs/r1/events HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    );
     for frame in ["data: 1\n\n", "data: 2\n\n", "data: 3\n\n"] {
         frames.send(frame).unwrap();
         reader.read_until(frame).unwrap();
@@ -39,13 +42,19 @@ fn frames_pass_immediately() {
 fn idle_stream_stays_open() {
     let bot = Recorder::start();
     let edge = edge_before(&bot.url());
-    let mut reader = send(edge.client.address(), "GET /idle HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut reader = send(
+        edge.client.address(),
+        "GET /idle HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    );
     let mut received = String::new();
     let mut ticks = 0;
     while !received.ends_with("\r\n0\r\n\r\n") {
         received += &reader.read_until("\n").unwrap();
         while ticks < received.matches("here").count() / COMMENTS_A_MINUTE {
-            let mut tick = send(edge.client.address(), "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            let mut tick = send(
+                edge.client.address(),
+                "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            );
             assert_eq!(statuses(&tick.read_until("\r\n\r\n").unwrap()), [200]);
             ticks += 1;
         }
@@ -62,10 +71,15 @@ fn idle_stream_stays_open() {
 fn client_disconnect_ends_the_bots_stream() {
     let bot = Recorder::start();
     let edge = edge_before(&bot.url());
-    let mut reader = send(edge.client.address(), "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut reader = send(
+        edge.client.address(),
+        "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    );
     reader.read_until("still here").unwrap();
     drop(reader);
-    bot.until("the disconnect", |arrival| arrival.target == "/stream" && arrival.broke);
+    bot.until("the disconnect", |arrival| {
+        arrival.target == "/stream" && arrival.broke
+    });
 }
 
 #[test]
@@ -74,9 +88,13 @@ fn disconnect_in_a_body_reaches_the_bot() {
     let edge = edge_before(&bot.url());
     let head = "POST /take HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n12345";
     let caller = send(edge.client.address(), head);
-    bot.until("the first half", |arrival| arrival.target == "/take" && arrival.body == 5);
+    bot.until("the first half", |arrival| {
+        arrival.target == "/take" && arrival.body == 5
+    });
     drop(caller);
-    bot.until("the disconnect", |arrival| arrival.target == "/take" && arrival.broke);
+    bot.until("the disconnect", |arrival| {
+        arrival.target == "/take" && arrival.broke
+    });
 }
 
 #[test]
@@ -90,10 +108,15 @@ fn client_disconnect_ends_the_bots_request() {
         Ok(())
     });
     let edge = edge_before(&bot.unwrap().url());
-    let caller = send(edge.client.address(), "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let caller = send(
+        edge.client.address(),
+        "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    );
     assert_eq!(events.recv_timeout(READ_TIMEOUT).unwrap(), "asked");
     // A reset: before it writes, workerd takes a plain close for the end of the requests.
-    SockRef::from(caller.stream()).set_linger(Some(Duration::ZERO)).unwrap();
+    SockRef::from(caller.stream())
+        .set_linger(Some(Duration::ZERO))
+        .unwrap();
     drop(caller);
     assert_eq!(events.recv_timeout(READ_TIMEOUT).unwrap(), "gone");
 }

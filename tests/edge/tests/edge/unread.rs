@@ -44,7 +44,10 @@ fn send_large(edge: &Running, path: &str, host: &str) -> Result<String, String> 
     let mut received = Vec::new();
     let mut piece = [0; 4096];
     let cut = |ended: &dyn Debug, received: &[u8]| {
-        format!("reset: {sent:?}, {ended:?}, after {:?}", String::from_utf8_lossy(received))
+        format!(
+            "reset: {sent:?}, {ended:?}, after {:?}",
+            String::from_utf8_lossy(received)
+        )
     };
     // All answers of the edge end with a brace. The runtime would wait some seconds for the client to close first.
     while !received.ends_with(b"}") {
@@ -54,8 +57,14 @@ fn send_large(edge: &Running, path: &str, host: &str) -> Result<String, String> 
         }
     }
     let text = String::from_utf8_lossy(&received).into_owned();
-    let ended = stream.shutdown(Shutdown::Write).and_then(|()| stream.read_to_end(&mut received));
-    if matches!((&sent, &ended), (Ok(()), Ok(0))) { Ok(text) } else { Err(cut(&ended, &received)) }
+    let ended = stream
+        .shutdown(Shutdown::Write)
+        .and_then(|()| stream.read_to_end(&mut received));
+    if matches!((&sent, &ended), (Ok(()), Ok(0))) {
+        Ok(text)
+    } else {
+        Err(cut(&ended, &received))
+    }
 }
 
 /// Returns the result of an attempt.
@@ -70,7 +79,10 @@ fn in_time<T>(attempt: impl Fn() -> Result<T, String>) -> T {
             Ok(done) => return done,
             Err(cut) => {
                 let took = attempted.elapsed();
-                assert!(took >= DRAIN_TIMEOUT && began.elapsed() < TIMEOUT, "{cut}, within {took:?}");
+                assert!(
+                    took >= DRAIN_TIMEOUT && began.elapsed() < TIMEOUT,
+                    "{cut}, within {took:?}"
+                );
             }
         }
     }
@@ -81,13 +93,19 @@ fn in_time<T>(attempt: impl Fn() -> Result<T, String>) -> T {
 fn assert_arrives(edge: &Running, path: &str, host: &str, status: u16) -> Vec<String> {
     let body = vec![b'x'; LARGE];
     let headers = [("authorization", "Bearer unknown"), ("host", host)];
-    let on_one_kept =
-        || edge.client.try_send("POST", path, &headers, &body).map_err(|error| error.to_string());
+    let on_one_kept = || {
+        edge.client
+            .try_send("POST", path, &headers, &body)
+            .map_err(|error| error.to_string())
+    };
     let attempt = || {
         let kept = in_time(on_one_kept);
         assert_eq!(kept.status, status, "{kept:?}\n{}", edge.log());
         let answer = in_time(|| send_large(edge, path, host));
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
         answer.to_ascii_lowercase()
     };
     (0..TIMES).map(|_| attempt()).collect()
@@ -97,8 +115,9 @@ fn assert_arrives(edge: &Running, path: &str, host: &str, status: u16) -> Vec<St
 fn large_body_gets_the_bot_is_down_answer() {
     let engine = Engine::start();
     engine.set(|state| state.behavior = Behavior::Exits(1));
-    let edge =
-        edge_with_containers(engine.socket(), |settings| settings.secret("SERVICE_INGRESS_TOKENS", TOKENS));
+    let edge = edge_with_containers(engine.socket(), |settings| {
+        settings.secret("SERVICE_INGRESS_TOKENS", TOKENS)
+    });
     for received in assert_arrives(&edge, "/runs", "localhost", 503) {
         assert!(received.contains("\r\nretry-after: "), "{received}");
     }
@@ -107,8 +126,9 @@ fn large_body_gets_the_bot_is_down_answer() {
 #[test]
 fn large_body_gets_the_unauthorized_answer() {
     let engine = Engine::start();
-    let edge =
-        edge_with_containers(engine.socket(), |settings| settings.secret("SERVICE_INGRESS_TOKENS", TOKENS));
+    let edge = edge_with_containers(engine.socket(), |settings| {
+        settings.secret("SERVICE_INGRESS_TOKENS", TOKENS)
+    });
     assert_arrives(&edge, "/ingress", "localhost", 401);
 }
 
@@ -138,13 +158,18 @@ fn waits(edge: &Running, callers: usize) -> Vec<Duration> {
     let wait = || {
         let began = Instant::now();
         let mut first = [0; 12];
-        begun(edge, "/ingress", "bot.example").read_exact(&mut first).unwrap();
+        begun(edge, "/ingress", "bot.example")
+            .read_exact(&mut first)
+            .unwrap();
         assert_eq!(&first, b"HTTP/1.1 403");
         began.elapsed()
     };
     thread::scope(|scope| {
         let callers: Vec<_> = (0..callers).map(|_| scope.spawn(wait)).collect();
-        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+        callers
+            .into_iter()
+            .map(|caller| caller.join().unwrap())
+            .collect()
     })
 }
 
@@ -157,9 +182,16 @@ fn concurrent_drains_are_limited() {
     let began = Instant::now();
     // Disconnected callers are gone once a new one is drained again.
     while waits(&edge, 1)[0] < DRAIN_TIMEOUT {
-        assert!(began.elapsed() < TIMEOUT, "no body is drained any more\n{}", edge.log());
+        assert!(
+            began.elapsed() < TIMEOUT,
+            "no body is drained any more\n{}",
+            edge.log()
+        );
     }
     let waits = waits(&edge, MAX_DRAINS + 8);
     let drained = waits.iter().filter(|wait| **wait >= DRAIN_TIMEOUT).count();
-    assert!((MAX_DRAINS..waits.len()).contains(&drained), "{drained} of {waits:?}");
+    assert!(
+        (MAX_DRAINS..waits.len()).contains(&drained),
+        "{drained} of {waits:?}"
+    );
 }

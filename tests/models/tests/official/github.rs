@@ -27,7 +27,13 @@ async fn app_works_on_a_pull_request() {
         "app": app.id, "installation": app.installation, "key": app.private_key, "permissions": permissions,
         "threads": THREADS,
     });
-    let seen = run(Client::GitHub, "converse", &format!("{}/api/v3", fake.url()), &input).await;
+    let seen = run(
+        Client::GitHub,
+        "converse",
+        &format!("{}/api/v3", fake.url()),
+        &input,
+    )
+    .await;
     let head = fake.item("acme/app", 1).pull.unwrap().sha;
     let comment = fake.item("acme/app", 1).pull.unwrap().threads[0].comment;
     let expected = json!({
@@ -39,7 +45,10 @@ async fn app_works_on_a_pull_request() {
         "open": ["Better"], "missing": [], "compared": [1, 0],
     });
     assert_eq!(seen, expected);
-    assert_eq!(fake.item("acme/app", 1).pull.unwrap().threads[0].body, "Why?");
+    assert_eq!(
+        fake.item("acme/app", 1).pull.unwrap().threads[0].body,
+        "Why?"
+    );
 }
 
 #[tokio::test]
@@ -57,7 +66,13 @@ async fn faults_raise_the_clients_types() {
         fake.fail("GET /repos/acme/app", fault);
     }
     let input = json!({ "token": fake.plain_token(), "repositories": vec!["acme/app"; 6] });
-    let failed = run(Client::GitHub, "failing", &format!("{}/api/v3", fake.url()), &input).await;
+    let failed = run(
+        Client::GitHub,
+        "failing",
+        &format!("{}/api/v3", fake.url()),
+        &input,
+    )
+    .await;
     let expected = json!([
         ["BadCredentialsException", 401],
         ["RateLimitExceededException", 403],

@@ -17,8 +17,14 @@ async fn conversation_with_tools_is_understood() {
         let fake = FakeOpenAi::start().await;
         let calls = vec![
             Block::Text("I look at the tests before I change anything.".into()),
-            Block::Tool { name: "bash".into(), input: json!({"command": "cargo test --workspace"}) },
-            Block::Tool { name: "bash".into(), input: json!({}) },
+            Block::Tool {
+                name: "bash".into(),
+                input: json!({"command": "cargo test --workspace"}),
+            },
+            Block::Tool {
+                name: "bash".into(),
+                input: json!({}),
+            },
         ];
         fake.push([Reply::blocks(calls), Reply::text("done").stop("stop")]);
         said.push(ask(&fake, scenario, Value::Null).await);
@@ -26,18 +32,34 @@ async fn conversation_with_tools_is_understood() {
     }
     let first = &said[0][0]["choices"][0];
     assert_eq!(first["finish_reason"], "tool_calls");
-    let arguments = first["message"]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
+    let arguments = first["message"]["tool_calls"][0]["function"]["arguments"]
+        .as_str()
+        .unwrap();
     assert_eq!(arguments, r#"{"command":"cargo test --workspace"}"#);
-    for (whole, streamed) in said[0].as_array().unwrap().iter().zip(said[1].as_array().unwrap()) {
+    for (whole, streamed) in said[0]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(said[1].as_array().unwrap())
+    {
         assert_eq!(whole["usage"], streamed["usage"]);
         let whole = &whole["choices"][0];
         let streamed = &streamed["choices"][0];
         assert_eq!(whole["finish_reason"], streamed["finish_reason"]);
         assert_eq!(whole["message"]["content"], streamed["message"]["content"]);
         let names = |choice: &Value| -> Vec<Value> {
-            let calls = choice["message"]["tool_calls"].as_array().into_iter().flatten();
+            let calls = choice["message"]["tool_calls"]
+                .as_array()
+                .into_iter()
+                .flatten();
             calls
-                .map(|call| json!([call["id"], call["function"]["name"], call["function"]["arguments"]]))
+                .map(|call| {
+                    json!([
+                        call["id"],
+                        call["function"]["name"],
+                        call["function"]["arguments"]
+                    ])
+                })
                 .collect()
         };
         assert_eq!(names(whole), names(streamed));
@@ -68,33 +90,59 @@ async fn broken_streams_fail_in_the_client() {
         Reply::text("a text of several pieces").cut_after(2),
     ]);
     let failed = ask(&fake, "failing", json!(["streamed", "streamed"])).await;
-    assert_eq!((&failed[0]["type"], &failed[0]["message"]), (&json!("APIError"), &json!("as scripted")));
-    assert!(failed[1]["type"].as_str().unwrap().ends_with("Error"), "{failed}");
+    assert_eq!(
+        (&failed[0]["type"], &failed[0]["message"]),
+        (&json!("APIError"), &json!("as scripted"))
+    );
+    assert!(
+        failed[1]["type"].as_str().unwrap().ends_with("Error"),
+        "{failed}"
+    );
 }
 
 #[tokio::test]
 async fn client_honors_retry_headers() {
     let fake = FakeOpenAi::start().await;
-    let limited = Reply::error(429, "rate_limit_exceeded", "slow down").header("retry-after-ms", "10");
+    let limited =
+        Reply::error(429, "rate_limit_exceeded", "slow down").header("retry-after-ms", "10");
     fake.push([limited, Reply::text("done")]);
-    assert_eq!(ask(&fake, "retried", Value::Null).await["choices"][0]["message"]["content"], "done");
+    assert_eq!(
+        ask(&fake, "retried", Value::Null).await["choices"][0]["message"]["content"],
+        "done"
+    );
     assert_eq!(fake.request_count(), 2);
 }
 
 #[tokio::test]
 async fn broken_rules_are_refused_as_bad_requests() {
     let hi = json!({"role": "user", "content": "hi"});
-    let call = json!({"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}});
+    let call =
+        json!({"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}});
     let asked = json!({"role": "assistant", "content": null, "tool_calls": [call]});
     let answer = json!({"role": "tool", "tool_call_id": "c", "content": "ok"});
     let cases = [
         (json!({"messages": []}), "messages: empty"),
-        (json!({"messages": [hi, answer]}), "answers no open tool call"),
+        (
+            json!({"messages": [hi, answer]}),
+            "answers no open tool call",
+        ),
         (json!({"messages": [hi, asked, hi]}), "have no answer"),
         (json!({"messages": [hi, asked]}), "unanswered"),
-        (json!({"messages": [hi], "extra_body": {"cache_control": {}}}), "cache_control"),
+        (
+            json!({"messages": [hi], "extra_body": {"cache_control": {}}}),
+            "cache_control",
+        ),
     ];
     let fake = FakeOpenAi::start().await;
-    let failed = ask(&fake, "sending", cases.iter().map(|(body, _)| body.clone()).collect()).await;
-    assert_refused(&failed, &fake.take_violations(), cases.iter().map(|(_, rule)| *rule));
+    let failed = ask(
+        &fake,
+        "sending",
+        cases.iter().map(|(body, _)| body.clone()).collect(),
+    )
+    .await;
+    assert_refused(
+        &failed,
+        &fake.take_violations(),
+        cases.iter().map(|(_, rule)| *rule),
+    );
 }

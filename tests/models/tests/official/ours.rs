@@ -1,5 +1,8 @@
 //! Our clients' requests, checked against the official clients' request types.
-#![expect(clippy::unwrap_used, reason = "helpers of tests: what fails here fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: what fails here fails the test"
+)]
 
 use std::collections::BTreeMap;
 
@@ -21,8 +24,14 @@ async fn talk(kind: ProviderKind, url: String) {
         base_url: Some(url),
         script: None,
     };
-    let catalog = Catalog::new(BTreeMap::from([("fake".to_owned(), config)]), Transport::default()).unwrap();
-    let client = catalog.client(&ModelRef::parse("fake/model").unwrap()).unwrap();
+    let catalog = Catalog::new(
+        BTreeMap::from([("fake".to_owned(), config)]),
+        Transport::default(),
+    )
+    .unwrap();
+    let client = catalog
+        .client(&ModelRef::parse("fake/model").unwrap())
+        .unwrap();
     let image = |data: &str| ("image/png".to_owned(), data.to_owned());
     let (media_type, data) = image("iVBORw0KGgo=");
     let pdf = Part::Document {
@@ -49,25 +58,48 @@ async fn talk(kind: ProviderKind, url: String) {
             max_tokens: 64,
             effort: Some(Effort::High),
         };
-        let turn = client.turn(request, &|_| {}, &CancellationToken::new()).await.unwrap();
+        let turn = client
+            .turn(request, &|_| {}, &CancellationToken::new())
+            .await
+            .unwrap();
         let (media_type, data) = image("iVBORw0KGgo=");
-        let content = vec![ToolContent::Text { text: "ok".into() }, ToolContent::Image { media_type, data }];
+        let content = vec![
+            ToolContent::Text { text: "ok".into() },
+            ToolContent::Image { media_type, data },
+        ];
         let results = turn.parts.iter().filter_map(|part| match part {
-            Part::ToolCall { call_id, .. } => {
-                Some(Part::ToolResult { call_id: call_id.clone(), ok: false, content: content.clone() })
-            }
+            Part::ToolCall { call_id, .. } => Some(Part::ToolResult {
+                call_id: call_id.clone(),
+                ok: false,
+                content: content.clone(),
+            }),
             _ => None,
         });
         let results = results.collect();
-        turns.push(Turn { role: Role::Assistant, parts: turn.parts.clone() });
-        turns.push(Turn { role: Role::User, parts: results });
+        turns.push(Turn {
+            role: Role::Assistant,
+            parts: turn.parts.clone(),
+        });
+        turns.push(Turn {
+            role: Role::User,
+            parts: results,
+        });
     }
 }
 
 fn answers() -> [Reply; 2] {
-    let thinking = Block::Thinking { text: "hm".into(), signature: "s".into() };
-    let call = Block::Tool { name: "bash".into(), input: json!({"command": "true"}) };
-    [Reply::blocks(vec![thinking, Block::Text("Looking.".into()), call]), Reply::text("done")]
+    let thinking = Block::Thinking {
+        text: "hm".into(),
+        signature: "s".into(),
+    };
+    let call = Block::Tool {
+        name: "bash".into(),
+        input: json!({"command": "true"}),
+    };
+    [
+        Reply::blocks(vec![thinking, Block::Text("Looking.".into()), call]),
+        Reply::text("done"),
+    ]
 }
 
 /// Checks that the official types, which ignore unknown fields, return the same body.
@@ -81,8 +113,10 @@ fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sorted).collect(),
         Value::Object(fields) => {
-            let fields: BTreeMap<_, _> =
-                fields.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
+            let fields: BTreeMap<_, _> = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), sorted(value)))
+                .collect();
             fields.into_iter().collect()
         }
         other => other.clone(),

@@ -23,7 +23,10 @@ fn attach(world: &World, resource: &str, thread: &str) -> Value {
 }
 
 fn refresh(world: &World, resource: &str) {
-    world.document("/debug", &json!({ "op": "refresh-now", "resource": resource }));
+    world.document(
+        "/debug",
+        &json!({ "op": "refresh-now", "resource": resource }),
+    );
 }
 
 /// One container serves an onboarded repository through the deaths of Worker and container.
@@ -48,9 +51,12 @@ fn resident_survives_worker_and_container() {
 
     // A failing command of the table is a result, and a mended one succeeds.
     let op = world.document("/op", &json!({ "resource": resource, "op": "test" }));
-    assert_eq!((&op["ok"], &op["exitCode"]), (&json!(false), &json!(2)), "{op}");
-    let commit =
-        "echo 42 > answer && git -c user.name=a -c user.email=a@b commit -qam mend && git rev-parse HEAD";
+    assert_eq!(
+        (&op["ok"], &op["exitCode"]),
+        (&json!(false), &json!(2)),
+        "{op}"
+    );
+    let commit = "echo 42 > answer && git -c user.name=a -c user.email=a@b commit -qam mend && git rev-parse HEAD";
     let (exit, head) = world.exec(resource, THREAD, commit);
     assert_eq!(exit, 0, "{head}");
     // The token of the tree fetches only. The service pushes, from the mirror.
@@ -59,36 +65,58 @@ fn resident_survives_worker_and_container() {
     assert!(exit != 0 && output.contains("403"), "{output}");
     let push = json!({ "resource": resource, "threadKey": THREAD, "sha": head.trim(), "branch": "ars/mend" });
     assert_eq!(world.document("/push", &push)["pushed"], true);
-    assert_eq!(world.host.git("acme/app", &["show", "ars/mend:answer"]).trim(), "42");
-    let op = world.document("/op", &json!({ "resource": resource, "op": "test", "ref": "ars/mend" }));
+    assert_eq!(
+        world
+            .host
+            .git("acme/app", &["show", "ars/mend:answer"])
+            .trim(),
+        "42"
+    );
+    let op = world.document(
+        "/op",
+        &json!({ "resource": resource, "op": "test", "ref": "ars/mend" }),
+    );
     assert_eq!(op["ok"], true, "{op}");
 
     // A tree with work outlives the Worker, and a second attach finds it.
     assert_eq!(world.exec(resource, THREAD, "echo kept > note").0, 0);
     world.kill_and_restart();
     attach(&world, resource, THREAD);
-    assert_eq!(world.exec(resource, THREAD, "cat note"), (0, "kept\n".to_owned()));
+    assert_eq!(
+        world.exec(resource, THREAD, "cat note"),
+        (0, "kept\n".to_owned())
+    );
 
     // A snapshot follows a checkpoint by itself.
     let work = json!({ "resource": resource, "threadKey": THREAD, "run": "run-1" });
     let saved = world.document("/checkpoint", &work);
     assert_eq!(saved["checkpoint"]["isNew"], true, "{saved}");
     world.wait(resource, "a snapshot with the checkpoint", |live| {
-        live["state"] == "warm" && live["lastCheckpointAt"].as_i64() < live["snapshot"]["createdAt"].as_i64()
+        live["state"] == "warm"
+            && live["lastCheckpointAt"].as_i64() < live["snapshot"]["createdAt"].as_i64()
     });
 
     // A container's disk is lost with it: mirror, checkout and dependencies return from the bucket, with the checkpoint.
     let installed_at = world.exec(resource, other, "cat node_modules/dep/at");
     assert_eq!(installed_at.0, 0, "{installed_at:?}");
     world.wait(resource, "an archive of the dependencies", |_| {
-        let plan = world.document("/offboard", &json!({ "resource": resource, "dryRun": true }));
+        let plan = world.document(
+            "/offboard",
+            &json!({ "resource": resource, "dryRun": true }),
+        );
         plan["wouldRemove"]["backupObjects"] == 3
     });
     world.lose_containers();
     attach(&world, resource, other);
     let restored = world.live(resource);
-    assert!(restored["state"] == "warm" && restored["lastRestore"].is_object(), "{restored}");
-    assert_eq!(world.exec(resource, other, "cat answer"), (0, "41\n".to_owned()));
+    assert!(
+        restored["state"] == "warm" && restored["lastRestore"].is_object(),
+        "{restored}"
+    );
+    assert_eq!(
+        world.exec(resource, other, "cat answer"),
+        (0, "41\n".to_owned())
+    );
     assert_eq!(
         world.exec(resource, other, "cat node_modules/dep/at"),
         installed_at,
@@ -98,22 +126,44 @@ fn resident_survives_worker_and_container() {
     assert_ne!(world.exec(resource, THREAD, "cat note").0, 0);
     let given = world.document("/restore", &work);
     assert_eq!(given["sha"], saved["checkpoint"]["sha"], "{given}");
-    assert_eq!(world.exec(resource, THREAD, "cat note"), (0, "kept\n".to_owned()));
+    assert_eq!(
+        world.exec(resource, THREAD, "cat note"),
+        (0, "kept\n".to_owned())
+    );
 
     // It serves while the code host is down, and follows a branch that was rewritten.
-    world.host.fail("GET /acme/app.git/info/refs", Fault::Unavailable);
+    world
+        .host
+        .fail("GET /acme/app.git/info/refs", Fault::Unavailable);
     refresh(&world, resource);
-    let failed = world.wait(resource, "a failed refresh", |live| live["state"] == "degraded");
-    assert!(failed["reason"].as_str().unwrap().starts_with("github-unreachable: "), "{failed}");
+    let failed = world.wait(resource, "a failed refresh", |live| {
+        live["state"] == "degraded"
+    });
+    assert!(
+        failed["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("github-unreachable: "),
+        "{failed}"
+    );
     assert_eq!(world.exec(resource, other, "cat answer").0, 0);
-    let made = world.host.git("acme/app", &["commit-tree", "main^{tree}", "-m", "rewritten"]);
-    world.host.git("acme/app", &["update-ref", "refs/heads/main", made.trim()]);
+    let made = world.host.git(
+        "acme/app",
+        &["commit-tree", "main^{tree}", "-m", "rewritten"],
+    );
+    world
+        .host
+        .git("acme/app", &["update-ref", "refs/heads/main", made.trim()]);
     refresh(&world, resource);
     world.wait(resource, "the rewritten branch", |live| {
         live["state"] == "warm" && live["sha"].as_str() == Some(made.trim())
     });
 
     let report = world.document("/offboard", &json!({ "resource": resource }));
-    assert_eq!((&report["registryRemoved"], &report["errors"]), (&json!(true), &json!([])), "{report}");
+    assert_eq!(
+        (&report["registryRemoved"], &report["errors"]),
+        (&json!(true), &json!([])),
+        "{report}"
+    );
     assert!(world.running().is_empty(), "its container runs");
 }

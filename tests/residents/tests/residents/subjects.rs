@@ -9,10 +9,16 @@ use serde_json::{Value, json};
 const NAME: &str = "acme/app";
 const LOCKFILE: &str = "package-lock.json";
 const FILES: [(&str, &str); 5] = [
-    ("Makefile", "test:\n\ttest \"$$(cat node_modules/dep/at)\" = honest\n"),
+    (
+        "Makefile",
+        "test:\n\ttest \"$$(cat node_modules/dep/at)\" = honest\n",
+    ),
     (LOCKFILE, "{}\n"),
     (".gitignore", "node_modules\ndist\n"),
-    ("install.sh", "mkdir -p node_modules/dep dist && echo honest > node_modules/dep/at\n"),
+    (
+        "install.sh",
+        "mkdir -p node_modules/dep dist && echo honest > node_modules/dep/at\n",
+    ),
     ("build.sh", "mkdir -p dist && echo honest > dist/built\n"),
 ];
 
@@ -42,7 +48,10 @@ impl Drill {
         let found = self.run(thread, FIND);
         assert!(!found.contains(PLANTED), "{thread}: {found}");
         let worked = self.run(thread, &format!("{HONEST}; make -s test"));
-        assert!(worked.contains(PASSED) && !worked.contains("Error"), "{thread}: {worked}");
+        assert!(
+            worked.contains(PASSED) && !worked.contains("Error"),
+            "{thread}: {worked}"
+        );
         attached
     }
 }
@@ -51,7 +60,8 @@ impl Drill {
 #[test]
 fn one_subject_finds_nothing_of_another() {
     let world = World::start();
-    let commands = json!({ "test": "make -s test", "build": "sh build.sh", "install": "sh install.sh" });
+    let commands =
+        json!({ "test": "make -s test", "build": "sh build.sh", "install": "sh install.sh" });
     let resource = world.onboard(NAME, &FILES, &commands);
     let drill = Drill { world, resource };
 
@@ -61,8 +71,13 @@ fn one_subject_finds_nothing_of_another() {
     drill.run(planter, PLANT);
     let own = drill.run(planter, FIND);
     for place in ["/home/", "/tmp/", "refs/heads/", "node_modules/"] {
-        let is_found = own.lines().any(|line| line.contains(PLANTED) && line.contains(place));
-        assert!(is_found, "the drill finds what was planted in {place}: {own}");
+        let is_found = own
+            .lines()
+            .any(|line| line.contains(PLANTED) && line.contains(place));
+        assert!(
+            is_found,
+            "the drill finds what was planted in {place}: {own}"
+        );
     }
     drill.look("http:default.bob", "main");
     let tidied = drill.run(planter, TIDY);
@@ -78,25 +93,40 @@ fn one_subject_finds_nothing_of_another() {
 
     // Code of a branch installs and builds as the user that does so for the default branch.
     let [install, build] = ["install.sh", "build.sh"].map(|name| {
-        let own = FILES.iter().find(|(path, _)| *path == name).map(|(_, text)| *text).unwrap_or_default();
+        let own = FILES
+            .iter()
+            .find(|(path, _)| *path == name)
+            .map(|(_, text)| *text)
+            .unwrap_or_default();
         (name, format!("{own}({PLANT})\n"))
     });
-    let hostile: Vec<_> = [&install, &build].map(|(name, text)| (*name, Some(text.as_str()))).into();
+    let hostile: Vec<_> = [&install, &build]
+        .map(|(name, text)| (*name, Some(text.as_str())))
+        .into();
     drill.world.host.commit(NAME, "hostile", &hostile);
     drill.attach("http:default.eve", "hostile");
     let op = json!({ "resource": drill.resource, "op": "build", "ref": "hostile" });
     drill.world.document("/op", &op);
     let honest = format!("{}({FIND}) > dist/found 2>&1\n", FILES[4].1);
     let looking = format!("{}({FIND}) > node_modules/dep/found 2>&1\n", FILES[3].1);
-    let files =
-        [("build.sh", Some(honest.as_str())), ("install.sh", Some(&looking)), (LOCKFILE, Some("{ }\n"))];
+    let files = [
+        ("build.sh", Some(honest.as_str())),
+        ("install.sh", Some(&looking)),
+        (LOCKFILE, Some("{ }\n")),
+    ];
     let pushed = drill.world.host.commit(NAME, "main", &files);
-    drill.world.document("/debug", &json!({ "op": "refresh-now", "resource": drill.resource }));
+    drill.world.document(
+        "/debug",
+        &json!({ "op": "refresh-now", "resource": drill.resource }),
+    );
     drill.world.wait(&drill.resource, "the push", |live| {
         live["state"] == "warm" && live["sha"].as_str() == Some(pushed.as_str())
     });
     let last = "http:default.last";
     drill.look(last, "main");
     let found = drill.run(last, "cat node_modules/dep/found dist/found && echo read");
-    assert!(found.ends_with("read\n") && !found.contains(PLANTED), "{found}");
+    assert!(
+        found.ends_with("read\n") && !found.contains(PLANTED),
+        "{found}"
+    );
 }

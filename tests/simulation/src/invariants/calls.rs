@@ -15,7 +15,12 @@ use crate::{
 /// Kinds of events of which a run has one per tool call.
 const ONE_FOR_EACH_CALL: [&str; 2] = ["tool_call", "tool_result"];
 
-pub(super) fn tool_calls_are_published_once(id: &str, run: &RunSeen, evidence: &Evidence, found: &mut Found) {
+pub(super) fn tool_calls_are_published_once(
+    id: &str,
+    run: &RunSeen,
+    evidence: &Evidence,
+    found: &mut Found,
+) {
     let Some(record) = &run.record else { return };
     let events = events(record);
     let least = surely_published(run);
@@ -23,7 +28,9 @@ pub(super) fn tool_calls_are_published_once(id: &str, run: &RunSeen, evidence: &
     for kind in ONE_FOR_EACH_CALL {
         let mut published = BTreeMap::<_, usize>::new();
         for event in events.iter().filter(|event| event["type"] == kind) {
-            *published.entry(event["callId"].as_str().unwrap_or_default()).or_default() += 1;
+            *published
+                .entry(event["callId"].as_str().unwrap_or_default())
+                .or_default() += 1;
         }
         let again: BTreeSet<_> = match are_all_stored {
             true => published
@@ -33,9 +40,11 @@ pub(super) fn tool_calls_are_published_once(id: &str, run: &RunSeen, evidence: &
                 .collect(),
             false => published_again(events, kind, evidence.story),
         };
-        found.unless(again.is_empty(), "a tool call and its result are published once", || {
-            format!("{id}: {kind} again of {again:?}")
-        });
+        found.unless(
+            again.is_empty(),
+            "a tool call and its result are published once",
+            || format!("{id}: {kind} again of {again:?}"),
+        );
         for (call, least) in &least {
             let count = published.get(call).copied().unwrap_or_default();
             found.unless(count >= *least, "no tool call or result is omitted", || {
@@ -47,8 +56,14 @@ pub(super) fn tool_calls_are_published_once(id: &str, run: &RunSeen, evidence: &
 
 /// Counts a call: once in each turn of the conversation that has it, independent of the process.
 fn made(run: &RunSeen, call: &str) -> usize {
-    let turns = run.asked.iter().filter(|(_, calls)| calls.iter().any(|made| made == call));
-    turns.map(|((turn, _), _)| turn).collect::<BTreeSet<_>>().len()
+    let turns = run
+        .asked
+        .iter()
+        .filter(|(_, calls)| calls.iter().any(|made| made == call));
+    turns
+        .map(|((turn, _), _)| turn)
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
 /// Returns calls that may be repeated.
@@ -77,9 +92,13 @@ fn published_again<'a>(events: &'a [Value], kind: &str, story: Story) -> BTreeSe
 fn surely_published(run: &RunSeen) -> BTreeMap<&str, usize> {
     let mut published = BTreeMap::new();
     for (number, step) in &run.stored {
-        let Some(next) = run.stored.get(&(number + 1)) else { continue };
+        let Some(next) = run.stored.get(&(number + 1)) else {
+            continue;
+        };
         if has_flushed_all_before(run, next) {
-            step.calls.iter().for_each(|call| *published.entry(call.as_str()).or_default() += 1);
+            step.calls
+                .iter()
+                .for_each(|call| *published.entry(call.as_str()).or_default() += 1);
         }
     }
     published
@@ -89,16 +108,35 @@ fn has_flushed_all_before(run: &RunSeen, step: &StepSeen) -> bool {
     let process = &step.process;
     let claimed = run.claimed.as_ref().map(|(_, by)| by);
     // Calls before the process lost the run and calls after it reclaimed the run cannot be distinguished.
-    let has_come_back = claimed.into_iter().chain(&run.reclaimers).filter(|had| *had == process).count() > 1;
-    let has_asked = !has_come_back && last_asked(run, step).is_some_and(|by| by.contains(&process.as_str()));
+    let has_come_back = claimed
+        .into_iter()
+        .chain(&run.reclaimers)
+        .filter(|had| *had == process)
+        .count()
+        > 1;
+    let has_asked =
+        !has_come_back && last_asked(run, step).is_some_and(|by| by.contains(&process.as_str()));
     let has_finished = run.finished.as_ref().is_some_and(|(_, by)| by == process);
-    has_asked && (has_finished || run.flushed.get(process).is_some_and(|last| *last >= step.seq))
+    has_asked
+        && (has_finished
+            || run
+                .flushed
+                .get(process)
+                .is_some_and(|last| *last >= step.seq))
 }
 
 /// Returns the processes that requested the last turn with calls in a step.
 /// Behind it are only results, which another process may have stored.
 fn last_asked<'a>(run: &'a RunSeen, step: &StepSeen) -> Option<Vec<&'a str>> {
-    let with_calls = run.asked.iter().filter(|((turn, _), calls)| *turn < step.turns && !calls.is_empty());
+    let with_calls = run
+        .asked
+        .iter()
+        .filter(|((turn, _), calls)| *turn < step.turns && !calls.is_empty());
     let (last, _) = with_calls.clone().map(|(asked, _)| asked).next_back()?;
-    Some(with_calls.filter(|((turn, _), _)| turn == last).map(|((_, by), _)| by.as_str()).collect())
+    Some(
+        with_calls
+            .filter(|((turn, _), _)| turn == last)
+            .map(|((_, by), _)| by.as_str())
+            .collect(),
+    )
 }

@@ -17,9 +17,17 @@ pub(super) struct Found(pub(super) Vec<Violation>);
 
 impl Found {
     /// Adds a broken guarantee unless it `is_kept`.
-    pub(super) fn unless(&mut self, is_kept: bool, promise: &'static str, seen: impl FnOnce() -> String) {
+    pub(super) fn unless(
+        &mut self,
+        is_kept: bool,
+        promise: &'static str,
+        seen: impl FnOnce() -> String,
+    ) {
         if !is_kept {
-            self.0.push(Violation { promise, seen: seen() });
+            self.0.push(Violation {
+                promise,
+                seen: seen(),
+            });
         }
     }
 }

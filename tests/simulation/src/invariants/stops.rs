@@ -14,12 +14,20 @@ const DELIVERY_MS: u64 = 11_000;
 pub(super) fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
     // A stop that could not be stored is lost with its process.
     let is_lost = |stop: &Stopped| !stop.is_stored && evidence.killed.contains_key(&stop.through);
-    for stop in evidence.stops.iter().filter(|stop| !stop.is_late && !is_lost(stop)) {
+    for stop in evidence
+        .stops
+        .iter()
+        .filter(|stop| !stop.is_late && !is_lost(stop))
+    {
         let run = evidence.runs.get(&stop.run);
-        let status = run.and_then(|run| run.record.as_ref()?["status"].as_str()).unwrap_or("none");
+        let status = run
+            .and_then(|run| run.record.as_ref()?["status"].as_str())
+            .unwrap_or("none");
         // The last of several stops wins in the ledger.
-        let is_softened =
-            evidence.stops.iter().any(|other| other.run == stop.run && other.mode == StopMode::Soft);
+        let is_softened = evidence
+            .stops
+            .iter()
+            .any(|other| other.run == stop.run && other.mode == StopMode::Soft);
         let is_kept = match stop.mode {
             _ if run.is_some_and(|run| was_over_before_delivery(stop, run, evidence)) => true,
             StopMode::Hard if is_softened && status == "stopped_soft" => true,
@@ -27,16 +35,23 @@ pub(super) fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found
             StopMode::Hard => ["stopped_hard", "interrupted"].contains(&status),
             StopMode::Soft => ["stopped_soft", "stopped_hard", "interrupted"].contains(&status),
         };
-        found.unless(is_kept, "a stopped run stays stopped", || format!("{stop:?}: {status}"));
+        found.unless(is_kept, "a stopped run stays stopped", || {
+            format!("{stop:?}: {status}")
+        });
         if stop.mode == StopMode::Hard {
             let later = evidence.effects.iter().find(|effect| {
                 effect.number > stop.number
                     && effect.may_serve(run.and_then(|run| run.request.as_deref()))
-                    && stop.owner.as_ref().is_some_and(|owner| *owner != effect.process)
+                    && stop
+                        .owner
+                        .as_ref()
+                        .is_some_and(|owner| *owner != effect.process)
             });
-            found.unless(later.is_none(), "no later process resumes a hard-stopped run", || {
-                format!("{stop:?}: {later:?}")
-            });
+            found.unless(
+                later.is_none(),
+                "no later process resumes a hard-stopped run",
+                || format!("{stop:?}: {later:?}"),
+            );
         }
     }
 }
@@ -47,10 +62,19 @@ fn was_over_before_delivery(stop: &Stopped, run: &RunSeen, evidence: &Evidence) 
     if stop.owner.as_ref() == Some(&stop.through) {
         return false;
     }
-    let label = run.record.as_ref().and_then(|record| record["label"].as_str()).unwrap_or_default();
-    let answered = script::ids(label).iter().filter_map(|id| evidence.answered.get(id)).min().copied();
+    let label = run
+        .record
+        .as_ref()
+        .and_then(|record| record["label"].as_str())
+        .unwrap_or_default();
+    let answered = script::ids(label)
+        .iter()
+        .filter_map(|id| evidence.answered.get(id))
+        .min()
+        .copied();
     let by = deadline(stop.at_ms, &evidence.disrupted);
-    answered.is_some_and(|at| at <= by) || was_ended_by(stop.owner.as_deref(), run).is_some_and(|at| at <= by)
+    answered.is_some_and(|at| at <= by)
+        || was_ended_by(stop.owner.as_deref(), run).is_some_and(|at| at <= by)
 }
 
 /// Returns when the driver sent the end that the run has.
@@ -67,7 +91,13 @@ fn was_ended_by(driver: Option<&str>, run: &RunSeen) -> Option<u64> {
 fn deadline(stopped_ms: u64, disrupted: &[(u64, u64)]) -> u64 {
     let mut disrupted = disrupted.to_vec();
     disrupted.sort_unstable();
-    let put_off = |by: u64, (from, to): &(u64, u64)| if *from <= by { by.max(to + DELIVERY_MS) } else { by };
+    let put_off = |by: u64, (from, to): &(u64, u64)| {
+        if *from <= by {
+            by.max(to + DELIVERY_MS)
+        } else {
+            by
+        }
+    };
     disrupted.iter().fold(stopped_ms + DELIVERY_MS, put_off)
 }
 
@@ -99,8 +129,11 @@ mod tests {
             finished: Some((20, finished_by.into())),
             ..RunSeen::default()
         };
-        let evidence =
-            Evidence { stops: vec![stop], runs: [("run".to_owned(), run)].into(), ..Evidence::default() };
+        let evidence = Evidence {
+            stops: vec![stop],
+            runs: [("run".to_owned(), run)].into(),
+            ..Evidence::default()
+        };
         let mut found = Found::default();
         a_stopped_run_stays_stopped(&evidence, &mut found);
         found.0.is_empty()
@@ -117,7 +150,13 @@ mod tests {
     #[test]
     fn lost_end_does_not_excuse_a_later_owner() {
         let by = STOPPED_MS + DELIVERY_MS;
-        assert!(!is_kept("g2", by, "g2", false), "the stop was found with the run, and no end");
-        assert!(is_kept("g2", by, "g2", true), "the end was found with the run");
+        assert!(
+            !is_kept("g2", by, "g2", false),
+            "the stop was found with the run, and no end"
+        );
+        assert!(
+            is_kept("g2", by, "g2", true),
+            "the end was found with the run"
+        );
     }
 }

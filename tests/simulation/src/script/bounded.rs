@@ -44,7 +44,10 @@ pub(crate) fn is_overloaded(model: &str, turns: &[Turn]) -> bool {
 
 /// Returns the usage of an attempt that breaks off before the one that succeeds.
 pub(crate) fn broken(turns: &[Turn]) -> Option<Usage> {
-    (is_asked(turns) && progress(turns) == BREAKS_AT).then(|| Usage { output_tokens: 1, ..read(turns) })
+    (is_asked(turns) && progress(turns) == BREAKS_AT).then(|| Usage {
+        output_tokens: 1,
+        ..read(turns)
+    })
 }
 
 fn is_asked(turns: &[Turn]) -> bool {
@@ -54,8 +57,15 @@ fn is_asked(turns: &[Turn]) -> bool {
 pub(super) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
     let step = progress(turns);
     let heard = message_ids(turns);
-    let mut usage = Usage { output_tokens: SAID_TOKENS, ..read(turns) };
-    let says = |text: String| ModelTurn { parts: vec![Part::text(text)], stop: StopReason::EndTurn, usage };
+    let mut usage = Usage {
+        output_tokens: SAID_TOKENS,
+        ..read(turns)
+    };
+    let says = |text: String| ModelTurn {
+        parts: vec![Part::text(text)],
+        stop: StopReason::EndTurn,
+        usage,
+    };
     let is_summary = texts(turns.last()).iter().any(|text| text.contains(SUM_UP));
     if !may_call_tools && is_summary {
         return says(format!("Heard: {heard}. {SO_FAR}{step}."));
@@ -70,11 +80,22 @@ pub(super) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
     let id = |index| format!("{asked}t{step}c{index}");
     let mut parts = vec![call(id(0), "read_file", json!({ "path": LARGE }))];
     if step % 2 == 1 {
-        parts.push(call(id(1), "bash", json!({ "command": format!("effect {}", id(1)) })));
+        parts.push(call(
+            id(1),
+            "bash",
+            json!({ "command": format!("effect {}", id(1)) }),
+        ));
     }
-    ModelTurn { parts, stop: StopReason::ToolUse, usage }
+    ModelTurn {
+        parts,
+        stop: StopReason::ToolUse,
+        usage,
+    }
 }
 
 fn read(turns: &[Turn]) -> Usage {
-    Usage { input_tokens: FIXED_TOKENS + estimate_turns(turns), ..Usage::default() }
+    Usage {
+        input_tokens: FIXED_TOKENS + estimate_turns(turns),
+        ..Usage::default()
+    }
 }

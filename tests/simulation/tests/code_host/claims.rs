@@ -27,14 +27,23 @@ const CHECKS_ACTOR: &str = "http:ci";
 /// A caller who may file issues.
 pub fn operator() -> Actor {
     let actions = ["friction:read", "friction:write"].map(str::to_owned);
-    let grants = Grants { actions: Set::Only(actions.into()), channels: Set::All, ..Grants::default() };
+    let grants = Grants {
+        actions: Set::Only(actions.into()),
+        channels: Set::All,
+        ..Grants::default()
+    };
     Actor::new("http:operator", grants)
 }
 
 /// Records runs of two patterns, so that a process may die between their issues.
 fn two_patterns(installation: &Installation) -> Vec<String> {
     let ended = json!(MONDAY - 1);
-    installation.adopt(["evenly", "oddly"].iter().flat_map(|name| rehearsed(name, &ended)).collect());
+    installation.adopt(
+        ["evenly", "oddly"]
+            .iter()
+            .flat_map(|name| rehearsed(name, &ended))
+            .collect(),
+    );
     Vec::new()
 }
 
@@ -42,14 +51,32 @@ fn two_patterns(installation: &Installation) -> Vec<String> {
 fn filed_once(installation: &Installation, process: &Process) {
     let issues = installation.fake.repository("acme/app").items;
     for name in ["evenly(", "oddly("] {
-        assert!(issues.values().any(|issue| issue.title.contains(name)), "{name}: {issues:#?}");
+        assert!(
+            issues.values().any(|issue| issue.title.contains(name)),
+            "{name}: {issues:#?}"
+        );
     }
-    let markers: BTreeSet<_> = issues.values().map(|issue| issue.body.lines().next_back().unwrap()).collect();
+    let markers: BTreeSet<_> = issues
+        .values()
+        .map(|issue| issue.body.lines().next_back().unwrap())
+        .collect();
     assert_eq!(markers.len(), issues.len(), "{markers:?}");
-    assert!(issues.values().all(|issue| issue.labels == ["self-improvement"]), "{issues:#?}");
+    assert!(
+        issues
+            .values()
+            .all(|issue| issue.labels == ["self-improvement"]),
+        "{issues:#?}"
+    );
     let reply = process.command(operator(), PROPOSE);
-    assert_eq!(reply.matches("- already open #").count(), issues.len(), "{reply}");
-    assert_eq!(installation.fake.repository("acme/app").items.len(), issues.len());
+    assert_eq!(
+        reply.matches("- already open #").count(),
+        issues.len(),
+        "{reply}"
+    );
+    assert_eq!(
+        installation.fake.repository("acme/app").items.len(),
+        issues.len()
+    );
 }
 
 #[test]
@@ -91,7 +118,9 @@ fn killed_firing_files_each_issue_once() {
         }),
         check: |installation, process| {
             let firings = installation.firings();
-            let [firing] = &firings[..] else { panic!("{firings:?}") };
+            let [firing] = &firings[..] else {
+                panic!("{firings:?}")
+            };
             assert_eq!(firing["outcome"], "completed", "{firing}");
             filed_once(installation, process);
         },
@@ -101,17 +130,30 @@ fn killed_firing_files_each_issue_once() {
 /// Returns the delivery of a check that failed at a head of the pull request.
 fn failed(installation: &Installation, delivery: &str, head: &str) -> Delivered {
     let branch = installation.fake.item("acme/app", 1).pull.unwrap().head;
-    sign(WEBHOOK_SECRET, "check_run", delivery, &checked("acme/app", 1, &branch, head))
+    sign(
+        WEBHOOK_SECRET,
+        "check_run",
+        delivery,
+        &checked("acme/app", 1, &branch, head),
+    )
 }
 
 /// Returns the delivery that the process dies at, of a check at the first head.
 fn first_failure(installation: &Installation) -> Delivered {
-    failed(installation, "d-1", &installation.fake.item("acme/app", 1).pull.unwrap().sha)
+    failed(
+        installation,
+        "d-1",
+        &installation.fake.item("acme/app", 1).pull.unwrap().sha,
+    )
 }
 
 /// Returns the records of the attempts.
 fn attempts(installation: &Installation) -> Vec<Value> {
-    installation.records().into_iter().filter(|record| record["userId"] == CHECKS_ACTOR).collect()
+    installation
+        .records()
+        .into_iter()
+        .filter(|record| record["userId"] == CHECKS_ACTOR)
+        .collect()
 }
 
 /// A head has one attempt, and a pull request three, whenever the process dies.
@@ -127,7 +169,9 @@ fn killed_attempt_counts_once() {
         }),
         check: |installation, process| {
             let own = attempts(installation);
-            let [attempt] = &own[..] else { panic!("{own:#?}") };
+            let [attempt] = &own[..] else {
+                panic!("{own:#?}")
+            };
             // A run that was claimed and did not begin is closed as interrupted, and its comment says so.
             let commits = match attempt["status"].as_str() {
                 Some("completed") => 2,
@@ -135,20 +179,37 @@ fn killed_attempt_counts_once() {
                 other => panic!("{other:?}"),
             };
             let branch = installation.fake.item("acme/app", 1).pull.unwrap().head;
-            let log = installation.fake.git("acme/app", &["log", "--format=%s", &format!("main..{branch}")]);
+            let log = installation.fake.git(
+                "acme/app",
+                &["log", "--format=%s", &format!("main..{branch}")],
+            );
             assert_eq!(log.lines().count(), commits, "{log}");
             let status = |delivery: &str, head: &str| {
                 process.wait(process.deliver(&failed(installation, delivery, head)))
             };
-            let first =
-                installation.fake.git("acme/app", &["rev-parse", &format!("{branch}~{}", commits - 1)]);
-            assert_eq!(status("d-2", first.trim()), 200, "another check of the same head");
+            let first = installation.fake.git(
+                "acme/app",
+                &["rev-parse", &format!("{branch}~{}", commits - 1)],
+            );
+            assert_eq!(
+                status("d-2", first.trim()),
+                200,
+                "another check of the same head"
+            );
             installation.script(vec![Step::Say("The cause is elsewhere.".into())]);
             for (number, digit) in ["a", "b"].iter().enumerate() {
-                assert_eq!(status(&format!("e-{digit}"), &digit.repeat(40)), 202, "{digit}");
+                assert_eq!(
+                    status(&format!("e-{digit}"), &digit.repeat(40)),
+                    202,
+                    "{digit}"
+                );
                 installation.settle(3 + number);
             }
-            assert_eq!(status("e-c", &"c".repeat(40)), 200, "the attempts are used up");
+            assert_eq!(
+                status("e-c", &"c".repeat(40)),
+                200,
+                "the attempts are used up"
+            );
             assert_eq!(attempts(installation).len(), 3);
         },
     });

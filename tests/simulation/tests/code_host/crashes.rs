@@ -36,13 +36,14 @@ pub fn hold(story: &Story) {
         for hang in [Hang::Before, Hang::After] {
             let installation = Installation::new();
             let further = (story.prepare)(&installation);
-            let part = story
-                .writes
-                .get(at)
-                .map_or_else(|| further[at - story.writes.len()].clone(), |part| (*part).to_owned());
+            let part = story.writes.get(at).map_or_else(
+                || further[at - story.writes.len()].clone(),
+                |part| (*part).to_owned(),
+            );
             println!("{part} {hang:?}");
             installation.replies.clear();
-            let last = installation.interrupted(&part, hang, |process| (story.begin)(&installation, process));
+            let last = installation
+                .interrupted(&part, hang, |process| (story.begin)(&installation, process));
             match story.again {
                 Some(again) => again(&installation, &last),
                 None => completed_and_answered(&installation, &format!("{part} {hang:?}")),
@@ -57,8 +58,15 @@ fn completed_and_answered(installation: &Installation, case: &str) {
     let records = installation.records();
     assert_eq!(records[0]["status"], "completed", "{case}: {records:#?}");
     let replies = installation.replies.said();
-    let is_webhook = records[0]["threadKey"].as_str().unwrap().starts_with("github:");
-    assert_eq!(replies.len(), usize::from(!is_webhook), "{case}: {replies:?}");
+    let is_webhook = records[0]["threadKey"]
+        .as_str()
+        .unwrap()
+        .starts_with("github:");
+    assert_eq!(
+        replies.len(),
+        usize::from(!is_webhook),
+        "{case}: {replies:?}"
+    );
 }
 
 fn call(name: &'static str, input: Value) -> Step {
@@ -72,9 +80,14 @@ fn bash(command: &str) -> Step {
 /// The steps of a coding run that makes the file pass its test.
 fn change(text: &str, title: &str) -> Vec<Step> {
     vec![
-        bash(&format!("printf '{text}' > a.txt && git commit -qam change")),
+        bash(&format!(
+            "printf '{text}' > a.txt && git commit -qam change"
+        )),
         bash("make test"),
-        call("submit_pr_description", json!({ "title": title, "tldr": "Adds two.", "whatWhy": "why" })),
+        call(
+            "submit_pr_description",
+            json!({ "title": title, "tldr": "Adds two.", "whatWhy": "why" }),
+        ),
         Step::Say("Done.".into()),
     ]
 }
@@ -82,11 +95,27 @@ fn change(text: &str, title: &str) -> Vec<Step> {
 /// Checks that the host has one branch, one draft with evidence, and so many check runs.
 fn one_draft(installation: &Installation, title: &str, checks: usize) {
     let fake = &installation.fake;
-    let refs = fake.git("acme/app", &["for-each-ref", "--format=%(refname:short)", "refs/heads/ars"]);
+    let refs = fake.git(
+        "acme/app",
+        &[
+            "for-each-ref",
+            "--format=%(refname:short)",
+            "refs/heads/ars",
+        ],
+    );
     let repository = fake.repository("acme/app");
-    let written = (refs.lines().count(), repository.items.len(), repository.checks.len());
+    let written = (
+        refs.lines().count(),
+        repository.items.len(),
+        repository.checks.len(),
+    );
     let replies = installation.replies.said();
-    assert_eq!(written, (1, 1, checks), "{replies:#?} {:#?}", fake.targets());
+    assert_eq!(
+        written,
+        (1, 1, checks),
+        "{replies:#?} {:#?}",
+        fake.targets()
+    );
     let item = fake.item("acme/app", 1);
     let head = fake.git("acme/app", &["rev-parse", refs.trim()]);
     assert_eq!(item.title, title);
@@ -96,7 +125,10 @@ fn one_draft(installation: &Installation, title: &str, checks: usize) {
         item.body
     );
     let check = repository.checks.last().unwrap();
-    assert_eq!((&check["conclusion"], check["head_sha"].as_str()), (&json!("success"), Some(head.trim())));
+    assert_eq!(
+        (&check["conclusion"], check["head_sha"].as_str()),
+        (&json!("success"), Some(head.trim()))
+    );
 }
 
 fn fact(installation: &Installation, name: &str) -> Value {
@@ -120,9 +152,16 @@ fn killed_coding_run_opens_one_draft() {
         check: |installation, _| {
             one_draft(installation, "Add two", 1);
             let opened = fact(installation, "pullRequest");
-            assert_eq!((&opened["number"], &opened["created"]), (&json!(1), &json!(true)), "{opened}");
+            assert_eq!(
+                (&opened["number"], &opened["created"]),
+                (&json!(1), &json!(true)),
+                "{opened}"
+            );
             let replies = installation.replies.said();
-            assert!(replies.last().unwrap().contains("Draft pull request #1: "), "{replies:?}");
+            assert!(
+                replies.last().unwrap().contains("Draft pull request #1: "),
+                "{replies:?}"
+            );
         },
     });
 }
@@ -141,7 +180,11 @@ fn edit(prepare: fn(&Installation) -> Vec<String>, begin: fn(&Installation, &Pro
         check: |installation, _| {
             one_draft(installation, "Add three", 2);
             let edited = fact(installation, "pullRequest");
-            assert_eq!((&edited["number"], &edited["created"]), (&json!(1), &json!(false)), "{edited}");
+            assert_eq!(
+                (&edited["number"], &edited["created"]),
+                (&json!(1), &json!(false)),
+                "{edited}"
+            );
         },
     }
 }
@@ -158,7 +201,8 @@ pub fn opened_in(installation: &Installation, thread: &str) -> Vec<String> {
 
 #[test]
 fn killed_follow_up_edits_its_draft() {
-    let begin = |installation: &Installation, process: &Process| process.send(CODE, &installation.replies);
+    let begin =
+        |installation: &Installation, process: &Process| process.send(CODE, &installation.replies);
     hold(&edit(|installation| opened_in(installation, "t"), begin));
 }
 
@@ -193,7 +237,11 @@ fn killed_review_is_posted_once() {
             let process = installation.start();
             process.ask(REVIEW, &installation.replies);
             process.kill();
-            let head = installation.fake.commit("acme/app", "fix", &[("a.txt", Some("one\n2\n3\nfour\n"))]);
+            let head = installation.fake.commit(
+                "acme/app",
+                "fix",
+                &[("a.txt", Some("one\n2\n3\nfour\n"))],
+            );
             let threads = installation.fake.item("acme/app", 1).pull.unwrap().threads;
             let ids: Vec<String> = threads.into_iter().map(|thread| thread.id).collect();
             assert_eq!(ids.len(), 2);
@@ -202,15 +250,30 @@ fn killed_review_is_posted_once() {
             ids.iter().map(|id| format!("\"id\":\"{id}\"")).collect()
         },
         begin: |installation, process| process.send(REVIEW, &installation.replies),
-        writes: &["/config/put review-claims", "POST /repos/acme/app/pulls/1/reviews"],
+        writes: &[
+            "/config/put review-claims",
+            "POST /repos/acme/app/pulls/1/reviews",
+        ],
         again: None,
         check: |installation, _| {
             let pull = installation.fake.item("acme/app", 1).pull.unwrap();
-            let heads: Vec<_> = pull.reviews.iter().map(|review| review.commit.as_str()).collect();
+            let heads: Vec<_> = pull
+                .reviews
+                .iter()
+                .map(|review| review.commit.as_str())
+                .collect();
             assert_eq!((heads.len(), heads[1]), (2, pull.sha.as_str()), "{heads:?}");
-            assert!(pull.threads.iter().all(|thread| thread.is_resolved), "{:?}", pull.threads);
+            assert!(
+                pull.threads.iter().all(|thread| thread.is_resolved),
+                "{:?}",
+                pull.threads
+            );
             let posted = fact(installation, "postedReview");
-            assert_eq!((&posted["repo"], &posted["number"]), (&json!("acme/app"), &json!(1)), "{posted}");
+            assert_eq!(
+                (&posted["repo"], &posted["number"]),
+                (&json!("acme/app"), &json!(1)),
+                "{posted}"
+            );
             assert_eq!(posted["resolved"], 2, "{posted}");
         },
     });
@@ -232,7 +295,9 @@ fn killed_webhook_answers_with_one_comment() {
         check: |installation, last| {
             assert_eq!(last.wait(last.deliver(&mention())), 200);
             let comments = installation.fake.item("acme/app", 1).comments;
-            let [comment] = &comments[..] else { panic!("{comments:#?}") };
+            let [comment] = &comments[..] else {
+                panic!("{comments:#?}")
+            };
             assert!(comment.body.starts_with("Because."), "{}", comment.body);
             assert_eq!(installation.records().len(), 1);
         },
@@ -240,7 +305,12 @@ fn killed_webhook_answers_with_one_comment() {
 }
 
 fn mention() -> ars_testkit::github::Delivered {
-    sign(WEBHOOK_SECRET, "issue_comment", "d-1", &commented("acme/app", 1, "ann", "@ars why?"))
+    sign(
+        WEBHOOK_SECRET,
+        "issue_comment",
+        "d-1",
+        &commented("acme/app", 1, "ann", "@ars why?"),
+    )
 }
 
 /// Two processes review one head, and the first one hangs in its submission.
@@ -249,7 +319,9 @@ fn concurrent_reviews_post_one() {
     let installation = Installation::new();
     let (number, head) = person_opens(&installation.fake, "fix", &[("a.txt", Some(LONG))]);
     installation.script(verdict("approve", &head, ("findings", json!([]))));
-    let reached = installation.fake.hang("POST /repos/acme/app/pulls/1/reviews", Hang::Before);
+    let reached = installation
+        .fake
+        .hang("POST /repos/acme/app/pulls/1/reviews", Hang::Before);
     let first = installation.start();
     first.send(REVIEW, &installation.replies);
     installation.block_on(reached, "the submission");
@@ -264,11 +336,28 @@ fn concurrent_reviews_post_one() {
     );
     // The second process finishes the run of the first.
     installation.kill(first);
-    let reviews = installation.fake.item("acme/app", number).pull.unwrap().reviews;
+    let reviews = installation
+        .fake
+        .item("acme/app", number)
+        .pull
+        .unwrap()
+        .reviews;
     assert_eq!(reviews.len(), 1, "{reviews:?}");
     assert!(installation.replies.said()[0].contains("is on the pull request: "));
     second.ask_in("v", REVIEW, &replies);
     let reply = replies.said().pop().unwrap();
-    assert!(reply.contains("is on the pull request, so this one was not posted: "), "{reply}");
-    assert_eq!(installation.fake.item("acme/app", number).pull.unwrap().reviews.len(), 1);
+    assert!(
+        reply.contains("is on the pull request, so this one was not posted: "),
+        "{reply}"
+    );
+    assert_eq!(
+        installation
+            .fake
+            .item("acme/app", number)
+            .pull
+            .unwrap()
+            .reviews
+            .len(),
+        1
+    );
 }

@@ -54,7 +54,10 @@ pub fn rehearsed(name: &str, at: &Value) -> Vec<Value> {
             "diagnosis": diagnosis,
         })
     };
-    [format!("rehearsed-{name}"), format!("copy-{name}")].iter().map(|id| record(id)).collect()
+    [format!("rehearsed-{name}"), format!("copy-{name}")]
+        .iter()
+        .map(|id| record(id))
+        .collect()
 }
 
 /// Each pattern becomes one issue. None blames a tool for the end of its process.
@@ -76,14 +79,34 @@ fn friction_of_killed_runs_is_filed_once() {
     let filed = installation.fake.repository("acme/app").items;
     assert_eq!(first.matches("- filed #").count(), filed.len(), "{first}");
     // A model that calls an unknown tool is part of the story.
-    assert!(filed.values().any(|issue| issue.title.contains("no_such_tool")), "{filed:#?}");
+    assert!(
+        filed
+            .values()
+            .any(|issue| issue.title.contains("no_such_tool")),
+        "{filed:#?}"
+    );
     // So is the search that was rejected; its mended form is a run of the CLI's tests.
-    assert!(filed.values().any(|issue| issue.title.contains("evenly(")), "{filed:#?}");
+    assert!(
+        filed.values().any(|issue| issue.title.contains("evenly(")),
+        "{filed:#?}"
+    );
     for issue in filed.values() {
         assert_eq!(issue.labels, ["self-improvement"]);
-        assert_eq!(issue.body.matches("<!-- ars:friction=").count(), 1, "{}", issue.body);
+        assert_eq!(
+            issue.body.matches("<!-- ars:friction=").count(),
+            1,
+            "{}",
+            issue.body
+        );
     }
     let second = process.command(operator(), "friction propose --top 10 --repo acme/app");
-    assert_eq!(second.matches("- already open #").count(), filed.len(), "{second}");
-    assert_eq!(installation.fake.repository("acme/app").items.len(), filed.len());
+    assert_eq!(
+        second.matches("- already open #").count(),
+        filed.len(),
+        "{second}"
+    );
+    assert_eq!(
+        installation.fake.repository("acme/app").items.len(),
+        filed.len()
+    );
 }

@@ -37,25 +37,72 @@ fn fail(fake: &FakeGitHub, part: &str, fault: Fault) {
 #[tokio::test]
 async fn changed_host_is_named_in_the_reply() {
     let cases: [(&str, Change, &str, usize); 9] = [
-        ("renamed", |fake| fake.rename("acme/app", "acme/new"), "were not pushed", 0),
+        (
+            "renamed",
+            |fake| fake.rename("acme/app", "acme/new"),
+            "were not pushed",
+            0,
+        ),
         (
             "archived",
             |fake| fake.change("acme/app", |repository| repository.is_archived = true),
             "were not pushed: the repository is archived",
             0,
         ),
-        ("protected", |fake| fake.protect("acme/app", "ars/*"), "Protected branch", 0),
-        ("hidden", |fake| fail(fake, "GET /repos/acme/app ", Fault::Hidden), "were not pushed", 0),
-        ("forbidden", |fake| fail(fake, "GET /repos/acme/app ", Fault::Forbidden), "no permission", 0),
-        ("limited", |fake| fail(fake, PULLS, Fault::SecondaryLimited(0)), "Draft pull request #", 1),
-        ("down", |fake| fail(fake, PULLS, Fault::Unavailable), "Draft pull request #", 1),
-        ("garbled", |fake| fail(fake, PULLS, Fault::Garbled), "Draft pull request #", 1),
-        ("revoked", FakeGitHub::revoke_tokens, "Draft pull request #", 1),
+        (
+            "protected",
+            |fake| fake.protect("acme/app", "ars/*"),
+            "Protected branch",
+            0,
+        ),
+        (
+            "hidden",
+            |fake| fail(fake, "GET /repos/acme/app ", Fault::Hidden),
+            "were not pushed",
+            0,
+        ),
+        (
+            "forbidden",
+            |fake| fail(fake, "GET /repos/acme/app ", Fault::Forbidden),
+            "no permission",
+            0,
+        ),
+        (
+            "limited",
+            |fake| fail(fake, PULLS, Fault::SecondaryLimited(0)),
+            "Draft pull request #",
+            1,
+        ),
+        (
+            "down",
+            |fake| fail(fake, PULLS, Fault::Unavailable),
+            "Draft pull request #",
+            1,
+        ),
+        (
+            "garbled",
+            |fake| fail(fake, PULLS, Fault::Garbled),
+            "Draft pull request #",
+            1,
+        ),
+        (
+            "revoked",
+            FakeGitHub::revoke_tokens,
+            "Draft pull request #",
+            1,
+        ),
     ];
     for (name, change, expected, drafts) in cases {
         let (world, reply) = coding(change).await;
-        assert!(reply.starts_with("Done.") && reply.contains(expected), "{name}: {reply}");
-        let new = if name == "renamed" { "acme/new" } else { "acme/app" };
+        assert!(
+            reply.starts_with("Done.") && reply.contains(expected),
+            "{name}: {reply}"
+        );
+        let new = if name == "renamed" {
+            "acme/new"
+        } else {
+            "acme/app"
+        };
         assert_eq!(world.fake.repository(new).items.len(), drafts, "{name}");
         world.assert_restrained();
     }
@@ -75,7 +122,10 @@ async fn change_behind_a_deleted_branch_gets_a_new_draft() {
     world.fake.git("acme/app", &["branch", "-D", &first]);
     world.script(vec![
         bash("printf 'two\\n' > a.txt && git commit -qam more"),
-        Move::Call("submit_pr_description", json!({ "title": "More", "tldr": "x", "whatWhy": "y" })),
+        Move::Call(
+            "submit_pr_description",
+            json!({ "title": "More", "tldr": "x", "whatWhy": "y" }),
+        ),
         Move::Say("Done."),
     ]);
     let reply = world.ask("t", ASK).await;
@@ -94,8 +144,13 @@ async fn unknown_head_is_not_reviewed() {
         let item = repository.items.get_mut(&number).unwrap();
         item.pull.as_mut().unwrap().sha.clear();
     });
-    let reply = world.ask("t", &format!("agent:review acme/app#{number}")).await;
-    assert!(reply.contains("head of the pull request is not known"), "{reply}");
+    let reply = world
+        .ask("t", &format!("agent:review acme/app#{number}"))
+        .await;
+    assert!(
+        reply.contains("head of the pull request is not known"),
+        "{reply}"
+    );
     assert!(world.seen().0.is_empty() && world.pull(number).reviews.is_empty());
 }
 
@@ -116,12 +171,21 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 fn assert_inert(fake: &Arc<FakeGitHub>) {
     let mut written = Vec::new();
     for seen in fake.seen() {
-        let is_text = matches!(seen.method.as_str(), "POST" | "PATCH") && seen.target.starts_with("/repos/");
-        if let Some(body) = is_text.then(|| serde_json::from_slice(&seen.body).ok()).flatten() {
+        let is_text =
+            matches!(seen.method.as_str(), "POST" | "PATCH") && seen.target.starts_with("/repos/");
+        if let Some(body) = is_text
+            .then(|| serde_json::from_slice(&seen.body).ok())
+            .flatten()
+        {
             texts(&body, &mut written);
         }
     }
-    assert!(written.iter().any(|text| text.contains("Ping @\u{200b}ann")), "{written:#?}");
+    assert!(
+        written
+            .iter()
+            .any(|text| text.contains("Ping @\u{200b}ann")),
+        "{written:#?}"
+    );
     for text in &written {
         let acts = [
             "@ann",
@@ -159,7 +223,8 @@ async fn hostile_texts_do_not_act() {
     let reply = world.ask("t", ASK).await;
     assert!(reply.contains("Draft pull request #1"), "{reply}");
 
-    let (number, head) = world.person_opens("fix", &[("a.txt", Some("one\ntwo\n")), ("bin", Some("\0"))]);
+    let (number, head) =
+        world.person_opens("fix", &[("a.txt", Some("one\ntwo\n")), ("bin", Some("\0"))]);
     let finding = |path: &str, line: u64| json!({ "path": path, "line": line, "text": HOSTILE });
     let findings = json!([
         finding("a.txt", 2),
@@ -167,14 +232,22 @@ async fn hostile_texts_do_not_act() {
         finding("bin", 1),
         finding("@ann #1 <img src=x>", 1),
     ]);
-    let verdict =
-        json!({ "verdict": "request_changes", "summary": HOSTILE, "head": head, "findings": findings });
-    world.script(vec![Move::Call("submit_verdict", verdict), Move::Say(HOSTILE)]);
-    let reply = world.ask("u", &format!("agent:review acme/app#{number}")).await;
+    let verdict = json!({ "verdict": "request_changes", "summary": HOSTILE, "head": head, "findings": findings });
+    world.script(vec![
+        Move::Call("submit_verdict", verdict),
+        Move::Say(HOSTILE),
+    ]);
+    let reply = world
+        .ask("u", &format!("agent:review acme/app#{number}"))
+        .await;
     assert!(reply.contains("is on the pull request"), "{reply}");
     let pull = world.pull(number);
     assert_eq!((pull.reviews.len(), pull.threads.len()), (1, 1));
-    assert!(pull.reviews[0].body.contains("`bin:1` (no lines shown)"), "{}", pull.reviews[0].body);
+    assert!(
+        pull.reviews[0].body.contains("`bin:1` (no lines shown)"),
+        "{}",
+        pull.reviews[0].body
+    );
     let (_, prompt) = world.seen();
     assert_eq!(prompt.matches("</untrusted-text>").count(), 1, "{prompt}");
     assert_inert(&world.fake);
@@ -185,17 +258,36 @@ async fn hostile_texts_do_not_act() {
 #[tokio::test]
 async fn huge_change_is_reviewed_with_what_the_host_lists() {
     let world = world(vec![]).await;
-    let names: Vec<String> = (0..3_001).map(|number| format!("f/{number:04}.txt")).collect();
-    let files: Vec<_> = names.iter().map(|name| (name.as_str(), Some("x\n"))).collect();
+    let names: Vec<String> = (0..3_001)
+        .map(|number| format!("f/{number:04}.txt"))
+        .collect();
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), Some("x\n")))
+        .collect();
     let (number, head) = world.person_opens("fix", &files);
     let finding = |path: &str| json!({ "path": path, "line": 1, "text": "Why?" });
     let findings = json!([finding("f/0000.txt"), finding("f/3000.txt")]);
-    let verdict = json!({ "verdict": "approve", "summary": "fine", "head": head, "findings": findings });
-    world.script(vec![Move::Call("submit_verdict", verdict), Move::Say("Fine.")]);
-    let reply = world.ask("t", &format!("agent:review acme/app#{number}")).await;
+    let verdict =
+        json!({ "verdict": "approve", "summary": "fine", "head": head, "findings": findings });
+    world.script(vec![
+        Move::Call("submit_verdict", verdict),
+        Move::Say("Fine."),
+    ]);
+    let reply = world
+        .ask("t", &format!("agent:review acme/app#{number}"))
+        .await;
     assert!(reply.contains("is on the pull request"), "{reply}");
     let pull = world.pull(number);
-    let placed: Vec<_> = pull.threads.iter().map(|thread| thread.path.as_str()).collect();
+    let placed: Vec<_> = pull
+        .threads
+        .iter()
+        .map(|thread| thread.path.as_str())
+        .collect();
     assert_eq!((pull.reviews.len(), placed), (1, vec!["f/0000.txt"]));
-    assert!(pull.reviews[0].body.contains("`f/3000.txt:1`"), "{}", pull.reviews[0].body);
+    assert!(
+        pull.reviews[0].body.contains("`f/3000.txt:1`"),
+        "{}",
+        pull.reviews[0].body
+    );
 }

@@ -1,7 +1,11 @@
 //! Coding and review runs against the fake code host, with a scripted model.
 //!
 //! Core, adapters, git and the sandbox are the real ones.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a double that cannot go on fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a double that cannot go on fails its test"
+)]
 
 mod changes;
 mod claims;

@@ -22,8 +22,8 @@ use ars_bot_core::{
 };
 use ars_bot_http::{CommentChannel, HttpState, Webhooks, router};
 use ars_bot_ports::{
-    Channel, Channels, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest,
-    Models, StoreError, UnknownProvider,
+    Channel, Channels, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError,
+    ModelRequest, Models, StoreError, UnknownProvider,
 };
 use ars_bot_testkit::RecordingChannel;
 use ars_events::Redactor;
@@ -95,7 +95,8 @@ type StoreHang = (String, Hang, oneshot::Sender<()>);
 impl Shared {
     /// Removes and returns the hang of a request to the stores, if it hangs.
     fn take_hang(&self, line: &str) -> Option<(Hang, oneshot::Sender<()>)> {
-        let is_this = |(words, ..): &mut StoreHang| words.split(' ').all(|word| line.contains(word));
+        let is_this =
+            |(words, ..): &mut StoreHang| words.split(' ').all(|word| line.contains(word));
         let (_, hang, reached) = self.hang.lock().unwrap().take_if(is_this)?;
         Some((hang, reached))
     }
@@ -130,7 +131,13 @@ impl Transport for Wire {
         let shared = &self.shared;
         let hang = shared.take_hang(&format!("{} {body}", route.path()));
         let is_performed = !matches!(hang, Some((Hang::Before, _)));
-        let answer = is_performed.then(|| shared.state.lock().unwrap().call(route, &body, shared.now()));
+        let answer = is_performed.then(|| {
+            shared
+                .state
+                .lock()
+                .unwrap()
+                .call(route, &body, shared.now())
+        });
         match (hang, answer) {
             (None, Some((status, text))) => Ok(StoreResponse { status, text }),
             (hang, _) => {
@@ -162,22 +169,44 @@ impl ModelClient for Scripted {
         _cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
         self.0.model_calls.fetch_add(1, Ordering::SeqCst);
-        let made = request.turns.iter().filter(|turn| turn.role == Role::Assistant).count();
+        let made = request
+            .turns
+            .iter()
+            .filter(|turn| turn.role == Role::Assistant)
+            .count();
         let step = self.0.script.lock().unwrap()[made].clone();
         let (part, stop) = match step {
             Step::Say(text) => (Part::text(text), StopReason::EndTurn),
             Step::SayBehind(part, text) => {
-                while !self.0.fake.targets().iter().any(|target| target.contains(part)) {
+                while !self
+                    .0
+                    .fake
+                    .targets()
+                    .iter()
+                    .any(|target| target.contains(part))
+                {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
                 (Part::text(text), StopReason::EndTurn)
             }
             Step::Call(name, input) => {
                 let (call_id, extra) = (format!("c{made}"), serde_json::Map::default());
-                (Part::ToolCall { call_id, name: name.into(), input, extra }, StopReason::ToolUse)
+                (
+                    Part::ToolCall {
+                        call_id,
+                        name: name.into(),
+                        input,
+                        extra,
+                    },
+                    StopReason::ToolUse,
+                )
             }
         };
-        Ok(ModelTurn { parts: vec![part], stop, usage: Usage::default() })
+        Ok(ModelTurn {
+            parts: vec![part],
+            stop,
+            usage: Usage::default(),
+        })
     }
 }
 
@@ -190,7 +219,11 @@ struct Reopened {
 impl Channels for Reopened {
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn Channel>> {
         if run.thread_key.starts_with("github:") {
-            return Some(Arc::new(CommentChannel::reopen(run, Arc::clone(&self.host), None)?));
+            return Some(Arc::new(CommentChannel::reopen(
+                run,
+                Arc::clone(&self.host),
+                None,
+            )?));
         }
         let replies: Arc<RecordingChannel> = Arc::clone(&self.replies);
         Some(replies)
@@ -207,13 +240,21 @@ fn with_weekly_issues(settings: Settings) -> Settings {
     let repository = RepoSlug::parse("acme/app").ok();
     Settings {
         grants: [(PROPOSER.to_owned(), proposer)].into(),
-        proposals: ProposalSettings { repository, top: Some(TOP), ..ProposalSettings::default() },
+        proposals: ProposalSettings {
+            repository,
+            top: Some(TOP),
+            ..ProposalSettings::default()
+        },
         ..settings
     }
 }
 
 fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 /// Returns whether a request is one to the stores.
@@ -235,7 +276,14 @@ impl Installation {
         };
         let (replies, processes) = (Arc::default(), AtomicU32::new(0));
         let folder = tempfile::tempdir().unwrap();
-        Self { fake, replies, shared: Arc::new(shared), folder, processes, runtime }
+        Self {
+            fake,
+            replies,
+            shared: Arc::new(shared),
+            folder,
+            processes,
+            runtime,
+        }
     }
 
     /// Sets the answers of the next run.
@@ -254,18 +302,37 @@ impl Installation {
         };
         let keeper = core.clone();
         runtime.spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
-        Process { runtime, core, router, is_dead }
+        Process {
+            runtime,
+            core,
+            router,
+            is_dead,
+        }
     }
 
     fn compose(&self, number: u32, folder: &Path, is_dead: Arc<AtomicBool>) -> (Core, Router) {
         let host = adapter(&self.fake);
-        let client =
-            Arc::new(Client::over(Wire { shared: Arc::clone(&self.shared), is_dead }, None).unwrap());
+        let client = Arc::new(
+            Client::over(
+                Wire {
+                    shared: Arc::clone(&self.shared),
+                    is_dead,
+                },
+                None,
+            )
+            .unwrap(),
+        );
         let replies = Arc::clone(&self.replies);
         let ledger = LedgerDeps {
-            stores: LiveStores { ledger: client.clone(), transcripts: client.clone() },
+            stores: LiveStores {
+                ledger: client.clone(),
+                transcripts: client.clone(),
+            },
             generation: Generation::parse(format!("g{number}")).unwrap(),
-            channels: Arc::new(Reopened { host: Arc::clone(&host), replies }),
+            channels: Arc::new(Reopened {
+                host: Arc::clone(&host),
+                replies,
+            }),
             has_successor: true,
             reclaims: true,
         };
@@ -273,7 +340,10 @@ impl Installation {
             ledger: Some(ledger),
             code_host: Some(Arc::clone(&host)),
             claims: Some(client.clone()),
-            commands: CommandDeps { schedules: Some(client.clone()), ..CommandDeps::default() },
+            commands: CommandDeps {
+                schedules: Some(client.clone()),
+                ..CommandDeps::default()
+            },
             ..Capabilities::default()
         };
         let core = Core::new(Deps {
@@ -293,7 +363,10 @@ impl Installation {
             documents: client,
         };
         let tokens = Arc::new(TokenMap::parse(None).map);
-        let build = Build { commit: "abc".into(), built_at: None };
+        let build = Build {
+            commit: "abc".into(),
+            built_at: None,
+        };
         let router = router(HttpState::new(core.clone(), tokens, build).with_webhooks(webhooks));
         (core, router)
     }
@@ -338,15 +411,23 @@ impl Installation {
     }
 
     pub fn block_on(&self, reached: oneshot::Receiver<()>, part: &str) {
-        let waited = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, reached).await });
-        waited.unwrap_or_else(|_| panic!("no request {part}: {:#?}", self.fake.targets())).unwrap();
+        let waited = self
+            .runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, reached).await });
+        waited
+            .unwrap_or_else(|_| panic!("no request {part}: {:#?}", self.fake.targets()))
+            .unwrap();
     }
 
     /// Waits for a condition.
     pub fn until(&self, what: &str, mut is_met: impl FnMut() -> bool) {
         let began = Instant::now();
         while !is_met() {
-            assert!(began.elapsed() < PATIENCE, "{what}: {:#?}", self.fake.targets());
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{what}: {:#?}",
+                self.fake.targets()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -358,18 +439,30 @@ impl Installation {
 
     fn ask(&self, route: Route, body: &Value) -> Value {
         let now = self.shared.now();
-        let (_, text) = self.shared.state.lock().unwrap().call(route, &body.to_string(), now);
+        let (_, text) = self
+            .shared
+            .state
+            .lock()
+            .unwrap()
+            .call(route, &body.to_string(), now);
         serde_json::from_str(&text).unwrap()
     }
 
     fn live(&self) -> Vec<Value> {
-        self.call(RunVerb::Live, json!({}))["runs"].as_array().unwrap().clone()
+        self.call(RunVerb::Live, json!({}))["runs"]
+            .as_array()
+            .unwrap()
+            .clone()
     }
 
     /// Stores the records of other runs, at the time of their last end.
     pub fn adopt(&self, records: Vec<Value>) {
-        let ends = records.iter().filter_map(|record| record["finishedAt"].as_i64());
-        self.shared.now.store(ends.max().unwrap() + 1, Ordering::SeqCst);
+        let ends = records
+            .iter()
+            .filter_map(|record| record["finishedAt"].as_i64());
+        self.shared
+            .now
+            .store(ends.max().unwrap() + 1, Ordering::SeqCst);
         for record in records {
             let stored = self.call(RunVerb::Put, json!({ "record": record }));
             assert_eq!(stored["ok"], true, "{stored}");
@@ -384,7 +477,9 @@ impl Installation {
 
     /// Waits until no run is live and so many are recorded.
     pub fn settle(&self, count: usize) {
-        self.until("the end of the runs", || self.live().is_empty() && self.records().len() == count);
+        self.until("the end of the runs", || {
+            self.live().is_empty() && self.records().len() == count
+        });
     }
 
     /// Lets time pass, less than a lease while a run is live.
@@ -394,16 +489,23 @@ impl Installation {
 
     /// Returns the records, the newest first.
     pub fn records(&self) -> Vec<Value> {
-        self.call(RunVerb::List, json!({}))["items"].as_array().unwrap().clone()
+        self.call(RunVerb::List, json!({}))["items"]
+            .as_array()
+            .unwrap()
+            .clone()
     }
 }
 
 impl Process {
     /// Sends a message of the thread.
     pub fn send(&self, text: &str, replies: &Arc<RecordingChannel>) {
-        let (core, io, message) =
-            (self.core.clone(), Arc::<RecordingChannel>::clone(replies), message("t", text));
-        self.runtime.spawn(async move { core.dispatch(message, io).await });
+        let (core, io, message) = (
+            self.core.clone(),
+            Arc::<RecordingChannel>::clone(replies),
+            message("t", text),
+        );
+        self.runtime
+            .spawn(async move { core.dispatch(message, io).await });
     }
 
     /// Sends a message of the thread, and waits for its run.
@@ -413,18 +515,24 @@ impl Process {
 
     /// Sends a message of a thread, and waits for its run.
     pub fn ask_in(&self, thread: &str, text: &str, replies: &Arc<RecordingChannel>) {
-        self.runtime
-            .block_on(self.core.dispatch(message(thread, text), Arc::<RecordingChannel>::clone(replies)));
+        self.runtime.block_on(self.core.dispatch(
+            message(thread, text),
+            Arc::<RecordingChannel>::clone(replies),
+        ));
         assert!(self.runtime.block_on(self.core.idle(PATIENCE)));
     }
 
     /// Sends a command. The task returns its reply.
     pub fn begin_command(&self, actor: Actor, text: &str) -> JoinHandle<String> {
         let core = self.core.clone();
-        let message = IncomingMessage { actor, ..message("operators", text) };
+        let message = IncomingMessage {
+            actor,
+            ..message("operators", text)
+        };
         self.runtime.spawn(async move {
             let replies: Arc<RecordingChannel> = Arc::default();
-            core.dispatch(message, Arc::<RecordingChannel>::clone(&replies)).await;
+            core.dispatch(message, Arc::<RecordingChannel>::clone(&replies))
+                .await;
             replies.said().join("\n")
         })
     }
@@ -437,7 +545,8 @@ impl Process {
     /// Fires the schedules that are due.
     pub fn fire(&self) -> JoinHandle<()> {
         let mut scheduler = Scheduler::of(&self.core).unwrap();
-        self.runtime.spawn(async move { scheduler.fire_due().await })
+        self.runtime
+            .spawn(async move { scheduler.fire_due().await })
     }
 
     /// Receives a webhook. Returns the status of the answer, if it is waited for.
@@ -448,7 +557,8 @@ impl Process {
         }
         let request = request.body(Body::from(delivered.body.clone())).unwrap();
         let router = self.router.clone();
-        self.runtime.spawn(async move { router.oneshot(request).await.unwrap().status().as_u16() })
+        self.runtime
+            .spawn(async move { router.oneshot(request).await.unwrap().status().as_u16() })
     }
 
     /// Waits for a task of the process.

@@ -27,22 +27,46 @@ async fn hosted() -> Hosted {
     let fake = fake_host().await;
     let host = adapter(&fake);
     let folder = tempfile::tempdir().unwrap();
-    let (data, local) = (folder.path().join("data"), Arc::new(trees(folder.path(), &host)));
+    let (data, local) = (
+        folder.path().join("data"),
+        Arc::new(trees(folder.path(), &host)),
+    );
     let origin = format!("{}/acme/app.git", fake.url());
     let known = move |resource: &Resource| {
-        let repository = || Repository { name: "acme/app".into(), origin: origin.clone() };
+        let repository = || Repository {
+            name: "acme/app".into(),
+            origin: origin.clone(),
+        };
         (resource.as_str() == RESOURCE).then(repository)
     };
     let folder_of_residents = data.join("residents");
-    let transport =
-        LocalTransport::new(folder_of_residents, Arc::clone(&local), Arc::new(known), "test".into());
-    let residents: Arc<dyn Residents> = Arc::new(ResidentsClient::over(transport, PROBE_TIMEOUT * 10));
+    let transport = LocalTransport::new(
+        folder_of_residents,
+        Arc::clone(&local),
+        Arc::new(known),
+        "test".into(),
+    );
+    let residents: Arc<dyn Residents> =
+        Arc::new(ResidentsClient::over(transport, PROBE_TIMEOUT * 10));
     let resource = Resource::parse(RESOURCE).unwrap();
     let resource_of = Arc::new(move |_: &Repository| Some(resource.clone()));
-    let places = ResidentPlaces { resource_of, are_local: true };
-    let workspaces = Arc::new(ResidentWorkspaces::new(local, Arc::clone(&residents), places, &data));
+    let places = ResidentPlaces {
+        resource_of,
+        are_local: true,
+    };
+    let workspaces = Arc::new(ResidentWorkspaces::new(
+        local,
+        Arc::clone(&residents),
+        places,
+        &data,
+    ));
     let hosted = Hosted {
-        world: world_of(vec![], Restrictions::default(), (fake, host, folder), workspaces),
+        world: world_of(
+            vec![],
+            Restrictions::default(),
+            (fake, host, folder),
+            workspaces,
+        ),
         residents,
     };
     onboard(&*hosted.residents, "make test").await;
@@ -54,10 +78,22 @@ impl Hosted {
     async fn ask(&self, thread: &str, text: &str, moves: Vec<Move>) -> String {
         self.world.script(moves);
         let reply = self.world.ask(thread, text).await;
-        let list = self.residents.list(&CancellationToken::new()).await.unwrap();
-        let Live::View(view) = &list.residents[0].live else { panic!("it does not answer") };
+        let list = self
+            .residents
+            .list(&CancellationToken::new())
+            .await
+            .unwrap();
+        let Live::View(view) = &list.residents[0].live else {
+            panic!("it does not answer")
+        };
         let key = format!("http:default:{thread}");
-        assert!(view.threads.iter().any(|row| row.thread_key.as_str() == key), "{:?}", view.threads);
+        assert!(
+            view.threads
+                .iter()
+                .any(|row| row.thread_key.as_str() == key),
+            "{:?}",
+            view.threads
+        );
         self.world.assert_restrained();
         reply
     }
@@ -66,9 +102,14 @@ impl Hosted {
 /// The last move looks for a token in the tree, its surroundings and the environment.
 fn change(text: &str, title: &str) -> Vec<Move> {
     vec![
-        bash(&format!("printf '{text}\\n' > a.txt && git commit -qam change")),
+        bash(&format!(
+            "printf '{text}\\n' > a.txt && git commit -qam change"
+        )),
         bash("make test"),
-        Move::Call("submit_pr_description", json!({ "title": title, "tldr": "Adds two.", "whatWhy": "why" })),
+        Move::Call(
+            "submit_pr_description",
+            json!({ "title": title, "tldr": "Adds two.", "whatWhy": "why" }),
+        ),
         bash("env; cat .git/config; cat .git/github-credentials; ls -A .. ~"),
         Move::Say("Done."),
     ]
@@ -79,16 +120,37 @@ async fn coding_run_on_a_resident_opens_a_draft() {
     let hosted = hosted().await;
     let fake = &hosted.world.fake;
     let reply = hosted.ask("t", ASK, change("one\\ntwo", "Add two")).await;
-    assert!(reply.starts_with("Done.\n\nDraft pull request #1: "), "{reply}");
+    assert!(
+        reply.starts_with("Done.\n\nDraft pull request #1: "),
+        "{reply}"
+    );
     let pull = hosted.world.pull(1);
-    assert!(pull.is_draft && pull.base == "main" && pull.head.ends_with("/add-two"), "{pull:?}");
-    assert_eq!(fake.git("acme/app", &["show", &format!("{}:a.txt", pull.head)]), "one\ntwo\n");
+    assert!(
+        pull.is_draft && pull.base == "main" && pull.head.ends_with("/add-two"),
+        "{pull:?}"
+    );
+    assert_eq!(
+        fake.git("acme/app", &["show", &format!("{}:a.txt", pull.head)]),
+        "one\ntwo\n"
+    );
     let checks = fake.repository("acme/app").checks;
-    let check = |at: usize| (checks[at]["conclusion"].clone(), checks[at]["head_sha"].clone());
-    assert_eq!((checks.len(), check(0)), (1, (json!("success"), json!(pull.sha))));
+    let check = |at: usize| {
+        (
+            checks[at]["conclusion"].clone(),
+            checks[at]["head_sha"].clone(),
+        )
+    };
+    assert_eq!(
+        (checks.len(), check(0)),
+        (1, (json!("success"), json!(pull.sha)))
+    );
 
     // The tree had no unsaved work, so it was removed. A new one has the pushed commits.
-    let list = hosted.residents.list(&CancellationToken::new()).await.unwrap();
+    let list = hosted
+        .residents
+        .list(&CancellationToken::new())
+        .await
+        .unwrap();
     let list = serde_json::to_value(&list.residents[0]).unwrap();
     assert_eq!(list["live"]["threads"][0]["evicted"], true, "{list:#}");
     fake.commit("acme/app", "main", &[("b.txt", Some("theirs\n"))]);
@@ -101,7 +163,10 @@ async fn coding_run_on_a_resident_opens_a_draft() {
     })));
     let reply = hosted.ask("t", ASK, moves).await;
     assert!(reply.contains("Pull request #1 was updated: "), "{reply}");
-    let log = fake.git("acme/app", &["log", "--format=%H", &format!("main~1..{}", pull.head)]);
+    let log = fake.git(
+        "acme/app",
+        &["log", "--format=%H", &format!("main~1..{}", pull.head)],
+    );
     assert!(log.lines().count() == 2 && log.contains(&pull.sha), "{log}");
 }
 
@@ -111,15 +176,29 @@ async fn named_pull_request_is_continued_on_a_resident() {
     hosted.ask("t", ASK, change("one\\ntwo", "Add two")).await;
     let first = hosted.world.pull(1);
     let ask = "agent:coding mend acme/app#1";
-    let reply = hosted.ask("u", ask, change("one\\ntwo\\nthree", "Add three")).await;
+    let reply = hosted
+        .ask("u", ask, change("one\\ntwo\\nthree", "Add three"))
+        .await;
     assert!(reply.contains("Pull request #1 was updated: "), "{reply}");
     let second = hosted.world.pull(1);
     // Its tree was removed, and a new one has the commits of both runs.
-    let reply = hosted.ask("u", "agent:coding and four", change("one\\ntwo\\nfour", "Add four")).await;
+    let reply = hosted
+        .ask(
+            "u",
+            "agent:coding and four",
+            change("one\\ntwo\\nfour", "Add four"),
+        )
+        .await;
     assert!(reply.contains("Pull request #1 was updated: "), "{reply}");
     let third = hosted.world.pull(1);
-    let log = hosted.world.fake.git("acme/app", &["log", "--format=%H", &format!("main..{}", third.head)]);
-    assert_eq!(log.lines().collect::<Vec<_>>(), [&third.sha, &second.sha, &first.sha]);
+    let log = hosted.world.fake.git(
+        "acme/app",
+        &["log", "--format=%H", &format!("main..{}", third.head)],
+    );
+    assert_eq!(
+        log.lines().collect::<Vec<_>>(),
+        [&third.sha, &second.sha, &first.sha]
+    );
     assert_eq!(hosted.world.fake.repository("acme/app").items.len(), 1);
 }
 
@@ -127,14 +206,21 @@ async fn named_pull_request_is_continued_on_a_resident() {
 async fn unfinished_change_on_a_resident_names_its_branch() {
     let hosted = hosted().await;
     // Equal commits of one second would have one name, and the second would already be on the host.
-    let moves =
-        |line| vec![bash(&format!("echo {line} >> a.txt && git commit -qam change")), Move::Say("Done.")];
+    let moves = |line| {
+        vec![
+            bash(&format!("echo {line} >> a.txt && git commit -qam change")),
+            Move::Say("Done."),
+        ]
+    };
     let reply = hosted.ask("t", ASK, moves("two")).await;
     let url = format!("{}/acme/app/compare/main...ars/", hosted.world.fake.url());
     assert!(reply.contains(&url), "{reply}");
     hosted.world.fake.protect("acme/app", "ars/*");
     let reply = hosted.ask("u", ASK, moves("three")).await;
-    assert!(reply.contains("not pushed to `ars/") && reply.contains("Protected branch"), "{reply}");
+    assert!(
+        reply.contains("not pushed to `ars/") && reply.contains("Protected branch"),
+        "{reply}"
+    );
     hosted.world.fake.fail("git-receive-pack", Fault::Forbidden);
     let reply = hosted.ask("v", ASK, moves("four")).await;
     assert!(reply.contains("not pushed to `ars/"), "{reply}");
@@ -144,11 +230,12 @@ async fn unfinished_change_on_a_resident_names_its_branch() {
 #[tokio::test(flavor = "multi_thread")]
 async fn review_on_a_resident_is_posted_once() {
     let hosted = hosted().await;
-    let (number, head) = hosted.world.person_opens("fix", &[("a.txt", Some("one\ntwo\n"))]);
+    let (number, head) = hosted
+        .world
+        .person_opens("fix", &[("a.txt", Some("one\ntwo\n"))]);
     let review = || {
         let findings = json!([{ "path": "a.txt", "line": 2, "text": "Why?" }]);
-        let verdict =
-            json!({ "verdict": "request_changes", "summary": "a leak", "head": head, "findings": findings });
+        let verdict = json!({ "verdict": "request_changes", "summary": "a leak", "head": head, "findings": findings });
         vec![
             bash("git rev-parse HEAD; cat a.txt; git status --short"),
             Move::Call("submit_verdict", verdict),
@@ -159,10 +246,17 @@ async fn review_on_a_resident_is_posted_once() {
     let reply = hosted.ask("t", &ask, review()).await;
     assert!(reply.contains("is on the pull request: "), "{reply}");
     let (conversation, _) = hosted.world.seen();
-    assert!(conversation.contains(&format!("{head}\\none\\ntwo\\n")), "{conversation}");
+    assert!(
+        conversation.contains(&format!("{head}\\none\\ntwo\\n")),
+        "{conversation}"
+    );
     // Another thread finds the review of this head.
     hosted.ask("u", &ask, review()).await;
     let pull = hosted.world.pull(number);
-    let posted: Vec<_> = pull.reviews.iter().map(|review| (&*review.event, &*review.commit)).collect();
+    let posted: Vec<_> = pull
+        .reviews
+        .iter()
+        .map(|review| (&*review.event, &*review.commit))
+        .collect();
     assert_eq!((posted, pull.threads.len()), (vec![("COMMENT", &*head)], 1));
 }

@@ -17,8 +17,8 @@ use ars_bot_adapters::{
 };
 use ars_bot_core::{Capabilities, Core, Deps, history::NoHistory, settings::Settings};
 use ars_bot_ports::{
-    Choices, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest, Models,
-    Randomness, Repository, UnknownProvider, WorkspaceProvider,
+    Choices, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest,
+    Models, Randomness, Repository, UnknownProvider, WorkspaceProvider,
 };
 use ars_bot_testkit::RecordingChannel;
 use ars_codehost::Host;
@@ -88,7 +88,10 @@ impl ModelClient for Client {
             let core = self.0.core.get().unwrap();
             core.registry().stop_all(
                 mode,
-                &ars_events::Actor { kind: ars_events::ActorKind::Cli, id: "http:ann".into() },
+                &ars_events::Actor {
+                    kind: ars_events::ActorKind::Cli,
+                    id: "http:ann".into(),
+                },
             );
             next = *then;
         }
@@ -105,7 +108,11 @@ impl ModelClient for Client {
             }
             Move::Meanwhile(_) | Move::Stop(..) => panic!("one event at a time"),
         };
-        Ok(ModelTurn { parts, stop, usage: Usage::default() })
+        Ok(ModelTurn {
+            parts,
+            stop,
+            usage: Usage::default(),
+        })
     }
 }
 
@@ -124,7 +131,13 @@ pub async fn world(moves: Vec<Move>) -> World {
 /// A fake host with one repository.
 pub async fn fake_host() -> Arc<FakeGitHub> {
     let fake = Arc::new(FakeGitHub::start().await);
-    fake.add_repository("acme/app", &[("a.txt", "one\n"), ("Makefile", "test:\n\tgrep -q two a.txt\n")]);
+    fake.add_repository(
+        "acme/app",
+        &[
+            ("a.txt", "one\n"),
+            ("Makefile", "test:\n\tgrep -q two a.txt\n"),
+        ],
+    );
     fake
 }
 
@@ -136,7 +149,14 @@ fn secret(text: String) -> Secret {
 pub fn adapter(fake: &FakeGitHub) -> Arc<dyn CodeHost> {
     let app = fake.app();
     let key = Box::new(AppKey::parse(&secret(app.private_key)).unwrap());
-    adapter_with(fake, Credentials::App { app_id: app.id, installation: app.installation, key })
+    adapter_with(
+        fake,
+        Credentials::App {
+            app_id: app.id,
+            installation: app.installation,
+            key,
+        },
+    )
 }
 
 /// The adapter of a fake host, with the plain token of a user.
@@ -160,7 +180,10 @@ fn adapter_with(fake: &FakeGitHub, credentials: Credentials) -> Arc<dyn CodeHost
 /// The working trees below a folder.
 pub fn trees(folder: &Path, host: &Arc<dyn CodeHost>) -> GitWorkspaces {
     let environment = ChildEnvironment::from_service(|name| std::env::var_os(name));
-    let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() };
+    let sandbox = SandboxSettings {
+        kind: Some(SandboxKind::Landlock),
+        ..SandboxSettings::default()
+    };
     GitWorkspaces::new(&folder.join("data"), environment, sandbox)
         .with_logins(Logins::new([], Some(Arc::clone(host))))
 }
@@ -194,9 +217,18 @@ pub fn message(thread: &str, text: &str) -> IncomingMessage {
 }
 
 /// Opens a pull request of a person. Returns its number and head.
-pub fn person_opens(fake: &FakeGitHub, branch: &str, files: &[(&str, Option<&str>)]) -> (u64, String) {
+pub fn person_opens(
+    fake: &FakeGitHub,
+    branch: &str,
+    files: &[(&str, Option<&str>)],
+) -> (u64, String) {
     let sha = fake.commit("acme/app", branch, files);
-    let pull = FakePull { head: branch.into(), sha: sha.clone(), base: "main".into(), ..FakePull::default() };
+    let pull = FakePull {
+        head: branch.into(),
+        sha: sha.clone(),
+        base: "main".into(),
+        ..FakePull::default()
+    };
     let number = fake.change("acme/app", |repository| {
         let number = repository.items.len() as u64 + 1;
         let item = ars_testkit::github::FakeItem {
@@ -240,12 +272,23 @@ pub fn world_of(
         models: Arc::new(Client(Arc::clone(&model))),
         workspaces,
         store: Arc::new(NoHistory),
-        capabilities: Capabilities { code_host: Some(host), ..Capabilities::default() },
+        capabilities: Capabilities {
+            code_host: Some(host),
+            ..Capabilities::default()
+        },
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
-        settings: Settings { restrictions, ..settings(&fake) },
+        settings: Settings {
+            restrictions,
+            ..settings(&fake)
+        },
     });
     drop(model.core.set(core.clone()));
-    World { fake, model, core, _folder: folder }
+    World {
+        fake,
+        model,
+        core,
+        _folder: folder,
+    }
 }
 
 impl World {
@@ -268,13 +311,18 @@ impl World {
     pub fn events(&self) -> String {
         let runs = self.core.registry().list();
         let last = runs.into_iter().max_by_key(|run| run.started_at).unwrap();
-        last.events.iter().map(|event| format!("{event}\n")).collect()
+        last.events
+            .iter()
+            .map(|event| format!("{event}\n"))
+            .collect()
     }
 
     /// Returns the events of all runs.
     pub fn all_events(&self) -> Vec<String> {
         let runs = self.core.registry().list();
-        runs.iter().flat_map(|run| run.events.iter().map(ToString::to_string)).collect()
+        runs.iter()
+            .flat_map(|run| run.events.iter().map(ToString::to_string))
+            .collect()
     }
 
     /// Adds moves.
@@ -309,7 +357,10 @@ impl World {
         for request in &seen {
             assert!(!request.target.contains("/merge"), "{}", request.target);
             let body = String::from_utf8_lossy(&request.body);
-            assert!(!body.contains("APPROVE") && !body.contains("REQUEST_CHANGES"), "{body}");
+            assert!(
+                !body.contains("APPROVE") && !body.contains("REQUEST_CHANGES"),
+                "{body}"
+            );
             if let Some(token) = &request.token {
                 assert!(!conversation.contains(token.as_str()) && !prompt.contains(token.as_str()));
             }

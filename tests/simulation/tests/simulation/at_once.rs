@@ -14,12 +14,23 @@ fn two_hundred_concurrent_runs_share_flushes() {
     assert_eq!((evidence.runs.len(), evidence.left_live.len()), (RUNS, 0));
     for (id, run) in &evidence.runs {
         let record = run.record.as_ref().unwrap();
-        assert_eq!((run.finals.len(), record["status"].as_str()), (1, Some("completed")), "{id}");
-        let delivered: Vec<_> =
-            evidence.delivered.iter().filter(|delivered| delivered.run.as_deref() == Some(id)).collect();
+        assert_eq!(
+            (run.finals.len(), record["status"].as_str()),
+            (1, Some("completed")),
+            "{id}"
+        );
+        let delivered: Vec<_> = evidence
+            .delivered
+            .iter()
+            .filter(|delivered| delivered.run.as_deref() == Some(id))
+            .collect();
         assert_eq!(delivered.len(), 1, "{id}: {delivered:?}");
         let label = record["label"].as_str().unwrap();
-        assert!(label.ends_with(&format!(" {}”", delivered[0].to)), "{label} answered {}", delivered[0].to);
+        assert!(
+            label.ends_with(&format!(" {}”", delivered[0].to)),
+            "{label} answered {}",
+            delivered[0].to
+        );
     }
     assert_eq!(evidence.delivered.len(), RUNS);
 
@@ -27,7 +38,10 @@ fn two_hundred_concurrent_runs_share_flushes() {
     let flushes = evidence.flushed_runs.len();
     let took_ms = usize::try_from(evidence.took_ms).unwrap();
     let most = took_ms / GAP_MS + 1 + RUNS;
-    assert!(flushes <= most, "{flushes} flushes, at most {most}, in {took_ms} ms");
+    assert!(
+        flushes <= most,
+        "{flushes} flushes, at most {most}, in {took_ms} ms"
+    );
     // Separate flushes per run would be more.
     assert!(evidence.flushed_runs.iter().any(|runs| *runs > 1));
 }

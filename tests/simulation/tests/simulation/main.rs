@@ -1,6 +1,10 @@
 //! Scenarios of the agent runtime (docs/testing.md).
 //! Without faults, at every kill point, with random faults, and with concurrent runs.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod at_once;
 mod kill_points;

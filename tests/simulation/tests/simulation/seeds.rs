@@ -14,22 +14,33 @@ const COMMIT_DIGITS: usize = 12;
 /// Default number of seeds where two processes share a day.
 const SHARED_SEEDS: u64 = 200;
 /// Every story.
-const STORIES: [Story; 4] = [Story::Canonical, Story::Bounded, Story::Reviewed, Story::Shared];
+const STORIES: [Story; 4] = [
+    Story::Canonical,
+    Story::Bounded,
+    Story::Reviewed,
+    Story::Shared,
+];
 /// Seeds played twice.
 const TWICE: u64 = 60;
 /// Maximum number of printed violations per seed, if there are many seeds.
 const SHOWN: usize = 3;
 
 fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
+    std::env::var(name).ok().map(|text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} must be a number"))
+    })
 }
 
 /// Returns the first seed derived from a commit's id, far from the default seeds.
 fn first_of_commit() -> Option<u64> {
     let commit = std::env::var("SIMULATION_COMMIT").ok()?;
-    let digits = commit.get(..COMMIT_DIGITS).unwrap_or_else(|| panic!("SIMULATION_COMMIT is too short"));
+    let digits = commit
+        .get(..COMMIT_DIGITS)
+        .unwrap_or_else(|| panic!("SIMULATION_COMMIT is too short"));
     Some(
-        u64::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("SIMULATION_COMMIT must be a commit's id")),
+        u64::from_str_radix(digits, 16)
+            .unwrap_or_else(|_| panic!("SIMULATION_COMMIT must be a commit's id")),
     )
 }
 
@@ -102,7 +113,10 @@ fn seeds_are_reproducible() {
         let plan = Plan::random(story, seed);
         let first = play(&plan);
         let second = play(&plan);
-        assert_eq!(first.1.calls, second.1.calls, "SIMULATION_SEED={seed} {plan:?}");
+        assert_eq!(
+            first.1.calls, second.1.calls,
+            "SIMULATION_SEED={seed} {plan:?}"
+        );
         assert!(
             first == second,
             "SIMULATION_SEED={seed} {plan:?}: the same calls, but not the same evidence"

@@ -19,12 +19,19 @@ fn wrong_bearers_limit_the_client_of_the_edge() {
     let status = |bearer: &str, client: &str, forged: &[(&str, &str)]| {
         let authorization = format!("Bearer {bearer}");
         let stated = [("authorization", authorization.as_str()), (CLIENT, client)];
-        edge.client.send("GET", "/runs", &[&stated[..], forged].concat(), b"").status
+        edge.client
+            .send("GET", "/runs", &[&stated[..], forged].concat(), b"")
+            .status
     };
     for _ in 0..10 {
         assert_eq!(status("wrong", "192.0.2.1", &[]), 403);
     }
-    assert_eq!(status(DASHBOARD_TOKEN, "192.0.2.2", &[]), 200, "{}", edge.log());
+    assert_eq!(
+        status(DASHBOARD_TOKEN, "192.0.2.2", &[]),
+        200,
+        "{}",
+        edge.log()
+    );
     for forged in [
         &[][..],
         &[("x-forwarded-for", "192.0.2.2")],
@@ -34,6 +41,11 @@ fn wrong_bearers_limit_the_client_of_the_edge() {
         // A header of the connection would end at the edge, and the bot would count its socket instead.
         &[("connection", "cf-connecting-ip")],
     ] {
-        assert_eq!(status(DASHBOARD_TOKEN, "192.0.2.1", forged), 403, "{forged:?}\n{}", edge.log());
+        assert_eq!(
+            status(DASHBOARD_TOKEN, "192.0.2.1", forged),
+            403,
+            "{forged:?}\n{}",
+            edge.log()
+        );
     }
 }

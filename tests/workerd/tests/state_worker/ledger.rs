@@ -22,7 +22,11 @@ const SLACK_MS: i64 = 20_000;
 
 #[test]
 fn deployed_ledger_matches_the_model() {
-    let edge = RefCell::new(Edge { worker: state_worker(), sequence: 0, kills: 0 });
+    let edge = RefCell::new(Edge {
+        worker: state_worker(),
+        sequence: 0,
+        kills: 0,
+    });
     let world = World::on_the_edge(i64::try_from(now()).unwrap());
     let config = Config {
         source_file: Some(file!()),
@@ -60,7 +64,11 @@ impl Edge {
         self.sequence += 1;
         // Transcripts are keyed by run, not by store.
         for run in World::RUNS {
-            assert_eq!(self.call("/runs/transcript/clear", &json!({ "runId": run }), 0).0, 200);
+            assert_eq!(
+                self.call("/runs/transcript/clear", &json!({ "runId": run }), 0)
+                    .0,
+                200
+            );
         }
     }
 }

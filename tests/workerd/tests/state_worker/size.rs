@@ -10,7 +10,11 @@ fn workers_are_within_their_size_limits() {
         (resident_worker_build(), RESIDENT_WORKER_GZIP_LIMIT),
     ] {
         let bytes = built.gzip_bytes;
-        assert!(bytes <= limit, "{}: {bytes} bytes compressed, more than {limit}", built.crate_dir.display());
+        assert!(
+            bytes <= limit,
+            "{}: {bytes} bytes compressed, more than {limit}",
+            built.crate_dir.display()
+        );
     }
 }
 

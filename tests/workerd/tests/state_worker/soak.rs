@@ -23,19 +23,30 @@ fn short_run(client: &Client, id: &str, transcript: &str) {
     });
     let of = |id: &str, fields: serde_json::Value| {
         let mut body = json!({ "runId": id, "gen": "g" });
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         body
     };
     let (owned, written) = (|fields| of(id, fields), |fields| of(transcript, fields));
     call(client, "/runs/claim", json!({ "run": run }));
     call(client, "/runs/transcript/owner", written(json!({})));
-    let row = json!({ "idx": 0, "part": 0, "json": format!("{{\"text\":\"{}\"}}", "x".repeat(10_000)) });
-    call(client, "/runs/transcript/write", written(json!({ "rows": [row], "attachments": [] })));
+    let row =
+        json!({ "idx": 0, "part": 0, "json": format!("{{\"text\":\"{}\"}}", "x".repeat(10_000)) });
+    call(
+        client,
+        "/runs/transcript/write",
+        written(json!({ "rows": [row], "attachments": [] })),
+    );
     let event = json!({ "seq": 1, "type": "text", "text": "on its way" });
     call(client, "/runs/append", owned(json!({ "events": [event] })));
     call(client, "/runs/live-events", json!({ "runId": id }));
     call(client, "/runs/live", json!({}));
-    call(client, "/runs/finish", owned(json!({ "record": record(id, now(), 3) })));
+    call(
+        client,
+        "/runs/finish",
+        owned(json!({ "record": record(id, now(), 3) })),
+    );
     call(client, "/runs/transcript/clear", written(json!({})));
     call(client, "/runs/get", json!({ "id": id }));
     call(client, "/runs/list", json!({ "limit": 5 }));
@@ -54,9 +65,18 @@ fn soak_of_the_state_worker_is_flat() {
     let mut soak = Soak::new(watched, UNITS, |name| std::env::var(name).ok());
     for round in 0..soak.rounds() {
         for unit in 0..soak.units() {
-            short_run(&worker.client, &format!("soak-{round}-{unit}"), &format!("soak-{unit}"));
+            short_run(
+                &worker.client,
+                &format!("soak-{round}-{unit}"),
+                &format!("soak-{unit}"),
+            );
         }
-        soak.look(|| call(&worker.client, "/runs/live", json!({}))["runs"].as_array().unwrap().len() as u64);
+        soak.look(|| {
+            call(&worker.client, "/runs/live", json!({}))["runs"]
+                .as_array()
+                .unwrap()
+                .len() as u64
+        });
     }
     soak.finish("the state Worker");
 }

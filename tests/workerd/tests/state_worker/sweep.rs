@@ -44,10 +44,20 @@ fn alarm_sweeps_expired_runs_and_is_set_again() {
 
         swept(&worker.client, expired);
         worker.kill();
-        assert_eq!(stored(&worker), [1, 3, 2], "what has not expired stays, and nothing else");
-        assert!((SWEEP_EVERY_MS / 2..=SWEEP_EVERY_MS).contains(&due_in(&worker)), "it is set again");
+        assert_eq!(
+            stored(&worker),
+            [1, 3, 2],
+            "what has not expired stays, and nothing else"
+        );
+        assert!(
+            (SWEEP_EVERY_MS / 2..=SWEEP_EVERY_MS).contains(&due_in(&worker)),
+            "it is set again"
+        );
         worker.restart();
-        assert_eq!(call(&worker.client, "/runs/get", json!({ "id": "kept" }))["record"]["id"], "kept");
+        assert_eq!(
+            call(&worker.client, "/runs/get", json!({ "id": "kept" }))["record"]["id"],
+            "kept"
+        );
     }
 }
 
@@ -63,7 +73,11 @@ fn live(client: &Client) {
     });
     call(client, "/runs/claim", json!({ "run": run }));
     let events = [1, 2].map(|seq| json!({ "seq": seq, "type": "text", "text": "on its way" }));
-    call(client, "/runs/append", json!({ "runId": "live", "gen": "gen-1", "events": events }));
+    call(
+        client,
+        "/runs/append",
+        json!({ "runId": "live", "gen": "gen-1", "events": events }),
+    );
 }
 
 /// Waits until sweeps have deleted the newest expired run, which is deleted last.
@@ -88,14 +102,21 @@ fn database(path: &Path) -> NativeSql {
 fn stored(worker: &Running) -> [i64; 3] {
     let counts = "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM run_events WHERE run_id IN \
         (SELECT id FROM runs)), (SELECT count(*) FROM run_events WHERE run_id NOT IN (SELECT id FROM runs))";
-    let rows = database(&worker.database_of(CLASS)).query(counts, &[]).unwrap();
+    let rows = database(&worker.database_of(CLASS))
+        .query(counts, &[])
+        .unwrap();
     [0, 1, 2].map(|column| rows[0].integer(column).unwrap())
 }
 
 /// Returns milliseconds until the alarm, stored in nanoseconds in the same commit as the sweep.
 fn due_in(worker: &Running) -> i64 {
     let object = database(&worker.database_of(CLASS));
-    let rows = object.query("SELECT value / 1000000 FROM _cf_METADATA WHERE key = 1", &[]).unwrap();
+    let rows = object
+        .query(
+            "SELECT value / 1000000 FROM _cf_METADATA WHERE key = 1",
+            &[],
+        )
+        .unwrap();
     rows[0].integer(0).unwrap() - i64::try_from(now()).unwrap()
 }
 
@@ -103,13 +124,26 @@ fn due_in(worker: &Running) -> i64 {
 fn advance_one_month(worker: &Running) {
     let object = database(&worker.database_of(CLASS));
     let month = [Value::from(MONTH_MS)];
-    object.execute("UPDATE runs SET finished_at = finished_at - ? WHERE id LIKE 'old-%'", &month).unwrap();
-    object.execute("UPDATE named_alarms SET at_ms = at_ms - ?", &month).unwrap();
-    let own =
-        "UPDATE _cf_METADATA SET value = value - CAST(? AS INTEGER) * 1000000 WHERE key = 1 RETURNING 1";
-    assert_eq!(object.query(own, &month).unwrap().len(), 1, "the object knows its alarm");
-    let listed =
-        "UPDATE _cf_ALARM SET scheduled_time = scheduled_time - CAST(? AS INTEGER) * 1000000 RETURNING 1";
+    object
+        .execute(
+            "UPDATE runs SET finished_at = finished_at - ? WHERE id LIKE 'old-%'",
+            &month,
+        )
+        .unwrap();
+    object
+        .execute("UPDATE named_alarms SET at_ms = at_ms - ?", &month)
+        .unwrap();
+    let own = "UPDATE _cf_METADATA SET value = value - CAST(? AS INTEGER) * 1000000 WHERE key = 1 RETURNING 1";
+    assert_eq!(
+        object.query(own, &month).unwrap().len(),
+        1,
+        "the object knows its alarm"
+    );
+    let listed = "UPDATE _cf_ALARM SET scheduled_time = scheduled_time - CAST(? AS INTEGER) * 1000000 RETURNING 1";
     let alarms = database(&worker.alarms_of(CLASS));
-    assert_eq!(alarms.query(listed, &month).unwrap().len(), 1, "and the runtime knows it");
+    assert_eq!(
+        alarms.query(listed, &month).unwrap().len(),
+        1,
+        "and the runtime knows it"
+    );
 }

@@ -26,7 +26,12 @@ pub struct Side {
 impl Side {
     /// A server of this process.
     pub fn direct(address: SocketAddr) -> Self {
-        Self { name: "direct", address, pid: std::process::id(), _running: None }
+        Self {
+            name: "direct",
+            address,
+            pid: std::process::id(),
+            _running: None,
+        }
     }
 
     /// Starts a Worker with its data under `dir`.
@@ -36,16 +41,26 @@ impl Side {
         settings: impl FnOnce(&Path) -> Result<Settings>,
     ) -> Result<Self> {
         let data = tempfile::tempdir_in(dir)?;
-        let settings = Settings { core: Some(WORKER_CORE), ..settings(data.path())? };
+        let settings = Settings {
+            core: Some(WORKER_CORE),
+            ..settings(data.path())?
+        };
         let running = Workerd::start(&settings).with_context(|| format!("the {name} Worker"))?;
-        Ok(Self { name, address: running.address(), pid: running.pid(), _running: Some((running, data)) })
+        Ok(Self {
+            name,
+            address: running.address(),
+            pid: running.pid(),
+            _running: Some((running, data)),
+        })
     }
 
     /// Sends a request on a new connection.
     pub fn ask(&self, request: &[u8]) -> Result<Message> {
         let mut connection = Connection::open(self.address)?;
         connection.send(request)?;
-        connection.answer("GET").with_context(|| format!("the {} Worker", self.name))
+        connection
+            .answer("GET")
+            .with_context(|| format!("the {} Worker", self.name))
     }
 }
 
@@ -54,12 +69,22 @@ pub fn bundle(npm: &NpmTools, entry: &str, data: &Path) -> Result<PathBuf> {
     let modules = data.join("modules");
     let output = Command::new(&npm.esbuild)
         .arg(entry)
-        .args(["--bundle", "--minify", "--format=esm", "--target=esnext", "--log-level=warning"])
+        .args([
+            "--bundle",
+            "--minify",
+            "--format=esm",
+            "--target=esnext",
+            "--log-level=warning",
+        ])
         .args(["--loader:.sql=text", "--external:cloudflare:*"])
         .arg(format!("--outfile={}", modules.join("index.js").display()))
         .current_dir(repo_root())
         .output()
         .context("esbuild cannot be started")?;
-    ensure!(output.status.success(), "esbuild: {}", String::from_utf8_lossy(&output.stderr).trim());
+    ensure!(
+        output.status.success(),
+        "esbuild: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
     Ok(modules)
 }

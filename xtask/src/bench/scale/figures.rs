@@ -26,7 +26,11 @@ pub fn mb(kb: u64) -> f64 {
 pub fn routes(counts: &Counts) -> String {
     let mut counts: Vec<_> = counts.iter().collect();
     counts.sort_unstable_by_key(|(_, count)| std::cmp::Reverse(**count));
-    counts.iter().map(|(route, count)| format!("{count} {route}")).collect::<Vec<_>>().join(", ")
+    counts
+        .iter()
+        .map(|(route, count)| format!("{count} {route}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[cfg(test)]

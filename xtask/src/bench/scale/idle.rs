@@ -18,7 +18,14 @@ const WARM: u32 = 10;
 /// Measures and prints.
 pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<()> {
     let step = Step::begin("idle runs");
-    let bench = Bench::start(programs, Script { turns: 1, holds: true, ..Script::default() })?;
+    let bench = Bench::start(
+        programs,
+        Script {
+            turns: 1,
+            holds: true,
+            ..Script::default()
+        },
+    )?;
     let empty = resident_kb(bench.pid())?;
     let mut accepted = Vec::new();
     let mut warm = 0;

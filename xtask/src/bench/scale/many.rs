@@ -32,7 +32,14 @@ pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<
 }
 
 fn measure(programs: &Programs, runs: u32, turns: u32) -> Result<String> {
-    let bench = Bench::start(programs, Script { turns, pause: PAUSE, ..Script::default() })?;
+    let bench = Bench::start(
+        programs,
+        Script {
+            turns,
+            pause: PAUSE,
+            ..Script::default()
+        },
+    )?;
     let empty = resident_kb(bench.pid())?;
     let before = Usage::of(bench.pid())?;
     let began = Instant::now();
@@ -82,11 +89,22 @@ mod tests {
     #[test]
     fn overhead_ends_at_the_runs_next_call() {
         let began = Instant::now();
-        let call =
-            |mark: &str, ms: u64| Call { mark: mark.to_owned(), at: began + Duration::from_millis(ms) };
-        let calls = [call("a", 0), call("b", 1), call("a", 110), call("b", 130), call("a", 215)];
+        let call = |mark: &str, ms: u64| Call {
+            mark: mark.to_owned(),
+            at: began + Duration::from_millis(ms),
+        };
+        let calls = [
+            call("a", 0),
+            call("b", 1),
+            call("a", 110),
+            call("b", 130),
+            call("a", 215),
+        ];
         let answers = [call("a", 100), call("b", 101), call("a", 210)];
-        let ms: Vec<_> = overheads(&calls, &answers).iter().map(Duration::as_millis).collect();
+        let ms: Vec<_> = overheads(&calls, &answers)
+            .iter()
+            .map(Duration::as_millis)
+            .collect();
         assert_eq!(ms, [10, 29, 5]);
     }
 }

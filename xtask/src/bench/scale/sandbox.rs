@@ -44,14 +44,25 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
 
 fn hold(name: &str, sample: &Sample, without: &Sample, verdicts: &mut Verdicts) {
     let at = format!(" of {name}");
-    println!("{}", verdicts.hold(SANDBOX_WALL, &at, over(sample.wall, without.wall)));
-    println!("{}", verdicts.hold(SANDBOX_CPU, &at, over(sample.cpu, without.cpu)));
+    println!(
+        "{}",
+        verdicts.hold(SANDBOX_WALL, &at, over(sample.wall, without.wall))
+    );
+    println!(
+        "{}",
+        verdicts.hold(SANDBOX_CPU, &at, over(sample.cpu, without.cpu))
+    );
 }
 
 fn line(sample: &Sample, without: Option<&Sample>) -> String {
     let figures = format!("{:.2} ms, CPU {:.2} ms", ms(sample.wall), ms(sample.cpu));
-    let Some(without) = without else { return figures };
-    let (wall, cpu) = (over(sample.wall, without.wall), over(sample.cpu, without.cpu));
+    let Some(without) = without else {
+        return figures;
+    };
+    let (wall, cpu) = (
+        over(sample.wall, without.wall),
+        over(sample.cpu, without.cpu),
+    );
     format!("{figures}; the sandbox {wall:+.2} ms, CPU {cpu:+.2} ms")
 }
 

@@ -19,13 +19,24 @@ const OUTPUT_BYTES: usize = 64 << 10;
 pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<()> {
     let turns = size.soak.last().copied().unwrap_or_default();
     let step = Step::begin(&format!("a run of {turns} turns"));
-    let bench = Bench::start(programs, Script { turns, output_bytes: OUTPUT_BYTES, ..Script::default() })?;
+    let bench = Bench::start(
+        programs,
+        Script {
+            turns,
+            output_bytes: OUTPUT_BYTES,
+            ..Script::default()
+        },
+    )?;
     let before = Usage::of(bench.pid())?;
     bench.begin("soak")?;
     step.done("begun");
     watch(&bench, size.soak, before)?;
     bench.recorded()?;
-    println!("recorded: peak {:.1} MB; {}", mb(peak_kb(bench.pid())?), routes(&bench.counts()?));
+    println!(
+        "recorded: peak {:.1} MB; {}",
+        mb(peak_kb(bench.pid())?),
+        routes(&bench.counts()?)
+    );
     Ok(())
 }
 

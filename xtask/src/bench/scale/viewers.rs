@@ -34,8 +34,10 @@ pub struct Viewers {
 impl Viewers {
     /// Connects so many.
     pub fn watch(events: &str, count: usize) -> Result<Self> {
-        let (address, path) =
-            events.strip_prefix("http://").and_then(|rest| rest.split_once('/')).context("an address")?;
+        let (address, path) = events
+            .strip_prefix("http://")
+            .and_then(|rest| rest.split_once('/'))
+            .context("an address")?;
         let streams: Result<Vec<_>> = (0..count).map(|_| connect(address, path)).collect();
         let since = now();
         let (sender, seen) = mpsc::channel();
@@ -55,10 +57,21 @@ impl Viewers {
         let mut ages = Vec::new();
         let mut last = None;
         for _ in 0..self.count {
-            let seen = self.seen.recv_timeout(END_LIMIT).context("a viewer's stream does not end")??;
-            ensure!(seen.ended, "a viewer was cut off at event {}", seen.last_seq);
+            let seen = self
+                .seen
+                .recv_timeout(END_LIMIT)
+                .context("a viewer's stream does not end")??;
+            ensure!(
+                seen.ended,
+                "a viewer was cut off at event {}",
+                seen.last_seq
+            );
             let last = *last.get_or_insert(seen.last_seq);
-            ensure!(last == seen.last_seq, "viewers saw {last} and {} events", seen.last_seq);
+            ensure!(
+                last == seen.last_seq,
+                "viewers saw {last} and {} events",
+                seen.last_seq
+            );
             ages.extend(seen.ages);
         }
         Ok(ages)
@@ -67,13 +80,18 @@ impl Viewers {
 
 fn connect(address: &str, path: &str) -> Result<Connection> {
     let mut stream = Connection::open(address.parse()?)?;
-    let request = format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\naccept: text/event-stream\r\n\r\n");
+    let request =
+        format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\naccept: text/event-stream\r\n\r\n");
     stream.send(request.as_bytes())?;
     Ok(stream)
 }
 
 fn read(stream: Connection, since: Duration) -> Result<Seen> {
-    let mut seen = Seen { ages: Vec::new(), last_seq: 0, ended: false };
+    let mut seen = Seen {
+        ages: Vec::new(),
+        last_seq: 0,
+        ended: false,
+    };
     let mut lines = stream.lines(BUFFER);
     let status = lines.next().context("no answer")??;
     ensure!(status.contains(" 200 "), "a viewer was answered {status}");
@@ -97,10 +115,15 @@ fn read(stream: Connection, since: Duration) -> Result<Seen> {
 /// The number of an event, and when it happened.
 fn event(json: &str) -> Option<(u64, Duration)> {
     let event: Value = serde_json::from_str(json).ok()?;
-    Some((event["seq"].as_u64()?, Duration::from_millis(event["at"].as_u64()?)))
+    Some((
+        event["seq"].as_u64()?,
+        Duration::from_millis(event["at"].as_u64()?),
+    ))
 }
 
 /// Since 1970, as the events' times are; to the microsecond, where theirs are to the millisecond.
 fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }

@@ -28,7 +28,10 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
         step.done("");
         println!("{line}");
         if count == WATCHED_BY {
-            println!("{}", verdicts.hold(EVENT_AGE, &format!(" with {count} viewers"), p99_ms));
+            println!(
+                "{}",
+                verdicts.hold(EVENT_AGE, &format!(" with {count} viewers"), p99_ms)
+            );
         }
     }
     println!("Events carry milliseconds, so that an age is up to one too long.");
@@ -37,14 +40,23 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
 
 /// Returns a line, and the p99 of an event's age in milliseconds.
 fn measure(programs: &Programs, count: usize, turns: u32) -> Result<(String, f64)> {
-    let bench = Bench::start(programs, Script { turns, pause: PAUSE, ..Script::default() })?;
+    let bench = Bench::start(
+        programs,
+        Script {
+            turns,
+            pause: PAUSE,
+            ..Script::default()
+        },
+    )?;
     let run = bench.begin("watched")?;
     bench.model.calls(1)?;
     let before = Usage::of(bench.pid())?;
     let viewers = Viewers::watch(&bench.events(&run)?, count)?;
     let calls = bench.model.arrivals(turns)?;
-    let mut between: Vec<_> =
-        calls[calls.len() / JOINED..].windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
+    let mut between: Vec<_> = calls[calls.len() / JOINED..]
+        .windows(2)
+        .map(|pair| pair[1].duration_since(pair[0]))
+        .collect();
     let used = Usage::of(bench.pid())?.since(before);
     bench.recorded()?;
     let mut ages = viewers.ages()?;

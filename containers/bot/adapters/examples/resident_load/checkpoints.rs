@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Instant};
 
 use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_ports::{
-    OpenFor, Repository, Residents, ResidentsError, Workspace, WorkspaceProvider as _, WorkspaceRequest,
+    OpenFor, Repository, Residents, ResidentsError, Workspace, WorkspaceProvider as _,
+    WorkspaceRequest,
 };
 use ars_types::{RunId, ThreadKey};
 use serde_json::json;
@@ -20,33 +21,52 @@ use crate::{
 const REPETITIONS: usize = 10;
 
 /// The checkpoints of a tree on the resident, with the text written before them.
-pub const SAVES: [(&str, Option<&str>); 3] =
-    [("first checkpoint", Some("one\n")), ("checkpoint", Some("two\n")), ("checkpoint, same", None)];
+pub const SAVES: [(&str, Option<&str>); 3] = [
+    ("first checkpoint", Some("one\n")),
+    ("checkpoint", Some("two\n")),
+    ("checkpoint, same", None),
+];
 
 /// Writes a file in the tree of a thread on the resident, with content that no other thread has.
 pub async fn write(residents: &dyn Residents, thread: &str, content: &str) {
     let content = format!("{thread}: {content}");
-    let body = request(&json!({"threadKey": thread, "path": "notes/saved.txt", "content": content}));
-    residents.write(&body, &CancellationToken::new()).await.unwrap();
+    let body =
+        request(&json!({"threadKey": thread, "path": "notes/saved.txt", "content": content}));
+    residents
+        .write(&body, &CancellationToken::new())
+        .await
+        .unwrap();
 }
 
 /// Saves the tree of a thread on the resident.
-pub async fn checkpoint(residents: &dyn Residents, thread: &str) -> Result<Attached, ResidentsError> {
+pub async fn checkpoint(
+    residents: &dyn Residents,
+    thread: &str,
+) -> Result<Attached, ResidentsError> {
     let run = thread.replace([':', '.'], "-");
     let body = request(&json!({"threadKey": thread, "run": run}));
-    residents.checkpoint(&body, &CancellationToken::new()).await.map(|_| Attached::Yes)
+    residents
+        .checkpoint(&body, &CancellationToken::new())
+        .await
+        .map(|_| Attached::Yes)
 }
 
 /// Measures checkpoints of a local tree: the first one, with one changed file, and without a change.
 pub async fn local(trees: &Arc<GitWorkspaces>, origin: &Origin) {
     let thread = ThreadKey::cli("tree");
-    let repository = Repository { name: "bench/app".to_owned(), origin: origin.path.display().to_string() };
+    let repository = Repository {
+        name: "bench/app".to_owned(),
+        origin: origin.path.display().to_string(),
+    };
     let request = WorkspaceRequest {
         repository: Some(&repository),
         purpose: OpenFor::Run,
         ..WorkspaceRequest::of(&thread)
     };
-    let tree = trees.open(request, &CancellationToken::new()).await.unwrap();
+    let tree = trees
+        .open(request, &CancellationToken::new())
+        .await
+        .unwrap();
     let [mut first, mut changed, mut same] = [(); 3].map(|()| Samples::default());
     save(&*tree, Some(0), &mut first).await;
     for number in 1..=REPETITIONS {
@@ -61,10 +81,15 @@ pub async fn local(trees: &Arc<GitWorkspaces>, origin: &Origin) {
 /// Changes a file, if there is a number, and saves the tree.
 async fn save(tree: &dyn Workspace, change: Option<usize>, samples: &mut Samples) {
     if let Some(number) = change {
-        tree.write("src/0/0.txt", format!("change {number}\n").as_bytes()).await.unwrap();
+        tree.write("src/0/0.txt", format!("change {number}\n").as_bytes())
+            .await
+            .unwrap();
     }
     let start = Instant::now();
-    let saved = tree.checkpoint(&RunId::parse("bench").unwrap(), &CancellationToken::new()).await.unwrap();
+    let saved = tree
+        .checkpoint(&RunId::parse("bench").unwrap(), &CancellationToken::new())
+        .await
+        .unwrap();
     samples.add(start.elapsed());
     assert_eq!(saved.unwrap().is_new, change.is_some());
 }

@@ -46,7 +46,10 @@ async fn until(residents: &dyn Residents, what: &str, condition: impl Fn(&Engine
         }
         let (state, reason) = (view.state.as_str(), view.reason);
         assert_ne!(state, "down", "{reason:?}");
-        assert!(start.elapsed() < STATE_TIMEOUT, "{what} is missing; the resident is {state}: {reason:?}");
+        assert!(
+            start.elapsed() < STATE_TIMEOUT,
+            "{what} is missing; the resident is {state}: {reason:?}"
+        );
         tokio::time::sleep(POLL).await;
     }
 }
@@ -59,7 +62,10 @@ pub async fn until_spare(residents: &dyn Residents) {
 /// Waits until the trees that the earlier round removed are deleted.
 pub async fn until_no_trash(data: &Path) {
     let slug = RESOURCE.trim_start_matches("repo:");
-    let trash = data.join("residents").join(slug).join(TRASH.trim_start_matches('/'));
+    let trash = data
+        .join("residents")
+        .join(slug)
+        .join(TRASH.trim_start_matches('/'));
     while fs::read_dir(&trash).unwrap().next().is_some() {
         tokio::time::sleep(POLL).await;
     }
@@ -76,21 +82,36 @@ fn is_warm(view: &EngineView) -> bool {
 /// Sends a request of an administrator and returns its answer.
 async fn send(transport: &dyn ResidentTransport, route: Route, body: &Value) -> String {
     let body = body.to_string();
-    let call = ResidentCall { route, resource: None, body, timeout: PROBE_TIMEOUT * 10 };
+    let call = ResidentCall {
+        route,
+        resource: None,
+        body,
+        timeout: PROBE_TIMEOUT * 10,
+    };
     let answer = transport.send(call).await.unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.text
 }
 
 async fn debug(transport: &dyn ResidentTransport, op: &str) {
-    send(transport, Route::Debug, &json!({"op": op, "resource": RESOURCE})).await;
+    send(
+        transport,
+        Route::Debug,
+        &json!({"op": op, "resource": RESOURCE}),
+    )
+    .await;
 }
 
 /// Waits until the dependencies have an archive, so that a restore includes them.
 async fn until_archived(transport: &dyn ResidentTransport) {
     let archived = async {
         loop {
-            let plan = send(transport, Route::Offboard, &json!({"resource": RESOURCE, "dryRun": true})).await;
+            let plan = send(
+                transport,
+                Route::Offboard,
+                &json!({"resource": RESOURCE, "dryRun": true}),
+            )
+            .await;
             let plan: Value = serde_json::from_str(&plan).unwrap();
             if plan["wouldRemove"]["backupObjects"].as_u64() >= Some(ARCHIVES) {
                 return;
@@ -106,12 +127,19 @@ async fn until_archived(transport: &dyn ResidentTransport) {
 pub async fn onboard(residents: &dyn Residents, install: &str) {
     let commands = json!({"install": install, "build": "true", "test": "true"});
     let body = request(&json!({"defaultRef": "main", "commands": commands}));
-    residents.onboard(&body, &CancellationToken::new()).await.unwrap();
+    residents
+        .onboard(&body, &CancellationToken::new())
+        .await
+        .unwrap();
     until_warm(residents).await;
 }
 
 /// Measures refreshes, and attaches while a refresh runs.
-pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTransport, origin: &Origin) {
+pub async fn refresh(
+    residents: &dyn Residents,
+    transport: &dyn ResidentTransport,
+    origin: &Origin,
+) {
     for (name, change) in [
         ("refresh", None),
         ("refresh+commit", Some("README.md")),
@@ -124,7 +152,9 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
         let before = view(residents).await.last_refresh_at;
         let start = Instant::now();
         debug(transport, "refresh-now").await;
-        let done = until(residents, "a refresh", |view| is_warm(view) && view.last_refresh_at != before);
+        let done = until(residents, "a refresh", |view| {
+            is_warm(view) && view.last_refresh_at != before
+        });
         let mut attaches = Attaches::default();
         let attaching = async {
             for number in 0.. {
@@ -157,6 +187,9 @@ pub async fn restore(residents: &dyn Residents, transport: &dyn ResidentTranspor
     samples.note((time, found));
     samples.print(0, "restore+attach");
     until_warm(residents).await;
-    let last = view(residents).await.last_restore.map_or(0, |restore| restore.ms);
+    let last = view(residents)
+        .await
+        .last_restore
+        .map_or(0, |restore| restore.ms);
     Samples::of(Duration::from_millis(last.unsigned_abs())).print(0, "restore");
 }

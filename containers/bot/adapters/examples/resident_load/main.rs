@@ -41,9 +41,22 @@ use self::{
 
 /// Clones and installs, as a thread without a resident would.
 fn cold(folder: &Path, origin: &Path, install: &str, name: &str) {
-    git(folder, &["clone", "-q", "--no-hardlinks", &origin.display().to_string(), name]);
+    git(
+        folder,
+        &[
+            "clone",
+            "-q",
+            "--no-hardlinks",
+            &origin.display().to_string(),
+            name,
+        ],
+    );
     let tree = folder.join(name);
-    let status = Command::new("bash").args(["-c", install]).current_dir(&tree).status().unwrap();
+    let status = Command::new("bash")
+        .args(["-c", install])
+        .current_dir(&tree)
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
@@ -57,14 +70,26 @@ async fn colds(folder: &Path, origin: &Path, install: &str, names: Vec<String>) 
         })
     });
     let mut samples = Samples::default();
-    join_all(clones).await.into_iter().for_each(|one| samples.note(one));
+    join_all(clones)
+        .await
+        .into_iter()
+        .for_each(|one| samples.note(one));
     samples
 }
 
 /// Returns the bytes on the disk below a folder.
 fn disk(folder: &Path) -> u64 {
-    let output = Command::new("du").args(["-s", "--block-size=1"]).arg(folder).output().unwrap();
-    String::from_utf8_lossy(&output.stdout).split_whitespace().next().unwrap().parse().unwrap()
+    let output = Command::new("du")
+        .args(["-s", "--block-size=1"])
+        .arg(folder)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout)
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 /// Measures a number of threads at once. Returns the most bytes on the disk.
@@ -75,24 +100,41 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
     let mut saved = SAVES.map(|_| Samples::default());
     let mut peak = 0;
     for round in 0..rounds {
-        let names: Vec<String> = (0..count).map(|number| format!("load:{count}.{round}.{number}")).collect();
+        let names: Vec<String> = (0..count)
+            .map(|number| format!("load:{count}.{round}.{number}"))
+            .collect();
         lifecycle::until_no_trash(data).await;
         lifecycle::until_spare(residents).await;
         let found = join_all(names.iter().map(|name| timed(attach(residents, name)))).await;
-        let is_attached = |found: &Result<Attached, _>| matches!(found, Ok(Attached::Yes | Attached::Spare));
-        let attached: Vec<&String> =
-            names.iter().zip(&found).filter(|(_, one)| is_attached(&one.1)).map(|(name, _)| name).collect();
+        let is_attached =
+            |found: &Result<Attached, _>| matches!(found, Ok(Attached::Yes | Attached::Spare));
+        let attached: Vec<&String> = names
+            .iter()
+            .zip(&found)
+            .filter(|(_, one)| is_attached(&one.1))
+            .map(|(name, _)| name)
+            .collect();
         found.into_iter().for_each(|one| attaches.note(one));
         peak = peak.max(disk(data));
         for (route, samples) in CALLS.iter().zip(&mut calls) {
-            let found = join_all(attached.iter().map(|name| timed(call(residents, *route, name)))).await;
+            let found = join_all(
+                attached
+                    .iter()
+                    .map(|name| timed(call(residents, *route, name))),
+            )
+            .await;
             found.into_iter().for_each(|one| samples.note(one));
         }
         for ((_, content), samples) in SAVES.iter().zip(&mut saved) {
             if let Some(content) = content {
                 join_all(attached.iter().map(|name| write(residents, name, content))).await;
             }
-            let found = join_all(attached.iter().map(|name| timed(checkpoint(residents, name)))).await;
+            let found = join_all(
+                attached
+                    .iter()
+                    .map(|name| timed(checkpoint(residents, name))),
+            )
+            .await;
             found.into_iter().for_each(|one| samples.note(one));
         }
         let found = join_all(attached.iter().map(|name| timed(detach(residents, name)))).await;
@@ -129,30 +171,52 @@ async fn measure() {
     let shape = Shape::named(shape).unwrap();
     let install = shape.install();
     let origin = Origin::make(&folder, shape);
-    let environment = ChildEnvironment::from_service(|name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
+    let environment =
+        ChildEnvironment::from_service(|name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
     let data = folder.join("data");
     let entry = std::env::current_exe().ok();
-    let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), entry, ..SandboxSettings::default() };
+    let sandbox = SandboxSettings {
+        kind: Some(SandboxKind::Landlock),
+        entry,
+        ..SandboxSettings::default()
+    };
     let local = Arc::new(GitWorkspaces::new(&data, environment, sandbox));
     let path = origin.path.display().to_string();
     let known = move |resource: &Resource| {
-        Some(Repository { name: resource.slug().to_owned(), origin: path.clone() })
+        Some(Repository {
+            name: resource.slug().to_owned(),
+            origin: path.clone(),
+        })
     };
-    let transport =
-        LocalTransport::new(data.join("residents"), Arc::clone(&local), Arc::new(known), "bench".to_owned());
+    let transport = LocalTransport::new(
+        data.join("residents"),
+        Arc::clone(&local),
+        Arc::new(known),
+        "bench".to_owned(),
+    );
     let transport = Arc::new(transport);
     let residents = ResidentsClient::over(Arc::clone(&transport), PROBE_TIMEOUT * 10);
     let (time, ()) = timed(lifecycle::onboard(&residents, &install)).await;
     Samples::of(time).print(0, "onboard");
     let rounds: usize = rounds.parse().unwrap();
     let mut peak = 0;
-    for count in threads.split(',').map(|text| text.parse::<usize>().unwrap()) {
+    for count in threads
+        .split(',')
+        .map(|text| text.parse::<usize>().unwrap())
+    {
         peak = peak.max(load(&residents, &data, count, rounds).await);
-        let names = (0..count).map(|number| format!("cold-{count}-{number}")).collect();
-        colds(&folder, &origin.path, &install, names).await.print(count, "clone+install");
+        let names = (0..count)
+            .map(|number| format!("cold-{count}-{number}"))
+            .collect();
+        colds(&folder, &origin.path, &install, names)
+            .await
+            .print(count, "clone+install");
     }
     lifecycle::refresh(&residents, &*transport, &origin).await;
     lifecycle::restore(&residents, &*transport).await;
     checkpoints::local(&local, &origin).await;
-    println!("{}", json!({"threads": 0, "operation": "peak disk", "bytes": peak, "errors": 0}));
+    println!(
+        "{}",
+        json!({"threads": 0, "operation": "peak disk", "bytes": peak, "errors": 0})
+    );
 }

@@ -26,7 +26,13 @@ pub struct Shape {
 impl Shape {
     /// Returns the repository of a name.
     pub fn named(name: &str) -> Option<Self> {
-        let shape = |files, dependencies, hostile| Some(Self { files, dependencies, hostile });
+        let shape = |files, dependencies, hostile| {
+            Some(Self {
+                files,
+                dependencies,
+                hostile,
+            })
+        };
         match name {
             "tiny" => shape(60, 40, false),
             "small" => shape(1_700, 2_000, false),
@@ -60,7 +66,11 @@ impl Origin {
         for number in 0..shape.files {
             let parent = source.join(format!("src/{}", number / FOLDER_FILES));
             fs::create_dir_all(&parent).unwrap();
-            fs::write(parent.join(format!("{number}.txt")), format!("{number}\n").repeat(40)).unwrap();
+            fs::write(
+                parent.join(format!("{number}.txt")),
+                format!("{number}\n").repeat(40),
+            )
+            .unwrap();
         }
         fs::write(source.join("README.md"), "bench\n").unwrap();
         fs::write(source.join("package-lock.json"), "{}\n").unwrap();
@@ -72,18 +82,27 @@ impl Origin {
         git(&source, &["add", "."]);
         if shape.hostile {
             let submodule = format!("160000,{},vendor/gone", "1".repeat(40));
-            git(&source, &["update-index", "--add", "--cacheinfo", &submodule]);
+            git(
+                &source,
+                &["update-index", "--add", "--cacheinfo", &submodule],
+            );
         }
         git(&source, &["commit", "-qm", "first"]);
         git(folder, &["clone", "-q", "--bare", "source", "origin.git"]);
-        Self { path: folder.join("origin.git"), source }
+        Self {
+            path: folder.join("origin.git"),
+            source,
+        }
     }
 
     /// Changes a file on the default branch.
     pub fn change(&self, file: &str, text: &str) {
         fs::write(self.source.join(file), text).unwrap();
         git(&self.source, &["commit", "-qam", "change"]);
-        git(&self.source, &["push", "-q", &self.path.display().to_string(), "main"]);
+        git(
+            &self.source,
+            &["push", "-q", &self.path.display().to_string(), "main"],
+        );
     }
 }
 
@@ -92,13 +111,26 @@ fn add_hostile_files(source: &Path) {
     let deep = (0..DEEP.0).fold(source.to_owned(), |path, _| path.join(&long));
     fs::create_dir_all(&deep).unwrap();
     fs::write(deep.join("file name with\nline feed"), "deep\n").unwrap();
-    for (name, target) in [("loop", "loop"), ("outside", "/etc/passwd"), ("gone", "no/such/file")] {
+    for (name, target) in [
+        ("loop", "loop"),
+        ("outside", "/etc/passwd"),
+        ("gone", "no/such/file"),
+    ] {
         symlink(target, source.join(name)).unwrap();
     }
-    fs::write(source.join("huge.bin"), "0123456789abcdef".repeat(HUGE_BYTES / 16)).unwrap();
-    let module = "[submodule \"gone\"]\n\tpath = vendor/gone\n\turl = https://invalid.invalid/gone.git\n";
+    fs::write(
+        source.join("huge.bin"),
+        "0123456789abcdef".repeat(HUGE_BYTES / 16),
+    )
+    .unwrap();
+    let module =
+        "[submodule \"gone\"]\n\tpath = vendor/gone\n\turl = https://invalid.invalid/gone.git\n";
     fs::write(source.join(".gitmodules"), module).unwrap();
-    fs::write(source.join(".gitattributes"), "*.lfs filter=lfs diff=lfs merge=lfs -text\n").unwrap();
+    fs::write(
+        source.join(".gitattributes"),
+        "*.lfs filter=lfs diff=lfs merge=lfs -text\n",
+    )
+    .unwrap();
     let pointer = format!(
         "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 1000000000\n",
         "a".repeat(64)
@@ -118,6 +150,11 @@ pub fn git(folder: &Path, arguments: &[&str]) {
         "-c",
         "gc.auto=0",
     ];
-    let status = Command::new("git").args(settings).args(arguments).current_dir(folder).status().unwrap();
+    let status = Command::new("git")
+        .args(settings)
+        .args(arguments)
+        .current_dir(folder)
+        .status()
+        .unwrap();
     assert!(status.success(), "{arguments:?}");
 }

@@ -18,7 +18,10 @@ pub struct Samples {
 impl Samples {
     /// Makes the samples of one success.
     pub fn of(time: Duration) -> Self {
-        Self { times: vec![time], ..Self::default() }
+        Self {
+            times: vec![time],
+            ..Self::default()
+        }
     }
 
     /// Adds a success.
@@ -67,7 +70,11 @@ pub struct Attaches {
 impl Attaches {
     /// Adds an attach.
     pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
-        let samples = if matches!(result, Ok(Attached::Yes)) { &mut self.own } else { &mut self.spare };
+        let samples = if matches!(result, Ok(Attached::Yes)) {
+            &mut self.own
+        } else {
+            &mut self.spare
+        };
         samples.note((time, result));
     }
 

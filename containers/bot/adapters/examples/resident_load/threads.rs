@@ -25,7 +25,9 @@ pub enum Attached {
 /// Makes a request of the resident.
 pub fn request<T: DeserializeOwned>(fields: &Value) -> T {
     let mut body = json!({ "resource": RESOURCE });
-    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    body.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
     serde_json::from_value(body).unwrap()
 }
 
@@ -33,7 +35,9 @@ pub fn request<T: DeserializeOwned>(fields: &Value) -> T {
 pub async fn attach(residents: &dyn Residents, thread: &str) -> Result<Attached, ResidentsError> {
     let body = request(&json!({"threadKey": thread, "refHint": "main"}));
     match residents.attach(&body, &CancellationToken::new()).await {
-        Ok(answer) if answer.trace.iter().any(|step| step.step == TAKE_SPARE) => Ok(Attached::Spare),
+        Ok(answer) if answer.trace.iter().any(|step| step.step == TAKE_SPARE) => {
+            Ok(Attached::Spare)
+        }
         Ok(_) => Ok(Attached::Yes),
         Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UserPoolExhausted => {
             Ok(Attached::NoFreeUser)
@@ -45,11 +49,18 @@ pub async fn attach(residents: &dyn Residents, thread: &str) -> Result<Attached,
 /// Removes the tree of a thread.
 pub async fn detach(residents: &dyn Residents, thread: &str) -> Result<Attached, ResidentsError> {
     let body = request(&json!({"threadKey": thread, "force": true}));
-    residents.detach(&body, &CancellationToken::new()).await.map(|_| Attached::Yes)
+    residents
+        .detach(&body, &CancellationToken::new())
+        .await
+        .map(|_| Attached::Yes)
 }
 
 /// Performs a call in the tree of a thread.
-pub async fn call(residents: &dyn Residents, route: Route, thread: &str) -> Result<Attached, ResidentsError> {
+pub async fn call(
+    residents: &dyn Residents,
+    route: Route,
+    thread: &str,
+) -> Result<Attached, ResidentsError> {
     let never = CancellationToken::new();
     let mut fields = match route {
         Route::Exec => json!({"command": "true"}),
@@ -67,5 +78,8 @@ pub async fn call(residents: &dyn Residents, route: Route, thread: &str) -> Resu
 
 /// Runs the tests of the command table, without a thread.
 pub async fn operation(residents: &dyn Residents) -> Result<Attached, ResidentsError> {
-    residents.op(&request(&json!({"op": "test"})), &CancellationToken::new()).await.map(|_| Attached::Yes)
+    residents
+        .op(&request(&json!({"op": "test"})), &CancellationToken::new())
+        .await
+        .map(|_| Attached::Yes)
 }

@@ -38,9 +38,18 @@ impl GitHub {
     /// # Errors
     /// Returns the error of the HTTP client.
     pub fn new(settings: GitHubSettings) -> Result<Self, reqwest::Error> {
-        let GitHubSettings { host, credentials, clock, pause, randomness } = settings;
+        let GitHubSettings {
+            host,
+            credentials,
+            clock,
+            pause,
+            randomness,
+        } = settings;
         let transport = Transport::new(host, credentials, clock, pause, randomness)?;
-        Ok(Self { client: Client { transport }, login: OnceCell::new() })
+        Ok(Self {
+            client: Client { transport },
+            login: OnceCell::new(),
+        })
     }
 
     /// Returns the whole login of the own account, which is unique.

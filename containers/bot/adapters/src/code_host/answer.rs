@@ -26,13 +26,21 @@ impl Answer {
     pub(super) async fn read(mut response: Response, limit: Limit) -> Result<Self, CodeHostError> {
         let (status, headers) = (response.status(), response.headers().clone());
         // The body of a rejection is only read for its message.
-        let limit = if status.is_success() { limit } else { Limit::Start(1 << 16) };
+        let limit = if status.is_success() {
+            limit
+        } else {
+            Limit::Start(1 << 16)
+        };
         let (max, read_max) = match limit {
             Limit::Whole(max) | Limit::Start(max) => (max, max),
             Limit::End(max, read_max) => (max, read_max),
         };
         let (mut kept, mut total, mut is_cut) = (VecDeque::new(), 0_usize, false);
-        while let Some(chunk) = response.chunk().await.map_err(|_| CodeHostError::Unreachable)? {
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|_| CodeHostError::Unreachable)?
+        {
             total += chunk.len();
             kept.extend(chunk);
             if total > read_max && !matches!(limit, Limit::End(..)) {
@@ -52,7 +60,12 @@ impl Answer {
             Limit::Start(max) => kept.truncate(max),
             Limit::Whole(_) | Limit::End(..) => {}
         }
-        Ok(Self { status, headers, body: Vec::from(kept).into(), is_cut })
+        Ok(Self {
+            status,
+            headers,
+            body: Vec::from(kept).into(),
+            is_cut,
+        })
     }
 
     /// Returns what the answer to a call means.
@@ -71,7 +84,9 @@ impl Answer {
         // A body that is no JSON is an answer that cannot be read, whatever it means.
         let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let error = body["errors"].as_array().and_then(|errors| errors.first());
-        let has_data = body["data"].as_object().is_some_and(|data| data.values().any(|one| !one.is_null()));
+        let has_data = body["data"]
+            .as_object()
+            .is_some_and(|data| data.values().any(|one| !one.is_null()));
         let error = error.map(|error| GraphError {
             kind: error["type"].as_str(),
             message: error["message"].as_str().unwrap_or_default(),
@@ -89,10 +104,15 @@ impl Answer {
         if self.status.is_success() {
             return String::new();
         }
-        let Ok(body) = serde_json::from_slice::<Value>(&self.body) else { return String::new() };
+        let Ok(body) = serde_json::from_slice::<Value>(&self.body) else {
+            return String::new();
+        };
         let mut message = body["message"].as_str().unwrap_or_default().to_owned();
         for error in body["errors"].as_array().into_iter().flatten() {
-            let part = error["message"].as_str().or(error.as_str()).unwrap_or_default();
+            let part = error["message"]
+                .as_str()
+                .or(error.as_str())
+                .unwrap_or_default();
             let field = error["field"].as_str().unwrap_or_default();
             message.push_str(&format!(": {field} {part}"));
         }
@@ -116,7 +136,12 @@ mod tests {
         let body = serde_json::json!({ "data": data, "errors": [{ "type": "RATE_LIMITED" }] });
         let mut headers = HeaderMap::new();
         headers.insert("x-ratelimit-reset", HeaderValue::from_static("70"));
-        let answer = Answer { status: StatusCode::OK, headers, body: body.to_string().into(), is_cut: false };
+        let answer = Answer {
+            status: StatusCode::OK,
+            headers,
+            body: body.to_string().into(),
+            is_cut: false,
+        };
         let call = Call {
             method: Method::POST,
             target: GRAPHQL.to_owned(),
@@ -132,7 +157,9 @@ mod tests {
     /// The data of a query has no effect that could be unknown.
     #[test]
     fn limited_query_keeps_its_wait() {
-        let waits = Meaning::RateLimited { wait_ms: Some(60_000) };
+        let waits = Meaning::RateLimited {
+            wait_ms: Some(60_000),
+        };
         let data = serde_json::json!({ "repository": { "pullRequest": null } });
         let none = serde_json::json!({ "repository": null });
         assert_eq!(limited(Scope::Read, &data), waits);

@@ -96,7 +96,12 @@ impl Call {
     }
 
     /// A request that reads a repository, with its own limit of the body.
-    pub(super) fn read(repository: &RepoSlug, target: String, accept: &'static str, limit: Limit) -> Self {
+    pub(super) fn read(
+        repository: &RepoSlug,
+        target: String,
+        accept: &'static str,
+        limit: Limit,
+    ) -> Self {
         Self {
             method: Method::GET,
             target,
@@ -113,7 +118,12 @@ impl Call {
 /// A client resolves it, also encoded, and would leave the repository.
 pub(super) fn has_dot_part(target: &str) -> bool {
     let path = target.split('?').next().unwrap_or(target);
-    let is_dots = |part: &str| matches!(part.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
+    let is_dots = |part: &str| {
+        matches!(
+            part.to_ascii_lowercase().replace("%2e", ".").as_str(),
+            "." | ".."
+        )
+    };
     path.split('/').any(is_dots)
 }
 
@@ -124,8 +134,15 @@ pub(super) fn access_of(method: &Method, path: &str) -> Option<Access> {
         (Some("app"), ..) => Some(Access::App),
         (Some("user" | "installation"), ..) => Some(Access::Installation),
         (Some("repos"), Some(owner), Some(name)) => {
-            let scope = if *method == Method::GET { Scope::Read } else { Scope::Write };
-            Some(Access::Repository(parse_slug(&format!("{owner}/{name}"))?, scope))
+            let scope = if *method == Method::GET {
+                Scope::Read
+            } else {
+                Scope::Write
+            };
+            Some(Access::Repository(
+                parse_slug(&format!("{owner}/{name}"))?,
+                scope,
+            ))
         }
         _ => None,
     }
@@ -152,9 +169,21 @@ mod tests {
         let slug = RepoSlug::parse("acme/app").unwrap();
         for (method, path, expected) in [
             (Method::GET, "/app", Some(Access::App)),
-            (Method::GET, "/installation/repositories", Some(Access::Installation)),
-            (Method::GET, "/repos/acme/app", Some(Access::Repository(slug.clone(), Scope::Read))),
-            (Method::POST, "/repos/acme/app/pulls", Some(Access::Repository(slug, Scope::Write))),
+            (
+                Method::GET,
+                "/installation/repositories",
+                Some(Access::Installation),
+            ),
+            (
+                Method::GET,
+                "/repos/acme/app",
+                Some(Access::Repository(slug.clone(), Scope::Read)),
+            ),
+            (
+                Method::POST,
+                "/repos/acme/app/pulls",
+                Some(Access::Repository(slug, Scope::Write)),
+            ),
             (Method::GET, "/repos/acme", None),
             (Method::GET, "/repos/a%2fb/c", None),
             (Method::POST, "/graphql", None),

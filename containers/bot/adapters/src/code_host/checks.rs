@@ -34,18 +34,26 @@ pub(super) async fn put(
     // Others may have more checks than a page, and without the filter only the newest one of the name is listed.
     let own = format!("check_name={}&filter=all", part(name));
     let found = runs(github, repository, (head, &own), 1).await?;
-    let is_same = |one: &&wire::CheckRun| one.external_id.as_deref() == body["external_id"].as_str();
+    let is_same =
+        |one: &&wire::CheckRun| one.external_id.as_deref() == body["external_id"].as_str();
     let made: Result<Value, _> = match found.iter().find(is_same) {
         Some(earlier) => {
             let route = format!("/repos/{repository}/check-runs/{}", earlier.id);
             github.client.patch(&route, &body).await
         }
-        None => github.client.post(&format!("/repos/{repository}/check-runs"), &body).await,
+        None => {
+            github
+                .client
+                .post(&format!("/repos/{repository}/check-runs"), &body)
+                .await
+        }
     };
     let is_plain = matches!(github.client.transport.credentials, Credentials::Token(_));
     match made {
         Ok(_) => Ok(()),
-        Err(CodeHostError::Answer(Meaning::PermissionMissing)) if is_plain => Err(CodeHostError::NeedsApp),
+        Err(CodeHostError::Answer(Meaning::PermissionMissing)) if is_plain => {
+            Err(CodeHostError::NeedsApp)
+        }
         Err(error) => Err(error),
     }
 }
@@ -70,14 +78,22 @@ pub(super) async fn list(
         id: one.id,
         name: one.name,
         conclusion: one.conclusion.as_deref().map(conclusion),
-        is_own: one.app.is_some_and(|app| format!("{}[bot]", app.slug).eq_ignore_ascii_case(&login)),
+        is_own: one
+            .app
+            .is_some_and(|app| format!("{}[bot]", app.slug).eq_ignore_ascii_case(&login)),
         summary: one.output.map_or_else(String::new, |output| {
-            let (title, summary) = (output.title.unwrap_or_default(), output.summary.unwrap_or_default());
+            let (title, summary) = (
+                output.title.unwrap_or_default(),
+                output.summary.unwrap_or_default(),
+            );
             format!("{title}\n\n{summary}").trim().to_owned()
         }),
         url: one.html_url,
     };
-    Ok(Listed { entries: found.into_iter().map(entry).collect(), truncated })
+    Ok(Listed {
+        entries: found.into_iter().map(entry).collect(),
+        truncated,
+    })
 }
 
 /// Reads a page of the check runs of a commit that a filter selects.
@@ -87,9 +103,14 @@ async fn runs(
     (commit, filter): (&str, &str),
     page: usize,
 ) -> Result<Vec<wire::CheckRun>, CodeHostError> {
-    let route =
-        format!("/repos/{repository}/commits/{commit}/check-runs?{filter}&per_page={PAGE}&page={page}");
-    Ok(github.client.get::<wire::CheckRuns>(&route).await?.check_runs)
+    let route = format!(
+        "/repos/{repository}/commits/{commit}/check-runs?{filter}&per_page={PAGE}&page={page}"
+    );
+    Ok(github
+        .client
+        .get::<wire::CheckRuns>(&route)
+        .await?
+        .check_runs)
 }
 
 fn conclusion(word: &str) -> CheckConclusion {
@@ -109,7 +130,10 @@ pub(super) async fn log_tail(
     let route = format!("/repos/{repository}/actions/jobs/{check}/logs");
     let limit = Limit::End(LOG_TAIL_BYTES, MAX_LOG_BYTES);
     let transport = &github.client.transport;
-    let answer = match transport.execute(&Call::read(repository, route, JSON, limit)).await {
+    let answer = match transport
+        .execute(&Call::read(repository, route, JSON, limit))
+        .await
+    {
         Ok(answer) => answer,
         // The host redirects to a signed address of its storage, which must not receive the token.
         Err(CodeHostError::Answer(Meaning::Moved { to })) if transport.host.may_lead_to(&to) => {
@@ -125,6 +149,13 @@ pub(super) async fn log_tail(
     };
     let text = String::from_utf8_lossy(&answer.body);
     // The first line of a cut log is a part.
-    let start = if answer.is_cut { text.find('\n').map_or(0, |at| at + 1) } else { 0 };
-    Ok(Some(LogTail { text: text[start..].to_owned(), truncated: answer.is_cut }))
+    let start = if answer.is_cut {
+        text.find('\n').map_or(0, |at| at + 1)
+    } else {
+        0
+    };
+    Ok(Some(LogTail {
+        text: text[start..].to_owned(),
+        truncated: answer.is_cut,
+    }))
 }

@@ -21,7 +21,8 @@ impl Client {
     /// Reads an item.
     pub(super) async fn get<T: DeserializeOwned>(&self, route: &str) -> Result<T, CodeHostError> {
         let access = access_of_route(&Method::GET, route)?;
-        self.send(&json_call(Method::GET, route, Bytes::new(), access)).await
+        self.send(&json_call(Method::GET, route, Bytes::new(), access))
+            .await
     }
 
     /// Searches a repository.
@@ -31,7 +32,8 @@ impl Client {
         route: &str,
     ) -> Result<T, CodeHostError> {
         let access = Access::Repository(repository.clone(), Scope::Read);
-        self.send(&json_call(Method::GET, route, Bytes::new(), access)).await
+        self.send(&json_call(Method::GET, route, Bytes::new(), access))
+            .await
     }
 
     /// Creates an item.
@@ -41,7 +43,8 @@ impl Client {
         body: &(impl Serialize + ?Sized),
     ) -> Result<T, CodeHostError> {
         let access = access_of_route(&Method::POST, route)?;
-        self.send(&json_call(Method::POST, route, json_body(body)?, access)).await
+        self.send(&json_call(Method::POST, route, json_body(body)?, access))
+            .await
     }
 
     /// Changes an item.
@@ -51,7 +54,8 @@ impl Client {
         body: &(impl Serialize + ?Sized),
     ) -> Result<T, CodeHostError> {
         let access = access_of_route(&Method::PATCH, route)?;
-        self.send(&json_call(Method::PATCH, route, json_body(body)?, access)).await
+        self.send(&json_call(Method::PATCH, route, json_body(body)?, access))
+            .await
     }
 
     /// Performs an operation of the GraphQL interface on a repository.
@@ -66,7 +70,12 @@ impl Client {
         let access = Access::Repository(repository.clone(), scope);
         let call = json_call(Method::POST, GRAPHQL, body, access);
         // Each operation is a query or an idempotent mutation.
-        let mut answer: Value = self.send(&Call { is_repeatable: true, ..call }).await?;
+        let mut answer: Value = self
+            .send(&Call {
+                is_repeatable: true,
+                ..call
+            })
+            .await?;
         Ok(answer["data"].take())
     }
 
@@ -80,7 +89,15 @@ impl Client {
 fn json_call(method: Method, route: &str, body: Bytes, access: Access) -> Call {
     let is_repeatable = method == Method::GET;
     let limit = Limit::Whole(MAX_HOST_ANSWER_BYTES);
-    Call { method, target: route.to_owned(), accept: JSON, body, access, limit, is_repeatable }
+    Call {
+        method,
+        target: route.to_owned(),
+        accept: JSON,
+        body,
+        access,
+        limit,
+        is_repeatable,
+    }
 }
 
 /// Returns the access of a request that names its repository in its path.
@@ -90,5 +107,7 @@ fn access_of_route(method: &Method, route: &str) -> Result<Access, CodeHostError
 }
 
 fn json_body(body: &(impl Serialize + ?Sized)) -> Result<Bytes, CodeHostError> {
-    serde_json::to_vec(body).map(Bytes::from).map_err(|_| CodeHostError::Unreadable)
+    serde_json::to_vec(body)
+        .map(Bytes::from)
+        .map_err(|_| CodeHostError::Unreadable)
 }

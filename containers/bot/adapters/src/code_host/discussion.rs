@@ -25,7 +25,12 @@ pub(super) async fn issue(
     repository: &RepoSlug,
     number: u64,
 ) -> Result<Issue, CodeHostError> {
-    of_wire(github.client.get(&format!("/repos/{repository}/issues/{number}")).await?)
+    of_wire(
+        github
+            .client
+            .get(&format!("/repos/{repository}/issues/{number}"))
+            .await?,
+    )
 }
 
 /// Lists issues.
@@ -47,10 +52,16 @@ pub(super) async fn issues(
         let issues = found.into_iter().filter(|one| one.pull_request.is_none());
         entries.extend(issues.map(of_wire).collect::<Result<Vec<_>, _>>()?);
         if is_last {
-            return Ok(Listed { entries, truncated: false });
+            return Ok(Listed {
+                entries,
+                truncated: false,
+            });
         }
     }
-    Ok(Listed { entries, truncated: true })
+    Ok(Listed {
+        entries,
+        truncated: true,
+    })
 }
 
 /// Searches issues and pull requests.
@@ -60,19 +71,35 @@ pub(super) async fn search(
     query: &str,
 ) -> Result<Listed<Issue>, CodeHostError> {
     let words = part(&qualified(repository, query)?);
-    let found: wire::Found<wire::Issue> =
-        github.client.search(repository, &format!("/search/issues?q={words}&per_page={PAGE}")).await?;
+    let found: wire::Found<wire::Issue> = github
+        .client
+        .search(
+            repository,
+            &format!("/search/issues?q={words}&per_page={PAGE}"),
+        )
+        .await?;
     hits(repository, found)
 }
 
 /// Returns the hits in the repository. The token may see others too.
-fn hits(repository: &RepoSlug, found: wire::Found<wire::Issue>) -> Result<Listed<Issue>, CodeHostError> {
+fn hits(
+    repository: &RepoSlug,
+    found: wire::Found<wire::Issue>,
+) -> Result<Listed<Issue>, CodeHostError> {
     let truncated = found.total_count > found.items.len() as u64;
     let is_own = |one: &wire::Issue| {
-        let slug = one.repository_url.rsplit_once("/repos/").map(|(_, slug)| slug);
+        let slug = one
+            .repository_url
+            .rsplit_once("/repos/")
+            .map(|(_, slug)| slug);
         slug.and_then(parse_slug).as_ref() == Some(repository)
     };
-    let entries = found.items.into_iter().filter(is_own).map(of_wire).collect::<Result<_, _>>()?;
+    let entries = found
+        .items
+        .into_iter()
+        .filter(is_own)
+        .map(of_wire)
+        .collect::<Result<_, _>>()?;
     Ok(Listed { entries, truncated })
 }
 
@@ -82,9 +109,19 @@ pub(super) async fn create(
     repository: &RepoSlug,
     issue: &NewIssue,
 ) -> Result<Issue, CodeHostError> {
-    let NewIssue { title, body, labels, assignees } = issue;
+    let NewIssue {
+        title,
+        body,
+        labels,
+        assignees,
+    } = issue;
     let fields = json!({ "title": title, "body": body, "labels": labels, "assignees": assignees });
-    of_wire(github.client.post(&format!("/repos/{repository}/issues"), &fields).await?)
+    of_wire(
+        github
+            .client
+            .post(&format!("/repos/{repository}/issues"), &fields)
+            .await?,
+    )
 }
 
 /// Changes an issue.
@@ -94,7 +131,13 @@ pub(super) async fn edit(
     number: u64,
     edit: &IssueEdit,
 ) -> Result<Issue, CodeHostError> {
-    let IssueEdit { title, body, state, labels, assignees } = edit;
+    let IssueEdit {
+        title,
+        body,
+        state,
+        labels,
+        assignees,
+    } = edit;
     let mut fields = Map::new();
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -106,7 +149,12 @@ pub(super) async fn edit(
     put("state", state.map(|state| word(state).into()));
     put("labels", labels.clone().map(Value::from));
     put("assignees", assignees.clone().map(Value::from));
-    of_wire(github.client.patch(&format!("/repos/{repository}/issues/{number}"), &fields).await?)
+    of_wire(
+        github
+            .client
+            .patch(&format!("/repos/{repository}/issues/{number}"), &fields)
+            .await?,
+    )
 }
 
 /// Lists comments, oldest first. Of a long discussion they are the last ones.
@@ -116,13 +164,18 @@ pub(super) async fn comments(
     number: u64,
 ) -> Result<Listed<Comment>, CodeHostError> {
     let own = github.login().await?;
-    let route =
-        |page: usize| format!("/repos/{repository}/issues/{number}/comments?per_page={PAGE}&page={page}");
+    let route = |page: usize| {
+        format!("/repos/{repository}/issues/{number}/comments?per_page={PAGE}&page={page}")
+    };
     let mut found: Vec<wire::Comment> = github.client.get(&route(1)).await?;
     let mut first = 1;
     if found.len() == PAGE {
-        let total = usize::try_from(issue(github, repository, number).await?.comments).unwrap_or(usize::MAX);
-        first = total.div_ceil(PAGE).saturating_sub(MAX_COMMENT_PAGES - 1).max(1);
+        let total = usize::try_from(issue(github, repository, number).await?.comments)
+            .unwrap_or(usize::MAX);
+        first = total
+            .div_ceil(PAGE)
+            .saturating_sub(MAX_COMMENT_PAGES - 1)
+            .max(1);
         if first > 1 {
             found.clear();
         }
@@ -135,8 +188,14 @@ pub(super) async fn comments(
             }
         }
     }
-    let entries = found.into_iter().map(|one| comment_of(one, own)).collect::<Result<_, _>>()?;
-    Ok(Listed { entries, truncated: first > 1 })
+    let entries = found
+        .into_iter()
+        .map(|one| comment_of(one, own))
+        .collect::<Result<_, _>>()?;
+    Ok(Listed {
+        entries,
+        truncated: first > 1,
+    })
 }
 
 /// Comments on an issue or pull request.
@@ -148,7 +207,10 @@ pub(super) async fn comment(
 ) -> Result<Comment, CodeHostError> {
     let own = github.login().await?;
     let route = format!("/repos/{repository}/issues/{number}/comments");
-    comment_of(github.client.post(&route, &json!({ "body": body })).await?, own)
+    comment_of(
+        github.client.post(&route, &json!({ "body": body })).await?,
+        own,
+    )
 }
 
 /// Replaces the text of a comment.
@@ -160,7 +222,13 @@ pub(super) async fn edit_comment(
 ) -> Result<Comment, CodeHostError> {
     let own = github.login().await?;
     let route = format!("/repos/{repository}/issues/comments/{comment}");
-    comment_of(github.client.patch(&route, &json!({ "body": body })).await?, own)
+    comment_of(
+        github
+            .client
+            .patch(&route, &json!({ "body": body }))
+            .await?,
+        own,
+    )
 }
 
 fn comment_of(found: wire::Comment, own: &str) -> Result<Comment, CodeHostError> {
@@ -178,7 +246,11 @@ fn of_wire(found: wire::Issue) -> Result<Issue, CodeHostError> {
     Ok(Issue {
         number: found.number,
         url: found.html_url,
-        state: if found.state == "open" { IssueState::Open } else { IssueState::Closed },
+        state: if found.state == "open" {
+            IssueState::Open
+        } else {
+            IssueState::Closed
+        },
         is_pull_request: found.pull_request.is_some(),
         title: found.title,
         body: found.body.unwrap_or_default(),

@@ -42,18 +42,29 @@ pub(super) async fn file(
                 bytes: one.size.filter(|_| one.kind == "file"),
                 path: one.path,
             };
-            return Ok(FileContent::Folder(entries.into_iter().map(entry).collect()));
+            return Ok(FileContent::Folder(
+                entries.into_iter().map(entry).collect(),
+            ));
         }
         wire::Content::File(found) => found,
     };
-    let encoded: String = found.content.unwrap_or_default().split_ascii_whitespace().collect();
+    let encoded: String = found
+        .content
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .collect();
     let (bytes, is_cut) = if encoded.is_empty() && found.size > 0 {
         // Above 1 MB the host leaves the content out.
         let call = Call::read(repository, route, RAW, Limit::Start(MAX_FILE_CHARS * 4));
         let answer = github.client.transport.execute(&call).await?;
         (answer.body.to_vec(), answer.is_cut)
     } else {
-        (STANDARD.decode(encoded).map_err(|_| CodeHostError::Unreadable)?, false)
+        (
+            STANDARD
+                .decode(encoded)
+                .map_err(|_| CodeHostError::Unreadable)?,
+            false,
+        )
     };
     if bytes[..bytes.len().min(SNIFFED_BYTES)].contains(&0) {
         return Ok(FileContent::Binary { bytes: found.size });
@@ -71,11 +82,19 @@ pub(super) async fn tree(
     git_ref: Option<&str>,
 ) -> Result<Listed<TreeEntry>, CodeHostError> {
     let name = part(git_ref.unwrap_or("HEAD"));
-    let found: wire::Tree =
-        github.client.get(&format!("/repos/{repository}/git/trees/{name}?recursive=1")).await?;
-    let entry =
-        |one: wire::TreeEntry| TreeEntry { path: one.path, is_folder: one.kind == "tree", bytes: one.size };
-    Ok(Listed { entries: found.tree.into_iter().map(entry).collect(), truncated: found.truncated })
+    let found: wire::Tree = github
+        .client
+        .get(&format!("/repos/{repository}/git/trees/{name}?recursive=1"))
+        .await?;
+    let entry = |one: wire::TreeEntry| TreeEntry {
+        path: one.path,
+        is_folder: one.kind == "tree",
+        bytes: one.size,
+    };
+    Ok(Listed {
+        entries: found.tree.into_iter().map(entry).collect(),
+        truncated: found.truncated,
+    })
 }
 
 /// Searches in code.
@@ -85,8 +104,13 @@ pub(super) async fn search(
     query: &str,
 ) -> Result<Listed<CodeHit>, CodeHostError> {
     let words = part(&qualified(repository, query)?);
-    let found: wire::Found<wire::CodeHit> =
-        github.client.search(repository, &format!("/search/code?q={words}&per_page={PAGE}")).await?;
+    let found: wire::Found<wire::CodeHit> = github
+        .client
+        .search(
+            repository,
+            &format!("/search/code?q={words}&per_page={PAGE}"),
+        )
+        .await?;
     Ok(hits(repository, found))
 }
 
@@ -94,10 +118,19 @@ pub(super) async fn search(
 fn hits(repository: &RepoSlug, found: wire::Found<wire::CodeHit>) -> Listed<CodeHit> {
     let truncated = found.total_count > found.items.len() as u64;
     let is_own = |one: &wire::CodeHit| {
-        one.repository.as_ref().and_then(|hit| parse_slug(&hit.full_name)).as_ref() == Some(repository)
+        one.repository
+            .as_ref()
+            .and_then(|hit| parse_slug(&hit.full_name))
+            .as_ref()
+            == Some(repository)
     };
     let own = found.items.into_iter().filter(is_own);
-    let entries = own.map(|one| CodeHit { path: one.path, excerpts: Vec::new() }).collect();
+    let entries = own
+        .map(|one| CodeHit {
+            path: one.path,
+            excerpts: Vec::new(),
+        })
+        .collect();
     Listed { entries, truncated }
 }
 
@@ -108,7 +141,8 @@ pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, Co
     const OPERATORS: [&str; 3] = ["OR", "AND", "NOT"];
     let lower = query.to_ascii_lowercase();
     let is_operator = |word: &str| OPERATORS.contains(&word) || word.contains(['(', ')']);
-    if SCOPES.iter().any(|scope| lower.contains(scope)) || query.split_whitespace().any(is_operator) {
+    if SCOPES.iter().any(|scope| lower.contains(scope)) || query.split_whitespace().any(is_operator)
+    {
         return Err(CodeHostError::Answer(Meaning::Invalid));
     }
     Ok(format!("repo:{repository} {query}"))
@@ -146,16 +180,26 @@ pub(super) async fn unified_diff(
         Ok(answer) => answer,
         // The list of files has a higher limit.
         Err(CodeHostError::Answer(Meaning::DiffTooLarge)) => {
-            return Ok(joined(&changed(github, repository, number).await?, max_bytes));
+            return Ok(joined(
+                &changed(github, repository, number).await?,
+                max_bytes,
+            ));
         }
         Err(error) => return Err(error),
     };
     let end = match answer.is_cut {
-        true => answer.body.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1),
+        true => answer
+            .body
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |last| last + 1),
         false => answer.body.len(),
     };
     let text = String::from_utf8_lossy(&answer.body[..end]).into_owned();
-    Ok(BoundedText { text, truncated: answer.is_cut })
+    Ok(BoundedText {
+        text,
+        truncated: answer.is_cut,
+    })
 }
 
 /// Converts the files of a diff.
@@ -168,7 +212,10 @@ pub(super) fn of_wire(files: Vec<wire::File>, truncated: bool) -> ChangedFiles {
         deletions: one.deletions,
         patch: one.patch,
     };
-    ChangedFiles { files: files.into_iter().map(file).collect(), truncated }
+    ChangedFiles {
+        files: files.into_iter().map(file).collect(),
+        truncated,
+    }
 }
 
 #[cfg(test)]

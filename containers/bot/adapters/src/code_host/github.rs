@@ -3,9 +3,10 @@
 use ars_bot_ports::{
     CodeHost, CodeHostError,
     code_host::{
-        Account, BoundedText, ChangedFiles, CheckEntry, CodeHit, Comment, Comparison, FileContent, GitAccess,
-        GitCredential, Issue, IssueEdit, IssueFilter, Listed, LogTail, NewIssue, NewPullRequest,
-        PostedReview, PullRequestFacts, PullRequestHit, RepositoryFacts, ReviewThread, TreeEntry,
+        Account, BoundedText, ChangedFiles, CheckEntry, CodeHit, Comment, Comparison, FileContent,
+        GitAccess, GitCredential, Issue, IssueEdit, IssueFilter, Listed, LogTail, NewIssue,
+        NewPullRequest, PostedReview, PullRequestFacts, PullRequestHit, RepositoryFacts,
+        ReviewThread, TreeEntry,
     },
 };
 use ars_codehost::{
@@ -30,7 +31,9 @@ impl CodeHost for GitHub {
 
     async fn account(&self) -> Result<Account, CodeHostError> {
         let login = self.login().await?;
-        Ok(Account { login: login.strip_suffix(BOT).unwrap_or(login).to_owned() })
+        Ok(Account {
+            login: login.strip_suffix(BOT).unwrap_or(login).to_owned(),
+        })
     }
 
     async fn repositories(&self) -> Result<Listed<RepositoryFacts>, CodeHostError> {
@@ -66,7 +69,12 @@ impl CodeHost for GitHub {
         repositories::git_credential(self, repository, access).await
     }
 
-    fn reject_git_credential(&self, repository: &RepoSlug, access: GitAccess, rejected: &GitCredential) {
+    fn reject_git_credential(
+        &self,
+        repository: &RepoSlug,
+        access: GitAccess,
+        rejected: &GitCredential,
+    ) {
         repositories::reject_git_credential(self, repository, access, rejected);
     }
 
@@ -128,7 +136,11 @@ impl CodeHost for GitHub {
         pull_requests::edit(self, repository, number, text).await
     }
 
-    async fn changed_files(&self, repository: &RepoSlug, number: u64) -> Result<ChangedFiles, CodeHostError> {
+    async fn changed_files(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<ChangedFiles, CodeHostError> {
         files::changed(self, repository, number).await
     }
 
@@ -141,7 +153,11 @@ impl CodeHost for GitHub {
         files::unified_diff(self, repository, number, max_bytes).await
     }
 
-    async fn reviews(&self, repository: &RepoSlug, number: u64) -> Result<Vec<OwnReview>, CodeHostError> {
+    async fn reviews(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<Vec<OwnReview>, CodeHostError> {
         reviews::list(self, repository, number).await
     }
 
@@ -170,11 +186,19 @@ impl CodeHost for GitHub {
         reviews::discussion(self, repository, number).await
     }
 
-    async fn resolve_thread(&self, repository: &RepoSlug, thread: &str) -> Result<(), CodeHostError> {
+    async fn resolve_thread(
+        &self,
+        repository: &RepoSlug,
+        thread: &str,
+    ) -> Result<(), CodeHostError> {
         reviews::resolve(self, repository, thread).await
     }
 
-    async fn put_check_run(&self, repository: &RepoSlug, check: &CheckRun) -> Result<(), CodeHostError> {
+    async fn put_check_run(
+        &self,
+        repository: &RepoSlug,
+        check: &CheckRun,
+    ) -> Result<(), CodeHostError> {
         checks::put(self, repository, check).await
     }
 
@@ -186,7 +210,11 @@ impl CodeHost for GitHub {
         checks::list(self, repository, commit).await
     }
 
-    async fn log_tail(&self, repository: &RepoSlug, check: u64) -> Result<Option<LogTail>, CodeHostError> {
+    async fn log_tail(
+        &self,
+        repository: &RepoSlug,
+        check: u64,
+    ) -> Result<Option<LogTail>, CodeHostError> {
         checks::log_tail(self, repository, check).await
     }
 
@@ -210,7 +238,11 @@ impl CodeHost for GitHub {
         discussion::search(self, repository, query).await
     }
 
-    async fn create_issue(&self, repository: &RepoSlug, issue: &NewIssue) -> Result<Issue, CodeHostError> {
+    async fn create_issue(
+        &self,
+        repository: &RepoSlug,
+        issue: &NewIssue,
+    ) -> Result<Issue, CodeHostError> {
         discussion::create(self, repository, issue).await
     }
 
@@ -223,7 +255,11 @@ impl CodeHost for GitHub {
         discussion::edit(self, repository, number, edit).await
     }
 
-    async fn comments(&self, repository: &RepoSlug, number: u64) -> Result<Listed<Comment>, CodeHostError> {
+    async fn comments(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<Listed<Comment>, CodeHostError> {
         discussion::comments(self, repository, number).await
     }
 

@@ -23,7 +23,9 @@ impl AppKey {
     /// Returns [`UnusableKey`] without any part of the text.
     pub fn parse(pem: &Secret) -> Result<Self, UnusableKey> {
         let der = pkcs8_of_pem(pem).ok_or(UnusableKey)?;
-        RsaKeyPair::from_pkcs8(&der).map(Self).map_err(|_| UnusableKey)
+        RsaKeyPair::from_pkcs8(&der)
+            .map(Self)
+            .map_err(|_| UnusableKey)
     }
 
     /// Returns a token with which the app authenticates itself.
@@ -31,7 +33,9 @@ impl AppKey {
         let input = signing_input(app_id, now);
         let mut signature = vec![0; self.0.public_modulus_len()];
         let random = SystemRandom::new();
-        self.0.sign(&RSA_PKCS1_SHA256, &random, input.as_bytes(), &mut signature).ok()?;
+        self.0
+            .sign(&RSA_PKCS1_SHA256, &random, input.as_bytes(), &mut signature)
+            .ok()?;
         Secret::parse(Some(signed_token(&input, &signature)))
     }
 }

@@ -18,9 +18,14 @@ pub(super) fn joined(changed: &ChangedFiles, max_bytes: usize) -> BoundedText {
         truncated |= is_left_out(file);
         text.push_str(&section(file));
         if text.len() > max_bytes {
-            let last_line = text.as_bytes()[..max_bytes].iter().rposition(|byte| *byte == b'\n');
+            let last_line = text.as_bytes()[..max_bytes]
+                .iter()
+                .rposition(|byte| *byte == b'\n');
             text.truncate(last_line.map_or(0, |end| end + 1));
-            return BoundedText { text, truncated: true };
+            return BoundedText {
+                text,
+                truncated: true,
+            };
         }
     }
     BoundedText { text, truncated }
@@ -33,15 +38,33 @@ const fn is_left_out(file: &ChangedFile) -> bool {
 
 /// Returns the part of a diff about one file, as git writes it without modes and hashes.
 fn section(file: &ChangedFile) -> String {
-    let ChangedFile { path, status, previous_path, patch, .. } = file;
+    let ChangedFile {
+        path,
+        status,
+        previous_path,
+        patch,
+        ..
+    } = file;
     let before = quoted("a/", previous_path.as_ref().unwrap_or(path));
     let after = quoted("b/", path);
     let mut text = format!("diff --git {before} {after}\n");
     if let Some(previous) = previous_path.as_ref().filter(|_| status == "renamed") {
-        text.push_str(&format!("rename from {}\nrename to {}\n", quoted("", previous), quoted("", path)));
+        text.push_str(&format!(
+            "rename from {}\nrename to {}\n",
+            quoted("", previous),
+            quoted("", path)
+        ));
     }
-    let before = if status == "added" { NO_FILE } else { before.as_str() };
-    let after = if status == "removed" { NO_FILE } else { after.as_str() };
+    let before = if status == "added" {
+        NO_FILE
+    } else {
+        before.as_str()
+    };
+    let after = if status == "removed" {
+        NO_FILE
+    } else {
+        after.as_str()
+    };
     match patch {
         Some(patch) => {
             let lines = patch.trim_end_matches('\n');
@@ -58,7 +81,11 @@ fn section(file: &ChangedFile) -> String {
 fn quoted(side: &str, path: &str) -> String {
     let shown = format!("{side}{path}");
     let is_special = |char: char| char.is_control() || matches!(char, '"' | '\\');
-    if shown.contains(is_special) { format!("{shown:?}") } else { shown }
+    if shown.contains(is_special) {
+        format!("{shown:?}")
+    } else {
+        shown
+    }
 }
 
 #[cfg(test)]
@@ -82,9 +109,18 @@ mod tests {
             file("added", "new", Some("@@ -0,0 +1 @@\n+x")),
             file("removed", "gone", Some("@@ -1 +0,0 @@\n-x")),
             file("renamed", "moved", Some("@@ -1 +1,2 @@\n x\n+y")),
-            ChangedFile { additions: 0, ..file("modified", "a\n+++ b", None) },
+            ChangedFile {
+                additions: 0,
+                ..file("modified", "a\n+++ b", None)
+            },
         ];
-        let whole = joined(&ChangedFiles { files, truncated: false }, 1_000);
+        let whole = joined(
+            &ChangedFiles {
+                files,
+                truncated: false,
+            },
+            1_000,
+        );
         let expected = "diff --git a/new b/new\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n\
             diff --git a/gone b/gone\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
             diff --git a/old b/moved\nrename from old\nrename to moved\n--- a/old\n+++ b/moved\n\
@@ -98,12 +134,21 @@ mod tests {
         let shown = || file("added", "é", Some("@@ -0,0 +1 @@\n+é"));
         let of = |files, truncated, max| joined(&ChangedFiles { files, truncated }, max);
         assert!(!of(vec![shown()], false, 1_000).truncated);
-        assert!(of(vec![shown()], true, 1_000).truncated, "more files were changed");
+        assert!(
+            of(vec![shown()], true, 1_000).truncated,
+            "more files were changed"
+        );
         let left_out = of(vec![file("modified", "huge", None), shown()], false, 1_000);
         assert!(
-            left_out.truncated && left_out.text.contains("does not show") && left_out.text.contains("+é")
+            left_out.truncated
+                && left_out.text.contains("does not show")
+                && left_out.text.contains("+é")
         );
         let cut = of(vec![shown(), shown()], false, 62);
-        assert!(cut.truncated && cut.text.ends_with('\n') && cut.text.len() <= 62, "{}", cut.text);
+        assert!(
+            cut.truncated && cut.text.ends_with('\n') && cut.text.len() <= 62,
+            "{}",
+            cut.text
+        );
     }
 }

@@ -25,10 +25,17 @@ pub(super) async fn get(
     number: u64,
 ) -> Result<PullRequestFacts, CodeHostError> {
     let own = github.login().await?;
-    let found: wire::PullRequest = github.client.get(&format!("/repos/{repository}/pulls/{number}")).await?;
+    let found: wire::PullRequest = github
+        .client
+        .get(&format!("/repos/{repository}/pulls/{number}"))
+        .await?;
     let (state, is_own) = (state(&found), GitHub::is_own(own, found.user.as_ref()));
     Ok(PullRequestFacts {
-        url: github.client.transport.host.pull_request_url(repository, number),
+        url: github
+            .client
+            .transport
+            .host
+            .pull_request_url(repository, number),
         is_draft: found.draft,
         author: login(found.user),
         is_own,
@@ -43,7 +50,12 @@ pub(super) async fn get(
             number: found.number,
             state,
             // The host keeps the last commit of a branch after its repository was deleted.
-            head: found.head.repo.is_some().then(|| Commit::parse(&found.head.sha)).flatten(),
+            head: found
+                .head
+                .repo
+                .is_some()
+                .then(|| Commit::parse(&found.head.sha))
+                .flatten(),
             head_branch: found.head.name,
             base_branch: found.base.name,
             title: found.title,
@@ -62,10 +74,14 @@ pub(super) async fn of_branch(
     let own = github.login().await?;
     let owner = repository.as_str().split('/').next().unwrap_or_default();
     let head = part(&format!("{owner}:{branch}"));
-    let route = format!("/repos/{repository}/pulls?state=all&head={head}&sort=created&direction=desc");
+    let route =
+        format!("/repos/{repository}/pulls?state=all&head={head}&sort=created&direction=desc");
     let found: Vec<wire::PullRequest> = github.client.get(&route).await?;
     // A version that does not know the filter would list the requests of other branches.
-    let mut found: Vec<_> = found.into_iter().filter(|one| one.head.name == branch.as_str()).collect();
+    let mut found: Vec<_> = found
+        .into_iter()
+        .filter(|one| one.head.name == branch.as_str())
+        .collect();
     found.sort_by_key(|one| (one.state != "open", std::cmp::Reverse(one.number)));
     Ok(found.first().map(|found| hit(own, found)))
 }
@@ -77,12 +93,20 @@ pub(super) async fn open(
     request: &NewPullRequest,
 ) -> Result<PullRequestHit, CodeHostError> {
     let own = github.login().await?;
-    let NewPullRequest { text, head, base, is_draft } = request;
+    let NewPullRequest {
+        text,
+        head,
+        base,
+        is_draft,
+    } = request;
     let body = json!({
         "title": text.title, "body": text.body, "head": head.as_str(), "base": base.as_str(), "draft": is_draft,
         "maintainer_can_modify": true,
     });
-    let made: wire::PullRequest = github.client.post(&format!("/repos/{repository}/pulls"), &body).await?;
+    let made: wire::PullRequest = github
+        .client
+        .post(&format!("/repos/{repository}/pulls"), &body)
+        .await?;
     Ok(hit(own, &made))
 }
 
@@ -95,8 +119,10 @@ pub(super) async fn edit(
 ) -> Result<PullRequestHit, CodeHostError> {
     let own = github.login().await?;
     let route = format!("/repos/{repository}/pulls/{number}");
-    let edited: wire::PullRequest =
-        github.client.patch(&route, &json!({ "title": text.title, "body": text.body })).await?;
+    let edited: wire::PullRequest = github
+        .client
+        .patch(&route, &json!({ "title": text.title, "body": text.body }))
+        .await?;
     Ok(hit(own, &edited))
 }
 

@@ -37,20 +37,32 @@ pub(super) async fn list(github: &GitHub) -> Result<Listed<RepositoryFacts>, Cod
             let route = format!("/installation/repositories?per_page={PAGE}&page={page}");
             github.client.get::<Installed>(&route).await?.repositories
         } else {
-            github.client.get(&format!("/user/repos?per_page={PAGE}&page={page}")).await?
+            github
+                .client
+                .get(&format!("/user/repos?per_page={PAGE}&page={page}"))
+                .await?
         };
         let is_last = found.len() < PAGE;
         // A name that the service cannot represent is no repository that it can use.
         entries.extend(found.into_iter().filter_map(|one| facts(one).ok()));
         if is_last {
-            return Ok(Listed { entries, truncated: false });
+            return Ok(Listed {
+                entries,
+                truncated: false,
+            });
         }
     }
-    Ok(Listed { entries, truncated: true })
+    Ok(Listed {
+        entries,
+        truncated: true,
+    })
 }
 
 /// Reads a repository.
-pub(super) async fn get(github: &GitHub, repository: &RepoSlug) -> Result<RepositoryFacts, CodeHostError> {
+pub(super) async fn get(
+    github: &GitHub,
+    repository: &RepoSlug,
+) -> Result<RepositoryFacts, CodeHostError> {
     facts(github.client.get(&format!("/repos/{repository}")).await?)
 }
 
@@ -70,9 +82,14 @@ pub(super) async fn branch_head(
     repository: &RepoSlug,
     branch: &RefName,
 ) -> Result<Option<Commit>, CodeHostError> {
-    let route = format!("/repos/{repository}/git/ref/heads/{}", parts(branch.as_str()));
+    let route = format!(
+        "/repos/{repository}/git/ref/heads/{}",
+        parts(branch.as_str())
+    );
     match github.client.get::<wire::Reference>(&route).await {
-        Ok(found) => Commit::parse(&found.object.sha).map(Some).ok_or(CodeHostError::Unreadable),
+        Ok(found) => Commit::parse(&found.object.sha)
+            .map(Some)
+            .ok_or(CodeHostError::Unreadable),
         // The repository itself may be hidden too, which is no missing branch.
         Err(error) if error.is_not_found() => get(github, repository).await.map(|_| None),
         Err(error) => Err(error),
@@ -86,13 +103,19 @@ pub(super) async fn compare(
     base: &str,
     head: &str,
 ) -> Result<Comparison, CodeHostError> {
-    let route = format!("/repos/{repository}/compare/{}...{}?per_page={PAGE}", part(base), part(head));
+    let route = format!(
+        "/repos/{repository}/compare/{}...{}?per_page={PAGE}",
+        part(base),
+        part(head)
+    );
     let found: wire::Comparison = github.client.get(&route).await?;
     let truncated = found.files.len() >= MAX_COMPARED_FILES;
     Ok(Comparison {
         ahead: found.ahead_by,
         behind: found.behind_by,
-        merge_base: found.merge_base_commit.and_then(|commit| Commit::parse(&commit.sha)),
+        merge_base: found
+            .merge_base_commit
+            .and_then(|commit| Commit::parse(&commit.sha)),
         files: files::of_wire(found.files, truncated),
     })
 }
@@ -104,10 +127,22 @@ pub(super) async fn git_credential(
     access: GitAccess,
 ) -> Result<GitCredential, CodeHostError> {
     if let Credentials::Token(token) = &github.client.transport.credentials {
-        return Ok(GitCredential { user: GIT_USER, password: token.clone(), expires_at: None });
+        return Ok(GitCredential {
+            user: GIT_USER,
+            password: token.clone(),
+            expires_at: None,
+        });
     }
-    let token = github.client.transport.token(&access_of(repository, access)).await?;
-    Ok(GitCredential { user: GIT_USER, password: token.secret, expires_at: Some(token.expires_at) })
+    let token = github
+        .client
+        .transport
+        .token(&access_of(repository, access))
+        .await?;
+    Ok(GitCredential {
+        user: GIT_USER,
+        password: token.secret,
+        expires_at: Some(token.expires_at),
+    })
 }
 
 /// Drops a credential of git that the host rejected.
@@ -117,7 +152,10 @@ pub(super) fn reject_git_credential(
     access: GitAccess,
     rejected: &GitCredential,
 ) {
-    github.client.transport.reject(&access_of(repository, access), &rejected.password);
+    github
+        .client
+        .transport
+        .reject(&access_of(repository, access), &rejected.password);
 }
 
 fn access_of(repository: &RepoSlug, access: GitAccess) -> Access {

@@ -39,7 +39,8 @@ pub(super) async fn list(
     let login = github.login().await?;
     let mut reviews = Vec::new();
     for page in 1..=MAX_REVIEW_PAGES {
-        let route = format!("/repos/{repository}/pulls/{number}/reviews?per_page={PAGE}&page={page}");
+        let route =
+            format!("/repos/{repository}/pulls/{number}/reviews?per_page={PAGE}&page={page}");
         let found: Vec<wire::Review> = github.client.get(&route).await?;
         let is_last = found.len() < PAGE;
         let own = |one: wire::Review| OwnReview {
@@ -64,7 +65,10 @@ pub(super) async fn submit(
 ) -> Result<PostedReview, CodeHostError> {
     let route = format!("/repos/{repository}/pulls/{number}/reviews");
     let posted: wire::Review = github.client.post(&route, submission).await?;
-    Ok(PostedReview { id: posted.id, url: posted.html_url })
+    Ok(PostedReview {
+        id: posted.id,
+        url: posted.html_url,
+    })
 }
 
 /// Lists the newest threads of a pull request, with their last replies if `replies` is set.
@@ -75,13 +79,27 @@ pub(super) async fn threads(
     replies: bool,
 ) -> Result<Listed<ReviewThread>, CodeHostError> {
     let login = github.login().await?;
-    let (owner, name) = repository.as_str().split_once('/').ok_or(CodeHostError::Unreadable)?;
+    let (owner, name) = repository
+        .as_str()
+        .split_once('/')
+        .ok_or(CodeHostError::Unreadable)?;
     let variables = json!({ "owner": owner, "name": name, "number": number, "replies": replies });
-    let answer = github.client.graphql(repository, &Operation::Query(THREADS), &variables).await?;
+    let answer = github
+        .client
+        .graphql(repository, &Operation::Query(THREADS), &variables)
+        .await?;
     let found = &answer["repository"]["pullRequest"]["reviewThreads"];
-    let nodes = found["nodes"].as_array().ok_or(CodeHostError::Answer(Meaning::NotFound))?;
-    let entries = nodes.iter().filter_map(|node| thread(node, login)).collect();
-    Ok(Listed { entries, truncated: found["pageInfo"]["hasPreviousPage"] == true })
+    let nodes = found["nodes"]
+        .as_array()
+        .ok_or(CodeHostError::Answer(Meaning::NotFound))?;
+    let entries = nodes
+        .iter()
+        .filter_map(|node| thread(node, login))
+        .collect();
+    Ok(Listed {
+        entries,
+        truncated: found["pageInfo"]["hasPreviousPage"] == true,
+    })
 }
 
 /// Lists the newest threads with their last replies, or without replies if they are too large.
@@ -103,7 +121,10 @@ fn thread(node: &Value, login: &str) -> Option<ReviewThread> {
     let latest = node["latest"]["nodes"].as_array().into_iter().flatten();
     let replies: Vec<ThreadReply> = latest
         .filter(|one| one["id"] != first["id"])
-        .map(|one| ThreadReply { author: self::author(one), body: text(&one["body"]) })
+        .map(|one| ThreadReply {
+            author: self::author(one),
+            body: text(&one["body"]),
+        })
         .collect();
     let total = comments["totalCount"].as_u64().unwrap_or_default();
     Some(ReviewThread {
@@ -142,6 +163,13 @@ pub(super) async fn resolve(
     thread: &str,
 ) -> Result<(), CodeHostError> {
     let variables = json!({ "id": thread });
-    let mutation = Operation::IdempotentMutation { text: RESOLVE, scope: Scope::Resolve };
-    github.client.graphql(repository, &mutation, &variables).await.map(|_| ())
+    let mutation = Operation::IdempotentMutation {
+        text: RESOLVE,
+        scope: Scope::Resolve,
+    };
+    github
+        .client
+        .graphql(repository, &mutation, &variables)
+        .await
+        .map(|_| ())
 }

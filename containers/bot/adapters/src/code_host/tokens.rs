@@ -42,7 +42,11 @@ impl Tokens {
             Access::Repository(slug, scope) => self.caches().get(scope)?.get(slug, now).cloned(),
             // The same rule as for a repository, by way of a cache of one.
             Access::Installation => {
-                let stored = self.installation.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+                let stored = self
+                    .installation
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone()?;
                 let mut cache = TokenCache::default();
                 let slug = RepoSlug::parse("installation/all").ok()?;
                 cache.put(slug.clone(), stored);
@@ -56,10 +60,16 @@ impl Tokens {
     pub(super) fn put(&self, access: &Access, token: InstallationToken) {
         match access {
             Access::Repository(slug, scope) => {
-                self.caches().entry(*scope).or_default().put(slug.clone(), token);
+                self.caches()
+                    .entry(*scope)
+                    .or_default()
+                    .put(slug.clone(), token);
             }
             Access::Installation => {
-                *self.installation.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
+                *self
+                    .installation
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner) = Some(token);
             }
             Access::Anonymous | Access::App => {}
         }
@@ -69,17 +79,25 @@ impl Tokens {
     pub(super) fn reject(&self, access: &Access, rejected: &Secret) {
         match access {
             Access::Repository(slug, scope) => {
-                self.caches().entry(*scope).or_default().reject(slug, rejected);
+                self.caches()
+                    .entry(*scope)
+                    .or_default()
+                    .reject(slug, rejected);
             }
             Access::Installation => {
-                *self.installation.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                *self
+                    .installation
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner) = None;
             }
             Access::Anonymous | Access::App => {}
         }
     }
 
     fn caches(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scope, TokenCache>> {
-        self.repositories.lock().unwrap_or_else(PoisonError::into_inner)
+        self.repositories
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,7 +117,9 @@ pub(super) fn mint_body(access: &Access) -> Value {
             "metadata": "read", "contents": "read", "issues": "write", "pull_requests": "write", "checks": "write",
         }),
         // The host gates this mutation by the contents, although it changes none.
-        Scope::Resolve => json!({ "metadata": "read", "contents": "write", "pull_requests": "write" }),
+        Scope::Resolve => {
+            json!({ "metadata": "read", "contents": "write", "pull_requests": "write" })
+        }
         Scope::GitRead => json!({ "metadata": "read", "contents": "read" }),
         Scope::GitWrite => json!({ "metadata": "read", "contents": "write" }),
     };

@@ -67,7 +67,15 @@ impl Transport {
             .redirect(Policy::none())
             .user_agent(concat!("ars/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { host, credentials, clock, pause, randomness, client, tokens: Tokens::default() })
+        Ok(Self {
+            host,
+            credentials,
+            clock,
+            pause,
+            randomness,
+            client,
+            tokens: Tokens::default(),
+        })
     }
 
     /// Sends a request until it succeeds, or fails permanently.
@@ -84,7 +92,9 @@ impl Transport {
                     Meaning::Success => return Ok(answer),
                     meaning => (meaning.clone(), CodeHostError::Answer(meaning)),
                 },
-                Err(CodeHostError::Unreachable) => (Meaning::Unavailable, CodeHostError::Unreachable),
+                Err(CodeHostError::Unreachable) => {
+                    (Meaning::Unavailable, CodeHostError::Unreachable)
+                }
                 Err(error) => return Err(error),
             };
             let is_open = meaning == Meaning::Unavailable && !call.is_repeatable;
@@ -98,7 +108,9 @@ impl Transport {
                 }
                 Retry::No | Retry::After(_) | Retry::WithFreshToken => return Err(error),
             }
-            if let Some(Presented { secret, .. }) = presented.filter(|_| meaning == Meaning::BadCredentials) {
+            if let Some(Presented { secret, .. }) =
+                presented.filter(|_| meaning == Meaning::BadCredentials)
+            {
                 self.tokens.reject(&call.access, &secret);
             }
         }
@@ -124,7 +136,8 @@ impl Transport {
             is_repeatable: true,
         };
         let answer = Box::pin(self.execute(&mint)).await?;
-        let minted: Minted = serde_json::from_slice(&answer.body).map_err(|_| CodeHostError::Unreadable)?;
+        let minted: Minted =
+            serde_json::from_slice(&answer.body).map_err(|_| CodeHostError::Unreadable)?;
         let token = minted_token(access, minted)?;
         self.tokens.put(access, token.clone());
         Ok(token)
@@ -139,43 +152,70 @@ impl Transport {
         match (&call.access, &self.credentials) {
             (Access::Anonymous, _) => Ok(None),
             (Access::App, Credentials::App { app_id, key, .. }) => {
-                let secret = key.token(app_id, self.clock.now()).ok_or(CodeHostError::Key)?;
-                Ok(Some(Presented { secret, is_minted: false }))
+                let secret = key
+                    .token(app_id, self.clock.now())
+                    .ok_or(CodeHostError::Key)?;
+                Ok(Some(Presented {
+                    secret,
+                    is_minted: false,
+                }))
             }
             (Access::App, Credentials::Token(_)) => Err(CodeHostError::NeedsApp),
-            (_, Credentials::Token(token)) => Ok(Some(Presented { secret: token.clone(), is_minted: false })),
+            (_, Credentials::Token(token)) => Ok(Some(Presented {
+                secret: token.clone(),
+                is_minted: false,
+            })),
             (access, Credentials::App { .. }) => {
                 let token = self.token(access).await?;
-                Ok(Some(Presented { secret: token.secret, is_minted: true }))
+                Ok(Some(Presented {
+                    secret: token.secret,
+                    is_minted: true,
+                }))
             }
         }
     }
 
-    async fn attempt(&self, call: &Call, presented: Option<&Presented>) -> Result<Answer, CodeHostError> {
+    async fn attempt(
+        &self,
+        call: &Call,
+        presented: Option<&Presented>,
+    ) -> Result<Answer, CodeHostError> {
         let url = match &call.access {
             Access::Anonymous => call.target.clone(),
             _ if call.target == GRAPHQL => self.host.graphql_url(),
             _ => format!("{}{}", self.host.api_base(), call.target),
         };
-        let mut request = self.client.request(call.method.clone(), url).header(header::ACCEPT, call.accept);
+        let mut request = self
+            .client
+            .request(call.method.clone(), url)
+            .header(header::ACCEPT, call.accept);
         if let Some(Presented { secret, .. }) = presented {
-            request = request.bearer_auth(secret.expose()).header("x-github-api-version", API_VERSION);
+            request = request
+                .bearer_auth(secret.expose())
+                .header("x-github-api-version", API_VERSION);
         }
         if call.access == Access::App {
             request = request.timeout(MINT_TIMEOUT);
         }
         if !call.body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, "application/json").body(Bytes::clone(&call.body));
+            request = request
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(Bytes::clone(&call.body));
         }
-        let response = request.send().await.map_err(|error| match error.is_builder() {
-            true => CodeHostError::Unreadable,
-            false => CodeHostError::Unreachable,
-        })?;
+        let response = request
+            .send()
+            .await
+            .map_err(|error| match error.is_builder() {
+                true => CodeHostError::Unreadable,
+                false => CodeHostError::Unreachable,
+            })?;
         Answer::read(response, call.limit).await
     }
 
     fn jitter(&self) -> u16 {
-        self.randomness.bytes::<2>().map_or(0, |bytes| u16::from_be_bytes(bytes) % 1_000)
+        self.randomness
+            .bytes::<2>()
+            .map_or(0, |bytes| u16::from_be_bytes(bytes) % 1_000)
     }
 }
 
@@ -184,11 +224,22 @@ fn minted_token(access: &Access, minted: Minted) -> Result<InstallationToken, Co
     if let Access::Repository(slug, _) = access {
         // The mint names a repository without its owner, so another owner's would pass unnoticed.
         let is_for = |one: &str| parse_slug(one).as_ref() == Some(slug);
-        if minted.repositories.is_empty() || minted.repositories.iter().any(|one| !is_for(&one.full_name)) {
+        if minted.repositories.is_empty()
+            || minted
+                .repositories
+                .iter()
+                .any(|one| !is_for(&one.full_name))
+        {
             return Err(CodeHostError::Answer(Meaning::OutsideInstallation));
         }
     }
     let secret = Secret::parse(Some(minted.token)).ok_or(CodeHostError::Unreadable)?;
-    let expires_at: jiff::Timestamp = minted.expires_at.parse().map_err(|_| CodeHostError::Unreadable)?;
-    Ok(InstallationToken { secret, expires_at: expires_at.as_millisecond() })
+    let expires_at: jiff::Timestamp = minted
+        .expires_at
+        .parse()
+        .map_err(|_| CodeHostError::Unreadable)?;
+    Ok(InstallationToken {
+        secret,
+        expires_at: expires_at.as_millisecond(),
+    })
 }

@@ -6,7 +6,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 /// Characters of a path's part that are sent unchanged.
-const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const PART: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 /// Entries of a page.
 pub(super) const PAGE: usize = 100;
 
@@ -221,7 +225,11 @@ pub(super) fn part(text: &str) -> String {
 
 /// Encodes a path of several parts.
 pub(super) fn parts(path: &str) -> String {
-    path.trim_matches('/').split('/').map(part).collect::<Vec<_>>().join("/")
+    path.trim_matches('/')
+        .split('/')
+        .map(part)
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// Parses a time of the host.

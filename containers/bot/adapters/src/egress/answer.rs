@@ -23,7 +23,11 @@ pub(super) enum Problem {
 
 /// Returns an answer without a body.
 pub(super) fn empty_answer() -> Answer {
-    Response::new(Full::default().map_err(|never| match never {}).boxed_unsync())
+    Response::new(
+        Full::default()
+            .map_err(|never| match never {})
+            .boxed_unsync(),
+    )
 }
 
 /// Returns an answer with a line of text.
@@ -31,6 +35,9 @@ pub(super) fn text_answer(status: StatusCode, text: &str) -> Answer {
     let body = Full::from(format!("ars egress proxy: {text}\n"));
     let mut answer = Response::new(body.map_err(|never| match never {}).boxed_unsync());
     *answer.status_mut() = status;
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     answer
 }

@@ -10,7 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::limits::MAX_ALL_CONNECTIONS;
 
 /// The connections of all runs of this process.
-static ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_ALL_CONNECTIONS)));
+static ALL: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(MAX_ALL_CONNECTIONS)));
 
 /// The connections that a run may have.
 pub(super) struct Connections {
@@ -30,14 +31,19 @@ impl Connections {
     }
 
     fn among(all: &Arc<Semaphore>, max: usize) -> Self {
-        Self { own: Arc::new(Semaphore::new(max)), all: Arc::clone(all) }
+        Self {
+            own: Arc::new(Semaphore::new(max)),
+            all: Arc::clone(all),
+        }
     }
 
     /// Returns the permits of one more connection, or `None` at a limit.
     pub(super) fn admit(&self) -> Option<Permit> {
         let own = Arc::clone(&self.own).try_acquire_owned().ok()?;
         let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        Some(Permit { _permits: [own, all] })
+        Some(Permit {
+            _permits: [own, all],
+        })
     }
 }
 
@@ -50,7 +56,9 @@ mod tests {
         let all = Arc::new(Semaphore::new(3));
         let (first, second) = (Connections::among(&all, 2), Connections::among(&all, 2));
         let kept = [first.admit(), first.admit(), second.admit()];
-        assert!(kept.iter().all(Option::is_some) && first.admit().is_none() && second.admit().is_none());
+        assert!(
+            kept.iter().all(Option::is_some) && first.admit().is_none() && second.admit().is_none()
+        );
         drop(kept);
         // A connection that was refused by one limit holds no permit of the other.
         assert!(second.admit().is_some() && all.available_permits() == 3);

@@ -89,22 +89,37 @@ pub(super) fn decide(
     };
     let of_host: Vec<_> = rules.iter().filter(|rule| rule.names(&name)).collect();
     let is_usual = port == protocol.usual_port();
-    let allowed = |rule: &&&HostRule| rule.port() == Some(port) || (is_usual && rule.port().is_none());
+    let allowed =
+        |rule: &&&HostRule| rule.port() == Some(port) || (is_usual && rule.port().is_none());
     let mut allowing = of_host.iter().filter(allowed).peekable();
     let addresses = if allowing.peek().is_some() {
-        if allowing.any(|rule| rule.may_be_private()) { Addresses::AlsoPrivate } else { Addresses::Public }
+        if allowing.any(|rule| rule.may_be_private()) {
+            Addresses::AlsoPrivate
+        } else {
+            Addresses::Public
+        }
     } else if of_host.is_empty() {
         return Some(Err(Refused::Host(name)));
     } else {
         return Some(Err(Refused::Port(name, port)));
     };
-    Some(Ok(Destination { host: name, port, addresses }))
+    Some(Ok(Destination {
+        host: name,
+        port,
+        addresses,
+    }))
 }
 
 /// Returns whether a list has the host and port of a URL.
 pub(crate) fn is_listed(rules: &[HostRule], url: &Url) -> bool {
-    let protocol = if url.scheme() == "https" { Protocol::Tunnel } else { Protocol::Plain };
-    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
+    let protocol = if url.scheme() == "https" {
+        Protocol::Tunnel
+    } else {
+        Protocol::Plain
+    };
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+        return false;
+    };
     matches!(decide(rules, protocol, host, port), Some(Ok(_)))
 }
 
@@ -119,27 +134,47 @@ impl Refused {
             };
         }
         let (host, reason, allowed_by) = match self {
-            Self::Host(host) => (host.clone(), "it is not on the list of allowed hosts", Some(host.clone())),
+            Self::Host(host) => (
+                host.clone(),
+                "it is not on the list of allowed hosts",
+                Some(host.clone()),
+            ),
             Self::Port(host, port) => {
                 let entry = format!("{host}:{port}");
                 (entry.clone(), "this port is not allowed", Some(entry))
             }
-            Self::Address(text) => (text.clone(), "addresses are never allowed, only names", None),
+            Self::Address(text) => (
+                text.clone(),
+                "addresses are never allowed, only names",
+                None,
+            ),
             Self::NotPublic(host, port) => {
                 let entry = format!("{host}:{port}");
                 (host.clone(), "its address is not public", Some(entry))
             }
             Self::Metadata(host) => (host.clone(), "its address is never allowed", None),
-            Self::Ref(name) => {
-                (format!("a push to {name}"), "agents push to branches `ars/<run id>/…` only", None)
-            }
-            Self::Deletion(name) => (format!("a deletion of {name}"), "agents delete no branches", None),
-            Self::Push { .. } | Self::Bytes => {
-                ("all hosts".into(), "the run transferred the maximum number of bytes", None)
-            }
+            Self::Ref(name) => (
+                format!("a push to {name}"),
+                "agents push to branches `ars/<run id>/…` only",
+                None,
+            ),
+            Self::Deletion(name) => (
+                format!("a deletion of {name}"),
+                "agents delete no branches",
+                None,
+            ),
+            Self::Push { .. } | Self::Bytes => (
+                "all hosts".into(),
+                "the run transferred the maximum number of bytes",
+                None,
+            ),
         };
         let setting = allowed_by.map(|entry| format!("{SETTING} = [\"{entry}\"]"));
-        RefusedHost { host, reason: reason.into(), setting }
+        RefusedHost {
+            host,
+            reason: reason.into(),
+            setting,
+        }
     }
 }
 
@@ -149,7 +184,10 @@ mod tests {
 
     fn decided(protocol: Protocol, host: &str, port: u16) -> Option<Result<Addresses, Refused>> {
         let rules = ["registry.example", "*.cdn.example", "git.example:8443"];
-        let mut rules: Vec<_> = rules.iter().map(|text| HostRule::parse(text).unwrap()).collect();
+        let mut rules: Vec<_> = rules
+            .iter()
+            .map(|text| HostRule::parse(text).unwrap())
+            .collect();
         rules.push(HostRule::of_public_port("origin.example".into(), 3000));
         decide(&rules, protocol, host, port).map(|decided| decided.map(|allowed| allowed.addresses))
     }
@@ -161,18 +199,43 @@ mod tests {
         let port = |host: &str, port| Some(Err(Refused::Port(host.into(), port)));
         for (protocol, host, number, expected) in [
             (Tunnel, "registry.example", 443, Some(Ok(Addresses::Public))),
-            (Tunnel, "REGISTRY.example.", 443, Some(Ok(Addresses::Public))),
+            (
+                Tunnel,
+                "REGISTRY.example.",
+                443,
+                Some(Ok(Addresses::Public)),
+            ),
             (Tunnel, "a.cdn.example", 443, Some(Ok(Addresses::Public))),
-            (Tunnel, "git.example", 8443, Some(Ok(Addresses::AlsoPrivate))),
+            (
+                Tunnel,
+                "git.example",
+                8443,
+                Some(Ok(Addresses::AlsoPrivate)),
+            ),
             (Plain, "origin.example", 3000, Some(Ok(Addresses::Public))),
             (Plain, "registry.example", 80, Some(Ok(Addresses::Public))),
             (Tunnel, "registry.example", 80, port("registry.example", 80)),
             (Tunnel, "registry.example", 22, port("registry.example", 22)),
-            (Plain, "registry.example", 443, port("registry.example", 443)),
+            (
+                Plain,
+                "registry.example",
+                443,
+                port("registry.example", 443),
+            ),
             (Tunnel, "git.example", 443, port("git.example", 443)),
             (Tunnel, "cdn.example", 443, other("cdn.example")),
-            (Tunnel, "registry.example.org", 443, other("registry.example.org")),
-            (Tunnel, "evil-registry.example", 443, other("evil-registry.example")),
+            (
+                Tunnel,
+                "registry.example.org",
+                443,
+                other("registry.example.org"),
+            ),
+            (
+                Tunnel,
+                "evil-registry.example",
+                443,
+                other("evil-registry.example"),
+            ),
             (Tunnel, "registry.example/@x", 443, None),
             (Tunnel, "x@registry.example", 443, None),
             (Tunnel, "", 443, None),
@@ -183,9 +246,15 @@ mod tests {
 
     #[test]
     fn addresses_are_refused_in_every_spelling() {
-        for host in
-            ["127.0.0.1", "2130706433", "0x7f.1", "017700000001", "[::1]", "[::ffff:10.0.0.1]", "8.8.8.8"]
-        {
+        for host in [
+            "127.0.0.1",
+            "2130706433",
+            "0x7f.1",
+            "017700000001",
+            "[::1]",
+            "[::ffff:10.0.0.1]",
+            "8.8.8.8",
+        ] {
             let expected = Some(Err(Refused::Address(host.into())));
             assert_eq!(decided(Protocol::Tunnel, host, 443), expected, "{host}");
         }
@@ -195,7 +264,10 @@ mod tests {
     fn report_names_the_setting() {
         let text = Refused::Port("git.example".into(), 22).report().to_string();
         let setting = "sandbox.egress.allow = [\"git.example:22\"] allows it";
-        assert!(text.contains("git.example:22") && text.contains(setting), "{text}");
+        assert!(
+            text.contains("git.example:22") && text.contains(setting),
+            "{text}"
+        );
         assert_eq!(Refused::Address("10.0.0.1".into()).report().setting, None);
     }
 }

@@ -76,7 +76,10 @@ pub(super) async fn dial(
     let connected = async {
         let scheme = protocol.scheme();
         match upstream.proxy_of(scheme, &destination.host, destination.port) {
-            None => Ok(Dialed { stream: connect(lookup, destination).await?, via: None }),
+            None => Ok(Dialed {
+                stream: connect(lookup, destination).await?,
+                via: None,
+            }),
             Some(via) => through(lookup, protocol, destination, via).await,
         }
     };
@@ -87,9 +90,17 @@ pub(super) async fn dial(
 
 /// Rejects a host that is private by its name or by its addresses here.
 /// The proxy of the service resolves others.
-pub(super) async fn check_proxied(lookup: &dyn Lookup, destination: &Destination) -> Result<(), DialError> {
+pub(super) async fn check_proxied(
+    lookup: &dyn Lookup,
+    destination: &Destination,
+) -> Result<(), DialError> {
     let is_local = destination.addresses == Addresses::Public && is_local_name(&destination.host);
-    if is_local || !may_be_proxied(lookup, &destination.host, |address| destination.admits(address)).await {
+    if is_local
+        || !may_be_proxied(lookup, &destination.host, |address| {
+            destination.admits(address)
+        })
+        .await
+    {
         return Err(destination.private());
     }
     Ok(())
@@ -104,18 +115,26 @@ async fn through(
     check_proxied(lookup, destination).await?;
     let failed = |text: String| DialError::Unreachable(format!("the proxy of the service {text}"));
     if via.uri.scheme_str() != Some("http") {
-        return Err(failed("is no `http://` address, which commands need".into()));
+        return Err(failed(
+            "is no `http://` address, which commands need".into(),
+        ));
     }
     // An address of IPv6 has brackets in a URI.
     let host = via.uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let place = (host, via.uri.port_u16().unwrap_or(PROXY_PORT));
     // The operator chose the proxy, so its address is not checked.
-    let stream =
-        TcpStream::connect(place).await.map_err(|error| failed(format!("is not reached: {error}")))?;
+    let stream = TcpStream::connect(place)
+        .await
+        .map_err(|error| failed(format!("is not reached: {error}")))?;
     match protocol {
-        Protocol::Plain => Ok(Dialed { stream, via: Some(via) }),
+        Protocol::Plain => Ok(Dialed {
+            stream,
+            via: Some(via),
+        }),
         Protocol::Tunnel => {
-            let stream = tunnel(stream, destination, via.authorization.as_ref()).await.map_err(failed)?;
+            let stream = tunnel(stream, destination, via.authorization.as_ref())
+                .await
+                .map_err(failed)?;
             Ok(Dialed { stream, via: None })
         }
     }
@@ -133,21 +152,30 @@ async fn tunnel(
         request.extend([b"Proxy-Authorization: ", value.as_bytes(), b"\r\n"].concat());
     }
     request.extend(b"\r\n");
-    stream.write_all(&request).await.map_err(|error| format!("closed the connection: {error}"))?;
+    stream
+        .write_all(&request)
+        .await
+        .map_err(|error| format!("closed the connection: {error}"))?;
     let mut head = Vec::new();
     while !head.ends_with(HEADERS_END) {
         if head.len() >= MAX_HEADER_BYTES {
             return Err("sends endless headers".into());
         }
         // Byte by byte: what follows belongs to the tunnel.
-        head.push(stream.read_u8().await.map_err(|error| format!("closed the connection: {error}"))?);
+        head.push(
+            stream
+                .read_u8()
+                .await
+                .map_err(|error| format!("closed the connection: {error}"))?,
+        );
     }
     let status = String::from_utf8_lossy(&head);
     match status.split(' ').nth(1) {
         Some(code) if code.len() == 3 && code.starts_with('2') => Ok(stream),
-        Some(code) => {
-            Err(format!("refused the host with status {}", code.chars().take(3).collect::<String>()))
-        }
+        Some(code) => Err(format!(
+            "refused the host with status {}",
+            code.chars().take(3).collect::<String>()
+        )),
         None => Err("sent no status".into()),
     }
 }
@@ -156,7 +184,9 @@ async fn connect(lookup: &dyn Lookup, destination: &Destination) -> Result<TcpSt
     let Destination { host, port, .. } = destination;
     let found = match checked_addresses(lookup, host, |address| destination.admits(address)).await {
         Ok(found) => found,
-        Err(Unresolvable::Unknown) => return Err(DialError::Unreachable("it has no address".into())),
+        Err(Unresolvable::Unknown) => {
+            return Err(DialError::Unreachable("it has no address".into()));
+        }
         Err(Unresolvable::Forbidden) => return Err(destination.private()),
     };
     let mut last = io::Error::other("it has no address");

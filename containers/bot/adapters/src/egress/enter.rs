@@ -30,7 +30,8 @@ pub fn enter(words: &[OsString]) -> io::Error {
     let [socket, processes, program, arguments @ ..] = words else {
         return io::Error::other("the socket, the limit or the program is missing");
     };
-    let limited = hand_over(socket).map_err(|error| format!("the way to the egress proxy: {error}"));
+    let limited =
+        hand_over(socket).map_err(|error| format!("the way to the egress proxy: {error}"));
     match limited.and_then(|()| limit_processes(processes)) {
         Ok(()) => Command::new(program).args(arguments).exec(),
         Err(error) => io::Error::other(error),
@@ -39,10 +40,16 @@ pub fn enter(words: &[OsString]) -> io::Error {
 
 /// Limits the processes that the kernel counts in this namespace of users. A limit is never raised.
 pub(crate) fn limit_processes(maximum: &OsString) -> Result<(), String> {
-    let maximum = maximum.to_str().and_then(|text| text.parse().ok()).ok_or("the limit is no number")?;
+    let maximum = maximum
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .ok_or("the limit is no number")?;
     let own = getrlimit(Resource::Nproc);
     let lower = |own: Option<u64>| Some(own.map_or(maximum, |own| own.min(maximum)));
-    let limit = Rlimit { current: lower(own.current), maximum: lower(own.maximum) };
+    let limit = Rlimit {
+        current: lower(own.current),
+        maximum: lower(own.maximum),
+    };
     setrlimit(Resource::Nproc, limit).map_err(|error| format!("the limit of processes: {error}"))
 }
 
@@ -55,6 +62,11 @@ fn hand_over(socket: &OsString) -> io::Result<()> {
     if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
         return Err(io::Error::other("no space for the listener"));
     }
-    sendmsg(&stream, &[IoSlice::new(&[0])], &mut ancillary, SendFlags::empty())?;
+    sendmsg(
+        &stream,
+        &[IoSlice::new(&[0])],
+        &mut ancillary,
+        SendFlags::empty(),
+    )?;
     stream.read_exact(&mut [0])
 }

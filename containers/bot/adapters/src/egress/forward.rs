@@ -61,7 +61,9 @@ pub(super) async fn answer(connection: Connection, request: Request<Incoming>) -
     };
     answered.unwrap_or_else(|problem| match problem {
         Problem::Malformed(text) => text_answer(StatusCode::BAD_REQUEST, text),
-        Problem::Unreachable(host, text) => text_answer(StatusCode::BAD_GATEWAY, &format!("{host}: {text}")),
+        Problem::Unreachable(host, text) => {
+            text_answer(StatusCode::BAD_GATEWAY, &format!("{host}: {text}"))
+        }
         Problem::Refused(refused) => {
             let report = connection.run.refuse(&refused);
             text_answer(StatusCode::FORBIDDEN, &report.to_string())
@@ -93,9 +95,17 @@ async fn reach(
     protocol: Protocol,
     destination: &Destination,
 ) -> Result<(Metered, Option<Via>), Problem> {
-    let dialed = dial((&*connection.run.lookup, &connection.run.upstream), protocol, destination).await;
+    let dialed = dial(
+        (&*connection.run.lookup, &connection.run.upstream),
+        protocol,
+        destination,
+    )
+    .await;
     let Dialed { stream, via } = dialed.map_err(|error| error.into_problem(destination))?;
-    Ok((Metered::new(stream, Arc::clone(&connection.run.budget)), via))
+    Ok((
+        Metered::new(stream, Arc::clone(&connection.run.budget)),
+        via,
+    ))
 }
 
 async fn tunnel(connection: &Connection, request: Request<Incoming>) -> Result<Answer, Problem> {
@@ -141,7 +151,13 @@ async fn idle(moved: &AtomicU64) {
 async fn routed(connection: &Connection, request: Request<Incoming>) -> Result<Answer, Problem> {
     const NONE: Problem = Problem::Malformed("this run has no route to a code host");
     host_header(&request)?;
-    connection.run.route.as_ref().ok_or(NONE)?.answer(&connection.run, request).await
+    connection
+        .run
+        .route
+        .as_ref()
+        .ok_or(NONE)?
+        .answer(&connection.run, request)
+        .await
 }
 
 async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Result<Answer, Problem> {
@@ -157,17 +173,27 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
     let (upstream, via) = reach(connection, Protocol::Plain, &destination).await?;
     match via {
         Some(via) => {
-            let login = via.authorization.map(|login| (header::PROXY_AUTHORIZATION, login));
+            let login = via
+                .authorization
+                .map(|login| (header::PROXY_AUTHORIZATION, login));
             request.headers_mut().extend(login);
         }
         None => {
-            let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-            *request.uri_mut() = path.parse().map_err(|_| Problem::Malformed("the path is malformed"))?;
+            let path = request
+                .uri()
+                .path_and_query()
+                .map_or("/", |path| path.as_str());
+            *request.uri_mut() = path
+                .parse()
+                .map_err(|_| Problem::Malformed("the path is malformed"))?;
         }
     }
-    let unreachable = |error: hyper::Error| Problem::Unreachable(destination.host.clone(), error.to_string());
+    let unreachable =
+        |error: hyper::Error| Problem::Unreachable(destination.host.clone(), error.to_string());
     let moved = upstream.moved();
-    let (mut sender, driver) = http1::handshake(TokioIo::new(upstream)).await.map_err(unreachable)?;
+    let (mut sender, driver) = http1::handshake(TokioIo::new(upstream))
+        .await
+        .map_err(unreachable)?;
     let closed = connection.closed.clone();
     tokio::spawn(async move {
         tokio::select! {
@@ -178,7 +204,9 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
     });
     let mut answer = tokio::time::timeout(ANSWER_TIMEOUT, sender.send_request(request))
         .await
-        .map_err(|_| Problem::Unreachable(destination.host.clone(), "it did not answer in time".into()))?
+        .map_err(|_| {
+            Problem::Unreachable(destination.host.clone(), "it did not answer in time".into())
+        })?
         .map_err(unreachable)?;
     remove_hop_by_hop(answer.headers_mut());
     Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()))
@@ -186,10 +214,17 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
 
 /// Returns the `Host` of a request in absolute form, which must name the same host as its target.
 fn host_header(request: &Request<Incoming>) -> Result<HeaderValue, Problem> {
-    const DIFFERS: Problem = Problem::Malformed("the Host header names another host than the target");
+    const DIFFERS: Problem =
+        Problem::Malformed("the Host header names another host than the target");
     let authority = request.uri().authority().ok_or(DIFFERS)?.as_str();
-    let of_target = |named: &HeaderValue| named.as_bytes().eq_ignore_ascii_case(authority.as_bytes());
-    if !request.headers().get_all(header::HOST).iter().all(of_target) {
+    let of_target =
+        |named: &HeaderValue| named.as_bytes().eq_ignore_ascii_case(authority.as_bytes());
+    if !request
+        .headers()
+        .get_all(header::HOST)
+        .iter()
+        .all(of_target)
+    {
         return Err(DIFFERS);
     }
     HeaderValue::from_str(authority).map_err(|_| DIFFERS)

@@ -72,7 +72,11 @@ impl Line {
         let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
-        Ok(Self { listener, port, secret: Some(secret()?) })
+        Ok(Self {
+            listener,
+            port,
+            secret: Some(secret()?),
+        })
     }
 
     /// Takes the listener that was made in a network namespace.
@@ -82,7 +86,11 @@ impl Line {
         }
         let listener = net::TcpListener::from(descriptor);
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, port: PORT, secret: None })
+        Ok(Self {
+            listener,
+            port: PORT,
+            secret: None,
+        })
     }
 
     /// Returns the port as commands reach it.
@@ -107,7 +115,11 @@ impl Gate {
     pub(crate) fn open(run: &Arc<RunEgress>, kind: GateKind) -> io::Result<Self> {
         let closed = CancellationToken::new();
         let of_run = Arc::clone(run);
-        let proxy = |secret| Proxy { run: Arc::clone(run), secret, closed: closed.clone() };
+        let proxy = |secret| Proxy {
+            run: Arc::clone(run),
+            secret,
+            closed: closed.clone(),
+        };
         match kind {
             GateKind::Namespace => {
                 let handover = Handover::new()?;
@@ -124,7 +136,13 @@ impl Gate {
                 };
                 let ended = closed.clone();
                 tokio::spawn(async move { ended.run_until_cancelled(served).await });
-                Ok(Self { way, port: PORT, secret: None, run: of_run, _open: closed.drop_guard() })
+                Ok(Self {
+                    way,
+                    port: PORT,
+                    secret: None,
+                    run: of_run,
+                    _open: closed.drop_guard(),
+                })
             }
             GateKind::Port => {
                 let secret = secret()?;
@@ -134,7 +152,13 @@ impl Gate {
                 let port = listener.local_addr()?.port();
                 tokio::spawn(proxy(Some(Arc::clone(&secret))).supervise(listener));
                 let way = Way::Port(port);
-                Ok(Self { way, port, secret: Some(secret), run: of_run, _open: closed.drop_guard() })
+                Ok(Self {
+                    way,
+                    port,
+                    secret: Some(secret),
+                    run: of_run,
+                    _open: closed.drop_guard(),
+                })
             }
         }
     }
@@ -148,10 +172,20 @@ impl Gate {
         // Connections that were not accepted yet are not those of this command.
         while listener.accept().is_ok() {}
         let listener = TcpListener::from_std(listener)?;
-        let proxy = Proxy { run: Arc::clone(run), secret: line.secret.clone(), closed: closed.clone() };
+        let proxy = Proxy {
+            run: Arc::clone(run),
+            secret: line.secret.clone(),
+            closed: closed.clone(),
+        };
         tokio::spawn(proxy.supervise(listener));
         let (port, secret, run) = (line.port, line.secret.clone(), Arc::clone(run));
-        Ok(Self { way: Way::Session, port, secret, run, _open: closed.drop_guard() })
+        Ok(Self {
+            way: Way::Session,
+            port,
+            secret,
+            run,
+            _open: closed.drop_guard(),
+        })
     }
 
     /// Returns the way of the sandbox to the proxy.
@@ -162,10 +196,17 @@ impl Gate {
     /// Returns the variables that clients of HTTP and git read.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
         let address = address(self.secret.as_deref(), self.port);
-        let of_address = ADDRESS_VARIABLES.into_iter().map(move |name| (name, address.clone()));
-        let direct = DIRECT_VARIABLES.into_iter().map(|name| (name, DIRECT.to_owned()));
+        let of_address = ADDRESS_VARIABLES
+            .into_iter()
+            .map(move |name| (name, address.clone()));
+        let direct = DIRECT_VARIABLES
+            .into_iter()
+            .map(|name| (name, DIRECT.to_owned()));
         let node = [(NODE_VARIABLE.0, NODE_VARIABLE.1.to_owned())];
-        of_address.chain(direct).chain(node).chain(self.run.variables())
+        of_address
+            .chain(direct)
+            .chain(node)
+            .chain(self.run.variables())
     }
 
     /// Returns the port of the proxy as the command reaches it.

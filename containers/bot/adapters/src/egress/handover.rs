@@ -39,7 +39,11 @@ impl Handover {
 
     /// Returns the path of the socket.
     pub(super) fn path(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap_or_else(|_| self.folder.path().into()).join(NAME)
+        self.folder
+            .path()
+            .canonicalize()
+            .unwrap_or_else(|_| self.folder.path().into())
+            .join(NAME)
     }
 
     /// Waits for the listener, closes the socket, and confirms.
@@ -54,7 +58,9 @@ impl Handover {
             stream.write_all(&[0]).await?;
             Ok(listener)
         };
-        timeout(HANDOVER_TIMEOUT, received).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        timeout(HANDOVER_TIMEOUT, received)
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -68,7 +74,12 @@ async fn receive(stream: &UnixStream) -> io::Result<TcpListener> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut byte = [0];
-        recvmsg(stream, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        recvmsg(
+            stream,
+            &mut [IoSliceMut::new(&mut byte)],
+            &mut ancillary,
+            RecvFlags::CMSG_CLOEXEC,
+        )?;
         let found: Vec<OwnedFd> = ancillary
             .drain()
             .flat_map(|message| match message {
@@ -78,7 +89,10 @@ async fn receive(stream: &UnixStream) -> io::Result<TcpListener> {
             .collect();
         Ok(found)
     });
-    let descriptor = received.await?.pop().ok_or_else(|| io::Error::other("no listener was handed over"))?;
+    let descriptor = received
+        .await?
+        .pop()
+        .ok_or_else(|| io::Error::other("no listener was handed over"))?;
     if !socket_acceptconn(&descriptor)? {
         return Err(io::Error::other("what was handed over is no listener"));
     }

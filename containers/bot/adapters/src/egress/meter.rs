@@ -37,8 +37,15 @@ impl Budget {
     pub(super) fn spend(&self, bytes: usize) -> io::Result<()> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let spend = |left: u64| Some(left.saturating_sub(bytes));
-        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).unwrap_or_default();
-        if before <= bytes { Err(io::Error::other("the run's bytes are spent")) } else { Ok(()) }
+        let before = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend)
+            .unwrap_or_default();
+        if before <= bytes {
+            Err(io::Error::other("the run's bytes are spent"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -52,7 +59,11 @@ pub(super) struct Metered {
 impl Metered {
     /// Counts the bytes of a connection.
     pub(super) fn new(stream: TcpStream, budget: Arc<Budget>) -> Self {
-        Self { stream, budget, moved: Arc::default() }
+        Self {
+            stream,
+            budget,
+            moved: Arc::default(),
+        }
     }
 
     /// Returns the counter of this connection's bytes.
@@ -61,7 +72,8 @@ impl Metered {
     }
 
     fn count(&self, bytes: usize) -> io::Result<()> {
-        self.moved.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.moved
+            .fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.budget.spend(bytes)
     }
 }

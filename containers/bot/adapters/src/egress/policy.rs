@@ -27,7 +27,13 @@ pub struct EgressSettings {
 impl Default for EgressSettings {
     fn default() -> Self {
         let (repositories, agents) = (BTreeMap::new(), BTreeMap::new());
-        Self { registries: true, allow: Vec::new(), repositories, agents, push: BTreeMap::new() }
+        Self {
+            registries: true,
+            allow: Vec::new(),
+            repositories,
+            agents,
+            push: BTreeMap::new(),
+        }
     }
 }
 
@@ -46,7 +52,9 @@ impl EgressSettings {
     /// Returns whether a run may push to its repository.
     pub(super) fn may_push(&self, scope: Scope<'_>) -> bool {
         let agents = scope.repository.and_then(|name| self.push.get(name));
-        scope.agent.is_some_and(|agent| agents.is_some_and(|agents| agents.iter().any(|one| one == agent)))
+        scope
+            .agent
+            .is_some_and(|agent| agents.is_some_and(|agents| agents.iter().any(|one| one == agent)))
     }
 
     /// Returns whether runs of an agent have more rights than those of others.
@@ -57,10 +65,14 @@ impl EgressSettings {
     /// Returns the rules of a run.
     pub(crate) fn rules(&self, scope: Scope<'_>) -> Vec<HostRule> {
         let registries = REGISTRIES.iter().filter(|_| self.registries);
-        let mut rules: Vec<HostRule> = registries.filter_map(|host| HostRule::parse(host).ok()).collect();
+        let mut rules: Vec<HostRule> = registries
+            .filter_map(|host| HostRule::parse(host).ok())
+            .collect();
         rules.extend(self.allow.iter().cloned());
         let of = |lists: &BTreeMap<String, Vec<HostRule>>, name: Option<&str>| {
-            name.and_then(|name| lists.get(name)).cloned().unwrap_or_default()
+            name.and_then(|name| lists.get(name))
+                .cloned()
+                .unwrap_or_default()
         };
         rules.extend(of(&self.repositories, scope.repository));
         rules.extend(of(&self.agents, scope.agent));
@@ -75,7 +87,9 @@ impl EgressSettings {
 fn rule_of_origin(origin: &str) -> Option<HostRule> {
     match Url::parse(origin) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => {
-            let Some(Host::Name(name)) = normalized(url.host_str()?) else { return None };
+            let Some(Host::Name(name)) = normalized(url.host_str()?) else {
+                return None;
+            };
             Some(HostRule::of_public_port(name, url.port_or_known_default()?))
         }
         // An ssh origin: the host serves HTTPS as well.
@@ -104,7 +118,10 @@ mod tests {
     fn every_registry_is_a_rule() {
         let rules = EgressSettings::default().rules(Scope::default());
         assert_eq!(rules.len(), REGISTRIES.len());
-        let closed = EgressSettings { registries: false, ..EgressSettings::default() };
+        let closed = EgressSettings {
+            registries: false,
+            ..EgressSettings::default()
+        };
         assert_eq!(closed.rules(Scope::default()), []);
     }
 
@@ -119,7 +136,11 @@ mod tests {
                 ("acme/other".into(), rule("no.example")),
             ]
             .into(),
-            agents: [("coding".into(), rule("coding.example")), ("review".into(), rule("no.example"))].into(),
+            agents: [
+                ("coding".into(), rule("coding.example")),
+                ("review".into(), rule("no.example")),
+            ]
+            .into(),
             push: [("acme/app".into(), vec!["coding".into()])].into(),
         };
         let scope = Scope {
@@ -127,13 +148,34 @@ mod tests {
             repository: Some("acme/app"),
             origin: Some("https://git.example/acme/app"),
         };
-        let rules: Vec<_> = settings.rules(scope).iter().map(ToString::to_string).collect();
-        assert_eq!(rules, ["all.example", "app.example", "coding.example", "git.example:443"]);
+        let rules: Vec<_> = settings
+            .rules(scope)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            rules,
+            [
+                "all.example",
+                "app.example",
+                "coding.example",
+                "git.example:443"
+            ]
+        );
         assert!(settings.may_push(scope));
         for other in [
-            Scope { agent: Some("review"), ..scope },
-            Scope { agent: None, ..scope },
-            Scope { repository: Some("acme/other"), ..scope },
+            Scope {
+                agent: Some("review"),
+                ..scope
+            },
+            Scope {
+                agent: None,
+                ..scope
+            },
+            Scope {
+                repository: Some("acme/other"),
+                ..scope
+            },
         ] {
             assert!(!settings.may_push(other), "{other:?}");
         }
@@ -150,7 +192,13 @@ mod tests {
             ("/srv/git/app", None),
             ("file:///srv/git/app", None),
         ] {
-            assert_eq!(rule_of_origin(origin).map(|rule| rule.to_string()).as_deref(), rule, "{origin}");
+            assert_eq!(
+                rule_of_origin(origin)
+                    .map(|rule| rule.to_string())
+                    .as_deref(),
+                rule,
+                "{origin}"
+            );
         }
     }
 }

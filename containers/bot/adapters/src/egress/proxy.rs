@@ -30,7 +30,8 @@ use super::{
 /// Pause after a panic or an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to a connection over the limit.
-const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+const TOO_MANY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 /// The user of the proxy's address. Its secret is the password.
 const USER: &str = "run";
 
@@ -46,12 +47,17 @@ pub(super) struct Proxy {
 
 /// Returns the header with which a client authenticates.
 pub(super) fn credentials(secret: &str) -> String {
-    format!("Basic {}", BASE64_STANDARD.encode(format!("{USER}:{secret}")))
+    format!(
+        "Basic {}",
+        BASE64_STANDARD.encode(format!("{USER}:{secret}"))
+    )
 }
 
 /// Returns the address of a proxy with a secret.
 pub(super) fn address(secret: Option<&str>, port: u16) -> String {
-    let user = secret.map(|secret| format!("{USER}:{secret}@")).unwrap_or_default();
+    let user = secret
+        .map(|secret| format!("{USER}:{secret}@"))
+        .unwrap_or_default();
     format!("http://{user}127.0.0.1:{port}")
 }
 
@@ -59,7 +65,9 @@ impl Proxy {
     /// Serves a listener until the command has ended. A panic is logged, and the proxy goes on.
     pub(super) async fn supervise(self, listener: TcpListener) {
         let closed = self.closed.clone();
-        let _ = closed.run_until_cancelled(restarted(|| self.serve(&listener))).await;
+        let _ = closed
+            .run_until_cancelled(restarted(|| self.serve(&listener)))
+            .await;
     }
 
     pub(super) async fn serve(&self, listener: &TcpListener) {
@@ -90,12 +98,21 @@ impl Proxy {
     }
 
     async fn handle(self, stream: TcpStream, permit: Permit) {
-        let connection = Connection { run: self.run, permit: Arc::new(permit), closed: self.closed };
-        let expected = self.secret.map(|secret| Sha256::digest(credentials(&secret)));
+        let connection = Connection {
+            run: self.run,
+            permit: Arc::new(permit),
+            closed: self.closed,
+        };
+        let expected = self
+            .secret
+            .map(|secret| Sha256::digest(credentials(&secret)));
         let service = service_fn(move |request: Request<Incoming>| {
             let connection = connection.clone();
             let is_known = expected.is_none_or(|expected| {
-                let given = request.headers().get(header::PROXY_AUTHORIZATION).map(HeaderValue::as_bytes);
+                let given = request
+                    .headers()
+                    .get(header::PROXY_AUTHORIZATION)
+                    .map(HeaderValue::as_bytes);
                 given.is_some_and(|given| Sha256::digest(given) == expected)
             });
             async move {
@@ -121,15 +138,24 @@ impl Proxy {
 
 /// Runs a service again each time it panics. It has no other end.
 pub(super) async fn restarted<F: Future<Output = ()>>(serve: impl Fn() -> F) {
-    while AssertUnwindSafe(async { serve().await }).catch_unwind().await.is_err() {
+    while AssertUnwindSafe(async { serve().await })
+        .catch_unwind()
+        .await
+        .is_err()
+    {
         tracing::error!("the egress proxy of a command panicked and is restarted");
         tokio::time::sleep(PAUSE).await;
     }
 }
 
 fn unauthenticated() -> Answer {
-    let mut answer =
-        text_answer(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the secret of the run is missing");
-    answer.headers_mut().insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"ars\""));
+    let mut answer = text_answer(
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED,
+        "the secret of the run is missing",
+    );
+    answer.headers_mut().insert(
+        header::PROXY_AUTHENTICATE,
+        HeaderValue::from_static("Basic realm=\"ars\""),
+    );
     answer
 }

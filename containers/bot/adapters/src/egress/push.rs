@@ -50,7 +50,11 @@ async fn fill(
     bytes: usize,
 ) -> Result<(), Problem> {
     while read.len() < bytes {
-        let more = body.try_next().await.map_err(|_| MALFORMED)?.ok_or(MALFORMED)?;
+        let more = body
+            .try_next()
+            .await
+            .map_err(|_| MALFORMED)?
+            .ok_or(MALFORMED)?;
         read.extend_from_slice(&more);
     }
     Ok(())
@@ -59,21 +63,30 @@ async fn fill(
 /// Returns the length of a line, its own digits included. Zero ends the commands.
 fn length_of(digits: &[u8]) -> Option<usize> {
     let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
-    usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok().filter(|_| is_hexadecimal)
+    usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16)
+        .ok()
+        .filter(|_| is_hexadecimal)
 }
 
 /// Checks the ref of one command.
 fn check(line: &[u8]) -> Result<(), Problem> {
     let line = std::str::from_utf8(line).map_err(|_| MALFORMED)?;
     let (command, capabilities) = line.split_once('\0').unwrap_or((line, ""));
-    if capabilities.split_ascii_whitespace().any(|one| one == OPTIONS) {
+    if capabilities
+        .split_ascii_whitespace()
+        .any(|one| one == OPTIONS)
+    {
         return Err(Problem::Malformed("options of a push are refused"));
     }
     let words: Vec<&str> = command.trim_end_matches('\n').split(' ').collect();
     match *words.as_slice() {
         ["shallow", id] if is_id(id) => Ok(()),
         [old, new, name] if is_id(old) && is_id(new) => {
-            if name.strip_prefix(BRANCHES).and_then(run_of_branch).is_none() {
+            if name
+                .strip_prefix(BRANCHES)
+                .and_then(run_of_branch)
+                .is_none()
+            {
                 return Err(Problem::Refused(Refused::Ref(name.to_owned())));
             }
             if new.bytes().all(|digit| digit == ABSENT) {
@@ -107,12 +120,13 @@ mod tests {
         let bytes = body.bytes().map(|byte| Ok(Bytes::copy_from_slice(&[byte])));
         let mut body = stream::iter(bytes.collect::<Vec<_>>());
         let read = commands(&mut body).now_or_never().unwrap();
-        read.map(|read| read.len()).map_err(|problem| match problem {
-            Problem::Refused(Refused::Ref(_)) => "ref",
-            Problem::Refused(Refused::Deletion(_)) => "deletion",
-            Problem::Malformed(_) => "malformed",
-            _ => "other",
-        })
+        read.map(|read| read.len())
+            .map_err(|problem| match problem {
+                Problem::Refused(Refused::Ref(_)) => "ref",
+                Problem::Refused(Refused::Deletion(_)) => "deletion",
+                Problem::Malformed(_) => "malformed",
+                _ => "other",
+            })
     }
 
     #[test]
@@ -121,19 +135,40 @@ mod tests {
         let good = to("refs/heads/ars/r1/fix");
         let second = line(&format!("{ID} {ID} refs/heads/ars/r1/more\n"));
         for (body, expected) in [
-            (format!("{good}{second}0000PACK"), Ok(good.len() + second.len() + LENGTH)),
-            (format!("{}{good}0000PACK", line(&format!("shallow {ID}"))), Ok(2 * LENGTH + 48 + good.len())),
+            (
+                format!("{good}{second}0000PACK"),
+                Ok(good.len() + second.len() + LENGTH),
+            ),
+            (
+                format!("{}{good}0000PACK", line(&format!("shallow {ID}"))),
+                Ok(2 * LENGTH + 48 + good.len()),
+            ),
             ("0000".to_owned(), Ok(LENGTH)),
             (format!("{}0000", to("refs/heads/main")), Err("ref")),
             (format!("{}0000", to("refs/tags/ars/r1")), Err("ref")),
-            (format!("{good}{}0000", line(&format!("{ID} {ID} refs/heads/main"))), Err("ref")),
-            (format!("{}0000", line(&format!("{NONE} {ID} refs/heads/ars/r1"))), Ok(2 * LENGTH + 99)),
-            (format!("{}0000", line(&format!("{ID} {NONE} refs/heads/ars/r1"))), Err("deletion")),
             (
-                format!("{}0000", line(&format!("{ID} {ID} refs/heads/ars/r1\0push-options"))),
+                format!("{good}{}0000", line(&format!("{ID} {ID} refs/heads/main"))),
+                Err("ref"),
+            ),
+            (
+                format!("{}0000", line(&format!("{NONE} {ID} refs/heads/ars/r1"))),
+                Ok(2 * LENGTH + 99),
+            ),
+            (
+                format!("{}0000", line(&format!("{ID} {NONE} refs/heads/ars/r1"))),
+                Err("deletion"),
+            ),
+            (
+                format!(
+                    "{}0000",
+                    line(&format!("{ID} {ID} refs/heads/ars/r1\0push-options"))
+                ),
                 Err("malformed"),
             ),
-            (format!("{}0000", line("push-cert\0push-cert=x")), Err("malformed")),
+            (
+                format!("{}0000", line("push-cert\0push-cert=x")),
+                Err("malformed"),
+            ),
             (good.clone(), Err("malformed")),
             ("0003".to_owned(), Err("malformed")),
             ("+123".to_owned(), Err("malformed")),

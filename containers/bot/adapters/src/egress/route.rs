@@ -54,7 +54,11 @@ const FORWARDED: [HeaderName; 7] = [
     HeaderName::from_static("git-protocol"),
 ];
 /// Headers of an answer that are returned.
-const RETURNED: [HeaderName; 3] = [header::CACHE_CONTROL, header::CONTENT_ENCODING, header::CONTENT_TYPE];
+const RETURNED: [HeaderName; 3] = [
+    header::CACHE_CONTROL,
+    header::CONTENT_ENCODING,
+    header::CONTENT_TYPE,
+];
 const NO_ROUTE: &str = "this address is for git and the run's own repository";
 const NO_LOGIN: &str = "the service has no account for pushes to this repository";
 
@@ -103,7 +107,8 @@ impl Route {
 
     /// Returns whether a request is for a route.
     pub(super) fn is_for(uri: &Uri) -> bool {
-        uri.host().is_some_and(|host| host.eq_ignore_ascii_case(HOST))
+        uri.host()
+            .is_some_and(|host| host.eq_ignore_ascii_case(HOST))
     }
 
     /// Returns the variables that make git in a sandbox use the route.
@@ -115,8 +120,14 @@ impl Route {
             ("GIT_CONFIG_COUNT", "2".to_owned()),
             (key.0, key.1.to_owned()),
             (value.0, value.1.to_owned()),
-            ("GIT_CONFIG_KEY_1", format!("url.http://{HOST}{}.insteadOf", self.path())),
-            ("GIT_CONFIG_VALUE_1", without_suffix(&self.origin).to_owned()),
+            (
+                "GIT_CONFIG_KEY_1",
+                format!("url.http://{HOST}{}.insteadOf", self.path()),
+            ),
+            (
+                "GIT_CONFIG_VALUE_1",
+                without_suffix(&self.origin).to_owned(),
+            ),
         ]
     }
 
@@ -130,17 +141,23 @@ impl Route {
     }
 
     fn step(&self, method: &Method, uri: &Uri) -> Step {
-        let Some(rest) = uri.path().strip_prefix(self.path()) else { return Step::Unknown };
+        let Some(rest) = uri.path().strip_prefix(self.path()) else {
+            return Step::Unknown;
+        };
         let rest = rest.strip_prefix(SUFFIX).unwrap_or(rest);
         match (method, rest, uri.query()) {
             (&Method::GET, "/info/refs", Some("service=git-upload-pack")) => {
                 Step::Git(GitAccess::Read, "/info/refs?service=git-upload-pack")
             }
-            (&Method::POST, "/git-upload-pack", None) => Step::Git(GitAccess::Read, "/git-upload-pack"),
+            (&Method::POST, "/git-upload-pack", None) => {
+                Step::Git(GitAccess::Read, "/git-upload-pack")
+            }
             (&Method::GET, "/info/refs", Some("service=git-receive-pack")) => {
                 Step::Git(GitAccess::Write, "/info/refs?service=git-receive-pack")
             }
-            (&Method::POST, "/git-receive-pack", None) => Step::Git(GitAccess::Write, "/git-receive-pack"),
+            (&Method::POST, "/git-receive-pack", None) => {
+                Step::Git(GitAccess::Write, "/git-receive-pack")
+            }
             _ if !rest.is_empty() && !rest.starts_with('/') => Step::Other,
             _ => Step::Unknown,
         }
@@ -163,18 +180,25 @@ impl Route {
         };
         let unreachable = |text: String| Problem::Unreachable(self.host().to_owned(), text);
         let client = self.client(run).await?;
-        let login = self.logins.login(&self.origin, access).await.map_err(unreachable)?;
+        let login = self
+            .logins
+            .login(&self.origin, access)
+            .await
+            .map_err(unreachable)?;
         if login.is_none() && access == GitAccess::Write {
             return Ok(text_answer(StatusCode::FORBIDDEN, NO_LOGIN));
         }
         let (head, body) = request.into_parts();
         let mut headers = selected(&head.headers, &FORWARDED);
         if let Some(login) = &login {
-            let value = login.authorization().ok_or_else(|| unreachable("its login is malformed".into()))?;
+            let value = login
+                .authorization()
+                .ok_or_else(|| unreachable("its login is malformed".into()))?;
             headers.insert(header::AUTHORIZATION, value);
         }
-        let mut forwarded =
-            client.request(head.method.clone(), format!("{}{suffix}", self.origin)).headers(headers);
+        let mut forwarded = client
+            .request(head.method.clone(), format!("{}{suffix}", self.origin))
+            .headers(headers);
         if head.method == Method::POST {
             let budget = Arc::clone(&run.budget);
             let body = body.into_data_stream().map_err(io::Error::other);
@@ -191,7 +215,10 @@ impl Route {
             forwarded = forwarded.body(reqwest::Body::wrap_stream(body));
         }
         // The text of the error has an address, which has no login.
-        let answer = forwarded.send().await.map_err(|error| unreachable(error.to_string()))?;
+        let answer = forwarded
+            .send()
+            .await
+            .map_err(|error| unreachable(error.to_string()))?;
         if let Some(login) = login.filter(|_| answer.status() == StatusCode::UNAUTHORIZED) {
             self.logins.reject(&self.origin, access, &login);
         }
@@ -201,15 +228,25 @@ impl Route {
     /// Returns the client, if the rules of the run allow its destination.
     async fn client(&self, run: &RunEgress) -> Result<&Client, Problem> {
         const SHAPE: Problem = Problem::Malformed("the origin names no host");
-        let protocol = if self.url.scheme() == "https" { Protocol::Tunnel } else { Protocol::Plain };
+        let protocol = if self.url.scheme() == "https" {
+            Protocol::Tunnel
+        } else {
+            Protocol::Plain
+        };
         let port = self.url.port_or_known_default().ok_or(SHAPE)?;
-        let destination = run.decide(protocol, self.host(), port).ok_or(SHAPE)?.map_err(Problem::Refused)?;
+        let destination = run
+            .decide(protocol, self.host(), port)
+            .ok_or(SHAPE)?
+            .map_err(Problem::Refused)?;
         let is_proxied = run.upstream.address_of(&self.url).is_some();
         if is_proxied {
             let checked = check_proxied(&*run.lookup, &destination).await;
             checked.map_err(|error| error.into_problem(&destination))?;
         }
-        let built = self.client.get_or_try_init(|| ready(made(run, &destination, is_proxied))).await;
+        let built = self
+            .client
+            .get_or_try_init(|| ready(made(run, &destination, is_proxied)))
+            .await;
         built.map_err(|_| Problem::Unreachable(self.host().to_owned(), "no client of HTTP".into()))
     }
 
@@ -248,8 +285,17 @@ fn returned(run: &RunEgress, answer: reqwest::Response) -> Answer {
     }
     let (status, headers) = (answer.status(), selected(answer.headers(), &RETURNED));
     let budget = Arc::clone(&run.budget);
-    let frame = move |bytes| ready(counted(&budget, bytes).map(Frame::data).map_err(BodyError::from));
-    let stream = answer.bytes_stream().map_err(BodyError::from).and_then(frame);
+    let frame = move |bytes| {
+        ready(
+            counted(&budget, bytes)
+                .map(Frame::data)
+                .map_err(BodyError::from),
+        )
+    };
+    let stream = answer
+        .bytes_stream()
+        .map_err(BodyError::from)
+        .and_then(frame);
     let mut answer = Response::new(StreamBody::new(stream).boxed_unsync());
     *answer.status_mut() = status;
     *answer.headers_mut() = headers;
@@ -260,28 +306,50 @@ fn returned(run: &RunEgress, answer: reqwest::Response) -> Answer {
 fn failure(status: StatusCode) -> Answer {
     let (status, text) = match status {
         // With a 401 git would ask for a login.
-        StatusCode::UNAUTHORIZED => (StatusCode::BAD_GATEWAY, "the code host rejected the service's login"),
-        StatusCode::FORBIDDEN => (status, "the code host refused this to the service's account"),
-        StatusCode::NOT_FOUND => (status, "the service's account sees no such repository on the code host"),
+        StatusCode::UNAUTHORIZED => (
+            StatusCode::BAD_GATEWAY,
+            "the code host rejected the service's login",
+        ),
+        StatusCode::FORBIDDEN => (
+            status,
+            "the code host refused this to the service's account",
+        ),
+        StatusCode::NOT_FOUND => (
+            status,
+            "the service's account sees no such repository on the code host",
+        ),
         StatusCode::TOO_MANY_REQUESTS => (status, "the code host limits the service's requests"),
         _ if status.is_redirection() => (
             StatusCode::BAD_GATEWAY,
             "the code host redirects, and a login is never sent to another address: mend the configured origin",
         ),
-        _ => (StatusCode::BAD_GATEWAY, "the code host answered with an error"),
+        _ => (
+            StatusCode::BAD_GATEWAY,
+            "the code host answered with an error",
+        ),
     };
     text_answer(status, text)
 }
 
 /// Returns a client that connects to the proxy of the service, or to allowed addresses only.
-fn made(run: &RunEgress, destination: &Destination, is_proxied: bool) -> Result<Client, reqwest::Error> {
+fn made(
+    run: &RunEgress,
+    destination: &Destination,
+    is_proxied: bool,
+) -> Result<Client, reqwest::Error> {
     let builder = if is_proxied {
         proxied(&run.upstream)
     } else {
-        let resolver = Guarded { lookup: Arc::clone(&run.lookup), destination: destination.clone() };
+        let resolver = Guarded {
+            lookup: Arc::clone(&run.lookup),
+            destination: destination.clone(),
+        };
         client().dns_resolver(Arc::new(resolver))
     };
-    builder.connect_timeout(CONNECT_TIMEOUT).read_timeout(IDLE_TIMEOUT).build()
+    builder
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(IDLE_TIMEOUT)
+        .build()
 }
 
 /// Resolves a name to the addresses that its destination may have.
@@ -308,9 +376,17 @@ mod tests {
     use super::*;
 
     fn route(origin: &str) -> Option<Route> {
-        let with_login = origin.replacen("://", "://bot:pw@", usize::from(!origin.contains("public")));
+        let with_login =
+            origin.replacen("://", "://bot:pw@", usize::from(!origin.contains("public")));
         let logins = Logins::new([with_login.as_str()], None);
-        Route::of(Scope { origin: Some(origin), ..Scope::default() }, false, &logins)
+        Route::of(
+            Scope {
+                origin: Some(origin),
+                ..Scope::default()
+            },
+            false,
+            &logins,
+        )
     }
 
     #[test]
@@ -318,9 +394,14 @@ mod tests {
         for origin in ["https://h/a/b", "http://h:3000/a/b.git", "https://h/a/b/"] {
             assert!(route(origin).is_some(), "{origin}");
         }
-        for origin in
-            ["ssh://git@h/a/b", "git@h:a/b", "/srv/x", "https://h/", "https://h/a?x", "https://public/a"]
-        {
+        for origin in [
+            "ssh://git@h/a/b",
+            "git@h:a/b",
+            "/srv/x",
+            "https://h/",
+            "https://h/a?x",
+            "https://public/a",
+        ] {
             assert!(route(origin).is_none(), "{origin}");
         }
     }
@@ -338,17 +419,52 @@ mod tests {
     fn only_requests_of_git_for_the_repository_are_steps() {
         use GitAccess::{Read, Write};
         let route = route("https://h/a/b.git").unwrap();
-        let (reads, writes) = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack");
+        let (reads, writes) = (
+            "/info/refs?service=git-upload-pack",
+            "/info/refs?service=git-receive-pack",
+        );
         for (method, target, expected) in [
-            ("GET", "/a/b/info/refs?service=git-upload-pack", Step::Git(Read, reads)),
-            ("GET", "/a/b.git/info/refs?service=git-upload-pack", Step::Git(Read, reads)),
-            ("POST", "/a/b.git/git-upload-pack", Step::Git(Read, "/git-upload-pack")),
-            ("GET", "/a/b/info/refs?service=git-receive-pack", Step::Git(Write, writes)),
-            ("POST", "/a/b/git-receive-pack", Step::Git(Write, "/git-receive-pack")),
-            ("GET", "/a/b-other/info/refs?service=git-upload-pack", Step::Other),
+            (
+                "GET",
+                "/a/b/info/refs?service=git-upload-pack",
+                Step::Git(Read, reads),
+            ),
+            (
+                "GET",
+                "/a/b.git/info/refs?service=git-upload-pack",
+                Step::Git(Read, reads),
+            ),
+            (
+                "POST",
+                "/a/b.git/git-upload-pack",
+                Step::Git(Read, "/git-upload-pack"),
+            ),
+            (
+                "GET",
+                "/a/b/info/refs?service=git-receive-pack",
+                Step::Git(Write, writes),
+            ),
+            (
+                "POST",
+                "/a/b/git-receive-pack",
+                Step::Git(Write, "/git-receive-pack"),
+            ),
+            (
+                "GET",
+                "/a/b-other/info/refs?service=git-upload-pack",
+                Step::Other,
+            ),
             ("GET", "/a/b/info/refs", Step::Unknown),
-            ("GET", "/a/b/info/refs?service=git-upload-pack&x=1", Step::Unknown),
-            ("GET", "/a/b/../c/info/refs?service=git-upload-pack", Step::Unknown),
+            (
+                "GET",
+                "/a/b/info/refs?service=git-upload-pack&x=1",
+                Step::Unknown,
+            ),
+            (
+                "GET",
+                "/a/b/../c/info/refs?service=git-upload-pack",
+                Step::Unknown,
+            ),
             ("GET", "/a/b/git-upload-pack", Step::Unknown),
             ("POST", "/a/b/git-upload-pack?x", Step::Unknown),
             ("GET", "/a/b/", Step::Unknown),

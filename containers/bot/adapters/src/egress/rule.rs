@@ -60,19 +60,30 @@ impl HostRule {
             (_, Some(0)) => Err(RuleError::Shape),
             (true, _) if has_one_label => Err(RuleError::Suffix),
             (false, None) if has_one_label => Err(RuleError::Local),
-            _ => Ok(Self { name, with_subdomains, port, may_be_private: port.is_some() }),
+            _ => Ok(Self {
+                name,
+                with_subdomains,
+                port,
+                may_be_private: port.is_some(),
+            }),
         }
     }
 
     /// Returns the entry for one port of a host, at public addresses only.
     pub(super) const fn of_public_port(name: String, port: u16) -> Self {
-        Self { name, with_subdomains: false, port: Some(port), may_be_private: false }
+        Self {
+            name,
+            with_subdomains: false,
+            port: Some(port),
+            may_be_private: false,
+        }
     }
 
     /// Returns whether the entry is for this host.
     pub(super) fn names(&self, host: &str) -> bool {
         if self.with_subdomains {
-            host.strip_suffix(&self.name).is_some_and(|rest| rest.ends_with('.'))
+            host.strip_suffix(&self.name)
+                .is_some_and(|rest| rest.ends_with('.'))
         } else {
             host == self.name
         }
@@ -135,9 +146,17 @@ mod tests {
 
     #[test]
     fn entries_are_validated() {
-        for text in ["example.com", "*.example.com", "example.com:8443", "*.example.com:80", "localhost:3000"]
-        {
-            assert_eq!(HostRule::parse(text).map(|rule| rule.to_string()), Ok(text.to_owned()));
+        for text in [
+            "example.com",
+            "*.example.com",
+            "example.com:8443",
+            "*.example.com:80",
+            "localhost:3000",
+        ] {
+            assert_eq!(
+                HostRule::parse(text).map(|rule| rule.to_string()),
+                Ok(text.to_owned())
+            );
         }
         for (text, error) in [
             ("", RuleError::Shape),
@@ -164,7 +183,9 @@ mod tests {
         let rule = HostRule::parse("*.Example.com").unwrap();
         assert!(rule.names("a.example.com") && rule.names("a.b.example.com"));
         assert!(
-            !rule.names("example.com") && !rule.names("badexample.com") && !rule.names("example.com.org")
+            !rule.names("example.com")
+                && !rule.names("badexample.com")
+                && !rule.names("example.com.org")
         );
         assert!(HostRule::parse("example.com").is_ok_and(|rule| !rule.names("a.example.com")));
     }

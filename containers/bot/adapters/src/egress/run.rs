@@ -51,8 +51,16 @@ impl RunEgress {
         upstream: &Arc<UpstreamProxy>,
     ) -> Arc<Self> {
         let route = Route::of(scope, settings.may_push(scope), logins);
-        let names = (Arc::new(SystemLookup) as Arc<dyn Lookup>, Arc::clone(upstream));
-        Self::routed(settings.rules(scope), names, route, (MAX_BYTES, MAX_CONNECTIONS))
+        let names = (
+            Arc::new(SystemLookup) as Arc<dyn Lookup>,
+            Arc::clone(upstream),
+        );
+        Self::routed(
+            settings.rules(scope),
+            names,
+            route,
+            (MAX_BYTES, MAX_CONNECTIONS),
+        )
     }
 
     /// Makes the egress of a run with a given resolver and given limits.
@@ -73,7 +81,12 @@ impl RunEgress {
         lookup: Arc<dyn Lookup>,
         upstream: UpstreamProxy,
     ) -> Arc<Self> {
-        Self::routed(rules, (lookup, Arc::new(upstream)), None, (MAX_BYTES, MAX_CONNECTIONS))
+        Self::routed(
+            rules,
+            (lookup, Arc::new(upstream)),
+            None,
+            (MAX_BYTES, MAX_CONNECTIONS),
+        )
     }
 
     fn routed(
@@ -82,8 +95,19 @@ impl RunEgress {
         route: Option<Route>,
         (bytes, connections): (u64, usize),
     ) -> Arc<Self> {
-        let (budget, connections) = (Arc::new(Budget::of(bytes)), Connections::of_run(connections));
-        Arc::new(Self { rules, lookup, upstream, budget, connections, route, refused: Mutex::default() })
+        let (budget, connections) = (
+            Arc::new(Budget::of(bytes)),
+            Connections::of_run(connections),
+        );
+        Arc::new(Self {
+            rules,
+            lookup,
+            upstream,
+            budget,
+            connections,
+            route,
+            refused: Mutex::default(),
+        })
     }
 
     /// Returns the variables that commands need for the way to their repository.
@@ -99,7 +123,11 @@ impl RunEgress {
         port: u16,
     ) -> Option<Result<Destination, Refused>> {
         let decided = decide(&self.rules, protocol, host, port)?;
-        Some(if self.budget.is_spent() { Err(Refused::Bytes) } else { decided })
+        Some(if self.budget.is_spent() {
+            Err(Refused::Bytes)
+        } else {
+            decided
+        })
     }
 
     /// Notes a refusal for the reader of the run, once for each host. Returns it.
@@ -114,6 +142,12 @@ impl RunEgress {
 
     /// Returns the refused hosts that were not returned yet.
     pub(crate) fn take_refused(&self) -> Vec<RefusedHost> {
-        mem::take(&mut self.refused.lock().unwrap_or_else(PoisonError::into_inner).new)
+        mem::take(
+            &mut self
+                .refused
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .new,
+        )
     }
 }

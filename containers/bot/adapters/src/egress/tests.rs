@@ -44,10 +44,19 @@ struct Names(Mutex<HashMap<String, Vec<Vec<IpAddr>>>>);
 
 impl Names {
     fn with(names: &[(&str, &[&[&str]])]) -> Arc<Self> {
-        let parse = |answer: &&[&str]| answer.iter().map(|address| address.parse().unwrap()).collect();
+        let parse = |answer: &&[&str]| {
+            answer
+                .iter()
+                .map(|address| address.parse().unwrap())
+                .collect()
+        };
         let names = names.iter();
-        let names =
-            names.map(|(name, answers)| ((*name).to_owned(), answers.iter().rev().map(parse).collect()));
+        let names = names.map(|(name, answers)| {
+            (
+                (*name).to_owned(),
+                answers.iter().rev().map(parse).collect(),
+            )
+        });
         Arc::new(Self(Mutex::new(names.collect())))
     }
 }
@@ -75,9 +84,17 @@ impl Served {
     async fn start(run: Arc<RunEgress>, secret: Option<&str>) -> Self {
         let listener = TcpListener::bind((HERE, 0)).await.unwrap();
         let (address, closed) = (listener.local_addr().unwrap(), CancellationToken::new());
-        let proxy = Proxy { run: Arc::clone(&run), secret: secret.map(Arc::from), closed: closed.clone() };
+        let proxy = Proxy {
+            run: Arc::clone(&run),
+            secret: secret.map(Arc::from),
+            closed: closed.clone(),
+        };
         tokio::spawn(proxy.supervise(listener));
-        Self { run, address, _open: closed.drop_guard() }
+        Self {
+            run,
+            address,
+            _open: closed.drop_guard(),
+        }
     }
 
     /// Sends the bytes and returns everything that the proxy sends until it closes the connection.
@@ -93,31 +110,53 @@ impl Served {
     /// Returns the status of the answer to a request for this URL.
     async fn get(&self, url: &str) -> String {
         let authority = url.trim_start_matches("http://").split('/').next().unwrap();
-        self.send(&format!("GET {url} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n")).await
+        self.send(&format!(
+            "GET {url} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n"
+        ))
+        .await
     }
 
     async fn connect(&self, target: &str) -> String {
-        self.send(&format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n")).await
+        self.send(&format!(
+            "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n"
+        ))
+        .await
     }
 
     fn refused(&self) -> Vec<String> {
-        self.run.take_refused().into_iter().map(|refused| refused.host).collect()
+        self.run
+            .take_refused()
+            .into_iter()
+            .map(|refused| refused.host)
+            .collect()
     }
 }
 
 fn run(rules: &[&str], names: Arc<Names>) -> Arc<RunEgress> {
-    let rules = rules.iter().map(|text| HostRule::parse(text).unwrap()).collect();
+    let rules = rules
+        .iter()
+        .map(|text| HostRule::parse(text).unwrap())
+        .collect();
     RunEgress::with(rules, names, MAX_BYTES, MAX_CONNECTIONS)
 }
 
 /// Starts an origin that shows the request line and headers, redirects `/to?<url>`, and sends `/long`.
 async fn origin() -> u16 {
     let show = async |request: Request| match request.uri().path() {
-        "/to" => (StatusCode::FOUND, [(header::LOCATION, request.uri().query().unwrap().to_owned())])
+        "/to" => (
+            StatusCode::FOUND,
+            [(header::LOCATION, request.uri().query().unwrap().to_owned())],
+        )
             .into_response(),
         "/long" => "x".repeat(100_000).into_response(),
         "/stall" => Body::from_stream(stream::pending::<io::Result<Bytes>>()).into_response(),
-        _ => format!("{} {} {:?}", request.method(), request.uri(), request.headers()).into_response(),
+        _ => format!(
+            "{} {} {:?}",
+            request.method(),
+            request.uri(),
+            request.headers()
+        )
+        .into_response(),
     };
     let listener = TcpListener::bind((HERE, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -129,7 +168,10 @@ async fn origin() -> u16 {
 async fn with_origin() -> (Served, u16) {
     let port = origin().await;
     let names = Names::with(&[("origin.example", &[&["127.0.0.1"]])]);
-    (Served::start(run(&[&format!("origin.example:{port}")], names), None).await, port)
+    (
+        Served::start(run(&[&format!("origin.example:{port}")], names), None).await,
+        port,
+    )
 }
 
 fn is(answer: &str, status: u16) -> bool {
@@ -145,8 +187,14 @@ async fn plain_request_reaches_the_allowed_host() {
     );
     let answer = proxy.send(&request).await;
     assert!(is(&answer, 200) && answer.contains("GET /a?b"), "{answer}");
-    assert!(answer.contains("x-end") && answer.contains(&format!("origin.example:{port}")), "{answer}");
-    assert!(!answer.contains("x-hop") && !answer.contains("proxy-authorization"), "{answer}");
+    assert!(
+        answer.contains("x-end") && answer.contains(&format!("origin.example:{port}")),
+        "{answer}"
+    );
+    assert!(
+        !answer.contains("x-hop") && !answer.contains("proxy-authorization"),
+        "{answer}"
+    );
     assert!(proxy.refused().is_empty());
 }
 
@@ -154,11 +202,17 @@ async fn plain_request_reaches_the_allowed_host() {
 async fn tunnel_carries_bytes_both_ways() {
     let (proxy, port) = with_origin().await;
     let mut stream = TcpStream::connect(proxy.address).await.unwrap();
-    stream.write_all(format!("CONNECT origin.example:{port} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
+    stream
+        .write_all(format!("CONNECT origin.example:{port} HTTP/1.1\r\n\r\n").as_bytes())
+        .await
+        .unwrap();
     let mut head = [0; 256];
     let read = stream.read(&mut head).await.unwrap();
     assert!(is(&String::from_utf8_lossy(&head[..read]), 200));
-    stream.write_all(b"GET /inside HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /inside HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .await
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.contains("GET /inside"), "{answer}");
@@ -167,17 +221,33 @@ async fn tunnel_carries_bytes_both_ways() {
 #[tokio::test]
 async fn refused_destinations_are_reported_once() {
     let (proxy, port) = with_origin().await;
-    for target in
-        ["other.example:443", "origin.example:22", "169.254.169.254:80", "[::1]:443", "2130706433:443"]
-    {
+    for target in [
+        "other.example:443",
+        "origin.example:22",
+        "169.254.169.254:80",
+        "[::1]:443",
+        "2130706433:443",
+    ] {
         let answer = proxy.connect(target).await;
         assert!(is(&answer, 403), "{target}: {answer}");
     }
     let answer = proxy.get("http://other.example/").await;
-    assert!(is(&answer, 403) && answer.contains("sandbox.egress.allow = [\"other.example\"]"), "{answer}");
-    assert!(is(&proxy.get(&format!("http://127.0.0.1:{port}/")).await, 403));
-    let expected =
-        ["other.example", "origin.example:22", "169.254.169.254", "[::1]", "2130706433", "127.0.0.1"];
+    assert!(
+        is(&answer, 403) && answer.contains("sandbox.egress.allow = [\"other.example\"]"),
+        "{answer}"
+    );
+    assert!(is(
+        &proxy.get(&format!("http://127.0.0.1:{port}/")).await,
+        403
+    ));
+    let expected = [
+        "other.example",
+        "origin.example:22",
+        "169.254.169.254",
+        "[::1]",
+        "2130706433",
+        "127.0.0.1",
+    ];
     assert_eq!(proxy.refused(), expected);
     assert!(is(&proxy.connect("other.example:443").await, 403));
     assert!(proxy.refused().is_empty());
@@ -195,14 +265,29 @@ async fn addresses_of_allowed_hosts_are_checked() {
         ("metadata.example", &[&["169.254.169.254"]]),
         ("rebound.example", &[&["127.0.0.1"], &["169.254.169.254"]]),
     ]);
-    let (metadata, rebound) = (format!("metadata.example:{port}"), format!("rebound.example:{port}"));
-    let rules = ["private.example", "mixed.example", "mapped.example", "nat64.example", "cgnat.example"];
-    let rules: Vec<&str> = rules.into_iter().chain([metadata.as_str(), &rebound]).collect();
+    let (metadata, rebound) = (
+        format!("metadata.example:{port}"),
+        format!("rebound.example:{port}"),
+    );
+    let rules = [
+        "private.example",
+        "mixed.example",
+        "mapped.example",
+        "nat64.example",
+        "cgnat.example",
+    ];
+    let rules: Vec<&str> = rules
+        .into_iter()
+        .chain([metadata.as_str(), &rebound])
+        .collect();
     let proxy = Served::start(run(&rules, names), None).await;
     for host in &rules[..5] {
         let answer = proxy.connect(&format!("{host}:443")).await;
         let setting = format!("sandbox.egress.allow = [\"{host}:443\"]");
-        assert!(is(&answer, 403) && answer.contains("not public") && answer.contains(&setting), "{answer}");
+        assert!(
+            is(&answer, 403) && answer.contains("not public") && answer.contains(&setting),
+            "{answer}"
+        );
     }
     assert!(is(&proxy.connect(&metadata).await, 403));
     // The name is resolved for each connection, and the checked address is the used one.
@@ -216,8 +301,18 @@ async fn redirect_is_another_request() {
     let (proxy, port) = with_origin().await;
     let through = reqwest::Proxy::all(format!("http://{}", proxy.address)).unwrap();
     let client = reqwest::Client::builder().proxy(through).build().unwrap();
-    let to = |url: &str| client.get(format!("http://origin.example:{port}/to?{url}")).send();
-    assert_eq!(to(&format!("http://origin.example:{port}/")).await.unwrap().status(), 200);
+    let to = |url: &str| {
+        client
+            .get(format!("http://origin.example:{port}/to?{url}"))
+            .send()
+    };
+    assert_eq!(
+        to(&format!("http://origin.example:{port}/"))
+            .await
+            .unwrap()
+            .status(),
+        200
+    );
     assert!(proxy.refused().is_empty());
     assert_eq!(to("http://other.example/").await.unwrap().status(), 403);
     assert_eq!(proxy.refused(), ["other.example"]);
@@ -228,7 +323,9 @@ async fn ambiguous_requests_are_rejected() {
     let (proxy, port) = with_origin().await;
     let allowed = format!("origin.example:{port}");
     for request in [
-        format!("GET http://{allowed}/ HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n"),
+        format!(
+            "GET http://{allowed}/ HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n"
+        ),
         format!(
             "GET http://{allowed}/ HTTP/1.1\r\nHost: {allowed}\r\nHost: other.example\r\nConnection: close\r\n\r\n"
         ),
@@ -255,7 +352,9 @@ async fn oversize_headers_are_rejected() {
 #[tokio::test(start_paused = true)]
 async fn slow_headers_time_out() {
     let (proxy, _) = with_origin().await;
-    let answer = proxy.send("GET http://origin.example/ HTTP/1.1\r\nHost: ori").await;
+    let answer = proxy
+        .send("GET http://origin.example/ HTTP/1.1\r\nHost: ori")
+        .await;
     assert!(answer.is_empty() || is(&answer, 408), "{answer}");
 }
 
@@ -265,7 +364,10 @@ async fn connections_of_a_run_are_limited() {
     let proxy = Served::start(run, None).await;
     let mut first = TcpStream::connect(proxy.address).await.unwrap();
     // The answer shows that the first connection has its permit.
-    first.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    first
+        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        .await
+        .unwrap();
     assert_ne!(first.read(&mut [0; 64]).await.unwrap(), 0);
     assert!(is(&proxy.send("").await, 503));
 }
@@ -276,16 +378,22 @@ async fn bytes_of_a_run_are_limited() {
     let rules = vec![HostRule::parse(&format!("origin.example:{port}")).unwrap()];
     let names = Names::with(&[("origin.example", &[&["127.0.0.1"]])]);
     let proxy = Served::start(RunEgress::with(rules, names, 50_000, MAX_CONNECTIONS), None).await;
-    let answer = proxy.get(&format!("http://origin.example:{port}/long")).await;
+    let answer = proxy
+        .get(&format!("http://origin.example:{port}/long"))
+        .await;
     assert!(answer.len() < 60_000, "{}", answer.len());
     let answer = proxy.get(&format!("http://origin.example:{port}/")).await;
-    assert!(is(&answer, 403) && answer.contains("maximum number of bytes"), "{answer}");
+    assert!(
+        is(&answer, 403) && answer.contains("maximum number of bytes"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
 async fn secret_of_the_command_is_required() {
     let proxy = Served::start(run(&[], Names::with(&[])), Some("abc")).await;
-    let request = |line: &str| format!("CONNECT x.example:443 HTTP/1.1\r\n{line}Connection: close\r\n\r\n");
+    let request =
+        |line: &str| format!("CONNECT x.example:443 HTTP/1.1\r\n{line}Connection: close\r\n\r\n");
     assert!(is(&proxy.send(&request("")).await, 407));
     let wrong = format!("Proxy-Authorization: {}\r\n", credentials("abd"));
     assert!(is(&proxy.send(&request(&wrong)).await, 407));
@@ -297,8 +405,9 @@ async fn secret_of_the_command_is_required() {
 async fn stalled_answer_is_closed() {
     let (proxy, port) = with_origin().await;
     let mut stream = TcpStream::connect(proxy.address).await.unwrap();
-    let request =
-        format!("GET http://origin.example:{port}/stall HTTP/1.1\r\nHost: origin.example:{port}\r\n\r\n");
+    let request = format!(
+        "GET http://origin.example:{port}/stall HTTP/1.1\r\nHost: origin.example:{port}\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await.unwrap();
     assert_ne!(stream.read(&mut [0; 512]).await.unwrap(), 0);
     // The clock is paused, so the timeout passes as soon as nothing else happens.
@@ -310,7 +419,11 @@ async fn stalled_answer_is_closed() {
 
 #[tokio::test]
 async fn panicking_proxy_is_restarted() {
-    let proxy = Proxy { run: run(&[], Names::with(&[])), secret: None, closed: CancellationToken::new() };
+    let proxy = Proxy {
+        run: run(&[], Names::with(&[])),
+        secret: None,
+        closed: CancellationToken::new(),
+    };
     let listener = TcpListener::bind((HERE, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let starts = AtomicUsize::new(0);
@@ -320,7 +433,10 @@ async fn panicking_proxy_is_restarted() {
     };
     let asked = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(b"CONNECT other.example:443 HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
+        stream
+            .write_all(b"CONNECT other.example:443 HTTP/1.1\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer

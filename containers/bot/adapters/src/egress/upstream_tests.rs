@@ -37,7 +37,10 @@ async fn behind(rules: &[&str], names: Arc<Names>, port: u16) -> Served {
         "NO_PROXY" => Some("direct.example".into()),
         _ => None,
     });
-    let rules = rules.iter().map(|text| HostRule::parse(text).unwrap()).collect();
+    let rules = rules
+        .iter()
+        .map(|text| HostRule::parse(text).unwrap())
+        .collect();
     Served::start(RunEgress::behind(rules, names, upstream), None).await
 }
 
@@ -56,16 +59,24 @@ async fn allowed_hosts_go_through_the_proxy_of_the_service() {
     let answer = proxy.get("http://far.example/a?b").await;
     assert!(is(&answer, 200) && answer.ends_with("plain"), "{answer}");
     let head = seen.recv().await.unwrap().to_ascii_lowercase();
-    assert!(head.starts_with("get http://far.example/a?b http/1.1\r\n"), "{head}");
-    assert!(head.contains("proxy-authorization: basic dtpw\r\n"), "{head}");
+    assert!(
+        head.starts_with("get http://far.example/a?b http/1.1\r\n"),
+        "{head}"
+    );
+    assert!(
+        head.contains("proxy-authorization: basic dtpw\r\n"),
+        "{head}"
+    );
 }
 
 /// The proxy of the service may reach what this machine must not.
 #[tokio::test]
 async fn private_hosts_never_reach_the_proxy_of_the_service() {
     let (port, mut seen) = outer().await;
-    let names =
-        Names::with(&[("inner.example", &[&["10.0.0.1"]]), ("metadata.example", &[&["169.254.169.254"]])]);
+    let names = Names::with(&[
+        ("inner.example", &[&["10.0.0.1"]]),
+        ("metadata.example", &[&["169.254.169.254"]]),
+    ]);
     let rules = ["inner.example", "x.internal", "metadata.example:443"];
     let proxy = behind(&rules, names, port).await;
     for target in [

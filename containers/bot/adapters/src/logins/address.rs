@@ -9,27 +9,45 @@ use super::login::Login;
 /// # Errors
 /// Returns why the login cannot be used, without its text.
 pub(crate) fn login_in(origin: &str) -> Result<Option<Login>, &'static str> {
-    let Some(found) = Found::in_origin(origin) else { return Ok(None) };
+    let Some(found) = Found::in_origin(origin) else {
+        return Ok(None);
+    };
     if !found.is_http() {
         let problem = "a password in an address is for http and https";
-        return if found.password.is_empty() { Ok(None) } else { Err(problem) };
+        return if found.password.is_empty() {
+            Ok(None)
+        } else {
+            Err(problem)
+        };
     }
-    let (user, password) =
-        found.decoded().ok_or("the credentials in its address are not percent-encoded text of one line")?;
+    let (user, password) = found
+        .decoded()
+        .ok_or("the credentials in its address are not percent-encoded text of one line")?;
     Ok(Some(Login { user, password }))
 }
 
 /// Returns the secrets of an origin, encoded and decoded: a password, or a user without one (a token).
 /// The user of `ssh://git@host` is not a secret.
 pub fn secrets_of(origin: &str) -> Vec<String> {
-    let Some(found) = Found::in_origin(origin) else { return Vec::new() };
+    let Some(found) = Found::in_origin(origin) else {
+        return Vec::new();
+    };
     if found.password.is_empty() && !found.is_http() {
         return Vec::new();
     }
-    let decoded = found.decoded().map(|(user, password)| if password.is_empty() { user } else { password });
-    let written = if found.password.is_empty() { found.user } else { found.password };
+    let decoded = found
+        .decoded()
+        .map(|(user, password)| if password.is_empty() { user } else { password });
+    let written = if found.password.is_empty() {
+        found.user
+    } else {
+        found.password
+    };
     let both = [Some(written.to_owned()), decoded];
-    both.into_iter().flatten().filter(|secret| !secret.is_empty()).collect()
+    both.into_iter()
+        .flatten()
+        .filter(|secret| !secret.is_empty())
+        .collect()
 }
 
 /// Removes `user:password@` from every URL.
@@ -63,7 +81,11 @@ impl<'a> Found<'a> {
         let authority = rest.split('/').next()?;
         let (userinfo, _) = authority.rsplit_once('@')?;
         let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
-        Some(Self { scheme, user, password })
+        Some(Self {
+            scheme,
+            user,
+            password,
+        })
     }
 
     fn is_http(&self) -> bool {
@@ -86,16 +108,30 @@ mod tests {
 
     #[test]
     fn logins_are_decoded() {
-        let found = login_in("https://bot:p%40ss:w@host:8443/x.git").unwrap().unwrap();
-        assert_eq!((found.user.as_str(), found.password.as_str()), ("bot", "p@ss:w"));
-        for without in ["https://host/a@b", "ssh://git@host/x", "/srv/x", "git@host:x"] {
+        let found = login_in("https://bot:p%40ss:w@host:8443/x.git")
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (found.user.as_str(), found.password.as_str()),
+            ("bot", "p@ss:w")
+        );
+        for without in [
+            "https://host/a@b",
+            "ssh://git@host/x",
+            "/srv/x",
+            "git@host:x",
+        ] {
             assert!(login_in(without).unwrap().is_none(), "{without}");
         }
     }
 
     #[test]
     fn unrepresentable_logins_are_rejected() {
-        for origin in ["https://bot:pw%0Aquit@host/x", "https://bot:pw%FF@host/x", "ssh://bot:pw@host/x"] {
+        for origin in [
+            "https://bot:pw%0Aquit@host/x",
+            "https://bot:pw%FF@host/x",
+            "ssh://bot:pw@host/x",
+        ] {
             let problem = login_in(origin).err().unwrap();
             assert!(!problem.contains("pw"), "{problem}");
         }
@@ -113,7 +149,9 @@ mod tests {
     #[test]
     fn credentials_are_cut_out_of_urls() {
         assert_eq!(
-            without_userinfo("fatal: repository 'https://u:p@ss@host/x.git/' not found at ssh://git@h"),
+            without_userinfo(
+                "fatal: repository 'https://u:p@ss@host/x.git/' not found at ssh://git@h"
+            ),
             "fatal: repository 'https://host/x.git/' not found at ssh://h"
         );
         assert_eq!(without_userinfo("mail a@b"), "mail a@b");

@@ -16,7 +16,10 @@ impl Login {
     /// Returns the login of a credential of the code host.
     pub(crate) fn of(credential: &GitCredential) -> Self {
         let password = credential.password.expose().to_owned();
-        Self { user: credential.user.to_owned(), password }
+        Self {
+            user: credential.user.to_owned(),
+            password,
+        }
     }
 
     /// Returns the value of `Authorization`, or `None` for text that no header can contain.

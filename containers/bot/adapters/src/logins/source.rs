@@ -25,9 +25,15 @@ pub struct Logins {
 impl Logins {
     /// Collects the logins of origins. The code host has one for each repository that its account may read.
     /// An origin with an unusable login has none: cloning it fails with the reason.
-    pub fn new<'a>(origins: impl IntoIterator<Item = &'a str>, code_host: Option<Arc<dyn CodeHost>>) -> Self {
+    pub fn new<'a>(
+        origins: impl IntoIterator<Item = &'a str>,
+        code_host: Option<Arc<dyn CodeHost>>,
+    ) -> Self {
         let of_origin = |origin: &str| Some((without_userinfo(origin), login_in(origin).ok()??));
-        Self { configured: origins.into_iter().filter_map(of_origin).collect(), code_host }
+        Self {
+            configured: origins.into_iter().filter_map(of_origin).collect(),
+            code_host,
+        }
     }
 
     /// Returns the code host.
@@ -37,12 +43,20 @@ impl Logins {
 
     /// Drops a login that the code host rejected. The next one is fresh.
     pub(crate) fn reject(&self, origin: &str, access: GitAccess, login: &Login) {
-        let Some(host) = self.code_host.as_ref().filter(|_| !self.configured.contains_key(origin)) else {
+        let Some(host) = self
+            .code_host
+            .as_ref()
+            .filter(|_| !self.configured.contains_key(origin))
+        else {
             return;
         };
         let rejected = Secret::parse(Some(login.password.clone()));
         if let (Some(repository), Some(password)) = (host.host().repository_of(origin), rejected) {
-            let rejected = GitCredential { user: "", password, expires_at: None };
+            let rejected = GitCredential {
+                user: "",
+                password,
+                expires_at: None,
+            };
             host.reject_git_credential(&repository, access, &rejected);
         }
     }
@@ -58,12 +72,20 @@ impl Logins {
     ///
     /// # Errors
     /// Returns why the code host has no login now, as a text without secrets.
-    pub(crate) async fn login(&self, origin: &str, access: GitAccess) -> Result<Option<Login>, String> {
+    pub(crate) async fn login(
+        &self,
+        origin: &str,
+        access: GitAccess,
+    ) -> Result<Option<Login>, String> {
         if let Some(login) = self.configured.get(origin) {
             return Ok(Some(login.clone()));
         }
-        let Some(host) = &self.code_host else { return Ok(None) };
-        let Some(repository) = host.host().repository_of(origin) else { return Ok(None) };
+        let Some(host) = &self.code_host else {
+            return Ok(None);
+        };
+        let Some(repository) = host.host().repository_of(origin) else {
+            return Ok(None);
+        };
         match host.git_credential(&repository, access).await {
             Ok(found) => Ok(Some(Login::of(&found))),
             // It may be public.

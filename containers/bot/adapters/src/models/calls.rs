@@ -19,12 +19,21 @@ pub(super) fn normalise(turn: &mut ModelTurn, earlier: &[Turn], tools: &[ToolSpe
     let parts = earlier.iter().flat_map(|turn| &turn.parts);
     let mut taken: HashSet<String> = parts.filter_map(id).map(str::to_owned).collect();
     // An id that is fine stays, wherever it stands.
-    let own: HashSet<String> = turn.parts.iter().filter_map(id).map(str::to_owned).collect();
+    let own: HashSet<String> = turn
+        .parts
+        .iter()
+        .filter_map(id)
+        .map(str::to_owned)
+        .collect();
     for part in &mut turn.parts {
-        let Part::ToolCall { call_id, name, .. } = part else { continue };
+        let Part::ToolCall { call_id, name, .. } = part else {
+            continue;
+        };
         if !is_word(call_id) || taken.contains(call_id) {
             let unused = (1..).map(|number| format!("call_{}_{number}", earlier.len()));
-            let fresh = unused.into_iter().find(|id| !taken.contains(id) && !own.contains(id));
+            let fresh = unused
+                .into_iter()
+                .find(|id| !taken.contains(id) && !own.contains(id));
             *call_id = fresh.unwrap_or_default();
         }
         taken.insert(call_id.clone());
@@ -50,12 +59,21 @@ fn is_plain(byte: u8) -> bool {
 }
 
 fn plain(name: &str, tools: &[ToolSpec]) -> String {
-    let letters = name.chars().map(|c| if c.is_ascii() && is_plain(c as u8) { c } else { '_' });
+    let letters = name.chars().map(|c| {
+        if c.is_ascii() && is_plain(c as u8) {
+            c
+        } else {
+            '_'
+        }
+    });
     let plain: String = letters.take(WORD_MAX_BYTES).collect();
     match plain.as_str() {
         "" => UNNAMED.to_owned(),
         taken if tools.iter().any(|tool| tool.name == taken) => {
-            let kept: String = taken.chars().take(WORD_MAX_BYTES - "unknown_".len()).collect();
+            let kept: String = taken
+                .chars()
+                .take(WORD_MAX_BYTES - "unknown_".len())
+                .collect();
             format!("unknown_{kept}")
         }
         _ => plain,
@@ -78,7 +96,11 @@ mod tests {
             extra: Map::new(),
         };
         let parts = calls.iter().map(part).collect();
-        ModelTurn { parts, stop: StopReason::ToolUse, usage: Usage::default() }
+        ModelTurn {
+            parts,
+            stop: StopReason::ToolUse,
+            usage: Usage::default(),
+        }
     }
 
     fn words(turn: &ModelTurn) -> Vec<(String, String)> {
@@ -90,7 +112,11 @@ mod tests {
     }
 
     fn tool(name: &str) -> ToolSpec {
-        ToolSpec { name: name.into(), description: String::new(), input_schema: json!({}) }
+        ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            input_schema: json!({}),
+        }
     }
 
     #[test]
@@ -102,7 +128,11 @@ mod tests {
         let long = "x".repeat(100);
         let mut given = turn(&[("a", &long)]);
         normalise(&mut given, &[], &[tool(&long)]);
-        assert_eq!(words(&given)[0].1, long, "a tool that exists stays callable");
+        assert_eq!(
+            words(&given)[0].1,
+            long,
+            "a tool that exists stays callable"
+        );
     }
 
     #[test]
@@ -111,7 +141,10 @@ mod tests {
         let mut given = turn(&[("a", "read.file"), ("b", ""), ("c", &long), ("d", "größe")]);
         normalise(&mut given, &[], &[tool("read_file")]);
         let names: Vec<String> = words(&given).into_iter().map(|(_, name)| name).collect();
-        assert_eq!(names, ["unknown_read_file", "unnamed", &long[..64], "gr__e"]);
+        assert_eq!(
+            names,
+            ["unknown_read_file", "unnamed", &long[..64], "gr__e"]
+        );
     }
 
     proptest! {

@@ -63,9 +63,17 @@ impl Catalog {
 
 impl Models for Catalog {
     fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
-        self.0.get(model.provider()).cloned().ok_or_else(|| UnknownProvider {
-            known: self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
-        })
+        self.0
+            .get(model.provider())
+            .cloned()
+            .ok_or_else(|| UnknownProvider {
+                known: self
+                    .0
+                    .keys()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
     }
 }
 
@@ -78,9 +86,15 @@ fn client(
     let provider = || name.to_owned();
     let endpoint = |default: &str| {
         let base_url = config.base_url.as_deref().unwrap_or(default);
-        Endpoint::parse(base_url).map_err(|source| CatalogError::BaseUrl { provider: provider(), source })
+        Endpoint::parse(base_url).map_err(|source| CatalogError::BaseUrl {
+            provider: provider(),
+            source,
+        })
     };
-    let refused = |source| CatalogError::Setup { provider: provider(), source };
+    let refused = |source| CatalogError::Setup {
+        provider: provider(),
+        source,
+    };
     Ok(match config.kind {
         ProviderKind::Anthropic => {
             let endpoint = endpoint(anthropic::DEFAULT_BASE_URL)?;
@@ -93,12 +107,17 @@ fn client(
             Arc::new(client.map_err(refused)?)
         }
         ProviderKind::Rehearsal => {
-            let script = config.script.ok_or_else(|| CatalogError::NoScript { provider: provider() })?;
+            let script = config.script.ok_or_else(|| CatalogError::NoScript {
+                provider: provider(),
+            })?;
             let rehearsal = match &script {
                 ScriptSource::File(path) => Rehearsal::load(path),
                 ScriptSource::Text(text) => Rehearsal::parse(text),
             };
-            Arc::new(rehearsal.map_err(|source| CatalogError::Script { provider: provider(), source })?)
+            Arc::new(rehearsal.map_err(|source| CatalogError::Script {
+                provider: provider(),
+                source,
+            })?)
         }
     })
 }
@@ -113,7 +132,12 @@ mod tests {
         base_url: Option<&str>,
     ) -> BTreeMap<String, ProviderConfig> {
         let api_key = Secret::parse(key.map(str::to_owned));
-        let config = ProviderConfig { kind, api_key, base_url: base_url.map(str::to_owned), script: None };
+        let config = ProviderConfig {
+            kind,
+            api_key,
+            base_url: base_url.map(str::to_owned),
+            script: None,
+        };
         BTreeMap::from([("mine".to_owned(), config)])
     }
 
@@ -122,7 +146,10 @@ mod tests {
         let providers = config(ProviderKind::Anthropic, None, None);
         let catalog = Catalog::new(providers, Transport::default()).unwrap();
         assert!(catalog.client(&ModelRef::parse("mine/x").unwrap()).is_ok());
-        let unknown = catalog.client(&ModelRef::parse("other/x").unwrap()).err().unwrap();
+        let unknown = catalog
+            .client(&ModelRef::parse("other/x").unwrap())
+            .err()
+            .unwrap();
         assert_eq!(unknown.known, "mine");
     }
 
@@ -133,14 +160,32 @@ mod tests {
                 config(ProviderKind::Anthropic, None, Some("https://u:sesame@h")),
                 "providers.mine.baseUrl must",
             ),
-            (config(ProviderKind::OpenAiCompatible, None, Some("sesame")), "providers.mine.baseUrl must"),
-            (config(ProviderKind::Anthropic, Some("sesame\n2"), None), "providers.mine.apiKey must"),
-            (config(ProviderKind::OpenAiCompatible, Some("sesame\n2"), None), "providers.mine.apiKey must"),
-            (config(ProviderKind::Rehearsal, None, None), "providers.mine.script is missing"),
+            (
+                config(ProviderKind::OpenAiCompatible, None, Some("sesame")),
+                "providers.mine.baseUrl must",
+            ),
+            (
+                config(ProviderKind::Anthropic, Some("sesame\n2"), None),
+                "providers.mine.apiKey must",
+            ),
+            (
+                config(ProviderKind::OpenAiCompatible, Some("sesame\n2"), None),
+                "providers.mine.apiKey must",
+            ),
+            (
+                config(ProviderKind::Rehearsal, None, None),
+                "providers.mine.script is missing",
+            ),
         ];
         for (providers, words) in cases {
-            let message = Catalog::new(providers, Transport::default()).err().unwrap().to_string();
-            assert!(message.starts_with(words) && !message.contains("sesame"), "{message}");
+            let message = Catalog::new(providers, Transport::default())
+                .err()
+                .unwrap()
+                .to_string();
+            assert!(
+                message.starts_with(words) && !message.contains("sesame"),
+                "{message}"
+            );
         }
     }
 }

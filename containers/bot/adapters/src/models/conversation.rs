@@ -22,13 +22,16 @@ pub(super) fn messages(turns: &[Turn]) -> Vec<Message<'_>> {
         let parts = turn.parts.iter().filter(|part| !is_blank(part));
         match messages.last_mut() {
             Some(last) if last.role == turn.role => last.parts.extend(parts),
-            _ => messages.push(Message { role: turn.role, parts: parts.collect() }),
+            _ => messages.push(Message {
+                role: turn.role,
+                parts: parts.collect(),
+            }),
         }
     }
     for message in &mut messages {
-        message
-            .parts
-            .sort_by_key(|part| message.role == Role::User && !matches!(part, Part::ToolResult { .. }));
+        message.parts.sort_by_key(|part| {
+            message.role == Role::User && !matches!(part, Part::ToolResult { .. })
+        });
     }
     messages
 }
@@ -41,7 +44,11 @@ fn is_blank(part: &Part) -> bool {
 ///
 /// Vendors reject other arguments, also malformed ones that their own model produced.
 pub(super) fn object(input: &Value) -> Value {
-    if input.is_object() { input.clone() } else { json!({"invalid_arguments": input}) }
+    if input.is_object() {
+        input.clone()
+    } else {
+        json!({"invalid_arguments": input})
+    }
 }
 
 /// Returns the placeholder for a file that the vendor's API does not accept.
@@ -65,7 +72,10 @@ mod tests {
         };
         let turns = [
             Turn::text(Role::User, "a"),
-            Turn { role: Role::User, parts: vec![Part::text(" \n"), result.clone()] },
+            Turn {
+                role: Role::User,
+                parts: vec![Part::text(" \n"), result.clone()],
+            },
             Turn::text(Role::Assistant, "b"),
         ];
         let joined = messages(&turns);

@@ -18,19 +18,35 @@ pub const REHEARSAL_MODEL: &str = "script";
 /// Returns the providers `anthropic` and `openai` of the environment.
 /// They are described by `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL`. Either
 /// variable of a provider suffices: a gateway or a local server may need no key.
-pub fn providers_from_env(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, ProviderConfig> {
+pub fn providers_from_env(
+    variable: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, ProviderConfig> {
     let set = |name: &str| {
         let value = variable(name).map(|value| value.trim().to_owned());
         value.filter(|value| !value.is_empty())
     };
     let vendors = [
-        ("anthropic", ProviderKind::Anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-        ("openai", ProviderKind::OpenAiCompatible, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        (
+            "anthropic",
+            ProviderKind::Anthropic,
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+        ),
+        (
+            "openai",
+            ProviderKind::OpenAiCompatible,
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+        ),
     ];
     let mut providers = BTreeMap::new();
     for (name, kind, key, base_url) in vendors {
-        let config =
-            ProviderConfig { kind, api_key: Secret::parse(set(key)), base_url: set(base_url), script: None };
+        let config = ProviderConfig {
+            kind,
+            api_key: Secret::parse(set(key)),
+            base_url: set(base_url),
+            script: None,
+        };
         if config.api_key.is_some() || config.base_url.is_some() {
             providers.insert(name.to_owned(), config);
         }
@@ -62,17 +78,28 @@ mod tests {
 
     fn from(pairs: &[(&str, &str)]) -> BTreeMap<String, ProviderConfig> {
         providers_from_env(|name| {
-            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
         })
     }
 
     #[test]
     fn keys_and_base_urls_make_providers() {
-        let providers =
-            from(&[("ANTHROPIC_API_KEY", "k\n"), ("OPENAI_BASE_URL", "http://localhost:11434/v1/")]);
-        assert_eq!(providers["anthropic"].api_key.as_ref().unwrap().expose(), "k");
+        let providers = from(&[
+            ("ANTHROPIC_API_KEY", "k\n"),
+            ("OPENAI_BASE_URL", "http://localhost:11434/v1/"),
+        ]);
+        assert_eq!(
+            providers["anthropic"].api_key.as_ref().unwrap().expose(),
+            "k"
+        );
         assert!(providers["openai"].api_key.is_none());
-        assert_eq!(providers["openai"].base_url.as_deref(), Some("http://localhost:11434/v1/"));
+        assert_eq!(
+            providers["openai"].base_url.as_deref(),
+            Some("http://localhost:11434/v1/")
+        );
         assert!(from(&[]).is_empty());
         assert!(from(&[("ANTHROPIC_API_KEY", " "), ("OPENAI_API_KEY", "")]).is_empty());
     }
@@ -81,7 +108,10 @@ mod tests {
     fn the_default_model_is_a_vendors_own() {
         let default = |pairs: &[_]| default_model(&from(pairs)).map(|model| model.to_string());
         let (anthropic, openai) = (("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k"));
-        assert_eq!(default(&[anthropic, openai]).as_deref(), Some("anthropic/claude-sonnet-5-5"));
+        assert_eq!(
+            default(&[anthropic, openai]).as_deref(),
+            Some("anthropic/claude-sonnet-5-5")
+        );
         assert_eq!(default(&[openai]).as_deref(), Some("openai/gpt-5.4"));
         assert_eq!(default(&[openai, ("OPENAI_BASE_URL", "http://h")]), None);
     }

@@ -19,7 +19,8 @@ pub use crate::error::{CatalogError, EndpointError, ModelSetupError, ScriptError
 pub use anthropic::Anthropic;
 pub use catalog::{Catalog, ProviderConfig, ProviderKind, ScriptSource};
 pub use environment::{
-    DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, REHEARSAL_MODEL, default_model, providers_from_env,
+    DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, REHEARSAL_MODEL, default_model,
+    providers_from_env,
 };
 pub use listing::listed_models;
 pub use openai::OpenAi;

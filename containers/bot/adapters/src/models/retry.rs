@@ -48,9 +48,8 @@ impl RetryPolicy {
     /// Returns the wait before the next attempt, a provider's own if given, or `None` for a final failure.
     fn wait(&self, error: &ModelError, attempt: u32, ours: Option<Duration>) -> Option<Duration> {
         let (attempts, requested) = match &error.kind {
-            ModelErrorKind::Overloaded { retry_after } | ModelErrorKind::RateLimited { retry_after } => {
-                (self.busy_attempts, *retry_after)
-            }
+            ModelErrorKind::Overloaded { retry_after }
+            | ModelErrorKind::RateLimited { retry_after } => (self.busy_attempts, *retry_after),
             // A broken stream may start over: a turn is returned complete or not at all, and prose already shown is
             // harmless.
             ModelErrorKind::Unreachable | ModelErrorKind::Failed | ModelErrorKind::Protocol => {
@@ -100,7 +99,11 @@ where
             return Err(error);
         };
         tracing::debug!(attempts, wait_ms = wait.as_millis(), error = %error, "model call failed; trying again");
-        deltas(ModelDelta::Retrying { attempt: attempts, wait, cause: cause(&error.kind) });
+        deltas(ModelDelta::Retrying {
+            attempt: attempts,
+            wait,
+            cause: cause(&error.kind),
+        });
         unless_cancelled(cancel, tokio::time::sleep(wait)).await?;
     }
 }
@@ -108,7 +111,9 @@ where
 /// Returns why a call that failed in this way is retried.
 const fn cause(kind: &ModelErrorKind) -> RetryCause {
     match kind {
-        ModelErrorKind::Overloaded { .. } | ModelErrorKind::RateLimited { .. } => RetryCause::Overload,
+        ModelErrorKind::Overloaded { .. } | ModelErrorKind::RateLimited { .. } => {
+            RetryCause::Overload
+        }
         ModelErrorKind::Unreachable => RetryCause::Unreachable,
         ModelErrorKind::Failed => RetryCause::Failed,
         ModelErrorKind::Unauthorized
@@ -138,7 +143,10 @@ mod tests {
     use super::*;
 
     fn error(kind: ModelErrorKind) -> ModelError {
-        ModelError { kind, message: String::new() }
+        ModelError {
+            kind,
+            message: String::new(),
+        }
     }
 
     #[test]
@@ -162,7 +170,10 @@ mod tests {
         let text = |kind| cause(&kind).to_string();
         assert_eq!(text(ModelErrorKind::Unreachable), "cannot be reached");
         assert_eq!(text(ModelErrorKind::Failed), "failed to answer");
-        assert_eq!(text(ModelErrorKind::Overloaded { retry_after: None }), "is busy");
+        assert_eq!(
+            text(ModelErrorKind::Overloaded { retry_after: None }),
+            "is busy"
+        );
         assert_eq!(text(ModelErrorKind::Protocol), "broke off its answer");
     }
 
@@ -170,10 +181,18 @@ mod tests {
     fn what_a_retry_cannot_change_is_not_retried() {
         let policy = RetryPolicy::default();
         let ours = Some(Duration::from_secs(1));
-        for kind in [ModelErrorKind::Unauthorized, ModelErrorKind::Invalid, ModelErrorKind::ContextTooLong] {
+        for kind in [
+            ModelErrorKind::Unauthorized,
+            ModelErrorKind::Invalid,
+            ModelErrorKind::ContextTooLong,
+        ] {
             assert_eq!(policy.wait(&error(kind), 1, ours), None);
         }
-        for kind in [ModelErrorKind::Unreachable, ModelErrorKind::Failed, ModelErrorKind::Protocol] {
+        for kind in [
+            ModelErrorKind::Unreachable,
+            ModelErrorKind::Failed,
+            ModelErrorKind::Protocol,
+        ] {
             assert_eq!(policy.wait(&error(kind.clone()), 2, ours), ours);
             assert_eq!(policy.wait(&error(kind), 3, ours), None);
         }

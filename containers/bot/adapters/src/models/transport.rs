@@ -26,7 +26,11 @@ pub struct Transport {
 
 impl Default for Transport {
     fn default() -> Self {
-        Self { connect_timeout: CONNECT_TIMEOUT, idle_timeout: IDLE_TIMEOUT, retry: RetryPolicy::default() }
+        Self {
+            connect_timeout: CONNECT_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
+            retry: RetryPolicy::default(),
+        }
     }
 }
 
@@ -55,13 +59,19 @@ impl Endpoint {
             && url.password().is_none()
             && url.query().is_none()
             && url.fragment().is_none();
-        if plain && url.has_host() { Ok(Self(url)) } else { Err(EndpointError) }
+        if plain && url.has_host() {
+            Ok(Self(url))
+        } else {
+            Err(EndpointError)
+        }
     }
 
     /// Returns the host, which is safe to show.
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
-        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+        self.0
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
     /// Returns the URL without a trailing slash.
@@ -81,12 +91,22 @@ mod tests {
 
     #[test]
     fn a_base_url_is_http_without_extras() {
-        for good in ["http://localhost:11434", "https://api.example.com/v1/", " https://h/x \n"] {
+        for good in [
+            "http://localhost:11434",
+            "https://api.example.com/v1/",
+            " https://h/x \n",
+        ] {
             assert!(Endpoint::parse(good).is_ok(), "{good}");
         }
-        for bad in
-            ["", "localhost:8000", "ftp://h", "https://u:p@h", "https://h/?a=b", "https://h/#x", "file:///x"]
-        {
+        for bad in [
+            "",
+            "localhost:8000",
+            "ftp://h",
+            "https://u:p@h",
+            "https://h/?a=b",
+            "https://h/#x",
+            "file:///x",
+        ] {
             assert_eq!(Endpoint::parse(bad), Err(EndpointError), "{bad}");
         }
         let endpoint = Endpoint::parse("http://localhost:11434/").unwrap();

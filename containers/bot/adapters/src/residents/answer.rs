@@ -18,13 +18,18 @@ pub(super) fn parse<T: DeserializeOwned>(response: &ResidentResponse) -> Result<
     let ResidentResponse { status, text } = response;
     let is_success = (200..300).contains(status);
     let Ok(body) = serde_json::from_str::<Value>(text.trim_start()) else {
-        return Err(ResidentsError::Failed(format!("status {status} with a body that is no JSON")));
+        return Err(ResidentsError::Failed(format!(
+            "status {status} with a body that is no JSON"
+        )));
     };
     if body.get("error").is_some_and(Value::is_string) || !is_success {
         return Err(rejected(*status, &body));
     }
     serde_json::from_value(body).map_err(|error| {
-        ResidentsError::Failed(format!("an answer of another form: {}", shown(&error.to_string())))
+        ResidentsError::Failed(format!(
+            "an answer of another form: {}",
+            shown(&error.to_string())
+        ))
     })
 }
 
@@ -54,7 +59,10 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, text: impl Into<String>) -> Result<ExecAnswer, ResidentsError> {
-        parse(&ResidentResponse { status, text: text.into() })
+        parse(&ResidentResponse {
+            status,
+            text: text.into(),
+        })
     }
 
     #[test]
@@ -67,15 +75,22 @@ mod tests {
     fn rejection_is_recognized_at_any_status() {
         let body = json!({"error": "evicted: gone", "stdout": "", "exitCode": 127}).to_string();
         for status in [200, 409] {
-            let Err(ResidentsError::Refused(refusal)) = answer(status, body.clone()) else { panic!() };
-            assert_eq!((refusal.token(), refusal.token().needs()), (Token::Evicted, Some("attach")));
+            let Err(ResidentsError::Refused(refusal)) = answer(status, body.clone()) else {
+                panic!()
+            };
+            assert_eq!(
+                (refusal.token(), refusal.token().needs()),
+                (Token::Evicted, Some("attach"))
+            );
         }
     }
 
     #[test]
     fn full_fleet_is_no_failure() {
-        for body in [json!({"error": "no container", "reason": "fleet-busy"}), json!({"error": "fleet-busy"})]
-        {
+        for body in [
+            json!({"error": "no container", "reason": "fleet-busy"}),
+            json!({"error": "fleet-busy"}),
+        ] {
             for status in [200, 503] {
                 assert_eq!(answer(status, body.to_string()), Err(ResidentsError::Busy));
             }
@@ -87,11 +102,16 @@ mod tests {
         for (status, body) in [
             (502, "<html>"),
             (500, r#"{"error":""}"#),
-            (200, r#"{"error":"","stdout":"","stderr":"","exitCode":127,"truncated":false}"#),
+            (
+                200,
+                r#"{"error":"","stdout":"","stderr":"","exitCode":127,"truncated":false}"#,
+            ),
             (200, r#"{"stdout":1}"#),
             (500, "{}"),
         ] {
-            let Err(ResidentsError::Failed(text)) = answer(status, body) else { panic!("{body}") };
+            let Err(ResidentsError::Failed(text)) = answer(status, body) else {
+                panic!("{body}")
+            };
             assert!(!text.is_empty());
         }
     }

@@ -52,7 +52,12 @@ impl AutoOnboarding {
         residents: Arc<dyn Residents>,
         repositories: Arc<[Repository]>,
     ) -> Self {
-        Self { transport, residents, repositories, attempts: Mutex::default() }
+        Self {
+            transport,
+            residents,
+            repositories,
+            attempts: Mutex::default(),
+        }
     }
 
     /// Returns the text for the reader of a run on a repository without a resident.
@@ -63,10 +68,17 @@ impl AutoOnboarding {
         }
         let name = &repository.name;
         let attempts = self.attempts();
-        Some(match attempts.get(resource).and_then(|attempt| attempt.rejection.as_ref()) {
-            Some(reason) => format!("{name} has no resident: {reason}"),
-            None => format!("a resident of {name} is being prepared, and later threads start in it"),
-        })
+        Some(
+            match attempts
+                .get(resource)
+                .and_then(|attempt| attempt.rejection.as_ref())
+            {
+                Some(reason) => format!("{name} has no resident: {reason}"),
+                None => {
+                    format!("a resident of {name} is being prepared, and later threads start in it")
+                }
+            },
+        )
     }
 
     /// Onboards a repository in the background. `tree` is a clone of it.
@@ -84,18 +96,30 @@ impl AutoOnboarding {
             drop(tree);
             let rejection = onboarded.err();
             match &rejection {
-                None => tracing::info!(resource = resource.as_str(), "repository onboarded automatically"),
+                None => tracing::info!(
+                    resource = resource.as_str(),
+                    "repository onboarded automatically"
+                ),
                 Some(reason) => {
                     tracing::warn!(resource = resource.as_str(), %reason, "repository not onboarded");
                 }
             }
-            own.attempts().insert(resource, Attempt { is_requested: rejection.is_none(), rejection });
+            own.attempts().insert(
+                resource,
+                Attempt {
+                    is_requested: rejection.is_none(),
+                    rejection,
+                },
+            );
         });
     }
 
     async fn onboard(&self, resource: &Resource, tree: &dyn Workspace) -> Result<(), String> {
         // Nothing is built in the background until an administrator names the command.
-        let table = Detection { build: NO_OP.to_owned(), ..inspect(tree).await? };
+        let table = Detection {
+            build: NO_OP.to_owned(),
+            ..inspect(tree).await?
+        };
         let request = OnboardRequest {
             resource: resource.clone(),
             commands: table.table(),
@@ -106,7 +130,10 @@ impl AutoOnboarding {
             worktree_ttl_days: None,
             evict_coldest: false,
         };
-        let answer = self.residents.onboard(&request, &CancellationToken::new()).await;
+        let answer = self
+            .residents
+            .onboard(&request, &CancellationToken::new())
+            .await;
         answer.map(drop).map_err(|error| error.to_string())
     }
 
@@ -117,9 +144,15 @@ impl AutoOnboarding {
 
 /// Detects the command table from the default branch of a tree's origin.
 async fn inspect(tree: &dyn Workspace) -> Result<Detection, String> {
-    let name = ["rev-parse", "--verify", "--quiet", &format!("{DEFAULT_BRANCH}^{{commit}}")];
+    let name = [
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        &format!("{DEFAULT_BRANCH}^{{commit}}"),
+    ];
     let found = git(tree, &name, ROOT_MAX_BYTES).await;
-    let commit = found.map_err(|_| "the default branch of its origin is not known yet".to_owned())?;
+    let commit =
+        found.map_err(|_| "the default branch of its origin is not known yet".to_owned())?;
     let commit = commit.trim();
     let listing = git(tree, &["ls-tree", "-z", commit], ROOT_MAX_BYTES).await?;
     let files = listing.split('\0').filter_map(|line| line.split_once('\t'));
@@ -129,18 +162,35 @@ async fn inspect(tree: &dyn Workspace) -> Result<Detection, String> {
         .map(|(_, name)| (name.to_owned(), String::new()))
         .collect();
     if let Some(name) = manifest(files.keys().map(String::as_str)) {
-        let content =
-            git(tree, &["cat-file", "blob", &format!("{commit}:{name}")], MANIFEST_MAX_BYTES).await?;
+        let content = git(
+            tree,
+            &["cat-file", "blob", &format!("{commit}:{name}")],
+            MANIFEST_MAX_BYTES,
+        )
+        .await?;
         files.insert(name.to_owned(), content);
     }
     Ok(detect(&files))
 }
 
-async fn git(tree: &dyn Workspace, arguments: &[&str], output_limit: usize) -> Result<String, String> {
-    let request = GitRequest { arguments, output_limit };
-    let answer = tree.git(request, &CancellationToken::new()).await.map_err(|error| error.to_string())?;
+async fn git(
+    tree: &dyn Workspace,
+    arguments: &[&str],
+    output_limit: usize,
+) -> Result<String, String> {
+    let request = GitRequest {
+        arguments,
+        output_limit,
+    };
+    let answer = tree
+        .git(request, &CancellationToken::new())
+        .await
+        .map_err(|error| error.to_string())?;
     if answer.exit_code != 0 || answer.truncated {
-        return Err(format!("its files could not be read (git {})", arguments[0]));
+        return Err(format!(
+            "its files could not be read (git {})",
+            arguments[0]
+        ));
     }
     Ok(String::from_utf8_lossy(&answer.output).into_owned())
 }

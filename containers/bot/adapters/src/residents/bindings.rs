@@ -86,7 +86,10 @@ impl Note {
 
     /// Returns the repository.
     pub(super) fn repository(&self) -> Repository {
-        Repository { name: self.repository.clone(), origin: self.origin.clone() }
+        Repository {
+            name: self.repository.clone(),
+            origin: self.origin.clone(),
+        }
     }
 
     /// Rejects a request for another repository or ref than the tree's, as a local tree does.
@@ -120,7 +123,9 @@ pub(super) struct Notes {
 
 impl Notes {
     pub(super) fn of(data_dir: &Path) -> Self {
-        Self { folder: data_dir.join(FOLDER) }
+        Self {
+            folder: data_dir.join(FOLDER),
+        }
     }
 
     /// Returns the note of a thread.
@@ -128,21 +133,28 @@ impl Notes {
         let text = match fs::File::open(self.place(thread)) {
             Ok(file) => {
                 let mut text = Vec::new();
-                file.take(NOTE_MAX_BYTES).read_to_end(&mut text).map_err(|error| failed(&error))?;
+                file.take(NOTE_MAX_BYTES)
+                    .read_to_end(&mut text)
+                    .map_err(|error| failed(&error))?;
                 text
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(&error)),
         };
-        let damaged = |_| WorkspaceError::Infra("the note about the thread's resident is damaged".to_owned());
+        let damaged =
+            |_| WorkspaceError::Infra("the note about the thread's resident is damaged".to_owned());
         serde_json::from_slice(&text).map(Some).map_err(damaged)
     }
 
     /// Replaces the note of a thread atomically.
     pub(super) fn write(&self, thread: &ThreadKey, note: &Note) -> Result<(), WorkspaceError> {
-        let text = serde_json::to_vec(note).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
+        let text =
+            serde_json::to_vec(note).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
         let write = || {
-            DirBuilder::new().recursive(true).mode(PRIVATE).create(&self.folder)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(PRIVATE)
+                .create(&self.folder)?;
             let file = tempfile::NamedTempFile::new_in(&self.folder)?;
             fs::write(file.path(), text)?;
             file.persist(self.place(thread)).map_err(io::Error::from)
@@ -159,7 +171,10 @@ impl Notes {
     }
 
     fn place(&self, thread: &ThreadKey) -> PathBuf {
-        self.folder.join(format!("{}.json", hex::encode(Sha256::digest(thread.as_str()))))
+        self.folder.join(format!(
+            "{}.json",
+            hex::encode(Sha256::digest(thread.as_str()))
+        ))
     }
 }
 

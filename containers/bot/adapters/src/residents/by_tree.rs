@@ -33,7 +33,10 @@ struct Entry<T> {
 
 impl<T> Default for ByTree<T> {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Trees { known: HashMap::new(), is_watched: false })))
+        Self(Arc::new(Mutex::new(Trees {
+            known: HashMap::new(),
+            is_watched: false,
+        })))
     }
 }
 
@@ -43,7 +46,11 @@ impl<T: Send + Sync + 'static> ByTree<T> {
     /// Needs the runtime, on which idle values are removed.
     pub(super) fn get(&self, place: &Place, make: impl FnOnce() -> T) -> io::Result<Arc<T>> {
         let tree = place.writable.first().ok_or(io::ErrorKind::InvalidInput)?;
-        let folders = place.writable.iter().map(|folder| identity(folder)).collect::<io::Result<Vec<_>>>()?;
+        let folders = place
+            .writable
+            .iter()
+            .map(|folder| identity(folder))
+            .collect::<io::Result<Vec<_>>>()?;
         let now = Instant::now();
         let mut trees = lock(&self.0);
         if let Some(entry) = trees.known.get_mut(tree)
@@ -53,7 +60,12 @@ impl<T: Send + Sync + 'static> ByTree<T> {
             return Ok(Arc::clone(&entry.value));
         }
         let value = Arc::new(make());
-        let entry = Entry { value: Arc::clone(&value), place: place.clone(), folders, used_at: now };
+        let entry = Entry {
+            value: Arc::clone(&value),
+            place: place.clone(),
+            folders,
+            used_at: now,
+        };
         let replaced = trees.known.insert(tree.clone(), entry);
         if !std::mem::replace(&mut trees.is_watched, true) {
             tokio::spawn(remove_idle(Arc::downgrade(&self.0)));
@@ -65,20 +77,42 @@ impl<T: Send + Sync + 'static> ByTree<T> {
 
     /// Removes and returns the values of trees with a writable folder at or below `folder`.
     pub(super) fn remove_in(&self, folder: &Path) -> Vec<Arc<T>> {
-        let is_in = |entry: &Entry<T>| entry.place.writable.iter().any(|own| own.starts_with(folder));
-        lock(&self.0).known.extract_if(|_, entry| is_in(entry)).map(|(_, entry)| entry.value).collect()
+        let is_in = |entry: &Entry<T>| {
+            entry
+                .place
+                .writable
+                .iter()
+                .any(|own| own.starts_with(folder))
+        };
+        lock(&self.0)
+            .known
+            .extract_if(|_, entry| is_in(entry))
+            .map(|(_, entry)| entry.value)
+            .collect()
     }
 }
 
 impl<T> Trees<T> {
     /// Takes the idle values. The time is absent once none is left, else it is that of the next call.
     fn take_idle(&mut self, now: Instant) -> (Vec<Arc<T>>, Option<Instant>) {
-        for entry in self.known.values_mut().filter(|entry| Arc::strong_count(&entry.value) > 1) {
+        for entry in self
+            .known
+            .values_mut()
+            .filter(|entry| Arc::strong_count(&entry.value) > 1)
+        {
             entry.used_at = now;
         }
         let is_idle = |entry: &Entry<T>| entry.used_at + TREE_SANDBOX_IDLE_TIMEOUT <= now;
-        let idle = self.known.extract_if(|_, entry| is_idle(entry)).map(|(_, entry)| entry.value).collect();
-        let next = self.known.values().map(|entry| entry.used_at + TREE_SANDBOX_IDLE_TIMEOUT).min();
+        let idle = self
+            .known
+            .extract_if(|_, entry| is_idle(entry))
+            .map(|(_, entry)| entry.value)
+            .collect();
+        let next = self
+            .known
+            .values()
+            .map(|entry| entry.used_at + TREE_SANDBOX_IDLE_TIMEOUT)
+            .min();
         self.is_watched = next.is_some();
         (idle, next)
     }
@@ -111,7 +145,9 @@ mod tests {
 
     fn place(root: &Path, tree: &str, home: &str) -> Place {
         let writable = [tree, home].map(|name| root.join(name));
-        writable.iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+        writable
+            .iter()
+            .for_each(|folder| fs::create_dir_all(folder).unwrap());
         Place {
             temporary: writable[1].clone(),
             writable: writable.into(),
@@ -129,13 +165,29 @@ mod tests {
         assert_eq!(*trees.get(&first, || 2).unwrap(), 1);
         // The folder is moved, because a new one might get the number of a removed one.
         for name in ["a", "home"] {
-            fs::rename(root.path().join(name), root.path().join(format!("former-{name}"))).unwrap();
-            assert_ne!(*trees.get(&place(root.path(), "a", "home"), || 2 + name.len()).unwrap(), *value);
+            fs::rename(
+                root.path().join(name),
+                root.path().join(format!("former-{name}")),
+            )
+            .unwrap();
+            assert_ne!(
+                *trees
+                    .get(&place(root.path(), "a", "home"), || 2 + name.len())
+                    .unwrap(),
+                *value
+            );
         }
         assert_eq!(*trees.get(&first, || 9).unwrap(), 6);
-        assert_eq!(*trees.get(&place(root.path(), "a", "other"), || 7).unwrap(), 7, "another user");
+        assert_eq!(
+            *trees.get(&place(root.path(), "a", "other"), || 7).unwrap(),
+            7,
+            "another user"
+        );
         fs::remove_dir(root.path().join("a")).unwrap();
-        assert_eq!(trees.get(&first, || 9).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            trees.get(&first, || 9).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
     }
 
     #[tokio::test]
@@ -154,17 +206,26 @@ mod tests {
     async fn idle_value_is_removed() {
         let root = tempfile::tempdir().unwrap();
         let trees = ByTree::default();
-        let (idle, busy) = (place(root.path(), "a", "home1"), place(root.path(), "b", "home2"));
+        let (idle, busy) = (
+            place(root.path(), "a", "home1"),
+            place(root.path(), "b", "home2"),
+        );
         let ended = Arc::downgrade(&trees.get(&idle, || 1).unwrap());
         let busy = trees.get(&busy, || 2).unwrap();
         let later = Instant::now() + TREE_SANDBOX_IDLE_TIMEOUT;
         let (removed, next) = lock(&trees.0).take_idle(later);
         drop(removed);
-        assert_eq!((ended.strong_count(), next), (0, Some(later + TREE_SANDBOX_IDLE_TIMEOUT)));
+        assert_eq!(
+            (ended.strong_count(), next),
+            (0, Some(later + TREE_SANDBOX_IDLE_TIMEOUT))
+        );
         let busy_value = Arc::downgrade(&busy);
         drop(busy);
         let (removed, next) = lock(&trees.0).take_idle(later + TREE_SANDBOX_IDLE_TIMEOUT);
         drop(removed);
-        assert_eq!((busy_value.strong_count(), next, lock(&trees.0).is_watched), (0, None, false));
+        assert_eq!(
+            (busy_value.strong_count(), next, lock(&trees.0).is_watched),
+            (0, None, false)
+        );
     }
 }

@@ -6,11 +6,12 @@ use ars_bot_ports::{Offboarded, OpReply, Residents, ResidentsError};
 use ars_resident::{
     plan::OP_TIMEOUT_MS,
     wire::{
-        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer, CheckpointRequest,
-        DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest, OnboardAnswer, OnboardRequest,
-        OpName, OpRequest, PushAnswer, PushRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
-        ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, RestoreAnswer, Route, StatusAnswer,
-        StatusRequest, WriteAnswer, WriteRequest,
+        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer,
+        CheckpointRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest,
+        OnboardAnswer, OnboardRequest, OpName, OpRequest, PushAnswer, PushRequest, ReadAnswer,
+        ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest,
+        ResidentsAnswer, RestoreAnswer, Route, StatusAnswer, StatusRequest, WriteAnswer,
+        WriteRequest,
     },
 };
 use async_trait::async_trait;
@@ -42,7 +43,10 @@ pub struct ResidentsClient<T> {
 impl<T: ResidentTransport> ResidentsClient<T> {
     /// Makes a client over a transport.
     pub fn over(transport: T, probe_timeout: Duration) -> Self {
-        Self { transport, probe_timeout }
+        Self {
+            transport,
+            probe_timeout,
+        }
     }
 
     async fn post<B: Serialize + Sync, A: DeserializeOwned>(
@@ -52,8 +56,18 @@ impl<T: ResidentTransport> ResidentsClient<T> {
         timeout: Duration,
         cancel: &CancellationToken,
     ) -> Result<A, ResidentsError> {
-        let body = serde_json::to_string(body).map_err(|error| ResidentsError::Failed(error.to_string()))?;
-        self.send(ResidentCall { route, resource: None, body, timeout }, cancel).await
+        let body = serde_json::to_string(body)
+            .map_err(|error| ResidentsError::Failed(error.to_string()))?;
+        self.send(
+            ResidentCall {
+                route,
+                resource: None,
+                body,
+                timeout,
+            },
+            cancel,
+        )
+        .await
     }
 
     async fn send<A: DeserializeOwned>(
@@ -79,7 +93,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &OnboardRequest,
         cancel: &CancellationToken,
     ) -> Result<OnboardAnswer, ResidentsError> {
-        self.post(Route::Onboard, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Onboard, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn offboard(
@@ -89,9 +104,14 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
     ) -> Result<Offboarded, ResidentsError> {
         let timeout = ANSWER_TIMEOUT;
         if request.dry_run {
-            return self.post(Route::Offboard, request, timeout, cancel).await.map(Offboarded::Plan);
+            return self
+                .post(Route::Offboard, request, timeout, cancel)
+                .await
+                .map(Offboarded::Plan);
         }
-        self.post(Route::Offboard, request, timeout, cancel).await.map(Offboarded::Report)
+        self.post(Route::Offboard, request, timeout, cancel)
+            .await
+            .map(Offboarded::Report)
     }
 
     async fn reconfigure(
@@ -99,7 +119,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &ReconfigureRequest,
         cancel: &CancellationToken,
     ) -> Result<ReconfigureAnswer, ResidentsError> {
-        self.post(Route::Reconfigure, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Reconfigure, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn rebuild(
@@ -107,12 +128,18 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &RebuildRequest,
         cancel: &CancellationToken,
     ) -> Result<RebuildPlan, ResidentsError> {
-        self.post(Route::Rebuild, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Rebuild, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError> {
         let (resource, body) = (None, String::new());
-        let call = ResidentCall { route: Route::Residents, resource, body, timeout: MARGIN };
+        let call = ResidentCall {
+            route: Route::Residents,
+            resource,
+            body,
+            timeout: MARGIN,
+        };
         self.send(call, cancel).await
     }
 
@@ -122,7 +149,12 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         cancel: &CancellationToken,
     ) -> Result<StatusAnswer, ResidentsError> {
         let (resource, body) = (Some(request.resource.to_string()), String::new());
-        let call = ResidentCall { route: Route::Status, resource, body, timeout: self.probe_timeout };
+        let call = ResidentCall {
+            route: Route::Status,
+            resource,
+            body,
+            timeout: self.probe_timeout,
+        };
         self.send(call, cancel).await
     }
 
@@ -131,7 +163,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &AttachRequest,
         cancel: &CancellationToken,
     ) -> Result<AttachAnswer, ResidentsError> {
-        self.post(Route::Attach, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Attach, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn detach(
@@ -139,13 +172,21 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &DetachRequest,
         cancel: &CancellationToken,
     ) -> Result<DetachAnswer, ResidentsError> {
-        self.post(Route::Detach, request, DETACH_TIMEOUT, cancel).await
+        self.post(Route::Detach, request, DETACH_TIMEOUT, cancel)
+            .await
     }
 
-    async fn op(&self, request: &OpRequest, cancel: &CancellationToken) -> Result<OpReply, ResidentsError> {
+    async fn op(
+        &self,
+        request: &OpRequest,
+        cancel: &CancellationToken,
+    ) -> Result<OpReply, ResidentsError> {
         let timeout = ANSWER_TIMEOUT;
         match request.op {
-            OpName::Status => self.post(Route::Op, request, timeout, cancel).await.map(OpReply::Status),
+            OpName::Status => self
+                .post(Route::Op, request, timeout, cancel)
+                .await
+                .map(OpReply::Status),
             OpName::Test | OpName::Build => {
                 let ended = self.post(Route::Op, request, timeout, cancel).await?;
                 Ok(OpReply::Ended(Box::new(ended)))
@@ -159,7 +200,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         cancel: &CancellationToken,
     ) -> Result<ExecAnswer, ResidentsError> {
         let budget = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or_default());
-        self.post(Route::Exec, request, budget + MARGIN, cancel).await
+        self.post(Route::Exec, request, budget + MARGIN, cancel)
+            .await
     }
 
     async fn read(
@@ -167,7 +209,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &ReadRequest,
         cancel: &CancellationToken,
     ) -> Result<ReadAnswer, ResidentsError> {
-        self.post(Route::Read, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Read, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn write(
@@ -175,7 +218,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &WriteRequest,
         cancel: &CancellationToken,
     ) -> Result<WriteAnswer, ResidentsError> {
-        self.post(Route::Write, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Write, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn push(
@@ -183,7 +227,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &PushRequest,
         cancel: &CancellationToken,
     ) -> Result<PushAnswer, ResidentsError> {
-        self.post(Route::Push, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Push, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn check_out(
@@ -191,7 +236,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &CheckOutRequest,
         cancel: &CancellationToken,
     ) -> Result<CheckOutAnswer, ResidentsError> {
-        self.post(Route::CheckOut, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::CheckOut, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn checkpoint(
@@ -199,7 +245,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &CheckpointRequest,
         cancel: &CancellationToken,
     ) -> Result<CheckpointAnswer, ResidentsError> {
-        self.post(Route::Checkpoint, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Checkpoint, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 
     async fn restore(
@@ -207,7 +254,8 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &CheckpointRequest,
         cancel: &CancellationToken,
     ) -> Result<RestoreAnswer, ResidentsError> {
-        self.post(Route::Restore, request, ANSWER_TIMEOUT, cancel).await
+        self.post(Route::Restore, request, ANSWER_TIMEOUT, cancel)
+            .await
     }
 }
 
@@ -238,11 +286,19 @@ mod tests {
                 "timeoutMs": command_ms,
             }));
             let start = Instant::now();
-            let answer = client.exec(&request.unwrap(), &CancellationToken::new()).await;
-            assert!(matches!(&answer, Err(ResidentsError::Unreachable(_))), "{answer:?}");
+            let answer = client
+                .exec(&request.unwrap(), &CancellationToken::new())
+                .await;
+            assert!(
+                matches!(&answer, Err(ResidentsError::Unreachable(_))),
+                "{answer:?}"
+            );
             let late_after = Duration::from_millis(command_ms) + Duration::from_secs(30);
             let waited = start.elapsed();
-            assert!((late_after..late_after + Duration::from_secs(1)).contains(&waited), "{waited:?}");
+            assert!(
+                (late_after..late_after + Duration::from_secs(1)).contains(&waited),
+                "{waited:?}"
+            );
         }
     }
 }

@@ -57,14 +57,30 @@ struct Held {
 
 impl SandboxConfine {
     pub(super) fn new(commands: Arc<Commands>, repository: String, origin: Option<String>) -> Self {
-        Self { commands, repository, origin, groups: Mutex::default(), sessions: ByTree::default() }
+        Self {
+            commands,
+            repository,
+            origin,
+            groups: Mutex::default(),
+            sessions: ByTree::default(),
+        }
     }
 
     /// Returns the egress of one program, if programs reach the network through a proxy.
     fn egress(&self) -> Option<Arc<RunEgress>> {
-        let Commands { egress, gate, logins, upstream, .. } = &*self.commands;
+        let Commands {
+            egress,
+            gate,
+            logins,
+            upstream,
+            ..
+        } = &*self.commands;
         // A step does not name the agent of its run, so the lists of agents allow nothing here.
-        let scope = Scope { agent: None, repository: Some(&self.repository), origin: self.origin.as_deref() };
+        let scope = Scope {
+            agent: None,
+            repository: Some(&self.repository),
+            origin: self.origin.as_deref(),
+        };
         gate.map(|_| RunEgress::new(egress, scope, logins, upstream))
     }
 
@@ -102,10 +118,22 @@ impl Confine for SandboxConfine {
     fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>> {
         let Commands { sandbox, gate, .. } = &*self.commands;
         let egress = place.has_network.then(|| self.egress()).flatten();
-        let gate = gate.zip(egress.as_ref()).map(|(kind, egress)| Gate::open(egress, kind)).transpose()?;
-        let access = access_of(place, Reach::of(gate.as_ref(), sandbox.network(), place.has_network));
+        let gate = gate
+            .zip(egress.as_ref())
+            .map(|(kind, egress)| Gate::open(egress, kind))
+            .transpose()?;
+        let access = access_of(
+            place,
+            Reach::of(gate.as_ref(), sandbox.network(), place.has_network),
+        );
         let group = place.writable.first().and_then(|tree| self.group_of(tree));
-        Ok(Arc::new(SandboxedProgram { sandbox: Arc::clone(sandbox), access, group, gate, egress }))
+        Ok(Arc::new(SandboxedProgram {
+            sandbox: Arc::clone(sandbox),
+            access,
+            group,
+            gate,
+            egress,
+        }))
     }
 
     fn prepare_shared(&self, place: &Place) {
@@ -123,7 +151,10 @@ impl Confine for SandboxConfine {
     }
 
     fn end_shared(&self, folder: &Path) {
-        self.sessions.remove_in(folder).iter().for_each(|session| session.end());
+        self.sessions
+            .remove_in(folder)
+            .iter()
+            .for_each(|session| session.end());
     }
 }
 
@@ -150,19 +181,37 @@ impl Confined for SandboxedProgram {
         input: Option<File>,
     ) -> BoxFuture<'static, io::Result<Started>> {
         let (access, sandbox) = (Some(self.access.clone()), Arc::clone(&self.sandbox));
-        let program = Program { command, access, sandbox, group: self.group.clone() };
+        let program = Program {
+            command,
+            access,
+            sandbox,
+            group: self.group.clone(),
+        };
         Box::pin(async move {
             let started = workspace::start(program, input.map_or(Input::Empty, Input::File)).await;
-            let workspace::Started { child, lifeline, keeper, membership } =
-                started.map_err(io::Error::other)?;
-            let held = Held { _keeper: keeper, membership, _lifeline: lifeline };
-            Ok(Started { child, hold: Box::new(held) })
+            let workspace::Started {
+                child,
+                lifeline,
+                keeper,
+                membership,
+            } = started.map_err(io::Error::other)?;
+            let held = Held {
+                _keeper: keeper,
+                membership,
+                _lifeline: lifeline,
+            };
+            Ok(Started {
+                child,
+                hold: Box::new(held),
+            })
         })
     }
 
     fn variables(&self) -> Vec<(OsString, OsString)> {
         let variables = self.gate.iter().flat_map(Gate::variables);
-        variables.map(|(name, value)| (name.into(), value.into())).collect()
+        variables
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect()
     }
 
     fn refused(&self) -> Vec<RefusedHost> {

@@ -43,7 +43,8 @@ const OK: u16 = 200;
 const PRIVATE: u32 = 0o700;
 
 /// Returns the repository of a resource: its name and its origin for git.
-pub type KnownRepositories = Arc<dyn Fn(&Resource) -> Option<ars_bot_ports::Repository> + Send + Sync>;
+pub type KnownRepositories =
+    Arc<dyn Fn(&Resource) -> Option<ars_bot_ports::Repository> + Send + Sync>;
 
 /// Residents of a data directory.
 pub struct LocalTransport {
@@ -76,7 +77,13 @@ impl LocalTransport {
         known: KnownRepositories,
         build: String,
     ) -> Self {
-        Self { folder, workspaces, known, build, opened: OnceCell::new() }
+        Self {
+            folder,
+            workspaces,
+            known,
+            build,
+            opened: OnceCell::new(),
+        }
     }
 
     /// Returns whether a repository was ever onboarded here.
@@ -91,10 +98,15 @@ impl LocalTransport {
 
     /// Notes that the repository of an answered request has or had a resident.
     async fn note_onboarded(&self, body: String) {
-        let Ok(Named { resource }) = serde_json::from_str(&body) else { return };
+        let Ok(Named { resource }) = serde_json::from_str(&body) else {
+            return;
+        };
         let folder = self.folder.join(resource.slug());
         let noted = tokio::task::spawn_blocking(move || {
-            DirBuilder::new().recursive(true).mode(PRIVATE).create(&folder)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(PRIVATE)
+                .create(&folder)?;
             fs::write(folder.join(ONBOARDED), "")
         });
         if let Ok(Err(error)) = noted.await {
@@ -107,7 +119,11 @@ impl LocalTransport {
     /// # Errors
     /// Another process serves them, no command can be confined, or the folder cannot be used.
     pub async fn start(&self) -> Result<(), ResidentsError> {
-        if self.has_registry() { self.open().await.map(drop) } else { Ok(()) }
+        if self.has_registry() {
+            self.open().await.map(drop)
+        } else {
+            Ok(())
+        }
     }
 
     async fn open(&self) -> Result<&Opened, ResidentsError> {
@@ -121,13 +137,19 @@ impl LocalTransport {
         let opening = move || {
             let lock = lock(&folder)?;
             let commands = Arc::new(workspaces.commands()?);
-            let residents = LocalResidents::open(settings(folder, &commands, known, build, runtime));
+            let residents =
+                LocalResidents::open(settings(folder, &commands, known, build, runtime));
             let residents = residents.map_err(|error| crate::stores::chain(&error))?;
-            Ok(Opened { residents, _lock: lock })
+            Ok(Opened {
+                residents,
+                _lock: lock,
+            })
         };
         let opened = tokio::task::spawn_blocking(opening).await;
         let opened = opened.unwrap_or_else(|_| Err("opening them broke off".to_owned()));
-        opened.map_err(|reason| ResidentsError::Unreachable(format!("residents of this machine: {reason}")))
+        opened.map_err(|reason| {
+            ResidentsError::Unreachable(format!("residents of this machine: {reason}"))
+        })
     }
 }
 
@@ -142,9 +164,16 @@ fn settings(
         Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
     };
     let environment = commands.variables.iter().filter_map(text).collect();
-    let of_service = commands.upstream.variables().into_iter().map(|(name, value)| (name.to_owned(), value));
+    let of_service = commands
+        .upstream
+        .variables()
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
     let of_service = of_service.collect();
-    let tokens = commands.logins.code_host().map(|host| tokens::of(host, Arc::clone(&known), runtime));
+    let tokens = commands
+        .logins
+        .code_host()
+        .map(|host| tokens::of(host, Arc::clone(&known), runtime));
     let (commands, of_commands) = (Arc::clone(commands), Arc::clone(&known));
     Settings {
         folder,
@@ -165,8 +194,15 @@ fn settings(
 /// Locks the folder. The kernel releases the lock when this process is killed.
 fn lock(folder: &Path) -> Result<File, String> {
     let opened = || -> io::Result<File> {
-        DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
-        File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))
+        DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE)
+            .create(folder)?;
+        File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(folder.join(LOCK))
     };
     let file = opened().map_err(|error| error.to_string())?;
     match file.try_lock() {
@@ -192,19 +228,27 @@ impl ResidentTransport for LocalTransport {
             }
         }
         let opened = self.open().await?;
-        let noted = matches!(call.route, Route::Onboard | Route::Offboard).then(|| call.body.clone());
-        let reply = opened.residents.send(call.route, call.resource, call.body).await;
+        let noted =
+            matches!(call.route, Route::Onboard | Route::Offboard).then(|| call.body.clone());
+        let reply = opened
+            .residents
+            .send(call.route, call.resource, call.body)
+            .await;
         let ended = || ResidentsError::Unreachable("the thread of the residents ended".to_owned());
         let reply = reply.ok_or_else(ended)?;
         if let Some(body) = noted.filter(|_| (200..300).contains(&reply.status)) {
             self.note_onboarded(body).await;
         }
-        Ok(ResidentResponse { status: reply.status, text: reply.body.to_string() })
+        Ok(ResidentResponse {
+            status: reply.status,
+            text: reply.body.to_string(),
+        })
     }
 }
 
 fn response(status: u16, answer: &impl Serialize) -> Result<ResidentResponse, ResidentsError> {
-    let text = serde_json::to_string(answer).map_err(|error| ResidentsError::Failed(error.to_string()))?;
+    let text =
+        serde_json::to_string(answer).map_err(|error| ResidentsError::Failed(error.to_string()))?;
     Ok(ResidentResponse { status, text })
 }
 

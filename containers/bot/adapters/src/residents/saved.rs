@@ -19,7 +19,12 @@ use super::{
 impl Saved {
     fn checkpoint(&self) -> Checkpoint {
         let (git_ref, commit) = (self.git_ref.clone(), self.sha.to_string());
-        Checkpoint { git_ref, commit, is_new: false, withheld: Vec::new() }
+        Checkpoint {
+            git_ref,
+            commit,
+            is_new: false,
+            withheld: Vec::new(),
+        }
     }
 }
 
@@ -31,7 +36,11 @@ impl ResidentTree {
         cancel: &CancellationToken,
     ) -> Result<Option<Checkpoint>, WorkspaceError> {
         let request = self.request(run);
-        let answer = self.residents.checkpoint(&request, cancel).await.map_err(|error| of_error(&error))?;
+        let answer = self
+            .residents
+            .checkpoint(&request, cancel)
+            .await
+            .map_err(|error| of_error(&error))?;
         let saved = answer.checkpoint;
         let named = saved.as_ref().map(|saved| Saved {
             run: run.clone(),
@@ -39,7 +48,11 @@ impl ResidentTree {
             sha: saved.sha.clone(),
         });
         if self.note().saved != named {
-            self.store(Note { saved: named, ..self.note() }).await?;
+            self.store(Note {
+                saved: named,
+                ..self.note()
+            })
+            .await?;
         }
         Ok(saved.map(|saved| Checkpoint {
             git_ref: saved.git_ref,
@@ -58,10 +71,14 @@ impl ResidentTree {
         let request = self.request(run);
         let mut answer = self.residents.restore(&request, cancel).await;
         if let Err(ResidentsError::Refused(refusal)) = &answer
-            && (refusal.token().needs() == Some("attach") || refusal.token() == Token::RuntimeReplaced)
+            && (refusal.token().needs() == Some("attach")
+                || refusal.token() == Token::RuntimeReplaced)
         {
             let bound = self.note().bound;
-            let attached = self.attach(Some(&bound), cancel).await.map_err(|error| of_error(&error))?;
+            let attached = self
+                .attach(Some(&bound), cancel)
+                .await
+                .map_err(|error| of_error(&error))?;
             if let Some(returned) = self.adopt(&attached, cancel).await?
                 && returned.run == *run
             {
@@ -71,9 +88,18 @@ impl ResidentTree {
         }
         match answer {
             Ok(found) => {
-                let saved = Saved { run: run.clone(), git_ref: found.git_ref, sha: found.sha };
+                let saved = Saved {
+                    run: run.clone(),
+                    git_ref: found.git_ref,
+                    sha: found.sha,
+                };
                 let checkpoint = saved.checkpoint();
-                self.store(Note { saved: Some(saved), is_released: false, ..self.note() }).await?;
+                self.store(Note {
+                    saved: Some(saved),
+                    is_released: false,
+                    ..self.note()
+                })
+                .await?;
                 Ok(checkpoint)
             }
             Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UnknownRef => {
@@ -91,8 +117,16 @@ impl ResidentTree {
         cancel: &CancellationToken,
     ) -> Result<Option<Saved>, WorkspaceError> {
         // Not `restore`, which could attach again without an end.
-        match self.residents.restore(&self.request(&saved.run), cancel).await {
-            Ok(found) => Ok(Some(Saved { run: saved.run, git_ref: found.git_ref, sha: found.sha })),
+        match self
+            .residents
+            .restore(&self.request(&saved.run), cancel)
+            .await
+        {
+            Ok(found) => Ok(Some(Saved {
+                run: saved.run,
+                git_ref: found.git_ref,
+                sha: found.sha,
+            })),
             Err(ResidentsError::Refused(refusal)) => match refusal.token() {
                 Token::UnknownRef => Ok(None),
                 // An earlier attempt restored it, and was not noted.
@@ -105,6 +139,10 @@ impl ResidentTree {
 
     fn request(&self, run: &RunId) -> CheckpointRequest {
         let (resource, thread_key) = (self.note().resource, self.thread.clone());
-        CheckpointRequest { resource, thread_key, run: run.clone() }
+        CheckpointRequest {
+            resource,
+            thread_key,
+            run: run.clone(),
+        }
     }
 }

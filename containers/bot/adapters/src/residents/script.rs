@@ -24,7 +24,11 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// Returns the words of a program, quoted.
 pub(super) fn words<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
-    words.into_iter().map(|word| quoted(word.as_ref())).collect::<Vec<_>>().join(" ")
+    words
+        .into_iter()
+        .map(|word| quoted(word.as_ref()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Returns the start of a script that resolves a path to `$p` within the tree, links included.
@@ -52,7 +56,11 @@ pub(super) fn captured(script: &str, limit: usize) -> String {
 /// Returns the script that reads the next piece of a file, and removes it after the last one.
 pub(super) fn next_piece(file: &str, offset: u64, size: u64) -> String {
     let (file, from) = (quoted(file), offset + 1);
-    let rest = if offset + PIECE_BYTES >= size { format!("; rm -f {file}") } else { String::new() };
+    let rest = if offset + PIECE_BYTES >= size {
+        format!("; rm -f {file}")
+    } else {
+        String::new()
+    };
     format!("tail -c +{from} {file} | head -c {PIECE_BYTES} | base64 -w0{rest}")
 }
 
@@ -75,7 +83,13 @@ impl Head {
         let size = facts.next()?.parse().ok()?;
         let file = facts.next()?.to_owned();
         let errors = String::from_utf8_lossy(&piece(lines.next()?)?).into_owned();
-        Some(Self { exit_code, size, file, errors, piece: piece(lines.next()?)? })
+        Some(Self {
+            exit_code,
+            size,
+            file,
+            errors,
+            piece: piece(lines.next()?)?,
+        })
     }
 }
 
@@ -88,7 +102,10 @@ pub(super) fn piece(text: &str) -> Option<Vec<u8>> {
 pub(super) fn decompress(bytes: &[u8], limit: usize) -> Option<(Vec<u8>, bool)> {
     let mut output = Vec::new();
     let most = limit as u64 + 1;
-    GzDecoder::new(bytes).take(most).read_to_end(&mut output).ok()?;
+    GzDecoder::new(bytes)
+        .take(most)
+        .read_to_end(&mut output)
+        .ok()?;
     let is_cut = output.len() > limit;
     output.truncate(limit);
     Some((output, is_cut))
@@ -134,7 +151,10 @@ mod tests {
         let (output, is_cut) = decompress(&bytes, 1 << 20).unwrap();
         assert_eq!((output.len(), is_cut), (200_000, false));
         assert!(!std::path::Path::new(&head.file).exists());
-        assert_eq!(decompress(&bytes, 10).unwrap(), (output[..10].to_vec(), true));
+        assert_eq!(
+            decompress(&bytes, 10).unwrap(),
+            (output[..10].to_vec(), true)
+        );
     }
 
     #[test]
@@ -143,8 +163,17 @@ mod tests {
         std::fs::write(folder.path().join("a b"), "x").unwrap();
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("out")).unwrap();
         let code = |path: &str| {
-            let script = format!("cd {}\n{}exit 0", quoted(folder.path().to_str().unwrap()), resolving(path));
-            Command::new("sh").args(["-c", &script]).status().unwrap().code().unwrap()
+            let script = format!(
+                "cd {}\n{}exit 0",
+                quoted(folder.path().to_str().unwrap()),
+                resolving(path)
+            );
+            Command::new("sh")
+                .args(["-c", &script])
+                .status()
+                .unwrap()
+                .code()
+                .unwrap()
         };
         assert_eq!(["a b", ".", "./a b"].map(code), [0; 3]);
         assert_eq!(["nope", "a b/x"].map(code), [MISSING; 2]);

@@ -11,8 +11,8 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, CommandSandbox, OpenFor, Placement, Repository, Residents, ResidentsError, TreeAccess,
-    Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CommandSandbox, OpenFor, Placement, Repository, Residents, ResidentsError,
+    TreeAccess, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_resident::{
     names::{Resource, Sha},
@@ -101,7 +101,14 @@ impl ResidentWorkspaces {
         data_dir: &Path,
     ) -> Self {
         let notes = Notes::of(data_dir);
-        Self { local, residents, places, notes, onboarding: None, unreachable: Mutex::default() }
+        Self {
+            local,
+            residents,
+            places,
+            notes,
+            onboarding: None,
+            unreachable: Mutex::default(),
+        }
     }
 
     /// Onboards repositories that runs work on.
@@ -118,7 +125,13 @@ impl ResidentWorkspaces {
 
     fn tree(&self, thread: &ThreadKey, note: Note, purpose: OpenFor) -> ResidentTree {
         let may_attach = purpose != OpenFor::View;
-        ResidentTree::new(Arc::clone(&self.residents), self.notes.clone(), thread.clone(), note, may_attach)
+        ResidentTree::new(
+            Arc::clone(&self.residents),
+            self.notes.clone(),
+            thread.clone(),
+            note,
+            may_attach,
+        )
     }
 
     fn workspace(
@@ -128,10 +141,23 @@ impl ResidentWorkspaces {
         restored_from: Option<String>,
     ) -> Arc<dyn Workspace> {
         let sandbox = self.local.sandbox().filter(|_| self.places.are_local);
-        let placement = Placement { tree: TreePlace::Resident, sandbox, note: Some(note) };
-        let Note { repository, origin, .. } = tree.note();
+        let placement = Placement {
+            tree: TreePlace::Resident,
+            sandbox,
+            note: Some(note),
+        };
+        let Note {
+            repository, origin, ..
+        } = tree.note();
         let known_refused = Mutex::default();
-        Arc::new(ResidentWorkspace { repository, origin, tree, placement, restored_from, known_refused })
+        Arc::new(ResidentWorkspace {
+            repository,
+            origin,
+            tree,
+            placement,
+            restored_from,
+            known_refused,
+        })
     }
 
     /// Opens the tree that a thread has on a resident.
@@ -141,7 +167,9 @@ impl ResidentWorkspaces {
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        let origin = request.repository.map(|repository| without_userinfo(&repository.origin));
+        let origin = request
+            .repository
+            .map(|repository| without_userinfo(&repository.origin));
         note.must_fit(request, origin.as_deref())?;
         if note.is_released {
             return match request.purpose {
@@ -149,15 +177,27 @@ impl ResidentWorkspaces {
                 OpenFor::Run | OpenFor::Resume => self.restart(note, request, cancel).await,
             };
         }
-        if note.is_readonly && request.access == TreeAccess::Write && request.purpose != OpenFor::View {
-            return self.start(note, request, None, cancel).await.map_err(Unfit::into_error);
+        if note.is_readonly
+            && request.access == TreeAccess::Write
+            && request.purpose != OpenFor::View
+        {
+            return self
+                .start(note, request, None, cancel)
+                .await
+                .map_err(Unfit::into_error);
         }
         let tree = self.tree(request.thread, note, OpenFor::View);
-        let found = tree.text("git rev-parse --verify --quiet HEAD || true", cancel).await;
+        let found = tree
+            .text("git rev-parse --verify --quiet HEAD || true", cancel)
+            .await;
         let note = tree.note();
         match found {
             Ok(head) => {
-                let text = self.shown(&note, &format!("{}@{}", note.bound, short(head.trim())), None);
+                let text = self.shown(
+                    &note,
+                    &format!("{}@{}", note.bound, short(head.trim())),
+                    None,
+                );
                 let tree = self.tree(request.thread, note, request.purpose);
                 Ok(self.workspace(tree, text, None))
             }
@@ -189,10 +229,14 @@ impl ResidentWorkspaces {
             Ok(_) => matches!(&error, WorkspaceError::Infra(text) if needs_attach(text)),
         };
         match (is_gone, request.purpose) {
-            (true, OpenFor::Run) => self.restart_with(note, request, Some(TREE_LOST), cancel).await,
-            (true, OpenFor::Resume) if note.saved.is_some() || note.pushed.is_some() => {
-                self.start(note, request, Some(TREE_LOST), cancel).await.map_err(Unfit::into_error)
+            (true, OpenFor::Run) => {
+                self.restart_with(note, request, Some(TREE_LOST), cancel)
+                    .await
             }
+            (true, OpenFor::Resume) if note.saved.is_some() || note.pushed.is_some() => self
+                .start(note, request, Some(TREE_LOST), cancel)
+                .await
+                .map_err(Unfit::into_error),
             (true, _) => Err(WorkspaceError::Infra(TREE_GONE.to_owned())),
             (false, _) => Err(error),
         }
@@ -216,7 +260,10 @@ impl ResidentWorkspaces {
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let own = note.repository();
-        let first = note.git_ref.as_ref().and_then(|first| RefName::parse(first.as_str()).ok());
+        let first = note
+            .git_ref
+            .as_ref()
+            .and_then(|first| RefName::parse(first.as_str()).ok());
         let has_saved = note.saved.is_some();
         let request = WorkspaceRequest {
             repository: request.repository.or(request.own).or(Some(&own)),
@@ -237,7 +284,9 @@ impl ResidentWorkspaces {
                     }
                     Unfit::NotNow(reason) => reason,
                 };
-                self.local.open_with_note(request, Some(local_note(&why)), cancel).await
+                self.local
+                    .open_with_note(request, Some(local_note(&why)), cancel)
+                    .await
             }
         }
     }
@@ -252,15 +301,23 @@ impl ResidentWorkspaces {
     ) -> Result<Arc<dyn Workspace>, Unfit> {
         let status = self.probe(&note.resource, cancel).await?;
         let wanted = request.git_ref.map(strict).transpose()?;
-        let hint =
-            wanted.clone().or_else(|| Some(note.bound.clone())).filter(|hint| hint.as_str() != NO_BRANCH);
+        let hint = wanted
+            .clone()
+            .or_else(|| Some(note.bound.clone()))
+            .filter(|hint| hint.as_str() != NO_BRANCH);
         // The tree of another mode is replaced by the resident, after it was saved.
-        let note = Note { is_readonly: request.access == TreeAccess::Read, ..note };
+        let note = Note {
+            is_readonly: request.access == TreeAccess::Read,
+            ..note
+        };
         let tree = self.tree(request.thread, note, request.purpose);
-        let answer = tree.attach(hint.as_ref(), cancel).await.map_err(|error| match error {
-            ResidentsError::Cancelled => Unfit::Failed(WorkspaceError::Cancelled),
-            error => Unfit::NotNow(format!("the resident rejected the attach: {error}")),
-        })?;
+        let answer = tree
+            .attach(hint.as_ref(), cancel)
+            .await
+            .map_err(|error| match error {
+                ResidentsError::Cancelled => Unfit::Failed(WorkspaceError::Cancelled),
+                error => Unfit::NotNow(format!("the resident rejected the attach: {error}")),
+            })?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != answer.git_ref) {
             return Err(Unfit::Failed(WorkspaceError::Refused(format!(
                 "this thread works on {}, not on {wanted}. Use another thread for another ref.",
@@ -299,17 +356,29 @@ impl ResidentWorkspaces {
     }
 
     /// Asks for the state of a resident. Only a failed transport is remembered.
-    async fn probe(&self, resource: &Resource, cancel: &CancellationToken) -> Result<StatusAnswer, Unfit> {
+    async fn probe(
+        &self,
+        resource: &Resource,
+        cancel: &CancellationToken,
+    ) -> Result<StatusAnswer, Unfit> {
         if let Some(reason) = self.paused() {
             return Err(Unfit::NotNow(reason));
         }
-        let request = StatusRequest { resource: resource.clone() };
+        let request = StatusRequest {
+            resource: resource.clone(),
+        };
         match self.residents.status(&request, cancel).await {
             Ok(status) if status.is_serviceable() => Ok(status),
             Ok(status) => {
-                let reason = status.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                let reason = status
+                    .reason
+                    .map(|reason| format!(" ({reason})"))
+                    .unwrap_or_default();
                 let state = status.state.as_str();
-                Err(Unfit::NotNow(format!("the resident of {} is {state}{reason}", resource.slug())))
+                Err(Unfit::NotNow(format!(
+                    "the resident of {} is {state}{reason}",
+                    resource.slug()
+                )))
             }
             Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::NotOnboarded => {
                 Err(Unfit::NotOnboarded)
@@ -318,7 +387,10 @@ impl ResidentWorkspaces {
             Err(error @ ResidentsError::Unreachable(_)) => {
                 let reason = error.to_string();
                 let until = Instant::now() + UNREACHABLE_PAUSE;
-                let mut pause = self.unreachable.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut pause = self
+                    .unreachable
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
                 *pause = Some((until, reason.clone()));
                 Err(Unfit::NotNow(reason))
             }
@@ -327,8 +399,14 @@ impl ResidentWorkspaces {
     }
 
     fn paused(&self) -> Option<String> {
-        let pause = self.unreachable.lock().unwrap_or_else(PoisonError::into_inner);
-        pause.as_ref().filter(|(until, _)| Instant::now() < *until).map(|(_, reason)| reason.clone())
+        let pause = self
+            .unreachable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        pause
+            .as_ref()
+            .filter(|(until, _)| Instant::now() < *until)
+            .map(|(_, reason)| reason.clone())
     }
 }
 
@@ -349,7 +427,10 @@ impl ResidentWorkspaces {
             // On one machine a repository without a resident is usual, so it needs no text.
             return self.local.open(request, cancel).await;
         };
-        let tree = self.local.open_with_note(request, Some(local_note(&why)), cancel).await?;
+        let tree = self
+            .local
+            .open_with_note(request, Some(local_note(&why)), cancel)
+            .await?;
         onboarding.begin(resource, Arc::clone(&tree));
         Ok(tree)
     }
@@ -357,7 +438,11 @@ impl ResidentWorkspaces {
 
 /// Returns a ref as residents accept it.
 fn strict(git_ref: &RefName) -> Result<StrictRefName, Unfit> {
-    let unfit = || Unfit::NotNow(format!("residents accept no ref with the characters of {git_ref}"));
+    let unfit = || {
+        Unfit::NotNow(format!(
+            "residents accept no ref with the characters of {git_ref}"
+        ))
+    };
     git_ref.strict().ok_or_else(unfit)
 }
 
@@ -376,7 +461,9 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
     let broke_off = || WorkspaceError::Infra("reading a note broke off".to_owned());
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broke_off()))
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(broke_off()))
 }
 
 #[async_trait]
@@ -385,7 +472,10 @@ impl WorkspaceProvider for ResidentWorkspaces {
         self.local.sandbox()
     }
 
-    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+    async fn repository_of(
+        &self,
+        thread: &ThreadKey,
+    ) -> Result<Option<Repository>, WorkspaceError> {
         match self.note(thread).await? {
             Some(note) => Ok(Some(note.repository())),
             None => self.local.repository_of(thread).await,
@@ -397,7 +487,9 @@ impl WorkspaceProvider for ResidentWorkspaces {
         thread: &ThreadKey,
         repository: &Repository,
     ) -> Result<bool, WorkspaceError> {
-        let Some(note) = new_note(&self.places, repository, None) else { return Ok(false) };
+        let Some(note) = new_note(&self.places, repository, None) else {
+            return Ok(false);
+        };
         let tree = self.tree(thread, note.clone(), OpenFor::View);
         // The tree of a review has no branch.
         let script = "b=$(git symbolic-ref --short -q HEAD || git symbolic-ref --short refs/remotes/origin/HEAD | sed \
@@ -409,12 +501,29 @@ impl WorkspaceProvider for ResidentWorkspaces {
             Err(error) => return Err(error),
         };
         let mut lines = text.lines();
-        let bound = lines.next().and_then(|line| StrictRefName::parse(line.trim()).ok());
+        let bound = lines
+            .next()
+            .and_then(|line| StrictRefName::parse(line.trim()).ok());
         let base = lines.next().and_then(|line| Sha::parse(line.trim()).ok());
-        let (Some(bound), Some(base)) = (bound, base) else { return Ok(false) };
-        let is_readonly = lines.next().is_some_and(|origin| origin.trim().ends_with(OF_MIRROR));
+        let (Some(bound), Some(base)) = (bound, base) else {
+            return Ok(false);
+        };
+        let is_readonly = lines
+            .next()
+            .is_some_and(|origin| origin.trim().ends_with(OF_MIRROR));
         let (notes, thread) = (self.notes.clone(), thread.clone());
-        blocking(move || notes.write(&thread, &Note { bound, base, is_readonly, ..note })).await?;
+        blocking(move || {
+            notes.write(
+                &thread,
+                &Note {
+                    bound,
+                    base,
+                    is_readonly,
+                    ..note
+                },
+            )
+        })
+        .await?;
         Ok(true)
     }
 
@@ -425,7 +534,11 @@ impl WorkspaceProvider for ResidentWorkspaces {
         cancel: &CancellationToken,
     ) -> Result<Checkpoint, WorkspaceError> {
         match self.note(thread).await? {
-            Some(note) => self.tree(thread, note, OpenFor::Run).restore(run, cancel).await,
+            Some(note) => {
+                self.tree(thread, note, OpenFor::Run)
+                    .restore(run, cancel)
+                    .await
+            }
             None => self.local.restore(thread, run, cancel).await,
         }
     }
@@ -439,20 +552,28 @@ impl WorkspaceProvider for ResidentWorkspaces {
             return self.reopen(note, request, cancel).await;
         }
         let repository = match (request.purpose, request.repository) {
-            (OpenFor::Run, Some(repository)) if !self.local.has(request.thread).await? => repository,
+            (OpenFor::Run, Some(repository)) if !self.local.has(request.thread).await? => {
+                repository
+            }
             _ => return self.local.open(request, cancel).await,
         };
         // A step of a resident does not name the agent of its run, so its commands would not have the agent's hosts.
-        let is_named =
-            self.places.are_local && request.agent.is_some_and(|agent| self.local.names_agent(agent));
+        let is_named = self.places.are_local
+            && request
+                .agent
+                .is_some_and(|agent| self.local.names_agent(agent));
         let note = new_note(&self.places, repository, request.git_ref).filter(|_| !is_named);
-        let Some(note) = note else { return self.local.open(request, cancel).await };
+        let Some(note) = note else {
+            return self.local.open(request, cancel).await;
+        };
         let resource = note.resource.clone();
         let why = match self.start(note, request, None, cancel).await {
             Ok(workspace) => return Ok(workspace),
             Err(Unfit::Failed(error)) => return Err(error),
             Err(Unfit::NotOnboarded) if self.places.are_local => {
-                return self.open_and_onboard(resource, repository, request, cancel).await;
+                return self
+                    .open_and_onboard(resource, repository, request, cancel)
+                    .await;
             }
             Err(Unfit::NotOnboarded) => Some(format!(
                 "{name} has no resident; `repo onboard {name}` keeps it warm",
@@ -460,12 +581,18 @@ impl WorkspaceProvider for ResidentWorkspaces {
             )),
             Err(Unfit::NotNow(reason)) => Some(reason),
         };
-        self.local.open_with_note(request, why.as_deref().map(local_note), cancel).await
+        self.local
+            .open_with_note(request, why.as_deref().map(local_note), cancel)
+            .await
     }
 }
 
 /// Returns the note about a tree that is not attached yet.
-fn new_note(places: &ResidentPlaces, repository: &Repository, git_ref: Option<&RefName>) -> Option<Note> {
+fn new_note(
+    places: &ResidentPlaces,
+    repository: &Repository,
+    git_ref: Option<&RefName>,
+) -> Option<Note> {
     Some(Note {
         repository: repository.name.clone(),
         origin: without_userinfo(&repository.origin),

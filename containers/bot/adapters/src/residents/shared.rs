@@ -22,7 +22,11 @@ pub(super) struct LentSandbox {
 
 impl LentSandbox {
     pub(super) fn new(lent: Lent, egress: Option<Arc<RunEgress>>) -> Self {
-        Self { lent, egress, gate: None }
+        Self {
+            lent,
+            egress,
+            gate: None,
+        }
     }
 }
 
@@ -32,7 +36,9 @@ impl SharedSandbox for LentSandbox {
             self.gate = self.lent.gate(egress).map_err(io::Error::other)?;
         }
         let variables = self.gate.iter().flat_map(Gate::variables);
-        Ok(variables.map(|(name, value)| (name.into(), value.into())).collect())
+        Ok(variables
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect())
     }
 
     fn run<'a>(
@@ -44,8 +50,13 @@ impl SharedSandbox for LentSandbox {
         let Self { lent, egress, gate } = *self;
         Box::pin(async move {
             let _until_the_end = gate;
-            let started = lent.start(command, streams).await.map_err(io::Error::other)?;
-            let Some(ongoing) = started else { return Ok(None) };
+            let started = lent
+                .start(command, streams)
+                .await
+                .map_err(io::Error::other)?;
+            let Some(ongoing) = started else {
+                return Ok(None);
+            };
             let exit = tokio::select! {
                 exit = ongoing.exited() => Some(exit.map_err(io::Error::other)?),
                 () = stopped => None,

@@ -29,18 +29,26 @@ pub(super) fn of(host: &Arc<dyn CodeHost>, known: KnownRepositories, runtime: Ha
                 site_of(&without_userinfo(&repository.origin))?,
             ))
         });
-        let Some((slug, site)) = place else { return async { Ok(None) }.boxed() };
+        let Some((slug, site)) = place else {
+            return async { Ok(None) }.boxed();
+        };
         let host = Arc::clone(&host);
-        let minting = runtime.spawn(async move { mint(&*host, &slug, access, may_be_cached).await });
+        let minting =
+            runtime.spawn(async move { mint(&*host, &slug, access, may_be_cached).await });
         async move {
-            let minted = minting.await.map_err(|_| HostError::Failed("the mint broke off".to_owned()))?;
+            let minted = minting
+                .await
+                .map_err(|_| HostError::Failed("the mint broke off".to_owned()))?;
             let minted = minted.map_err(|error| HostError::Failed(error.to_string()))?;
             let credential = GitCredential {
                 origin: site,
                 username: minted.user.to_owned(),
                 password: SecretText::new(minted.password.expose()),
             };
-            Ok(Some(Minted { credential, expires_at: minted.expires_at }))
+            Ok(Some(Minted {
+                credential,
+                expires_at: minted.expires_at,
+            }))
         }
         .boxed()
     })
@@ -63,7 +71,9 @@ async fn mint(
 
 /// Returns scheme and host of an address of HTTP.
 fn site_of(origin: &str) -> Option<String> {
-    let (scheme @ ("http" | "https"), rest) = origin.split_once("://")? else { return None };
+    let (scheme @ ("http" | "https"), rest) = origin.split_once("://")? else {
+        return None;
+    };
     let host = rest.split('/').next()?;
     Some(format!("{scheme}://{host}"))
 }

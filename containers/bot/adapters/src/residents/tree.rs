@@ -17,8 +17,8 @@ use ars_resident::{
     names::{ExecCommand, RunBranch, Sha, StrictThreadKey},
     refusal::{Refusal, Token},
     wire::{
-        AttachAnswer, AttachRequest, CheckOutFrom, CheckOutRequest, DetachRequest, ExecAnswer, ExecRequest,
-        PushAnswer, PushRequest,
+        AttachAnswer, AttachRequest, CheckOutFrom, CheckOutRequest, DetachRequest, ExecAnswer,
+        ExecRequest, PushAnswer, PushRequest,
     },
 };
 use ars_types::{StrictRefName, ThreadKey};
@@ -34,7 +34,11 @@ use super::{
 /// Timeout of a script of the service.
 pub(super) const SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Waits before a call without free capacity, or with a busy mirror, is repeated; the last one stays.
-const BUSY_WAITS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(20), Duration::from_secs(30)];
+const BUSY_WAITS: [Duration; 3] = [
+    Duration::from_secs(10),
+    Duration::from_secs(20),
+    Duration::from_secs(30),
+];
 /// Longest time that a call waits for free capacity.
 const BUSY_MAX: Duration = Duration::from_secs(300);
 /// Replacements of a container in a row that end a run's use of it.
@@ -131,7 +135,8 @@ impl ResidentTree {
         limit: usize,
         cancel: &CancellationToken,
     ) -> Result<(Head, Vec<u8>, bool), WorkspaceError> {
-        let unreadable = || WorkspaceError::Infra("the resident's answer is not readable".to_owned());
+        let unreadable =
+            || WorkspaceError::Infra("the resident's answer is not readable".to_owned());
         let first = self.text(&script::captured(script, limit), cancel).await?;
         let head = Head::parse(&first).ok_or_else(unreadable)?;
         let mut bytes = head.piece.clone();
@@ -153,11 +158,17 @@ impl ResidentTree {
         script: &str,
         cancel: &CancellationToken,
     ) -> Result<String, WorkspaceError> {
-        match self.command(script, SCRIPT_TIMEOUT, Repeat::AfterReplacement, cancel).await? {
+        match self
+            .command(script, SCRIPT_TIMEOUT, Repeat::AfterReplacement, cancel)
+            .await?
+        {
             Some(answer) if answer.exit_code == 0 => Ok(answer.stdout),
             Some(answer) => {
                 let text = ars_events::clean(&answer.stderr, 200);
-                Err(WorkspaceError::Infra(format!("exit {} of the resident: {text}", answer.exit_code)))
+                Err(WorkspaceError::Infra(format!(
+                    "exit {} of the resident: {text}",
+                    answer.exit_code
+                )))
             }
             None => Err(replaced()),
         }
@@ -170,8 +181,8 @@ impl ResidentTree {
         repeat: Repeat,
         cancel: &CancellationToken,
     ) -> Result<Option<ExecAnswer>, WorkspaceError> {
-        let command =
-            ExecCommand::parse(command).map_err(|error| WorkspaceError::Refused(error.to_string()))?;
+        let command = ExecCommand::parse(command)
+            .map_err(|error| WorkspaceError::Refused(error.to_string()))?;
         let request = ExecRequest {
             resource: self.note().resource,
             thread_key: self.thread.clone(),
@@ -188,7 +199,9 @@ impl ResidentTree {
         cancel: &'a CancellationToken,
         send: impl Fn() -> BoxFuture<'a, Result<T, ResidentsError>> + Send + Sync,
     ) -> Result<T, WorkspaceError> {
-        let answer = self.call(BUSY_MAX, Repeat::AfterReplacement, cancel, send).await?;
+        let answer = self
+            .call(BUSY_MAX, Repeat::AfterReplacement, cancel, send)
+            .await?;
         answer.ok_or_else(replaced)
     }
 
@@ -201,7 +214,9 @@ impl ResidentTree {
         send: impl Fn() -> BoxFuture<'a, Result<T, ResidentsError>> + Send + Sync,
     ) -> Result<Option<T>, WorkspaceError> {
         let until = Instant::now() + budget.min(BUSY_MAX);
-        let mut waits = BUSY_WAITS.into_iter().chain(std::iter::repeat(BUSY_WAITS[BUSY_WAITS.len() - 1]));
+        let mut waits = BUSY_WAITS
+            .into_iter()
+            .chain(std::iter::repeat(BUSY_WAITS[BUSY_WAITS.len() - 1]));
         let mut is_reattached = false;
         loop {
             let refusal = match send().await {
@@ -242,12 +257,19 @@ impl ResidentTree {
         }
     }
 
-    async fn reattach(&self, why: &Refusal, cancel: &CancellationToken) -> Result<(), WorkspaceError> {
+    async fn reattach(
+        &self,
+        why: &Refusal,
+        cancel: &CancellationToken,
+    ) -> Result<(), WorkspaceError> {
         if !self.may_attach {
             return Err(of_refusal(why));
         }
         let bound = self.note().bound;
-        let answer = self.attach(Some(&bound), cancel).await.map_err(|error| of_error(&error))?;
+        let answer = self
+            .attach(Some(&bound), cancel)
+            .await
+            .map_err(|error| of_error(&error))?;
         let returned = self.adopt(&answer, cancel).await?;
         if was_made(&answer) {
             let lost = match returned {
@@ -255,7 +277,10 @@ impl ResidentTree {
                 None => "changes that were not committed before are not in it",
             };
             let place = self.place(&answer, returned.as_ref());
-            let notice = format!("[the working tree was made again at {place}: {lost} ({})]", why.error());
+            let notice = format!(
+                "[the working tree was made again at {place}: {lost} ({})]",
+                why.error()
+            );
             lock(&self.notices).push(notice);
         }
         Ok(())
@@ -278,7 +303,11 @@ impl ResidentTree {
         git_ref: Option<&StrictRefName>,
         cancel: &CancellationToken,
     ) -> Result<AttachAnswer, ResidentsError> {
-        let Note { resource, is_readonly, .. } = self.note();
+        let Note {
+            resource,
+            is_readonly,
+            ..
+        } = self.note();
         let mut request = AttachRequest {
             resource,
             thread_key: self.thread.clone(),
@@ -306,10 +335,21 @@ impl ResidentTree {
         cancel: &CancellationToken,
     ) -> Result<PushAnswer, WorkspaceError> {
         let (resource, thread_key) = (self.note().resource, self.thread.clone());
-        let request = PushRequest { resource, thread_key, sha: sha.clone(), branch: branch.clone() };
-        let answer = self.file_call(cancel, || Box::pin(self.residents.push(&request, cancel))).await?;
+        let request = PushRequest {
+            resource,
+            thread_key,
+            sha: sha.clone(),
+            branch: branch.clone(),
+        };
+        let answer = self
+            .file_call(cancel, || Box::pin(self.residents.push(&request, cancel)))
+            .await?;
         if answer.pushed {
-            self.store(Note { pushed: Some(Pushed { branch, sha }), ..self.note() }).await?;
+            self.store(Note {
+                pushed: Some(Pushed { branch, sha }),
+                ..self.note()
+            })
+            .await?;
             // The last checkpoint may have pushed commits only, or files beside them.
             if let Some(saved) = self.note().saved
                 && let Err(error) = self.checkpoint(&saved.run, cancel).await
@@ -328,21 +368,39 @@ impl ResidentTree {
         cancel: &CancellationToken,
     ) -> Result<(), WorkspaceError> {
         let (resource, thread_key) = (self.note().resource, self.thread.clone());
-        let request = CheckOutRequest { resource, thread_key, sha, from };
-        let answer = self.file_call(cancel, || Box::pin(self.residents.check_out(&request, cancel)));
+        let request = CheckOutRequest {
+            resource,
+            thread_key,
+            sha,
+            from,
+        };
+        let answer = self.file_call(cancel, || {
+            Box::pin(self.residents.check_out(&request, cancel))
+        });
         answer.await.map(drop)
     }
 
     /// Gives a new tree the commits that the thread pushed.
     /// Returns `false` if the code host does not have the branch any more.
-    async fn return_to(&self, pushed: Pushed, cancel: &CancellationToken) -> Result<bool, WorkspaceError> {
+    async fn return_to(
+        &self,
+        pushed: Pushed,
+        cancel: &CancellationToken,
+    ) -> Result<bool, WorkspaceError> {
         let Pushed { branch, sha } = pushed;
         let (resource, thread_key) = (self.note().resource, self.thread.clone());
-        let request = CheckOutRequest { resource, thread_key, sha, from: CheckOutFrom::Branch(branch) };
+        let request = CheckOutRequest {
+            resource,
+            thread_key,
+            sha,
+            from: CheckOutFrom::Branch(branch),
+        };
         // Not `check_out`, which could attach again without an end.
         match self.residents.check_out(&request, cancel).await {
             Ok(_) => Ok(true),
-            Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UnknownRef => Ok(false),
+            Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UnknownRef => {
+                Ok(false)
+            }
             Err(error) => Err(of_error(&error)),
         }
     }
@@ -370,16 +428,29 @@ impl ResidentTree {
         self.store(note).await?;
         if was_made(answer) {
             let line = script::quoted(&format!("/{KEPT_FOLDER}/"));
-            let exclude = format!("mkdir -p .git/info && printf '%s\\n' {line} >>.git/info/exclude");
+            let exclude =
+                format!("mkdir -p .git/info && printf '%s\\n' {line} >>.git/info/exclude");
             // Not `text`, which could attach again without an end.
-            let command =
-                ExecCommand::parse(exclude).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
+            let command = ExecCommand::parse(exclude)
+                .map_err(|error| WorkspaceError::Infra(error.to_string()))?;
             let timeout_ms = i64::try_from(SCRIPT_TIMEOUT.as_millis()).unwrap_or(i64::MAX);
             let (resource, thread_key) = (self.note().resource, self.thread.clone());
-            let request = ExecRequest { resource, thread_key, command, timeout_ms };
-            self.residents.exec(&request, cancel).await.map_err(|error| of_error(&error))?;
+            let request = ExecRequest {
+                resource,
+                thread_key,
+                command,
+                timeout_ms,
+            };
+            self.residents
+                .exec(&request, cancel)
+                .await
+                .map_err(|error| of_error(&error))?;
         }
-        if is_new { self.return_all(answer, cancel).await } else { Ok(None) }
+        if is_new {
+            self.return_all(answer, cancel).await
+        } else {
+            Ok(None)
+        }
     }
 
     /// Gives a new tree the pushed commits of the thread, and then the work that was not pushed.
@@ -416,8 +487,16 @@ impl ResidentTree {
         // A command of a stopped run ends only by force. The resident saves the tree first.
         let force = is_stopped && self.has_abandoned.load(Ordering::Relaxed);
         let (resource, thread_key) = (self.note().resource, self.thread.clone());
-        let request = DetachRequest { resource, thread_key, force };
-        match self.residents.detach(&request, &CancellationToken::new()).await {
+        let request = DetachRequest {
+            resource,
+            thread_key,
+            force,
+        };
+        match self
+            .residents
+            .detach(&request, &CancellationToken::new())
+            .await
+        {
             Ok(answer) if answer.released => {
                 let mut note = self.note();
                 note.is_released = true;
@@ -441,7 +520,8 @@ impl ResidentTree {
         lock(&self.note).clone_from(&note);
         let (notes, key) = (self.notes.clone(), self.key.clone());
         let written = tokio::task::spawn_blocking(move || notes.write(&key, &note)).await;
-        written.unwrap_or_else(|_| Err(WorkspaceError::Infra("writing a note broke off".to_owned())))
+        written
+            .unwrap_or_else(|_| Err(WorkspaceError::Infra("writing a note broke off".to_owned())))
     }
 }
 
@@ -450,7 +530,9 @@ fn is_busy(error: &ResidentsError) -> bool {
     match error {
         ResidentsError::Busy => true,
         ResidentsError::Refused(refusal) => refusal.token() == Token::MirrorBusy,
-        ResidentsError::Unreachable(_) | ResidentsError::Failed(_) | ResidentsError::Cancelled => false,
+        ResidentsError::Unreachable(_) | ResidentsError::Failed(_) | ResidentsError::Cancelled => {
+            false
+        }
     }
 }
 

@@ -36,7 +36,10 @@ impl ResidentTransport for Scripted {
 }
 
 /// Runs a command with a timeout. Returns its end and the time until then.
-async fn exec(answers: &[&'static str], timeout: Duration) -> (Result<Executed, WorkspaceError>, Duration) {
+async fn exec(
+    answers: &[&'static str],
+    timeout: Duration,
+) -> (Result<Executed, WorkspaceError>, Duration) {
     let transport = Scripted(Mutex::new(answers.iter().copied().collect()));
     let note = Note {
         repository: "acme/app".to_owned(),
@@ -54,7 +57,10 @@ async fn exec(answers: &[&'static str], timeout: Duration) -> (Result<Executed, 
     let (notes, key) = (Notes::of(Path::new("/nowhere")), ThreadKey::cli("t"));
     let tree = ResidentTree::new(residents, notes, key, note, true);
     let start = Instant::now();
-    (tree.exec("true", timeout, &CancellationToken::new()).await, start.elapsed())
+    (
+        tree.exec("true", timeout, &CancellationToken::new()).await,
+        start.elapsed(),
+    )
 }
 
 #[tokio::test(start_paused = true)]

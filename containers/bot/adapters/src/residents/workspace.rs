@@ -8,8 +8,8 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, LINE_BYTES, Placement, PushOutcome,
-    RefusedHost, Release, SearchHit, Workspace, WorkspaceError,
+    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, LINE_BYTES, Placement,
+    PushOutcome, RefusedHost, Release, SearchHit, Workspace, WorkspaceError,
 };
 use ars_codehost::diff::Commit;
 use ars_resident::{
@@ -68,18 +68,34 @@ impl ResidentWorkspace {
             ESCAPED => WorkspaceError::PathEscape(path.to_owned()),
             MISSING => WorkspaceError::NotFound(path.to_owned()),
             OTHER_KIND => WorkspaceError::Refused(format!("{path} is not a regular file")),
-            code => WorkspaceError::Infra(format!("exit {code}: {}", ars_events::clean(errors, 200))),
+            code => {
+                WorkspaceError::Infra(format!("exit {code}: {}", ars_events::clean(errors, 200)))
+            }
         }
     }
 
     /// Returns the refused hosts that no earlier command of the run reported.
     fn new_refused(&self, refused: Vec<daemon::RefusedHost>) -> Vec<RefusedHost> {
-        let mut known = self.known_refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new =
-            |host: &daemon::RefusedHost| known.len() < MAX_REPORTED && known.insert(host.host.clone());
+        let mut known = self
+            .known_refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_new = |host: &daemon::RefusedHost| {
+            known.len() < MAX_REPORTED && known.insert(host.host.clone())
+        };
         let new = refused.into_iter().filter(is_new);
-        new.map(|daemon::RefusedHost { host, reason, setting }| RefusedHost { host, reason, setting })
-            .collect()
+        new.map(
+            |daemon::RefusedHost {
+                 host,
+                 reason,
+                 setting,
+             }| RefusedHost {
+                host,
+                reason,
+                setting,
+            },
+        )
+        .collect()
     }
 
     /// Writes a file that a route of residents cannot carry: other bytes than text, or another name.
@@ -90,7 +106,9 @@ impl ResidentWorkspace {
         let text = BASE64_STANDARD.encode(content);
         for piece in text.as_bytes().chunks(UPLOAD_CHARS) {
             let piece = String::from_utf8_lossy(piece);
-            self.tree.text(&format!("printf %s {} >>{file}", quoted(&piece)), &never).await?;
+            self.tree
+                .text(&format!("printf %s {} >>{file}", quoted(&piece)), &never)
+                .await?;
         }
         let target = quoted(path);
         let script = format!(
@@ -118,18 +136,27 @@ fn sha_of(commit: &Commit) -> Result<Sha, WorkspaceError> {
 
 /// Rejects a path into git's own files.
 fn not_gits_own(path: &str) -> Result<(), WorkspaceError> {
-    if path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
-        return Err(WorkspaceError::Refused("files under .git are git's own: use git commands".to_owned()));
+    if path
+        .split('/')
+        .any(|part| part.eq_ignore_ascii_case(".git"))
+    {
+        return Err(WorkspaceError::Refused(
+            "files under .git are git's own: use git commands".to_owned(),
+        ));
     }
     Ok(())
 }
 
 fn not_empty(path: &str) -> Result<(), WorkspaceError> {
     if path.is_empty() {
-        return Err(WorkspaceError::Refused("the path must not be empty".to_owned()));
+        return Err(WorkspaceError::Refused(
+            "the path must not be empty".to_owned(),
+        ));
     }
     if path.contains('\0') {
-        return Err(WorkspaceError::Refused("the path must not contain a zero byte".to_owned()));
+        return Err(WorkspaceError::Refused(
+            "the path must not contain a zero byte".to_owned(),
+        ));
     }
     Ok(())
 }
@@ -171,7 +198,9 @@ impl Workspace for ResidentWorkspace {
     ) -> Result<(), WorkspaceError> {
         let no_number = || WorkspaceError::Refused("there is no pull request #0".to_owned());
         let number = NonZeroU64::new(pull_request).ok_or_else(no_number)?;
-        self.tree.check_out(sha_of(commit)?, CheckOutFrom::PullRequest(number), cancel).await
+        self.tree
+            .check_out(sha_of(commit)?, CheckOutFrom::PullRequest(number), cancel)
+            .await
     }
 
     fn restored_from(&self) -> Option<&str> {
@@ -216,12 +245,18 @@ impl Workspace for ResidentWorkspace {
              --src-prefix=a/ --dst-prefix=b/ {base} --\n\
              c=$?; rm -rf \"$d\"; exit $c"
         );
-        let (head, output, is_cut) = self.tree.script(&script, DIFF_LIMIT, &CancellationToken::new()).await?;
+        let (head, output, is_cut) = self
+            .tree
+            .script(&script, DIFF_LIMIT, &CancellationToken::new())
+            .await?;
         if head.exit_code != 0 {
             return Err(Self::path_error(".", head.exit_code, &head.errors));
         }
         let kept = if is_cut {
-            output.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+            output
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1)
         } else {
             output.len()
         };
@@ -250,7 +285,12 @@ impl Workspace for ResidentWorkspace {
                   run again]",
             );
             let (output, truncated) = output.into_text();
-            return Ok(ExecOutcome { exit_code: REPLACED_EXIT, output, truncated, ..ExecOutcome::default() });
+            return Ok(ExecOutcome {
+                exit_code: REPLACED_EXIT,
+                output,
+                truncated,
+                ..ExecOutcome::default()
+            });
         };
         output.push(answer.stdout.as_bytes());
         if !answer.stderr.is_empty() {
@@ -262,7 +302,14 @@ impl Workspace for ResidentWorkspace {
         let truncated = is_cut || answer.truncated;
         let refused = self.new_refused(answer.refused);
         let reached = Vec::new();
-        Ok(ExecOutcome { exit_code: answer.exit_code, output, truncated, timed_out, refused, reached })
+        Ok(ExecOutcome {
+            exit_code: answer.exit_code,
+            output,
+            truncated,
+            timed_out,
+            refused,
+            reached,
+        })
     }
 
     async fn git(
@@ -271,8 +318,15 @@ impl Workspace for ResidentWorkspace {
         cancel: &CancellationToken,
     ) -> Result<GitAnswer, WorkspaceError> {
         let script = format!("{SAFE_GIT} {}", words(request.arguments));
-        let (head, output, truncated) = self.tree.script(&script, request.output_limit, cancel).await?;
-        Ok(GitAnswer { exit_code: head.exit_code, output, truncated })
+        let (head, output, truncated) = self
+            .tree
+            .script(&script, request.output_limit, cancel)
+            .await?;
+        Ok(GitAnswer {
+            exit_code: head.exit_code,
+            output,
+            truncated,
+        })
     }
 
     async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
@@ -280,8 +334,14 @@ impl Workspace for ResidentWorkspace {
         let never = CancellationToken::new();
         if let Ok(plain) = TreePath::parse(path) {
             let (resource, thread_key) = (self.tree.note().resource, self.tree.thread.clone());
-            let request = ReadRequest { resource, thread_key, path: plain };
-            let read = self.tree.file_call(&never, || Box::pin(self.tree.residents.read(&request, &never)));
+            let request = ReadRequest {
+                resource,
+                thread_key,
+                path: plain,
+            };
+            let read = self.tree.file_call(&never, || {
+                Box::pin(self.tree.residents.read(&request, &never))
+            });
             match read.await {
                 // The text of other bytes than UTF-8 has this character in their place.
                 Ok(answer) if !answer.truncated && !answer.content.contains('\u{fffd}') => {
@@ -300,27 +360,44 @@ impl Workspace for ResidentWorkspace {
             "{}[ -f \"$p\" ] || exit {OTHER_KIND}; stat -L -c %s -- \"$p\"; head -c {limit} -- \"$p\"",
             resolving(path)
         );
-        let (head, output, _) = self.tree.script(&script, limit.saturating_add(32), &never).await?;
+        let (head, output, _) = self
+            .tree
+            .script(&script, limit.saturating_add(32), &never)
+            .await?;
         if head.exit_code != 0 {
             return Err(Self::path_error(path, head.exit_code, &head.errors));
         }
         let unreadable = || WorkspaceError::Infra(format!("{path}: its size is not known"));
-        let end = output.iter().position(|byte| *byte == b'\n').ok_or_else(unreadable)?;
-        let size = String::from_utf8_lossy(&output[..end]).parse().map_err(|_| unreadable())?;
+        let end = output
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .ok_or_else(unreadable)?;
+        let size = String::from_utf8_lossy(&output[..end])
+            .parse()
+            .map_err(|_| unreadable())?;
         Ok((output[end + 1..].to_vec(), size))
     }
 
     async fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError> {
         not_empty(path)?;
         not_gits_own(path)?;
-        let text = std::str::from_utf8(content).ok().filter(|text| text.chars().count() <= WRITE_MAX_CHARS);
+        let text = std::str::from_utf8(content)
+            .ok()
+            .filter(|text| text.chars().count() <= WRITE_MAX_CHARS);
         let (Ok(plain), Some(text)) = (TreePath::parse(path), text) else {
             return self.upload(path, content).await;
         };
         let (resource, thread_key) = (self.tree.note().resource, self.tree.thread.clone());
-        let request = WriteRequest { resource, thread_key, path: plain, content: text.to_owned() };
+        let request = WriteRequest {
+            resource,
+            thread_key,
+            path: plain,
+            content: text.to_owned(),
+        };
         let never = CancellationToken::new();
-        let written = self.tree.file_call(&never, || Box::pin(self.tree.residents.write(&request, &never)));
+        let written = self.tree.file_call(&never, || {
+            Box::pin(self.tree.residents.write(&request, &never))
+        });
         written.await.map(drop)
     }
 
@@ -333,8 +410,10 @@ impl Workspace for ResidentWorkspace {
             resolving(path),
             limit.saturating_add(1)
         );
-        let (head, output, is_cut) =
-            self.tree.script(&script, LISTING_LIMIT, &CancellationToken::new()).await?;
+        let (head, output, is_cut) = self
+            .tree
+            .script(&script, LISTING_LIMIT, &CancellationToken::new())
+            .await?;
         if matches!(head.exit_code, ESCAPED | MISSING) {
             return Err(Self::path_error(path, head.exit_code, &head.errors));
         }
@@ -362,8 +441,10 @@ impl Workspace for ResidentWorkspace {
             LINE_BYTES + 4_096,
             limit.saturating_add(1)
         );
-        let (head, output, is_cut) =
-            self.tree.script(&script, LISTING_LIMIT, &CancellationToken::new()).await?;
+        let (head, output, is_cut) = self
+            .tree
+            .script(&script, LISTING_LIMIT, &CancellationToken::new())
+            .await?;
         let is_late = match head.exit_code {
             // The end of the pipe ends git.
             0 | 1 | 141 => false,
@@ -411,7 +492,10 @@ fn hits(output: &[u8], pattern: &Regex) -> Vec<SearchHit> {
             text: String::from_utf8_lossy(text).into_owned(),
         })
     };
-    output.split(|byte| *byte == b'\n').filter_map(hit).collect()
+    output
+        .split(|byte| *byte == b'\n')
+        .filter_map(hit)
+        .collect()
 }
 
 fn split(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(&[u8], &[u8])> {

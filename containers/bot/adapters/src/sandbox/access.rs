@@ -40,7 +40,9 @@ impl Reach {
         match (gate, network) {
             (Some(gate), _) => Self::Proxy(gate.way().clone()),
             (None, SandboxNetwork::Open) if has_network => Self::Machine,
-            (None, SandboxNetwork::Open | SandboxNetwork::Proxy | SandboxNetwork::None) => Self::Nothing,
+            (None, SandboxNetwork::Open | SandboxNetwork::Proxy | SandboxNetwork::None) => {
+                Self::Nothing
+            }
         }
     }
 }

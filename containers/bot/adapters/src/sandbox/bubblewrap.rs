@@ -57,15 +57,28 @@ impl Bubblewrap {
     /// Returns the program in a trusted folder.
     pub(super) fn find() -> Option<Self> {
         let path = trusted("bwrap")?;
-        let help = Command::new(&path).arg("--help").env_clear().stdin(Stdio::null()).output();
-        let has_size = help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains("--size "));
-        Some(Self { path, size: has_size.then_some(MAX_MEMORY_FILES) })
+        let help = Command::new(&path)
+            .arg("--help")
+            .env_clear()
+            .stdin(Stdio::null())
+            .output();
+        let has_size =
+            help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains("--size "));
+        Some(Self {
+            path,
+            size: has_size.then_some(MAX_MEMORY_FILES),
+        })
     }
 
     /// Returns the arguments that make a folder in memory.
     fn memory_folder(&self, path: &str) -> impl Iterator<Item = OsString> {
-        let size = self.size.map(|bytes| ["--size".to_owned(), bytes.to_string()]);
-        size.into_iter().flatten().chain(["--tmpfs".to_owned(), path.to_owned()]).map(OsString::from)
+        let size = self
+            .size
+            .map(|bytes| ["--size".to_owned(), bytes.to_string()]);
+        size.into_iter()
+            .flatten()
+            .chain(["--tmpfs".to_owned(), path.to_owned()])
+            .map(OsString::from)
     }
 }
 
@@ -89,7 +102,12 @@ pub(super) fn session_arguments(
 ) -> Option<Vec<OsString>> {
     let entry = programs.entry?;
     // The folder in memory is emptied after each command, and must have nothing of the workspace.
-    if access.writable.iter().chain(&access.readable).any(|path| path.starts_with(SHARED_MEMORY)) {
+    if access
+        .writable
+        .iter()
+        .chain(&access.readable)
+        .any(|path| path.starts_with(SHARED_MEMORY))
+    {
         return None;
     }
     let mut arguments = mounts(programs, folders, staged, access);
@@ -100,7 +118,11 @@ pub(super) fn session_arguments(
     let options = Options {
         max_processes: Some(MAX_PROCESSES),
         has_listener: matches!(access.reach, Reach::Proxy(_)),
-        signals: if has_scopes { Signals::Scopes } else { Signals::Namespace },
+        signals: if has_scopes {
+            Signals::Scopes
+        } else {
+            Signals::Namespace
+        },
         memory: Some(SHARED_MEMORY),
         place: access.temporary.clone(),
     };
@@ -149,28 +171,47 @@ fn mounts(
     }
     // A folder of the program below `/etc` needs a mount point there, which the copy does not have.
     let mut own = access.writable.iter().chain(&access.readable);
-    let staged = staged.filter(|_| !own.any(|path| path.starts_with(SETTINGS))).and_then(Staged::folder);
+    let staged = staged
+        .filter(|_| !own.any(|path| path.starts_with(SETTINGS)))
+        .and_then(Staged::folder);
     if let Some(staged) = staged {
         arguments.extend(["--ro-bind".into(), staged.into(), SETTINGS.into()]);
     }
-    for path in folders.paths().iter().filter(|path| staged.is_none() || !path.starts_with(SETTINGS)) {
+    for path in folders
+        .paths()
+        .iter()
+        .filter(|path| staged.is_none() || !path.starts_with(SETTINGS))
+    {
         match fs::read_link(path) {
             // `/bin` and its like; the target is among the folders.
             Ok(target) if target.is_relative() => {
                 arguments.extend(["--symlink".into(), target.into(), path.clone().into()]);
             }
-            _ => arguments.extend(["--ro-bind-try".into(), path.clone().into(), path.clone().into()]),
+            _ => arguments.extend([
+                "--ro-bind-try".into(),
+                path.clone().into(),
+                path.clone().into(),
+            ]),
         }
     }
     // A writable `/proc` would let a command take back that the kernel kills it first when memory runs out.
-    arguments.extend(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"].map(OsString::from));
+    arguments
+        .extend(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"].map(OsString::from));
     arguments.extend(programs.own.memory_folder(SHARED_MEMORY));
     // A folder of the workspace below /tmp needs mount points there, which must not be made in the private folder.
-    let is_beneath_tmp = access.writable.iter().chain(&access.readable).any(|path| path.starts_with("/tmp"));
+    let is_beneath_tmp = access
+        .writable
+        .iter()
+        .chain(&access.readable)
+        .any(|path| path.starts_with("/tmp"));
     if is_beneath_tmp {
         arguments.extend(programs.own.memory_folder("/tmp"));
     } else {
-        arguments.extend(["--bind".into(), access.temporary.clone().into(), "/tmp".into()]);
+        arguments.extend([
+            "--bind".into(),
+            access.temporary.clone().into(),
+            "/tmp".into(),
+        ]);
     }
     for path in &access.readable {
         arguments.extend(["--ro-bind".into(), path.clone().into(), path.clone().into()]);

@@ -34,7 +34,11 @@ const KEPT: &str = "kept";
 
 /// Returns the sandbox, or why there is none and how to mend it.
 /// `stage` is a folder of the service that no command reaches.
-pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders, stage: &Path) -> Result<Sandbox, String> {
+pub(crate) fn choose(
+    settings: &SandboxSettings,
+    folders: &Folders,
+    stage: &Path,
+) -> Result<Sandbox, String> {
     let kinds = match settings.kind {
         Some(kind) => vec![kind],
         None => vec![SandboxKind::Bubblewrap, SandboxKind::Landlock],
@@ -48,12 +52,20 @@ pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders, stage: &Path
                 let groups = Groups::find(settings.limits);
                 // After the trial, which leaves no files.
                 let staged = Some(Arc::new(Staged::new(stage.to_owned(), folders.paths())));
-                return Ok(Sandbox { skipped, groups, staged, ..sandbox });
+                return Ok(Sandbox {
+                    skipped,
+                    groups,
+                    staged,
+                    ..sandbox
+                });
             }
             Err(problem) => problems.push(format!("{kind}: {problem}")),
         }
     }
-    Err(format!("commands cannot be confined on this machine ({}): {MEND}", problems.join("; ")))
+    Err(format!(
+        "commands cannot be confined on this machine ({}): {MEND}",
+        problems.join("; ")
+    ))
 }
 
 fn candidate(
@@ -86,16 +98,19 @@ fn candidate(
             Err(format!("sandbox.network = \"{network}\" needs a sandbox"))
         }
         SandboxKind::None => Ok(sandbox),
-        SandboxKind::Landlock if !features.files => Err("the kernel has none, or an older one".into()),
-        SandboxKind::Landlock if network != SandboxNetwork::Open && !features.tcp => {
-            Err(format!("sandbox.network = \"{network}\" needs Linux 6.7 or newer"))
+        SandboxKind::Landlock if !features.files => {
+            Err("the kernel has none, or an older one".into())
         }
+        SandboxKind::Landlock if network != SandboxNetwork::Open && !features.tcp => Err(format!(
+            "sandbox.network = \"{network}\" needs Linux 6.7 or newer"
+        )),
         SandboxKind::Landlock => proven(sandbox),
         SandboxKind::Bubblewrap if network == SandboxNetwork::Proxy && sandbox.entry.is_none() => {
             Err("the path of the service's own program is not known".into())
         }
         SandboxKind::Bubblewrap => {
-            let missing = || format!("bwrap is missing (`apt install bubblewrap`), or not in {TRUSTED_PATH}");
+            let missing =
+                || format!("bwrap is missing (`apt install bubblewrap`), or not in {TRUSTED_PATH}");
             sandbox.bubblewrap = Bubblewrap::find().ok_or_else(missing)?;
             proven(sandbox)
         }
@@ -104,7 +119,11 @@ fn candidate(
 
 /// Returns a problem on one line. It may quote a program.
 fn shortened(problem: &str) -> String {
-    problem.chars().filter(|letter| !letter.is_control()).take(MAX_SKIPPED_CHARS).collect()
+    problem
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(MAX_SKIPPED_CHARS)
+        .collect()
 }
 
 /// Returns the sandbox if a command in it can write to its own folder and to no other.
@@ -126,7 +145,13 @@ fn try_out(sandbox: &Sandbox) -> io::Result<Option<String>> {
     let output = run(sandbox, &own, &other)?;
     if !own.join(MARK).exists() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        return Ok(Some(errors.lines().next().unwrap_or("a command does not run in it").to_owned()));
+        return Ok(Some(
+            errors
+                .lines()
+                .next()
+                .unwrap_or("a command does not run in it")
+                .to_owned(),
+        ));
     }
     let is_confined = fs::read_to_string(&other)? == KEPT;
     Ok((!is_confined).then(|| "a command writes outside of its folder".to_owned()))
@@ -149,11 +174,21 @@ fn run(sandbox: &Sandbox, own: &Path, other: &Path) -> io::Result<Output> {
     };
     let script = format!("echo x > \"$0/{MARK}\"; echo x > \"$1\"");
     let mut words = sandbox.arguments(&access);
-    words.extend(["/bin/sh".into(), "-c".into(), script.into(), own.into(), other.into()]);
+    words.extend([
+        "/bin/sh".into(),
+        "-c".into(),
+        script.into(),
+        own.into(),
+        other.into(),
+    ]);
     let confined = || {
         sandbox.confine_this_thread(&access)?;
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).env_clear().env("PATH", TRUSTED_PATH).current_dir(own);
+        command
+            .args(&words[1..])
+            .env_clear()
+            .env("PATH", TRUSTED_PATH)
+            .current_dir(own);
         command.stdin(Stdio::null()).output()
     };
     thread::scope(|scope| scope.spawn(confined).join())

@@ -3,7 +3,9 @@
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc};
 
 use ars_types::{Cgroup, SandboxKind, SandboxNetwork};
-use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs,
+};
 
 use super::{
     access::{Access, Reach},
@@ -29,8 +31,7 @@ pub(crate) enum Domain {
 }
 
 /// The gap of Landlock in the rights for files.
-const ATTRIBUTES: &str =
-    "commands can change the modes and times of this user's files, because Landlock has no rule for them";
+const ATTRIBUTES: &str = "commands can change the modes and times of this user's files, because Landlock has no rule for them";
 /// The gap of a Landlock without scopes.
 const SIGNALS: &str = "commands can signal this user's processes and survive their end, because the kernel is older \
                        than 6.12";
@@ -100,7 +101,9 @@ impl Sandbox {
             SandboxKind::Bubblewrap => &[],
         };
         let of_network = match (self.kind, self.network) {
-            (_, SandboxNetwork::Open) => Some("commands reach the network, and the ports of this machine"),
+            (_, SandboxNetwork::Open) => {
+                Some("commands reach the network, and the ports of this machine")
+            }
             (SandboxKind::Landlock, SandboxNetwork::Proxy) => {
                 Some("commands reach every host that listens on the port of their proxy")
             }
@@ -113,7 +116,10 @@ impl Sandbox {
     pub(crate) fn arguments(&self, access: &Access) -> Vec<OsString> {
         match self.kind {
             SandboxKind::Bubblewrap => {
-                let programs = bubblewrap::Programs { own: &self.bubblewrap, entry: self.entry.as_deref() };
+                let programs = bubblewrap::Programs {
+                    own: &self.bubblewrap,
+                    entry: self.entry.as_deref(),
+                };
                 bubblewrap::arguments(&programs, &self.folders, self.staged.as_deref(), access)
             }
             SandboxKind::Landlock | SandboxKind::None => Vec::new(),
@@ -125,9 +131,18 @@ impl Sandbox {
     pub(crate) fn session_words(&self, access: &Access) -> Option<Vec<OsString>> {
         match self.kind {
             SandboxKind::Bubblewrap => {
-                let programs = bubblewrap::Programs { own: &self.bubblewrap, entry: self.entry.as_deref() };
+                let programs = bubblewrap::Programs {
+                    own: &self.bubblewrap,
+                    entry: self.entry.as_deref(),
+                };
                 let (folders, staged) = (&self.folders, self.staged.as_deref());
-                bubblewrap::session_arguments(&programs, folders, staged, access, self.features.scopes)
+                bubblewrap::session_arguments(
+                    &programs,
+                    folders,
+                    staged,
+                    access,
+                    self.features.scopes,
+                )
             }
             // Without scopes a command could signal the program that starts it.
             SandboxKind::Landlock if self.features.scopes => {
@@ -191,6 +206,10 @@ pub(crate) fn give_up_capabilities() -> io::Result<()> {
 
 fn keep_capabilities(kept: CapabilitySet) -> io::Result<()> {
     let held = capabilities(None)?.permitted & kept;
-    let sets = CapabilitySets { effective: held, permitted: held, inheritable: CapabilitySet::empty() };
+    let sets = CapabilitySets {
+        effective: held,
+        permitted: held,
+        inheritable: CapabilitySet::empty(),
+    };
     Ok(set_capabilities(None, sets)?)
 }

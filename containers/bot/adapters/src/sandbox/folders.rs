@@ -101,9 +101,17 @@ impl Folders {
         for name in SETTINGS {
             selected.add(Path::new("/etc").join(name), &hidden);
         }
-        let of = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-        let toolchains = TOOLCHAINS.iter().filter_map(|name| of(name).map(PathBuf::from));
-        let on_path = of("PATH").map(|path| split_paths(path).flat_map(with_parts).collect::<Vec<_>>());
+        let of = |name: &str| {
+            variables
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value)
+        };
+        let toolchains = TOOLCHAINS
+            .iter()
+            .filter_map(|name| of(name).map(PathBuf::from));
+        let on_path =
+            of("PATH").map(|path| split_paths(path).flat_map(with_parts).collect::<Vec<_>>());
         for path in toolchains.chain(on_path.unwrap_or_default()) {
             let is_home = home
                 .as_ref()
@@ -119,10 +127,19 @@ impl Folders {
     }
 
     fn add(&mut self, path: PathBuf, hidden: &[PathBuf]) {
-        let Ok(real) = path.canonicalize() else { return };
-        let is_covered = |known: &PathBuf| path == *known || path.starts_with(known) && !known.is_symlink();
-        let is_open = !hidden.iter().any(|hidden| hidden.starts_with(&real) || real.starts_with(hidden));
-        if path.is_absolute() && real != Path::new("/") && is_open && !self.paths.iter().any(is_covered) {
+        let Ok(real) = path.canonicalize() else {
+            return;
+        };
+        let is_covered =
+            |known: &PathBuf| path == *known || path.starts_with(known) && !known.is_symlink();
+        let is_open = !hidden
+            .iter()
+            .any(|hidden| hidden.starts_with(&real) || real.starts_with(hidden));
+        if path.is_absolute()
+            && real != Path::new("/")
+            && is_open
+            && !self.paths.iter().any(is_covered)
+        {
             self.paths.push(path);
         }
     }
@@ -139,9 +156,11 @@ fn with_parts(folder: PathBuf) -> Vec<PathBuf> {
     match (folder.file_name().and_then(|name| name.to_str()), parent) {
         // Shims start the program of a version beside them.
         (Some("shims"), Some(parent)) => vec![parent],
-        (Some("bin"), Some(parent)) => {
-            BESIDE_BIN.iter().map(|name| parent.join(name)).chain([folder]).collect()
-        }
+        (Some("bin"), Some(parent)) => BESIDE_BIN
+            .iter()
+            .map(|name| parent.join(name))
+            .chain([folder])
+            .collect(),
         _ => vec![folder],
     }
 }
@@ -151,30 +170,54 @@ mod tests {
     use super::*;
 
     fn selected(path: &str, readable: &[PathBuf], hidden: &Path, home: &Path) -> Vec<PathBuf> {
-        Folders::select(&[("PATH".into(), path.into())], readable, &[hidden], Some(home)).paths
+        Folders::select(
+            &[("PATH".into(), path.into())],
+            readable,
+            &[hidden],
+            Some(home),
+        )
+        .paths
     }
 
     #[test]
     fn data_and_home_are_never_readable() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
-        for name in ["bin", "tools/bin", "tools/lib", "versions/shims", ".local/share/ars"] {
+        for name in [
+            "bin",
+            "tools/bin",
+            "tools/lib",
+            "versions/shims",
+            ".local/share/ars",
+        ] {
             std::fs::create_dir_all(home.join(name)).unwrap();
         }
         let data = home.join(".local/share/ars");
         let shown = |name: &str| home.join(name).display().to_string();
-        let path =
-            [shown(""), shown("bin"), shown("tools/bin"), shown("versions/shims"), shown(".local")].join(":");
+        let path = [
+            shown(""),
+            shown("bin"),
+            shown("tools/bin"),
+            shown("versions/shims"),
+            shown(".local"),
+        ]
+        .join(":");
         let paths = selected(
             &format!("{path}:.:relative/bin:/:/bin:/sbin"),
             &[data.clone(), home.clone()],
             &data,
             &home,
         );
-        let own: Vec<_> = paths.iter().filter_map(|path| path.strip_prefix(&home).ok()).collect();
+        let own: Vec<_> = paths
+            .iter()
+            .filter_map(|path| path.strip_prefix(&home).ok())
+            .collect();
         let expected = ["bin", "tools/lib", "tools/bin", "versions"].map(Path::new);
         assert_eq!(own, expected);
-        assert!(paths.contains(&"/usr".into()) && !paths.contains(&"/etc".into()), "{paths:?}");
+        assert!(
+            paths.contains(&"/usr".into()) && !paths.contains(&"/etc".into()),
+            "{paths:?}"
+        );
         assert_eq!(
             paths
                 .iter()
@@ -182,6 +225,11 @@ mod tests {
                 .count(),
             1
         );
-        assert!(!paths.iter().any(|path| path.ends_with("shadow") || path.as_os_str() == "/"), "{paths:?}");
+        assert!(
+            !paths
+                .iter()
+                .any(|path| path.ends_with("shadow") || path.as_os_str() == "/"),
+            "{paths:?}"
+        );
     }
 }

@@ -36,7 +36,10 @@ pub struct RunLimits {
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { memory_bytes: max_memory_bytes(), processes: Some(MAX_RUN_PROCESSES) }
+        Self {
+            memory_bytes: max_memory_bytes(),
+            processes: Some(MAX_RUN_PROCESSES),
+        }
     }
 }
 
@@ -55,7 +58,14 @@ pub(crate) async fn limit(program: Pid) -> std::io::Result<()> {
         let own = getrlimit(resource);
         let maximum = own.maximum.map_or(maximum, |own| own.min(maximum));
         let current = own.current.map_or(maximum, |own| own.min(maximum));
-        prlimit(Some(program), resource, Rlimit { current: Some(current), maximum: Some(maximum) })?;
+        prlimit(
+            Some(program),
+            resource,
+            Rlimit {
+                current: Some(current),
+                maximum: Some(maximum),
+            },
+        )?;
     }
     kill_first(program).await;
     Ok(())
@@ -76,6 +86,12 @@ async fn kill_first(program: Pid) {
 /// Returns the bytes of this machine's memory that a process, and a run, may allocate.
 fn max_memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| (kib << 10) / 4 * MAX_MEMORY_QUARTERS)
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim()
+        .strip_suffix(" kB")?
+        .parse::<u64>()
+        .ok()
+        .map(|kib| (kib << 10) / 4 * MAX_MEMORY_QUARTERS)
 }

@@ -8,7 +8,10 @@ pub const TRUSTED_PATH: &str =
 
 /// Returns the absolute path of a program in a trusted folder.
 pub fn trusted(program: &str) -> Option<PathBuf> {
-    TRUSTED_PATH.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
+    TRUSTED_PATH
+        .split(':')
+        .map(|folder| Path::new(folder).join(program))
+        .find(|path| path.is_file())
 }
 
 #[cfg(test)]

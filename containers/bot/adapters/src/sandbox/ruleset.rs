@@ -10,9 +10,9 @@ use std::{
 };
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, PathBeneath,
-    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
+    PathBeneath, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus,
+    Scope, path_beneath_rules,
 };
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
@@ -29,7 +29,13 @@ const NEWEST: ABI = ABI::V10;
 /// The port of a listener for which the kernel selects one.
 const ANY_PORT: u16 = 0;
 /// Devices without state.
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
 
 /// The parts of Landlock that the kernel has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +54,12 @@ impl Features {
         let strict = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         Self {
             files: strict().handle_access(AccessFs::from_all(REQUIRED)).is_ok(),
-            tcp: strict().handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp).is_ok(),
-            scopes: strict().scope(Scope::Signal | Scope::AbstractUnixSocket).is_ok(),
+            tcp: strict()
+                .handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)
+                .is_ok(),
+            scopes: strict()
+                .scope(Scope::Signal | Scope::AbstractUnixSocket)
+                .is_ok(),
         }
     }
 }
@@ -73,7 +83,9 @@ pub(super) fn restrict_scopes_of_domain() -> io::Result<()> {
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(AccessFs::Refer)?
             .scope(Scope::Signal | Scope::AbstractUnixSocket)?;
-        let rules = rules.create()?.add_rules(path_beneath_rules(["/"], AccessFs::Refer))?;
+        let rules = rules
+            .create()?
+            .add_rules(path_beneath_rules(["/"], AccessFs::Refer))?;
         Ok(rules.restrict_self()?.ruleset)
     };
     enforced(restrict())
@@ -81,7 +93,12 @@ pub(super) fn restrict_scopes_of_domain() -> io::Result<()> {
 
 /// Restricts this thread to the folders and to what `access` adds.
 pub(super) fn restrict(folders: &Folders, access: &Access, features: Features) -> io::Result<()> {
-    let open = |paths: &[PathBuf]| paths.iter().map(|path| open_folder(path)).collect::<io::Result<Vec<_>>>();
+    let open = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|path| open_folder(path))
+            .collect::<io::Result<Vec<_>>>()
+    };
     let own = [open(&access.writable)?, open(&access.readable)?];
     enforced(rules(folders, &access.entry, own, &access.reach, features))
 }
@@ -102,14 +119,19 @@ fn rules(
     if *reach != Reach::Machine {
         rules = rules.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
     }
-    let rules = rules.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(NEWEST))?;
+    let rules = rules
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(NEWEST))?;
     let readable = AccessFs::from_read(NEWEST);
     let looked_at: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let own = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let ports = match reach {
         Reach::Proxy(Way::Port(port)) => {
             // A socket that listens without an address has a port that the kernel selects anyway.
-            vec![NetPort::new(*port, AccessNet::ConnectTcp), NetPort::new(ANY_PORT, AccessNet::BindTcp)]
+            vec![
+                NetPort::new(*port, AccessNet::ConnectTcp),
+                NetPort::new(ANY_PORT, AccessNet::BindTcp),
+            ]
         }
         Reach::Proxy(Way::Socket(_) | Way::Session) | Reach::Machine | Reach::Nothing => Vec::new(),
     };
@@ -118,7 +140,10 @@ fn rules(
         .add_rules(ports.into_iter().map(Ok::<_, RulesetError>))?
         .add_rules(path_beneath_rules(folders.paths(), readable))?
         .add_rules(path_beneath_rules(entry, readable))?
-        .add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))?
+        .add_rules(path_beneath_rules(
+            DEVICES,
+            AccessFs::ReadFile | AccessFs::WriteFile,
+        ))?
         .add_rules(path_beneath_rules(["/proc"], looked_at))?
         .add_rules(beneath(looked_into, looked_at))?
         .add_rules(beneath(writable, own))?;
@@ -130,14 +155,22 @@ fn beneath(
     folders: Vec<OwnedFd>,
     rights: BitFlags<AccessFs>,
 ) -> impl Iterator<Item = Result<PathBeneath<OwnedFd>, RulesetError>> {
-    folders.into_iter().map(move |folder| Ok(PathBeneath::new(folder, rights)))
+    folders
+        .into_iter()
+        .map(move |folder| Ok(PathBeneath::new(folder, rights)))
 }
 
 /// Opens a folder for a rule.
 /// A link anywhere in its path is refused, because a rule applies to the link's target.
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+    Ok(openat2(
+        CWD,
+        path,
+        flags,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS,
+    )?)
 }
 
 fn enforced(status: Result<RulesetStatus, RulesetError>) -> io::Result<()> {

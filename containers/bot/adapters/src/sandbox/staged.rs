@@ -60,7 +60,12 @@ impl Staged {
 
     fn of(source: &Path, folder: PathBuf, readable: &[PathBuf]) -> Self {
         let (source, readable) = (source.into(), readable.into());
-        Self { source, folder, readable, compared: Mutex::default() }
+        Self {
+            source,
+            folder,
+            readable,
+            compared: Mutex::default(),
+        }
     }
 
     /// Returns the folder, whose content equals the sources of moments ago.
@@ -89,9 +94,15 @@ impl Staged {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let mut budget = Budget { entries: ENTRIES_MAX, bytes: BYTES_MAX };
-        let named: Vec<&Path> =
-            self.readable.iter().filter_map(|path| path.strip_prefix(&self.source).ok()).collect();
+        let mut budget = Budget {
+            entries: ENTRIES_MAX,
+            bytes: BYTES_MAX,
+        };
+        let named: Vec<&Path> = self
+            .readable
+            .iter()
+            .filter_map(|path| path.strip_prefix(&self.source).ok())
+            .collect();
         for name in &named {
             let target = self.folder.join(name);
             if let Some(parent) = target.parent() {
@@ -106,18 +117,25 @@ impl Staged {
     /// A link stays one if programs can follow it.
     fn copy(&self, source: &Path, target: &Path, budget: &mut Budget) -> io::Result<()> {
         budget.entries = budget.entries.checked_sub(1).ok_or_else(too_much)?;
-        let Ok(mut meta) = fs::symlink_metadata(source) else { return remove(target) };
+        let Ok(mut meta) = fs::symlink_metadata(source) else {
+            return remove(target);
+        };
         if meta.is_symlink() {
             let link = fs::read_link(source)?;
             let real = source.canonicalize().ok();
-            if real.as_ref().is_none_or(|real| self.readable.iter().any(|path| real.starts_with(path))) {
+            if real
+                .as_ref()
+                .is_none_or(|real| self.readable.iter().any(|path| real.starts_with(path)))
+            {
                 if fs::read_link(target).is_ok_and(|copy| copy == link) {
                     return Ok(());
                 }
                 remove(target)?;
                 return symlink(link, target);
             }
-            let Ok(of_target) = fs::metadata(source) else { return remove(target) };
+            let Ok(of_target) = fs::metadata(source) else {
+                return remove(target);
+            };
             meta = of_target;
         }
         match () {
@@ -138,7 +156,9 @@ impl Staged {
             remove(target)?;
             fs::create_dir(target)?;
         }
-        let Ok(entries) = fs::read_dir(source) else { return remove(target) };
+        let Ok(entries) = fs::read_dir(source) else {
+            return remove(target);
+        };
         fs::set_permissions(target, Permissions::from_mode(PRIVATE))?;
         let mut names = Vec::new();
         for entry in entries {
@@ -152,7 +172,10 @@ impl Staged {
                 remove(&entry.path())?;
             }
         }
-        fs::set_permissions(target, Permissions::from_mode(meta.permissions().mode() & PERMISSIONS))
+        fs::set_permissions(
+            target,
+            Permissions::from_mode(meta.permissions().mode() & PERMISSIONS),
+        )
     }
 }
 
@@ -169,12 +192,22 @@ fn copy_file(source: &Path, target: &Path, meta: &Metadata, budget: &mut Budget)
     if fs::symlink_metadata(target).is_ok_and(is_same) {
         return Ok(());
     }
-    let Ok(content) = fs::read(source) else { return remove(target) };
-    let folder = target.parent().ok_or_else(|| io::Error::other("a setting has no folder"))?;
-    let mut partial = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(folder)?;
+    let Ok(content) = fs::read(source) else {
+        return remove(target);
+    };
+    let folder = target
+        .parent()
+        .ok_or_else(|| io::Error::other("a setting has no folder"))?;
+    let mut partial = tempfile::Builder::new()
+        .prefix(PARTIAL)
+        .tempfile_in(folder)?;
     io::Write::write_all(&mut partial, &content)?;
-    partial.as_file().set_permissions(Permissions::from_mode(mode))?;
-    partial.as_file().set_times(FileTimes::new().set_modified(meta.modified()?))?;
+    partial
+        .as_file()
+        .set_permissions(Permissions::from_mode(mode))?;
+    partial
+        .as_file()
+        .set_times(FileTimes::new().set_modified(meta.modified()?))?;
     if fs::symlink_metadata(target).is_ok_and(|copy| copy.is_dir()) {
         remove(target)?;
     }
@@ -188,7 +221,9 @@ fn remove_others(root: &Path, folder: &Path, named: &[&Path]) -> io::Result<()> 
         let path = folder.join(entry?.file_name());
         match () {
             () if named.iter().any(|name| path.starts_with(name)) => {}
-            () if named.iter().any(|name| name.starts_with(&path)) => remove_others(root, &path, named)?,
+            () if named.iter().any(|name| name.starts_with(&path)) => {
+                remove_others(root, &path, named)?
+            }
             () => remove(&root.join(path))?,
         }
     }
@@ -202,7 +237,13 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) => Err(error),
     };
     // Another process of the service may have been faster.
-    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    removed.or_else(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
 }
 
 fn too_much() -> io::Error {
@@ -233,7 +274,8 @@ mod tests {
         }
         symlink("../usr/zone", etc.join("localtime")).unwrap();
         symlink("../secret/resolver", etc.join("resolv.conf")).unwrap();
-        let named = ["hosts", "localtime", "resolv.conf", "ssl/certs", "absent"].map(|name| etc.join(name));
+        let named =
+            ["hosts", "localtime", "resolv.conf", "ssl/certs", "absent"].map(|name| etc.join(name));
         let readable = [&[root.join("usr")][..], &named].concat();
         let staged = Staged::of(&etc, copy.clone(), &readable);
         assert!(!copy.exists(), "only a program needs it");
@@ -241,8 +283,15 @@ mod tests {
         let read = |name: &str| fs::read_to_string(copy.join(name)).ok();
         assert_eq!(read("hosts").as_deref(), Some("one"));
         assert_eq!(read("ssl/certs/deep/ca").as_deref(), Some("ca"));
-        assert_eq!(fs::read_link(copy.join("localtime")).unwrap(), Path::new("../usr/zone"));
-        assert_eq!(read("resolv.conf").as_deref(), Some("resolver"), "its link leads to no readable folder");
+        assert_eq!(
+            fs::read_link(copy.join("localtime")).unwrap(),
+            Path::new("../usr/zone")
+        );
+        assert_eq!(
+            read("resolv.conf").as_deref(),
+            Some("resolver"),
+            "its link leads to no readable folder"
+        );
         assert!(!copy.join("shadow").exists() && !copy.join("ssl/private").exists());
         // Changed, removed, added, and left by an earlier configuration.
         fs::write(etc.join("hosts"), "more").unwrap();
@@ -251,7 +300,10 @@ mod tests {
         fs::create_dir_all(copy.join("ssl/old")).unwrap();
         staged.follow().unwrap();
         assert_eq!(read("hosts").as_deref(), Some("more"));
-        assert_eq!((read("ssl/certs/deep/ca"), read("ssl/certs/new").as_deref()), (None, Some("new")));
+        assert_eq!(
+            (read("ssl/certs/deep/ca"), read("ssl/certs/new").as_deref()),
+            (None, Some("new"))
+        );
         assert!(!copy.join("ssl/old").exists());
         assert_eq!(
             Staged::of(&etc, copy, std::slice::from_ref(&etc)).folder(),

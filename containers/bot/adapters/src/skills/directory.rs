@@ -19,7 +19,10 @@ pub fn load(folder: &Path) -> Result<LoadedSkills, SkillError> {
     let mut skills = LoadedSkills::default();
     for path in files(folder)? {
         let Some(text) = text(&path)? else { continue };
-        let malformed = |reason| SkillError::Malformed { path: path.clone(), reason };
+        let malformed = |reason| SkillError::Malformed {
+            path: path.clone(),
+            reason,
+        };
         let skill = front_matter::parse(&text).map_err(malformed)?;
         if !skills.add(skill) {
             return Err(malformed(MalformedSkill::DuplicateName));
@@ -30,7 +33,10 @@ pub fn load(folder: &Path) -> Result<LoadedSkills, SkillError> {
 
 /// Returns the candidate files by name, so that the same folder always fails at the same file.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
-    let unreadable = |source| SkillError::Unreadable { path: folder.to_owned(), source };
+    let unreadable = |source| SkillError::Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -46,12 +52,23 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
 
 /// Returns the file's text; `None` without such a file.
 fn text(path: &Path) -> Result<Option<String>, SkillError> {
-    let unreadable = |source| SkillError::Unreadable { path: path.to_owned(), source };
-    let malformed = |reason| SkillError::Malformed { path: path.to_owned(), reason };
+    let unreadable = |source| SkillError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let malformed = |reason| SkillError::Malformed {
+        path: path.to_owned(),
+        reason,
+    };
     let size = match fs::metadata(path) {
         Ok(metadata) => metadata.len(),
         // A plain file beside the folders, such as a README, is not a skill.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
             return Ok(None);
         }
         Err(error) => return Err(unreadable(error)),
@@ -60,5 +77,7 @@ fn text(path: &Path) -> Result<Option<String>, SkillError> {
         return Err(malformed(MalformedSkill::TooLarge));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
-    String::from_utf8(bytes).map(Some).map_err(|_| malformed(MalformedSkill::NotUtf8))
+    String::from_utf8(bytes)
+        .map(Some)
+        .map_err(|_| malformed(MalformedSkill::NotUtf8))
 }

@@ -36,12 +36,21 @@ struct Upstream {
 
 /// Parses a skill.
 pub(super) fn parse(text: &str) -> Result<Skill, MalformedSkill> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    let text = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(text)
+        .replace("\r\n", "\n");
     let (yaml, body) = split(&text)?;
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     let matter: FrontMatter = serde_saphyr::from_str_with_options(yaml, options)
         .map_err(|error| MalformedSkill::FrontMatter(error.into()))?;
-    let FrontMatter { name, description, agents, source, upstream } = matter;
+    let FrontMatter {
+        name,
+        description,
+        agents,
+        source,
+        upstream,
+    } = matter;
     let name = short(&name, NAME_CHARS).ok_or(MalformedSkill::Name)?;
     let description = short(&description, DESCRIPTION_CHARS).ok_or(MalformedSkill::Description)?;
     if agents.is_empty() || agents.iter().any(|agent| agent.trim().is_empty()) {
@@ -63,7 +72,9 @@ pub(super) fn parse(text: &str) -> Result<Skill, MalformedSkill> {
 
 /// Splits the text into YAML and body.
 fn split(text: &str) -> Result<(&str, &str), MalformedSkill> {
-    let opened = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n'));
+    let opened = text
+        .strip_prefix(FENCE)
+        .and_then(|rest| rest.strip_prefix('\n'));
     let opened = opened.ok_or(MalformedSkill::NotOpened)?;
     let mut at = 0;
     for line in opened.split_inclusive('\n') {
@@ -78,6 +89,7 @@ fn split(text: &str) -> Result<(&str, &str), MalformedSkill> {
 /// Returns the text as one line; `None` when it is empty, too long, or contains line breaks.
 fn short(text: &str, max: usize) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_plain = !line.is_empty() && !line.contains(char::is_control) && line.chars().count() <= max;
+    let is_plain =
+        !line.is_empty() && !line.contains(char::is_control) && line.chars().count() <= max;
     is_plain.then_some(line)
 }

@@ -21,7 +21,11 @@ impl LoadedSkills {
 
 impl Skills for LoadedSkills {
     fn list(&self, agent: &str) -> Vec<Arc<Skill>> {
-        self.0.values().filter(|skill| skill.is_for(agent)).cloned().collect()
+        self.0
+            .values()
+            .filter(|skill| skill.is_for(agent))
+            .cloned()
+            .collect()
     }
 
     fn get(&self, name: &str) -> Option<Arc<Skill>> {

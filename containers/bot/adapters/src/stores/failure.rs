@@ -7,17 +7,26 @@ use serde_json::Value;
 const MAX_REASON_CHARS: usize = 200;
 
 pub(super) fn permanent(message: impl Into<String>) -> StoreError {
-    StoreError { kind: StoreErrorKind::Permanent, message: message.into() }
+    StoreError {
+        kind: StoreErrorKind::Permanent,
+        message: message.into(),
+    }
 }
 
 /// Returns the error that the store would answer with 413.
 pub(super) fn over_limit(bytes: usize) -> StoreError {
     let message = format!("a body of {bytes} bytes is over the store's limit");
-    StoreError { kind: StoreErrorKind::Refused, message }
+    StoreError {
+        kind: StoreErrorKind::Refused,
+        message,
+    }
 }
 
 pub(super) fn transient(message: impl Into<String>) -> StoreError {
-    StoreError { kind: StoreErrorKind::Transient, message: message.into() }
+    StoreError {
+        kind: StoreErrorKind::Transient,
+        message: message.into(),
+    }
 }
 
 pub(super) fn malformed(what: impl std::fmt::Display) -> StoreError {
@@ -39,8 +48,15 @@ pub(super) fn refused(status: u16, text: &str) -> StoreError {
     let kind = kind_of(status);
     let body = serde_json::from_str::<Value>(text).unwrap_or_default();
     let reason = body["error"].as_str().unwrap_or("no reason given");
-    let reason: String = reason.chars().filter(|char| !char.is_control()).take(MAX_REASON_CHARS).collect();
-    StoreError { kind, message: format!("{status}: {reason}") }
+    let reason: String = reason
+        .chars()
+        .filter(|char| !char.is_control())
+        .take(MAX_REASON_CHARS)
+        .collect();
+    StoreError {
+        kind,
+        message: format!("{status}: {reason}"),
+    }
 }
 
 /// Formats an error and its causes in one line.

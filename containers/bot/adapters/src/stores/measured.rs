@@ -27,7 +27,9 @@ impl<T: Transport> Transport for Measured<T> {
 /// Returns the outcome of a request. A conflict is a normal answer.
 fn outcome(answer: &Result<StoreResponse, StoreError>) -> Outcome {
     match answer {
-        Ok(StoreResponse { status: 200 | 409, .. }) => Outcome::Ok,
+        Ok(StoreResponse {
+            status: 200 | 409, ..
+        }) => Outcome::Ok,
         Ok(_) => Outcome::Failed,
         Err(_) => Outcome::Infra,
     }

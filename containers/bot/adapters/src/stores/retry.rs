@@ -34,7 +34,12 @@ impl<T: Transport> Transport for Retrying<T> {
             }
             let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             let run = run_of(&body);
-            tracing::warn!(route = route.path(), run, wait_ms, "store request failed; retrying");
+            tracing::warn!(
+                route = route.path(),
+                run,
+                wait_ms,
+                "store request failed; retrying"
+            );
             tokio::time::sleep(*wait).await;
         }
         self.0.send(route, body).await
@@ -65,7 +70,9 @@ fn run_of(body: &str) -> Option<String> {
 
 fn is_transient(answer: &Result<StoreResponse, StoreError>) -> bool {
     let kind = match answer {
-        Ok(StoreResponse { status: 200 | 409, .. }) => return false,
+        Ok(StoreResponse {
+            status: 200 | 409, ..
+        }) => return false,
         Ok(answer) => kind_of(answer.status),
         Err(error) => error.kind,
     };
@@ -87,8 +94,10 @@ mod tests {
 
     #[test]
     fn retried_bodies_name_their_run() {
-        let owner =
-            Owner { run_id: RunId::parse("r1").unwrap(), generation: Generation::parse("g1").unwrap() };
+        let owner = Owner {
+            run_id: RunId::parse("r1").unwrap(),
+            generation: Generation::parse("g1").unwrap(),
+        };
         let run = NewRun {
             run_id: owner.run_id.clone(),
             thread_key: "t1".into(),
@@ -103,7 +112,10 @@ mod tests {
             idempotency: None,
         };
         assert_eq!(named(&ClaimRequest { run: &run }).as_deref(), Some("r1"));
-        let write = OwnerWrite { owner: &owner, what: State { state: &Map::new() } };
+        let write = OwnerWrite {
+            owner: &owner,
+            what: State { state: &Map::new() },
+        };
         assert_eq!(named(&write).as_deref(), Some("r1"));
         assert_eq!(run_of("{}"), None);
     }

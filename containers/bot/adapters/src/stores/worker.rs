@@ -41,7 +41,11 @@ pub type WorkerStores = Client<Worker>;
 
 impl WorkerStores {
     /// Makes a client of the Worker at `base_url`, such as `https://state.example`.
-    pub fn connect(base_url: &str, token: &Secret, proposal: Option<Proposal>) -> Result<Self, StoreError> {
+    pub fn connect(
+        base_url: &str,
+        token: &Secret,
+        proposal: Option<Proposal>,
+    ) -> Result<Self, StoreError> {
         Self::over(Worker::at(base_url, token)?, proposal)
     }
 }
@@ -60,17 +64,28 @@ impl Worker {
         if !base_url.starts_with("https:") {
             builder = builder.pool_idle_timeout(PLAIN_IDLE);
         }
-        let client = builder.build().map_err(|error| permanent(format!("HTTP client: {}", chain(&error))))?;
+        let client = builder
+            .build()
+            .map_err(|error| permanent(format!("HTTP client: {}", chain(&error))))?;
         let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
-        let mut bearer = bearer.map_err(|_| permanent("the state token cannot be sent in a header"))?;
+        let mut bearer =
+            bearer.map_err(|_| permanent("the state token cannot be sent in a header"))?;
         bearer.set_sensitive(true);
         let base_url = base_url.trim_end_matches('/').to_owned();
-        Ok(Self { client, base_url, bearer })
+        Ok(Self {
+            client,
+            base_url,
+            bearer,
+        })
     }
 
     /// Removes the bearer from an answer: a server may echo headers, and rejections are logged.
     fn without_bearer(&self, text: String) -> String {
-        let bearer = self.bearer.to_str().ok().and_then(|header| header.strip_prefix("Bearer "));
+        let bearer = self
+            .bearer
+            .to_str()
+            .ok()
+            .and_then(|header| header.strip_prefix("Bearer "));
         match bearer.filter(|bearer| text.contains(bearer)) {
             Some(bearer) => text.replace(bearer, "[bearer]"),
             None => text,
@@ -96,7 +111,14 @@ impl Transport for Worker {
         let status = response.status().as_u16();
         // An interrupted body invalidates the answer, whatever its status.
         let text = read(response).await?;
-        Ok(StoreResponse { status, text: if status == 200 { text } else { self.without_bearer(text) } })
+        Ok(StoreResponse {
+            status,
+            text: if status == 200 {
+                text
+            } else {
+                self.without_bearer(text)
+            },
+        })
     }
 }
 
@@ -112,7 +134,10 @@ const fn timeout(route: Route) -> Duration {
 }
 
 async fn read(mut response: Response) -> Result<String, StoreError> {
-    if response.content_length().is_some_and(|length| length > MAX_ANSWER as u64) {
+    if response
+        .content_length()
+        .is_some_and(|length| length > MAX_ANSWER as u64)
+    {
         return Err(permanent(TOO_LARGE));
     }
     let mut bytes = Vec::new();
@@ -128,5 +153,9 @@ async fn read(mut response: Response) -> Result<String, StoreError> {
 /// Converts a failure of the HTTP client: invalid requests are permanent, all others transient.
 fn network(error: reqwest::Error) -> StoreError {
     let error = error.without_url();
-    if error.is_builder() { permanent(chain(&error)) } else { transient(chain(&error)) }
+    if error.is_builder() {
+        permanent(chain(&error))
+    } else {
+        transient(chain(&error))
+    }
 }

@@ -53,15 +53,21 @@ const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
 ];
 
 /// Addresses of clouds' metadata services over IPv6.
-const METADATA_V6: [Ipv6Addr; 2] =
-    [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
+const METADATA_V6: [Ipv6Addr; 2] = [
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+];
 /// Addresses of clouds' metadata services outside of the link-local block.
-const METADATA_V4: [Ipv4Addr; 3] =
-    [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
+const METADATA_V4: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
 
 /// Returns whether an address is link-local or a metadata service, which no configuration allows.
 pub(crate) fn is_metadata(address: IpAddr) -> bool {
-    let is_metadata_v4 = |address: Ipv4Addr| address.is_link_local() || METADATA_V4.contains(&address);
+    let is_metadata_v4 =
+        |address: Ipv4Addr| address.is_link_local() || METADATA_V4.contains(&address);
     match address {
         IpAddr::V4(address) => is_metadata_v4(address),
         IpAddr::V6(address) => match embedded_v4(address) {
@@ -79,15 +85,18 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
             Some(embedded) => is_public_v4(embedded),
             None => {
                 within_v6(address, GLOBAL_UNICAST)
-                    && !BLOCKED_V6.into_iter().any(|block| within_v6(address, block))
+                    && !BLOCKED_V6
+                        .into_iter()
+                        .any(|block| within_v6(address, block))
             }
         },
     }
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    let within =
-        |(block, prefix): (Ipv4Addr, u32)| (u32::from(address) ^ u32::from(block)).leading_zeros() >= prefix;
+    let within = |(block, prefix): (Ipv4Addr, u32)| {
+        (u32::from(address) ^ u32::from(block)).leading_zeros() >= prefix
+    };
     !BLOCKED_V4.into_iter().any(within)
 }
 
@@ -96,10 +105,13 @@ fn within_v6(address: Ipv6Addr, (block, prefix): (Ipv6Addr, u32)) -> bool {
 }
 
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let (_, _, shift) =
-        EMBEDDED_V4.into_iter().find(|(block, prefix, _)| within_v6(address, (*block, *prefix)))?;
+    let (_, _, shift) = EMBEDDED_V4
+        .into_iter()
+        .find(|(block, prefix, _)| within_v6(address, (*block, *prefix)))?;
     // The 32 bits above `shift`; the mask makes the conversion exact.
-    u32::try_from((u128::from(address) >> shift) & u128::from(u32::MAX)).ok().map(Ipv4Addr::from)
+    u32::try_from((u128::from(address) >> shift) & u128::from(u32::MAX))
+        .ok()
+        .map(Ipv4Addr::from)
 }
 
 #[cfg(test)]
@@ -131,24 +143,39 @@ mod tests {
             ("203.0.113.0", "203.0.113.255"),
             ("224.0.0.0", "255.255.255.255"),
         ] {
-            let (first, last): (Ipv4Addr, Ipv4Addr) = (first.parse().unwrap(), last.parse().unwrap());
-            assert!(!is_public(first.into()) && !is_public(last.into()), "{first} to {last}");
-            for neighbour in [u32::from(first).checked_sub(1), u32::from(last).checked_add(1)] {
+            let (first, last): (Ipv4Addr, Ipv4Addr) =
+                (first.parse().unwrap(), last.parse().unwrap());
+            assert!(
+                !is_public(first.into()) && !is_public(last.into()),
+                "{first} to {last}"
+            );
+            for neighbour in [
+                u32::from(first).checked_sub(1),
+                u32::from(last).checked_add(1),
+            ] {
                 let neighbour = neighbour.map(Ipv4Addr::from);
-                assert!(neighbour.is_none_or(|address| is_public(address.into())), "{neighbour:?}");
+                assert!(
+                    neighbour.is_none_or(|address| is_public(address.into())),
+                    "{neighbour:?}"
+                );
             }
         }
     }
 
     #[test]
     fn only_global_unicast_ipv6_is_public() {
-        for address in ["2606:4700:4700::1111", "2a00:1450:4001::200e", "2001:4860:4860::8888", "2001:200::1"]
-        {
+        for address in [
+            "2606:4700:4700::1111",
+            "2a00:1450:4001::200e",
+            "2001:4860:4860::8888",
+            "2001:200::1",
+        ] {
             assert!(public(address), "{address}");
         }
-        for address in ":: ::1 fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1 100::1 5f00::1 2001::1 \
+        for address in
+            ":: ::1 fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1 100::1 5f00::1 2001::1 \
             2001:2::1 2001:20::1 2001:db8::1 3fff::1 64:ff9b:1::808:808 4000::1"
-            .split(' ')
+                .split(' ')
         {
             assert!(!public(address), "{address}");
         }
@@ -182,7 +209,14 @@ mod tests {
         {
             assert!(is_metadata(address.parse().unwrap()), "{address}");
         }
-        for address in ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "fd00::1", "2606:4700:4700::1111"] {
+        for address in [
+            "127.0.0.1",
+            "10.0.0.1",
+            "8.8.8.8",
+            "::1",
+            "fd00::1",
+            "2606:4700:4700::1111",
+        ] {
             assert!(!is_metadata(address.parse().unwrap()), "{address}");
         }
     }

@@ -62,11 +62,19 @@ pub(super) struct Bytes {
 }
 
 /// Reads a response as the port defines it.
-pub(super) async fn answer(mut response: Response, limits: FetchLimits) -> Result<Fetched, WebError> {
+pub(super) async fn answer(
+    mut response: Response,
+    limits: FetchLimits,
+) -> Result<Fetched, WebError> {
     let url = response.url().clone();
     let status = response.status().as_u16();
     let content_type = header(&response, &CONTENT_TYPE);
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media_type = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     let kind = Kind::of(&media_type);
     let body = match kind {
         Kind::Other => FetchedBody::Other,
@@ -75,11 +83,22 @@ pub(super) async fn answer(mut response: Response, limits: FetchLimits) -> Resul
         Kind::Html | Kind::Text => {
             let packed = Packing::of(&response)?;
             let raw = read(&mut response, limits.text_bytes).await?;
-            let page = Page { raw, packed, content_type, base: url.clone(), limit: limits.text_bytes };
+            let page = Page {
+                raw,
+                packed,
+                content_type,
+                base: url.clone(),
+                limit: limits.text_bytes,
+            };
             aside(move || page.text(kind)).await?
         }
     };
-    Ok(Fetched { url: url.into(), status, media_type, body })
+    Ok(Fetched {
+        url: url.into(),
+        status,
+        media_type,
+        body,
+    })
 }
 
 /// Reads a body that is useless when cut.
@@ -94,7 +113,11 @@ async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, WebError
         return Err(WebError::TooLarge(limit));
     }
     let plain = aside(move || packed.unpack(raw, limit)).await?;
-    if plain.more { Err(WebError::TooLarge(limit)) } else { Ok(plain.bytes) }
+    if plain.more {
+        Err(WebError::TooLarge(limit))
+    } else {
+        Ok(plain.bytes)
+    }
 }
 
 /// Reads the body up to its limit.
@@ -115,12 +138,20 @@ pub(super) async fn read(response: &mut Response, limit: usize) -> Result<Bytes,
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WebError> + Send + 'static,
 ) -> Result<T, WebError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(WebError::Encoding))
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or(Err(WebError::Encoding))
 }
 
 /// Returns a header's value; empty when it is absent or not plain text.
 pub(super) fn header(response: &Response, name: &HeaderName) -> String {
-    response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().trim().to_owned()
+    response
+        .headers()
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 /// A text body before decompression.
@@ -136,9 +167,15 @@ impl Page {
     fn text(self, kind: Kind) -> Result<FetchedBody, WebError> {
         let plain = self.packed.unpack(self.raw, self.limit)?;
         let text = text::decode(&plain.bytes, text::charset(&self.content_type), plain.more);
-        let (text, cut) =
-            if kind == Kind::Html { html::readable(&text, &self.base, self.limit) } else { (text, false) };
-        Ok(FetchedBody::Text { text, cut: cut || plain.more })
+        let (text, cut) = if kind == Kind::Html {
+            html::readable(&text, &self.base, self.limit)
+        } else {
+            (text, false)
+        };
+        Ok(FetchedBody::Text {
+            text,
+            cut: cut || plain.more,
+        })
     }
 }
 
@@ -152,7 +189,10 @@ enum Packing {
 impl Packing {
     /// Parses the encoding. Only gzip is requested; a server that sends another one is rejected.
     fn of(response: &Response) -> Result<Self, WebError> {
-        match header(response, &CONTENT_ENCODING).to_ascii_lowercase().as_str() {
+        match header(response, &CONTENT_ENCODING)
+            .to_ascii_lowercase()
+            .as_str()
+        {
             "" | "identity" => Ok(Self::None),
             "gzip" | "x-gzip" => Ok(Self::Gzip),
             _ => Err(WebError::Encoding),
@@ -167,7 +207,10 @@ impl Packing {
         }
         let mut bytes = Vec::new();
         let one_more = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-        match MultiGzDecoder::new(raw.bytes.as_slice()).take(one_more).read_to_end(&mut bytes) {
+        match MultiGzDecoder::new(raw.bytes.as_slice())
+            .take(one_more)
+            .read_to_end(&mut bytes)
+        {
             Err(_) if !raw.more => return Err(WebError::Encoding),
             Ok(_) | Err(_) => {}
         }
@@ -214,27 +257,67 @@ mod tests {
 
     #[test]
     fn decompression_stops_at_the_limit() {
-        let unpack =
-            |bytes: &[u8], more, limit| Packing::Gzip.unpack(Bytes { bytes: bytes.to_vec(), more }, limit);
+        let unpack = |bytes: &[u8], more, limit| {
+            Packing::Gzip.unpack(
+                Bytes {
+                    bytes: bytes.to_vec(),
+                    more,
+                },
+                limit,
+            )
+        };
         let packed = gzip(b"hello");
-        assert_eq!(unpack(&packed, false, 5), Ok(Bytes { bytes: b"hello".to_vec(), more: false }));
-        assert_eq!(unpack(&packed, false, 4), Ok(Bytes { bytes: b"hell".to_vec(), more: true }));
-        assert_eq!(unpack(b"", false, 4), Ok(Bytes { bytes: Vec::new(), more: false }));
+        assert_eq!(
+            unpack(&packed, false, 5),
+            Ok(Bytes {
+                bytes: b"hello".to_vec(),
+                more: false
+            })
+        );
+        assert_eq!(
+            unpack(&packed, false, 4),
+            Ok(Bytes {
+                bytes: b"hell".to_vec(),
+                more: true
+            })
+        );
+        assert_eq!(
+            unpack(b"", false, 4),
+            Ok(Bytes {
+                bytes: Vec::new(),
+                more: false
+            })
+        );
         let two = [packed.clone(), packed].concat();
         assert_eq!(unpack(&two, false, 100).unwrap().bytes, b"hellohello");
     }
 
     #[test]
     fn truncated_body_is_rejected_unless_cut_here() {
-        let words: Vec<u8> =
-            (0_u32..4000).flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
+        let words: Vec<u8> = (0_u32..4000)
+            .flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes())
+            .collect();
         let packed = gzip(&words);
         let half = || packed[..packed.len() / 2].to_vec();
         assert_eq!(
-            Packing::Gzip.unpack(Bytes { bytes: half(), more: false }, 1 << 20),
+            Packing::Gzip.unpack(
+                Bytes {
+                    bytes: half(),
+                    more: false
+                },
+                1 << 20
+            ),
             Err(WebError::Encoding)
         );
-        let cut = Packing::Gzip.unpack(Bytes { bytes: half(), more: true }, 1 << 20).unwrap();
+        let cut = Packing::Gzip
+            .unpack(
+                Bytes {
+                    bytes: half(),
+                    more: true,
+                },
+                1 << 20,
+            )
+            .unwrap();
         assert!(cut.more && !cut.bytes.is_empty() && words.starts_with(&cut.bytes));
     }
 }

@@ -39,7 +39,12 @@ impl TeamCertificates {
 #[async_trait]
 impl Certificates for TeamCertificates {
     async fn fetch(&self) -> Result<String, WebError> {
-        let mut response = self.client.get(&self.url).send().await.map_err(|error| failure(&error))?;
+        let mut response = self
+            .client
+            .get(&self.url)
+            .send()
+            .await
+            .map_err(|error| failure(&error))?;
         if !response.status().is_success() {
             return Err(WebError::Keys(response.status().as_u16()));
         }

@@ -58,27 +58,44 @@ impl PublicWeb {
         lookup: Arc<dyn Lookup>,
         search: Option<BraveSearch>,
     ) -> Result<Self, WebSetupError> {
-        let resolver = GuardedResolver { lookup: Arc::clone(&lookup), guard: guard.clone() };
+        let resolver = GuardedResolver {
+            lookup: Arc::clone(&lookup),
+            guard: guard.clone(),
+        };
         // The operator chose the search service, so its address is not guarded.
         let search = match search {
             Some(search) => Some((built(client())?, search)),
             None => None,
         };
         let direct = built(client().dns_resolver(Arc::new(resolver)))?;
-        Ok(Self { pages: Pages::new(direct, lookup, guard), policy: WebPolicy::default(), search })
+        Ok(Self {
+            pages: Pages::new(direct, lookup, guard),
+            policy: WebPolicy::default(),
+            search,
+        })
     }
 }
 
 /// Returns the settings of every client.
 pub(crate) fn client() -> ClientBuilder {
     // Cargo features of other crates enable the library's decompression, which would hide the encoding.
-    let builder = Client::builder().no_gzip().no_brotli().no_deflate().no_zstd();
-    builder.no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0).user_agent(USER_AGENT)
+    let builder = Client::builder()
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd();
+    builder
+        .no_proxy()
+        .redirect(Policy::none())
+        .pool_max_idle_per_host(0)
+        .user_agent(USER_AGENT)
 }
 
 /// Returns the settings of clients that connect to the proxy of the service only.
 pub(crate) fn proxied(upstream: &Arc<UpstreamProxy>) -> ClientBuilder {
-    let resolver = ProxyResolver { upstream: Arc::clone(upstream) };
+    let resolver = ProxyResolver {
+        upstream: Arc::clone(upstream),
+    };
     with_proxy(client(), upstream).dns_resolver(Arc::new(resolver))
 }
 
@@ -102,7 +119,12 @@ impl Web for PublicWeb {
         cancel: &CancellationToken,
     ) -> Result<Fetched, WebError> {
         let reach = self.policy.reach(scope)?;
-        bounded(fetch::fetch(&self.pages, &reach, url, limits), limits.time, cancel).await
+        bounded(
+            fetch::fetch(&self.pages, &reach, url, limits),
+            limits.time,
+            cancel,
+        )
+        .await
     }
 
     async fn search(

@@ -27,15 +27,23 @@ pub(super) async fn fetch(
     let mut url = target::parse(url, guard)?;
     reach.check(&url)?;
     for redirects in 0..=MAX_REDIRECTS {
-        let client = pages.client_for(&url).await.map_err(|error| of_redirect(redirects, error))?;
+        let client = pages
+            .client_for(&url)
+            .await
+            .map_err(|error| of_redirect(redirects, error))?;
         let request = client.get(url.clone()).header(ACCEPT, ACCEPTED);
         let request = request.header(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        let response = request.send().await.map_err(|error| of_redirect(redirects, failure(&error)))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|error| of_redirect(redirects, failure(&error)))?;
         match location(&response) {
             None => return body::answer(response, limits).await,
             Some(location) => {
                 url = target::follow(&url, &location, guard)?;
-                reach.check(&url).map_err(|error| WebError::Redirect(Box::new(error)))?;
+                reach
+                    .check(&url)
+                    .map_err(|error| WebError::Redirect(Box::new(error)))?;
             }
         }
     }

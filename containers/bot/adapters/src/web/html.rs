@@ -65,14 +65,16 @@ enum Role {
 impl Role {
     fn of(name: &[u8]) -> Self {
         match name {
-            b"script" | b"style" | b"template" | b"svg" | b"iframe" | b"object" | b"canvas" | b"noembed"
-            | b"noframes" => Self::Hidden,
+            b"script" | b"style" | b"template" | b"svg" | b"iframe" | b"object" | b"canvas"
+            | b"noembed" | b"noframes" => Self::Hidden,
             b"p" | b"table" | b"blockquote" | b"hr" | b"figure" | b"dl" | b"title" | b"details" => {
                 Self::Block
             }
-            b"div" | b"section" | b"article" | b"header" | b"footer" | b"nav" | b"main" | b"aside"
-            | b"form" | b"fieldset" | b"address" | b"summary" | b"figcaption" | b"caption" | b"tr"
-            | b"dt" | b"dd" | b"br" | b"option" | b"legend" | b"body" => Self::Line,
+            b"div" | b"section" | b"article" | b"header" | b"footer" | b"nav" | b"main"
+            | b"aside" | b"form" | b"fieldset" | b"address" | b"summary" | b"figcaption"
+            | b"caption" | b"tr" | b"dt" | b"dd" | b"br" | b"option" | b"legend" | b"body" => {
+                Self::Line
+            }
             [b'h', level @ b'1'..=b'6'] => Self::Heading(usize::from(level - b'0')),
             b"ul" | b"ol" | b"menu" => Self::List,
             b"li" => Self::Item,
@@ -140,12 +142,19 @@ impl<'a> Page<'a> {
                 self.mark = format!("{} ", "#".repeat(level));
             }
             Role::List => {
-                self.part(if self.lists == 0 { Gap::Paragraph } else { Gap::Line });
+                self.part(if self.lists == 0 {
+                    Gap::Paragraph
+                } else {
+                    Gap::Line
+                });
                 self.lists += 1;
             }
             Role::Item => {
                 self.part(Gap::Line);
-                self.mark = format!("{}- ", "  ".repeat(self.lists.saturating_sub(1).min(INDENT_MAX)));
+                self.mark = format!(
+                    "{}- ",
+                    "  ".repeat(self.lists.saturating_sub(1).min(INDENT_MAX))
+                );
             }
             Role::Cell => self.part(Gap::Cell),
             Role::Preformatted => {
@@ -171,7 +180,11 @@ impl<'a> Page<'a> {
             Role::Line | Role::Item => self.part(Gap::Line),
             Role::List => {
                 self.lists = self.lists.saturating_sub(1);
-                self.part(if self.lists == 0 { Gap::Paragraph } else { Gap::Line });
+                self.part(if self.lists == 0 {
+                    Gap::Paragraph
+                } else {
+                    Gap::Line
+                });
             }
             Role::Preformatted => {
                 self.preformatted = self.preformatted.saturating_sub(1);
@@ -188,7 +201,11 @@ impl<'a> Page<'a> {
         }
         if self.preformatted > 0 {
             // A line break right after the opening tag is not part of the text.
-            let text = if self.gap >= Gap::Line { text.trim_start_matches('\n') } else { text };
+            let text = if self.gap >= Gap::Line {
+                text.trim_start_matches('\n')
+            } else {
+                text
+            };
             if !text.is_empty() {
                 self.write(text);
             }
@@ -238,9 +255,18 @@ impl<'a> Page<'a> {
 
     fn open_link(&mut self, tag: &StartTag<()>) {
         self.close_link();
-        let Some(href) = attribute(tag, b"href").filter(|href| !href.starts_with('#')) else { return };
-        let url = self.base.join(&href).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        self.link = url.map(String::from).filter(|url| url.len() <= LINK_MAX).map(|url| (url, false));
+        let Some(href) = attribute(tag, b"href").filter(|href| !href.starts_with('#')) else {
+            return;
+        };
+        let url = self
+            .base
+            .join(&href)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"));
+        self.link = url
+            .map(String::from)
+            .filter(|url| url.len() <= LINK_MAX)
+            .map(|url| (url, false));
     }
 
     fn close_link(&mut self) {
@@ -259,7 +285,9 @@ impl<'a> Page<'a> {
 }
 
 fn attribute(tag: &StartTag<()>, name: &[u8]) -> Option<String> {
-    tag.attributes.get(name).map(|value| String::from_utf8_lossy(value).trim().to_owned())
+    tag.attributes
+        .get(name)
+        .map(|value| String::from_utf8_lossy(value).trim().to_owned())
 }
 
 #[cfg(test)]
@@ -269,7 +297,12 @@ mod tests {
     use super::*;
 
     fn read(html: &str) -> String {
-        readable(html, &Url::parse("https://example.com/docs/page").unwrap(), 1 << 20).0
+        readable(
+            html,
+            &Url::parse("https://example.com/docs/page").unwrap(),
+            1 << 20,
+        )
+        .0
     }
 
     #[test]
@@ -291,14 +324,29 @@ mod tests {
             read("see <a href=' ../x?y#z '>the <i>x</i></a>."),
             "see [the x](https://example.com/x?y#z)."
         );
-        assert_eq!(read("<a href=//other.example/a>o</a>"), "[o](https://other.example/a)");
-        for plain in ["#top", "javascript:alert(1)", "mailto:a@example.com", "http://[", ""] {
+        assert_eq!(
+            read("<a href=//other.example/a>o</a>"),
+            "[o](https://other.example/a)"
+        );
+        for plain in [
+            "#top",
+            "javascript:alert(1)",
+            "mailto:a@example.com",
+            "http://[",
+            "",
+        ] {
             let text = read(&format!("<a href='{plain}'>t</a>"));
             assert!(text == "t" || plain.is_empty(), "{plain}: {text}");
         }
         assert_eq!(read(&format!("<a href='/{}'>t</a>", "x".repeat(2000))), "t");
-        assert_eq!(read("<a href=/1><a href=/2>t"), "[t](https://example.com/2)");
-        assert_eq!(read("a <img src=x alt=' a\ncat '> b <img src=y>"), "a (image: a cat) b");
+        assert_eq!(
+            read("<a href=/1><a href=/2>t"),
+            "[t](https://example.com/2)"
+        );
+        assert_eq!(
+            read("a <img src=x alt=' a\ncat '> b <img src=y>"),
+            "a (image: a cat) b"
+        );
     }
 
     #[test]
@@ -333,12 +381,23 @@ mod tests {
     fn hostile_depth_takes_linear_time() {
         // A tree builder needs many minutes for all of these.
         let started = Instant::now();
-        for piece in
-            ["<div>", "<ul><li>", "<b><i>", "<table><tr><td>", "<a href=x>", "<svg>", "&", "<p a=b c=d>x"]
-        {
+        for piece in [
+            "<div>",
+            "<ul><li>",
+            "<b><i>",
+            "<table><tr><td>",
+            "<a href=x>",
+            "<svg>",
+            "&",
+            "<p a=b c=d>x",
+        ] {
             let html = piece.repeat((1 << 20) / piece.len());
             assert!(read(&html).len() <= 1 << 20, "{piece}");
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "{:?}",
+            started.elapsed()
+        );
     }
 }

@@ -22,7 +22,13 @@ pub(super) struct Pages {
 impl Pages {
     /// Returns the clients of a machine without a proxy.
     pub(super) fn new(direct: Client, lookup: Arc<dyn Lookup>, guard: Guard) -> Self {
-        Self { direct, proxied: None, upstream: Arc::default(), lookup, guard }
+        Self {
+            direct,
+            proxied: None,
+            upstream: Arc::default(),
+            lookup,
+            guard,
+        }
     }
 
     /// Uses a client for the destinations that have a proxy.
@@ -36,11 +42,18 @@ impl Pages {
     /// # Errors
     /// The proxy would resolve its host, which has an address here that is not admitted.
     pub(super) async fn client_for(&self, url: &Url) -> Result<&Client, WebError> {
-        let proxied = self.proxied.as_ref().filter(|_| self.upstream.address_of(url).is_some());
-        let Some(proxied) = proxied else { return Ok(&self.direct) };
+        let proxied = self
+            .proxied
+            .as_ref()
+            .filter(|_| self.upstream.address_of(url).is_some());
+        let Some(proxied) = proxied else {
+            return Ok(&self.direct);
+        };
         let admits = |address| self.guard.admits(address);
         match url.domain() {
-            Some(name) if !may_be_proxied(&*self.lookup, name, admits).await => Err(WebError::Forbidden),
+            Some(name) if !may_be_proxied(&*self.lookup, name, admits).await => {
+                Err(WebError::Forbidden)
+            }
             _ => Ok(proxied),
         }
     }

@@ -43,7 +43,11 @@ pub(super) enum Reach {
 impl WebPolicy {
     /// Returns the hosts of a run.
     pub(super) fn reach(&self, scope: FetchScope<'_>) -> Result<Reach, WebError> {
-        let default = if scope.has_tree { WebHosts::Listed } else { WebHosts::Any };
+        let default = if scope.has_tree {
+            WebHosts::Listed
+        } else {
+            WebHosts::Any
+        };
         match self.hosts.unwrap_or(default) {
             _ if self.is_offline => Err(WebError::NoNetwork),
             WebHosts::None => Err(WebError::NoHosts),
@@ -53,8 +57,17 @@ impl WebPolicy {
     }
 
     fn rules(&self, scope: FetchScope<'_>) -> Vec<HostRule> {
-        let FetchScope { agent, repository, origin, .. } = scope;
-        let mut rules = self.egress.rules(Scope { agent: Some(agent), repository, origin });
+        let FetchScope {
+            agent,
+            repository,
+            origin,
+            ..
+        } = scope;
+        let mut rules = self.egress.rules(Scope {
+            agent: Some(agent),
+            repository,
+            origin,
+        });
         let documentation = DOCUMENTATION.iter().filter(|_| self.egress.registries);
         rules.extend(documentation.filter_map(|host| HostRule::parse(host).ok()));
         rules.extend(self.allow.iter().cloned());
@@ -68,7 +81,9 @@ impl Reach {
         match self {
             Self::Any => Ok(()),
             Self::Listed(rules) if is_listed(rules, url) => Ok(()),
-            Self::Listed(_) => Err(WebError::Unlisted(url.host_str().unwrap_or_default().to_owned())),
+            Self::Listed(_) => Err(WebError::Unlisted(
+                url.host_str().unwrap_or_default().to_owned(),
+            )),
         }
     }
 }
@@ -84,12 +99,21 @@ mod tests {
             repositories: [("acme/app".into(), rule("app.example:8443"))].into(),
             ..EgressSettings::default()
         };
-        WebPolicy { allow: rule("*.pages.example"), egress, ..WebPolicy::default() }
+        WebPolicy {
+            allow: rule("*.pages.example"),
+            egress,
+            ..WebPolicy::default()
+        }
     }
 
     fn fetched(policy: &WebPolicy, has_tree: bool, url: &str) -> Result<(), WebError> {
         let origin = Some("https://git.example/acme/app");
-        let scope = FetchScope { agent: "coding", has_tree, repository: Some("acme/app"), origin };
+        let scope = FetchScope {
+            agent: "coding",
+            has_tree,
+            repository: Some("acme/app"),
+            origin,
+        };
         policy.reach(scope)?.check(&Url::parse(url).unwrap())
     }
 
@@ -110,22 +134,72 @@ mod tests {
             assert_eq!(fetched(&policy(), true, url).is_ok(), is_reached, "{url}");
             assert_eq!(fetched(&policy(), false, url), Ok(()), "{url}");
         }
-        let refused = fetched(&policy(), true, "https://e.example/").unwrap_err().to_string();
-        assert!(refused.contains("e.example") && refused.contains("web.allow"), "{refused}");
+        let refused = fetched(&policy(), true, "https://e.example/")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("e.example") && refused.contains("web.allow"),
+            "{refused}"
+        );
     }
 
     #[test]
     fn setting_replaces_the_default() {
         let other = "https://e.example/";
-        let closed = EgressSettings { registries: false, ..EgressSettings::default() };
+        let closed = EgressSettings {
+            registries: false,
+            ..EgressSettings::default()
+        };
         for (policy, has_tree, url, expected) in [
-            (WebPolicy { hosts: Some(WebHosts::Any), ..policy() }, true, other, None),
-            (WebPolicy { hosts: Some(WebHosts::Listed), ..policy() }, false, other, Some("web.allow")),
-            (WebPolicy { hosts: Some(WebHosts::None), ..policy() }, false, other, Some("web.hosts")),
-            (WebPolicy { is_offline: true, ..policy() }, false, other, Some("sandbox.network")),
-            (WebPolicy { egress: closed, ..policy() }, true, "https://docs.rs/", Some("web.allow")),
+            (
+                WebPolicy {
+                    hosts: Some(WebHosts::Any),
+                    ..policy()
+                },
+                true,
+                other,
+                None,
+            ),
+            (
+                WebPolicy {
+                    hosts: Some(WebHosts::Listed),
+                    ..policy()
+                },
+                false,
+                other,
+                Some("web.allow"),
+            ),
+            (
+                WebPolicy {
+                    hosts: Some(WebHosts::None),
+                    ..policy()
+                },
+                false,
+                other,
+                Some("web.hosts"),
+            ),
+            (
+                WebPolicy {
+                    is_offline: true,
+                    ..policy()
+                },
+                false,
+                other,
+                Some("sandbox.network"),
+            ),
+            (
+                WebPolicy {
+                    egress: closed,
+                    ..policy()
+                },
+                true,
+                "https://docs.rs/",
+                Some("web.allow"),
+            ),
         ] {
-            let refused = fetched(&policy, has_tree, url).err().map(|error| error.to_string());
+            let refused = fetched(&policy, has_tree, url)
+                .err()
+                .map(|error| error.to_string());
             let is_expected = match (&refused, expected) {
                 (None, None) => true,
                 (Some(refused), Some(setting)) => refused.contains(setting),
@@ -137,6 +211,10 @@ mod tests {
 
     #[test]
     fn every_documentation_host_is_a_rule() {
-        assert!(DOCUMENTATION.iter().all(|host| HostRule::parse(host).is_ok()));
+        assert!(
+            DOCUMENTATION
+                .iter()
+                .all(|host| HostRule::parse(host).is_ok())
+        );
     }
 }

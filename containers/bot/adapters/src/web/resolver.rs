@@ -32,7 +32,10 @@ pub(crate) struct SystemLookup;
 #[async_trait]
 impl Lookup for SystemLookup {
     async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        Ok(tokio::net::lookup_host((name, 0)).await?.map(|found| found.ip()).collect())
+        Ok(tokio::net::lookup_host((name, 0))
+            .await?
+            .map(|found| found.ip())
+            .collect())
     }
 }
 
@@ -52,7 +55,9 @@ impl Guard {
     /// Makes a guard that admits a test's own server.
     #[cfg(test)]
     pub(super) fn exempting(address: IpAddr) -> Self {
-        Self { exempt: vec![address] }
+        Self {
+            exempt: vec![address],
+        }
     }
 }
 
@@ -63,7 +68,10 @@ pub(crate) async fn checked_addresses(
     name: &str,
     admits: impl Fn(IpAddr) -> bool,
 ) -> Result<Vec<IpAddr>, Unresolvable> {
-    let found = lookup.lookup(name).await.map_err(|_| Unresolvable::Unknown)?;
+    let found = lookup
+        .lookup(name)
+        .await
+        .map_err(|_| Unresolvable::Unknown)?;
     if found.is_empty() {
         return Err(Unresolvable::Unknown);
     }
@@ -77,7 +85,11 @@ pub(crate) async fn checked_addresses(
 ///
 /// Behind a proxy public names often have no address here. The proxy then resolves them, and its own rules are the
 /// guard of what they lead to.
-pub(crate) async fn may_be_proxied(lookup: &dyn Lookup, name: &str, admits: impl Fn(IpAddr) -> bool) -> bool {
+pub(crate) async fn may_be_proxied(
+    lookup: &dyn Lookup,
+    name: &str,
+    admits: impl Fn(IpAddr) -> bool,
+) -> bool {
     match timeout(PROXIED_LOOKUP_TIMEOUT, lookup.lookup(name)).await {
         Ok(Ok(found)) => found.iter().all(|address| admits(*address)),
         Ok(Err(_)) | Err(_) => true,
@@ -97,7 +109,8 @@ impl Resolve for ProxyResolver {
                 return Err(Unresolvable::Forbidden.into());
             }
             let found = SystemLookup.lookup(name.as_str()).await?;
-            let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
+            let addresses: Addrs =
+                Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })
     }
@@ -113,9 +126,11 @@ impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (lookup, guard) = (Arc::clone(&self.lookup), self.guard.clone());
         Box::pin(async move {
-            let found = checked_addresses(&*lookup, name.as_str(), |address| guard.admits(address)).await?;
+            let found =
+                checked_addresses(&*lookup, name.as_str(), |address| guard.admits(address)).await?;
             // Port 0 stands for the URL's.
-            let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
+            let addresses: Addrs =
+                Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })
     }

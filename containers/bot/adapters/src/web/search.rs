@@ -86,7 +86,14 @@ pub(super) async fn search(
     }
     let answer = body::read(&mut response, ANSWER_MAX).await?;
     // A cut answer is invalid JSON.
-    let answer: SearchResponse = serde_json::from_slice(&answer.bytes).map_err(|_| WebError::SearchAnswer)?;
+    let answer: SearchResponse =
+        serde_json::from_slice(&answer.bytes).map_err(|_| WebError::SearchAnswer)?;
     let hits = answer.web.results.into_iter().take(RESULTS);
-    Ok(hits.map(|hit| WebHit { title: hit.title, url: hit.url, description: hit.description }).collect())
+    Ok(hits
+        .map(|hit| WebHit {
+            title: hit.title,
+            url: hit.url,
+            description: hit.description,
+        })
+        .collect())
 }

@@ -21,27 +21,39 @@ pub(super) fn parse(text: &str, guard: &Guard) -> Result<Url, WebError> {
 /// Checks the target of a redirect, relative to its page.
 pub(super) fn follow(from: &Url, location: &str, guard: &Guard) -> Result<Url, WebError> {
     let url = from.join(location).map_err(|_| WebError::Url);
-    url.and_then(|url| check(url, guard)).map_err(|error| WebError::Redirect(Box::new(error)))
+    url.and_then(|url| check(url, guard))
+        .map_err(|error| WebError::Redirect(Box::new(error)))
 }
 
 fn check(url: Url, guard: &Guard) -> Result<Url, WebError> {
-    let plain =
-        matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
-    let Some(host) = url.host_str().filter(|_| plain) else { return Err(WebError::Url) };
-    let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let plain = matches!(url.scheme(), "http" | "https")
+        && url.username().is_empty()
+        && url.password().is_none();
+    let Some(host) = url.host_str().filter(|_| plain) else {
+        return Err(WebError::Url);
+    };
+    let literal = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
     let allowed = match literal {
         Ok(address) => guard.admits(address),
         Err(_) => !is_local_name(host),
     };
-    if allowed { Ok(url) } else { Err(WebError::Forbidden) }
+    if allowed {
+        Ok(url)
+    } else {
+        Err(WebError::Forbidden)
+    }
 }
 
 /// Returns whether a name is local. The parser lower-cased it; a trailing dot names the same host.
 pub(crate) fn is_local_name(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
-    LOCAL_NAMES
-        .into_iter()
-        .any(|name| host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+    LOCAL_NAMES.into_iter().any(|name| {
+        host.strip_suffix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
 }
 
 #[cfg(test)]
@@ -61,19 +73,36 @@ mod tests {
         {
             assert_eq!(judged(text), Err(WebError::Url), "{text}");
         }
-        assert_eq!(judged(" HTTP://Example.COM/a?b#c "), Ok("http://example.com/a?b#c".into()));
-        assert_eq!(judged("https://8.8.8.8:8443/"), Ok("https://8.8.8.8:8443/".into()));
+        assert_eq!(
+            judged(" HTTP://Example.COM/a?b#c "),
+            Ok("http://example.com/a?b#c".into())
+        );
+        assert_eq!(
+            judged("https://8.8.8.8:8443/"),
+            Ok("https://8.8.8.8:8443/".into())
+        );
     }
 
     #[test]
     fn local_names_are_rejected_in_every_spelling() {
-        for host in "localhost LOCALHOST. a.localhost printer.local metadata.google.internal internal \
+        for host in
+            "localhost LOCALHOST. a.localhost printer.local metadata.google.internal internal \
             x.internal. localhost.localdomain nas.home.arpa ｌｏｃａｌｈｏｓｔ local%68ost"
-            .split(' ')
+                .split(' ')
         {
-            assert_eq!(judged(&format!("http://{host}:8080/")), Err(WebError::Forbidden), "{host}");
+            assert_eq!(
+                judged(&format!("http://{host}:8080/")),
+                Err(WebError::Forbidden),
+                "{host}"
+            );
         }
-        for host in ["notlocalhost", "local.example", "mylocal", "internal.example.com", "arpa"] {
+        for host in [
+            "notlocalhost",
+            "local.example",
+            "mylocal",
+            "internal.example.com",
+            "arpa",
+        ] {
             assert!(judged(&format!("http://{host}/")).is_ok(), "{host}");
         }
     }
@@ -89,7 +118,12 @@ mod tests {
         {
             assert_eq!(judged(&format!("http://{host}/")), Err(WebError::Forbidden), "{host}");
         }
-        for host in ["8.8.8.8", "134744072", "[2606:4700:4700::1111]", "[::ffff:8.8.8.8]"] {
+        for host in [
+            "8.8.8.8",
+            "134744072",
+            "[2606:4700:4700::1111]",
+            "[::ffff:8.8.8.8]",
+        ] {
             assert!(judged(&format!("http://{host}/")).is_ok(), "{host}");
         }
     }
@@ -99,14 +133,21 @@ mod tests {
         let from = Url::parse("https://example.com/a/b").unwrap();
         let led = |location| follow(&from, location, &Guard::default()).map(String::from);
         assert_eq!(led("../c?d"), Ok("https://example.com/c?d".into()));
-        assert_eq!(led("//other.example/x"), Ok("https://other.example/x".into()));
+        assert_eq!(
+            led("//other.example/x"),
+            Ok("https://other.example/x".into())
+        );
         for (location, error) in [
             ("//169.254.169.254/latest", WebError::Forbidden),
             ("http://localhost/", WebError::Forbidden),
             ("file:///etc/passwd", WebError::Url),
             ("https://u:p@example.com/", WebError::Url),
         ] {
-            assert_eq!(led(location), Err(WebError::Redirect(Box::new(error))), "{location}");
+            assert_eq!(
+                led(location),
+                Err(WebError::Redirect(Box::new(error))),
+                "{location}"
+            );
         }
     }
 }

@@ -13,7 +13,11 @@ pub(super) fn decode(bytes: &[u8], header: Option<&str>, cut: bool) -> String {
     let named = header.and_then(|label| Encoding::for_label(label.as_bytes()));
     let encoding = named.or_else(|| declared(bytes)).unwrap_or(UTF_8);
     let mut decoder = encoding.new_decoder();
-    let mut text = String::with_capacity(decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len()));
+    let mut text = String::with_capacity(
+        decoder
+            .max_utf8_buffer_length(bytes.len())
+            .unwrap_or(bytes.len()),
+    );
     // The capacity suffices for every input, so one call reads everything.
     let _ = decoder.decode_to_string(bytes, &mut text, !cut);
     text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
@@ -24,7 +28,9 @@ pub(super) fn decode(bytes: &[u8], header: Option<&str>, cut: bool) -> String {
 pub(super) fn charset(content_type: &str) -> Option<&str> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches(['"', '\'']))
+        name.trim()
+            .eq_ignore_ascii_case("charset")
+            .then(|| value.trim().trim_matches(['"', '\'']))
     })
 }
 
@@ -39,7 +45,11 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
         rest.split(['"', '\'', ' ', ';', '>', '/', '?']).next()
     })?;
     let encoding = Encoding::for_label(label.as_bytes())?;
-    Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
+    Some(if encoding == UTF_16LE || encoding == UTF_16BE {
+        UTF_8
+    } else {
+        encoding
+    })
 }
 
 #[cfg(test)]
@@ -50,7 +60,10 @@ mod tests {
     fn byte_order_mark_wins_over_header_and_document() {
         assert_eq!(decode(b"\xef\xbb\xbf\xc3\xa9", Some("latin1"), false), "é");
         assert_eq!(decode(b"\xff\xfeh\0i\0", None, false), "hi");
-        assert_eq!(decode(b"<meta charset=utf-8>\xe9", Some("ISO-8859-1"), false), "<meta charset=utf-8>é");
+        assert_eq!(
+            decode(b"<meta charset=utf-8>\xe9", Some("ISO-8859-1"), false),
+            "<meta charset=utf-8>é"
+        );
         assert_eq!(decode(b"\x82\xa0", Some("shift_jis"), false), "あ");
     }
 
@@ -64,7 +77,10 @@ mod tests {
             let bytes = [head.as_bytes(), b"\x80"].concat();
             assert_eq!(decode(&bytes, None, false), format!("{head}€"));
         }
-        assert_eq!(decode("<meta charset=utf-16>é".as_bytes(), None, false), "<meta charset=utf-16>é");
+        assert_eq!(
+            decode("<meta charset=utf-16>é".as_bytes(), None, false),
+            "<meta charset=utf-16>é"
+        );
     }
 
     #[test]
@@ -76,8 +92,14 @@ mod tests {
 
     #[test]
     fn a_cut_leaves_no_half_character() {
-        assert_eq!(decode("aé".as_bytes().split_last().unwrap().1, None, true), "a");
-        assert_eq!(decode("aé".as_bytes().split_last().unwrap().1, None, false), "a\u{fffd}");
+        assert_eq!(
+            decode("aé".as_bytes().split_last().unwrap().1, None, true),
+            "a"
+        );
+        assert_eq!(
+            decode("aé".as_bytes().split_last().unwrap().1, None, false),
+            "a\u{fffd}"
+        );
     }
 
     #[test]

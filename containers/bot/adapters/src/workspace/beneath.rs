@@ -19,7 +19,11 @@ pub const WORKSPACES: &str = "workspaces";
 pub(super) const DIGEST_CHARS: usize = 32;
 
 /// Opens a folder beneath another. `None` if it is missing, or if a part of its path is a link.
-pub(super) fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {
+pub(super) fn open_folder(
+    within: &impl AsFd,
+    path: &Path,
+    access: OFlags,
+) -> io::Result<Option<OwnedFd>> {
     let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match openat2(within, path, flags, Mode::empty(), BENEATH) {
         Ok(folder) => Ok(Some(folder)),
@@ -29,13 +33,19 @@ pub(super) fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io
 }
 
 /// Paths stay beneath the opened folder and have no links.
-pub(super) const BENEATH: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+pub(super) const BENEATH: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS);
 
 /// Opens the data directory or the folder of workspaces; `None` if there is none yet.
 /// The operator chose the path.
 pub(super) fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
-    match openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+    match openat(
+        CWD,
+        path,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    ) {
         Ok(folder) => Ok(Some(folder)),
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),

@@ -23,7 +23,13 @@ impl Capture {
     }
 
     fn new(head_limit: usize, tail_limit: usize) -> Self {
-        Self { head_limit, tail_limit, head: Vec::new(), tail: VecDeque::new(), total: 0 }
+        Self {
+            head_limit,
+            tail_limit,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -49,8 +55,14 @@ impl Capture {
             self.head.extend_from_slice(tail);
             return (String::from_utf8_lossy(&self.head).into_owned(), false);
         }
-        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(tail));
-        (format!("{head}\n[… {dropped} bytes left out …]\n{tail}"), true)
+        let (head, tail) = (
+            String::from_utf8_lossy(&self.head),
+            String::from_utf8_lossy(tail),
+        );
+        (
+            format!("{head}\n[… {dropped} bytes left out …]\n{tail}"),
+            true,
+        )
     }
 
     /// Returns the bytes of the start.

@@ -10,12 +10,20 @@ use ars_bot_ports::WorkspaceError;
 use super::git::{CALL_TIMEOUT, Git, INDEX, Limits};
 
 /// Limits of a check. The first byte of its output decides.
-const CHECK: Limits = Limits { time: CALL_TIMEOUT, output: 4 << 10 };
+const CHECK: Limits = Limits {
+    time: CALL_TIMEOUT,
+    output: 4 << 10,
+};
 
 /// Returns whether a tree has no change, new file, commit of its own or second worktree.
 /// `base` is the commit that it started from.
 pub(super) async fn is_clean(git: &Git<'_>, base: Option<&str>) -> Result<bool, WorkspaceError> {
-    let status = ["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none"];
+    let status = [
+        "status",
+        "--porcelain",
+        "--untracked-files=all",
+        "--ignore-submodules=none",
+    ];
     if !prints_nothing(git, &status).await? {
         return Ok(false);
     }
@@ -25,21 +33,34 @@ pub(super) async fn is_clean(git: &Git<'_>, base: Option<&str>) -> Result<bool, 
     }
     // Stashes are refs, and the reflog has commits that no branch reaches any more. A clone has all tags of its origin,
     // also of commits that no branch has; a commit of the tree's own with a tag is in the reflog.
-    let own =
-        ["rev-list", "--max-count=1", "--exclude=refs/tags/*", "--all", "--reflog", "--not", "--remotes"];
+    let own = [
+        "rev-list",
+        "--max-count=1",
+        "--exclude=refs/tags/*",
+        "--all",
+        "--reflog",
+        "--not",
+        "--remotes",
+    ];
     let own: Vec<_> = own.into_iter().chain(base).collect();
     Ok(prints_nothing(git, &own).await? && !has_worktrees(git.place))
 }
 
 /// Returns whether the index has files that git does not compare, or is too long to know.
 async fn has_hidden_files(git: &Git<'_>) -> Result<bool, WorkspaceError> {
-    let answer = git.run(git.inside(&["ls-files", "-v"]), INDEX).await?.succeeded()?;
+    let answer = git
+        .run(git.inside(&["ls-files", "-v"]), INDEX)
+        .await?
+        .succeeded()?;
     let is_plain = |line: &[u8]| line.is_empty() || line.starts_with(b"H ");
     Ok(answer.dropped > 0 || !answer.output.split(|byte| *byte == b'\n').all(is_plain))
 }
 
 async fn prints_nothing(git: &Git<'_>, arguments: &[&str]) -> Result<bool, WorkspaceError> {
-    let answer = git.run_on_all(|| git.inside(arguments), CHECK).await?.succeeded()?;
+    let answer = git
+        .run_on_all(|| git.inside(arguments), CHECK)
+        .await?
+        .succeeded()?;
     Ok(answer.output.is_empty() && answer.dropped == 0 && !answer.is_denied())
 }
 

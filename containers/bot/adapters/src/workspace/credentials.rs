@@ -21,7 +21,10 @@ impl Credentials {
     pub(super) fn of(address: &str, login: Login) -> Self {
         let (scheme, rest) = address.split_once("://").unwrap_or_default();
         let host = rest.split('/').next().unwrap_or_default();
-        Self { site: format!("{scheme}://{host}"), login }
+        Self {
+            site: format!("{scheme}://{host}"),
+            login,
+        }
     }
 
     /// Returns the git setting that enables the helper.
@@ -41,10 +44,17 @@ mod tests {
 
     #[test]
     fn helper_answers_for_the_site_only() {
-        let login = Login { user: "bot".into(), password: "p@ss:w".into() };
+        let login = Login {
+            user: "bot".into(),
+            password: "p@ss:w".into(),
+        };
         let found = Credentials::of("https://host:8443/x.git", login);
         assert_eq!(found.lines(), "bot\np@ss:w\n");
-        assert!(found.setting().starts_with("credential.https://host:8443.helper="));
+        assert!(
+            found
+                .setting()
+                .starts_with("credential.https://host:8443.helper=")
+        );
         assert!(!found.setting().contains("p@ss"));
     }
 }

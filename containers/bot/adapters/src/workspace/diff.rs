@@ -28,32 +28,53 @@ const PASSED_OVER: i32 = 1;
 /// Binary files are only named.
 pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, WorkspaceError> {
     let failed = |error: io::Error| WorkspaceError::Infra(format!("temporary folder: {error}"));
-    let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(git.place).map_err(failed)?;
+    let folder = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .tempdir_in(git.place)
+        .map_err(failed)?;
     let reader = folder.path();
     make_bare(reader).map_err(failed)?;
     let own = git.place.join("tree/.git");
     let exclude = format!("core.excludesFile={}", own.join("info/exclude").display());
     let call = async |arguments: &[&str], limits| {
         let program = || {
-            let mut program = git.with_repository(reader, &[&["-c", exclude.as_str()], arguments].concat());
-            program.command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"));
+            let mut program =
+                git.with_repository(reader, &[&["-c", exclude.as_str()], arguments].concat());
+            program
+                .command
+                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"));
             program
         };
         git.run_on_all(program, limits).await
     };
     let head = git.head().await?;
     // From the tree's current commit, so that committed files are included even if they match an ignore rule.
-    call(&["read-tree", head.as_deref().unwrap_or("--empty")], SHORT).await?.succeeded()?;
-    let index = call(&["ls-files", "--stage", "-z"], INDEX).await?.succeeded()?;
+    call(&["read-tree", head.as_deref().unwrap_or("--empty")], SHORT)
+        .await?
+        .succeeded()?;
+    let index = call(&["ls-files", "--stage", "-z"], INDEX)
+        .await?
+        .succeeded()?;
     if index.dropped > 0 {
-        return Err(WorkspaceError::Infra("the tree has too many files to compare".into()));
+        return Err(WorkspaceError::Infra(
+            "the tree has too many files to compare".into(),
+        ));
     }
     let paths = reader.join(COMPARED);
     fs::write(&paths, compared_paths(&index.output)).map_err(failed)?;
     let paths = format!("--pathspec-from-file={}", paths.display());
     // Names only: new files are compared on disk and not copied to the object store.
-    let add = ["--no-literal-pathspecs", "add", "--intent-to-add", "--ignore-errors"];
-    let added = call(&[&add[..], &["--pathspec-file-nul", paths.as_str()]].concat(), SHORT).await?;
+    let add = [
+        "--no-literal-pathspecs",
+        "add",
+        "--intent-to-add",
+        "--ignore-errors",
+    ];
+    let added = call(
+        &[&add[..], &["--pathspec-file-nul", paths.as_str()]].concat(),
+        SHORT,
+    )
+    .await?;
     if added.exit_code != PASSED_OVER {
         added.succeeded()?;
     }
@@ -69,7 +90,15 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
         base.unwrap_or(EMPTY_TREE),
         "--",
     ];
-    let answer = call(&arguments, Limits { time: CALL_TIMEOUT, output: DIFF_LIMIT }).await?.succeeded()?;
+    let answer = call(
+        &arguments,
+        Limits {
+            time: CALL_TIMEOUT,
+            output: DIFF_LIMIT,
+        },
+    )
+    .await?
+    .succeeded()?;
     Ok(readable(answer.output, answer.dropped))
 }
 
@@ -77,7 +106,10 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
 /// Git would look for changes in those.
 fn compared_paths(index: &[u8]) -> Vec<u8> {
     let mut paths = b".\0".to_vec();
-    for entry in index.split(|byte| *byte == 0).filter(|entry| entry.starts_with(REPOSITORY_MODE)) {
+    for entry in index
+        .split(|byte| *byte == 0)
+        .filter(|entry| entry.starts_with(REPOSITORY_MODE))
+    {
         if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
             paths.extend_from_slice(b":(exclude,literal)");
             paths.extend_from_slice(&entry[tab + 1..]);
@@ -90,13 +122,18 @@ fn compared_paths(index: &[u8]) -> Vec<u8> {
 /// Ends a cut diff with its last complete line and the number of missing bytes.
 fn readable(mut bytes: Vec<u8>, mut dropped: u64) -> String {
     if dropped > 0 {
-        let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let kept = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |last| last + 1);
         dropped += (bytes.len() - kept) as u64;
         bytes.truncate(kept);
     }
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if dropped > 0 {
-        text.push_str(&format!("[… {dropped} more bytes of this diff are not shown …]\n"));
+        text.push_str(&format!(
+            "[… {dropped} more bytes of this diff are not shown …]\n"
+        ));
     }
     text
 }
@@ -114,6 +151,9 @@ mod tests {
     #[test]
     fn cut_diff_ends_with_a_complete_line() {
         assert_eq!(readable(b"+a\n+b\n".to_vec(), 0), "+a\n+b\n");
-        assert_eq!(readable(b"+a\n+bcd".to_vec(), 5), "+a\n[… 9 more bytes of this diff are not shown …]\n");
+        assert_eq!(
+            readable(b"+a\n+bcd".to_vec(), 5),
+            "+a\n[… 9 more bytes of this diff are not shown …]\n"
+        );
     }
 }

@@ -9,7 +9,9 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
     let broke_off = || WorkspaceError::Infra("opening the workspace broke off".into());
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broke_off()))
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(broke_off()))
 }
 
 /// Runs blocking calls of the file system only.

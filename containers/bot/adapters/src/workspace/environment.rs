@@ -10,8 +10,15 @@ use ars_sandboxd::READABLE_NAMES;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 /// Variables that are inherited: the places of tools, never credentials.
-const HANDED_ON: &[&str] =
-    &["PATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "JAVA_HOME", "GOROOT", "PYENV_ROOT", "TZ"];
+const HANDED_ON: &[&str] = &[
+    "PATH",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "JAVA_HOME",
+    "GOROOT",
+    "PYENV_ROOT",
+    "TZ",
+];
 /// The PATH when the service has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -30,8 +37,10 @@ pub struct ChildEnvironment {
 impl ChildEnvironment {
     /// Selects from the service's environment, which the composition root passes in.
     pub fn from_service(own: impl Fn(&str) -> Option<OsString>) -> Self {
-        let mut variables: Vec<(OsString, OsString)> =
-            HANDED_ON.iter().filter_map(|name| Some((OsString::from(name), own(name)?))).collect();
+        let mut variables: Vec<(OsString, OsString)> = HANDED_ON
+            .iter()
+            .filter_map(|name| Some((OsString::from(name), own(name)?)))
+            .collect();
         if own("PATH").is_none() {
             variables.push(("PATH".into(), DEFAULT_PATH.into()));
         }
@@ -54,7 +63,10 @@ impl ChildEnvironment {
         ];
         let fixed = fixed.into_iter().chain(READABLE_NAMES);
         variables.extend(fixed.map(|(name, value)| (name.into(), value.into())));
-        Self { variables, service_home: own("HOME").map(PathBuf::from) }
+        Self {
+            variables,
+            service_home: own("HOME").map(PathBuf::from),
+        }
     }
 
     /// Returns the variables.
@@ -97,16 +109,26 @@ mod tests {
     #[test]
     fn only_listed_variables_are_handed_on() {
         let own = |name: &str| Some(OsString::from(format!("value of {name}")));
-        let names: Vec<_> =
-            ChildEnvironment::from_service(own).variables.into_iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = ChildEnvironment::from_service(own)
+            .variables
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         assert!(names.contains(&"PATH".into()));
-        assert!(!names.iter().any(|name| name.to_string_lossy().contains("TOKEN")));
+        assert!(
+            !names
+                .iter()
+                .any(|name| name.to_string_lossy().contains("TOKEN"))
+        );
         assert!(!names.contains(&"ANTHROPIC_API_KEY".into()));
     }
 
     #[test]
     fn a_concealed_process_stays_so() {
         conceal_this_process().unwrap();
-        assert_eq!(rustix::process::dumpable_behavior().ok(), Some(DumpableBehavior::NotDumpable));
+        assert_eq!(
+            rustix::process::dumpable_behavior().ok(),
+            Some(DumpableBehavior::NotDumpable)
+        );
     }
 }

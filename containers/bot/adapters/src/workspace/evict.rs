@@ -60,7 +60,10 @@ pub struct Evicted {
 impl DiskUsage {
     /// Returns the bytes of all workspaces.
     pub fn bytes(&self) -> u64 {
-        self.workspaces.iter().map(|workspace| workspace.bytes).fold(0, u64::saturating_add)
+        self.workspaces
+            .iter()
+            .map(|workspace| workspace.bytes)
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -70,7 +73,9 @@ impl GitWorkspaces {
     /// # Errors
     /// There is no sandbox, without which trees of agents are not looked at, or the disk failed.
     pub async fn measure(&self) -> Result<DiskUsage, WorkspaceError> {
-        let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
+        let programs = self
+            .programs()
+            .map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
         if let Err(error) = prune(programs, self.data_dir()).await {
             tracing::warn!(%error, "checkpoints were not pruned");
         }
@@ -81,7 +86,9 @@ impl GitWorkspaces {
         }
         let mut workspaces = Vec::new();
         for name in names {
-            let Some((used_at, is_idle)) = self.last_use(&name).await? else { continue };
+            let Some((used_at, is_idle)) = self.last_use(&name).await? else {
+                continue;
+            };
             let (bytes, is_idle) = match self.known_size(&name, used_at) {
                 Some(bytes) => (bytes, is_idle),
                 None => match disk_bytes(programs, &self.root().join(&name)).await {
@@ -96,7 +103,12 @@ impl GitWorkspaces {
                     }
                 },
             };
-            workspaces.push(Measured { name, used_at, bytes, is_idle });
+            workspaces.push(Measured {
+                name,
+                used_at,
+                bytes,
+                is_idle,
+            });
         }
         Ok(DiskUsage { workspaces })
     }
@@ -120,7 +132,9 @@ impl GitWorkspaces {
         live: &HashSet<String>,
         max_bytes: u64,
     ) -> Result<Evicted, WorkspaceError> {
-        let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
+        let programs = self
+            .programs()
+            .map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
         let live: HashSet<_> = live.iter().map(|thread| folder_name_of(thread)).collect();
         let mut left = usage.bytes();
         let mut evicted = Evicted::default();
@@ -162,9 +176,16 @@ impl GitWorkspaces {
         let (root, name) = (self.root().to_path_buf(), name.to_owned());
         blocking(move || {
             if let Some(unused) = Unused::lock(&root, &name).map_err(|error| infra(&error))? {
-                return unused.used_at().map(|at| Some((at, true))).map_err(|error| infra(&error));
+                return unused
+                    .used_at()
+                    .map(|at| Some((at, true)))
+                    .map_err(|error| infra(&error));
             }
-            let modified = root.join(&name).symlink_metadata().and_then(|found| found.modified()).ok();
+            let modified = root
+                .join(&name)
+                .symlink_metadata()
+                .and_then(|found| found.modified())
+                .ok();
             Ok(modified.map(|at| (at, false)))
         })
         .await
@@ -179,10 +200,16 @@ impl GitWorkspaces {
     ) -> Result<Option<Meta>, WorkspaceError> {
         let (data, owned) = (self.data_dir().to_path_buf(), name.to_owned());
         let meta = blocking(move || Ok(Meta::read(&data, &owned).ok().flatten())).await?;
-        let Some(meta) = meta.filter(|meta| meta.origin.is_some() && meta.repository.is_some()) else {
+        let Some(meta) = meta.filter(|meta| meta.origin.is_some() && meta.repository.is_some())
+        else {
             return Ok(None);
         };
-        let git = Git { programs, place, cancel: &CancellationToken::new(), group: None };
+        let git = Git {
+            programs,
+            place,
+            cancel: &CancellationToken::new(),
+            group: None,
+        };
         let checked = match is_clean(&git, meta.base.as_deref()).await {
             // The thread's next tree continues from its last state, such as a branch that was pushed.
             Ok(true) => self.save_last(programs, name, meta).await.map(Some),
@@ -199,18 +226,32 @@ impl GitWorkspaces {
     }
 
     /// Moves a workspace out of its place. Returns `None` if it was used since it was measured.
-    async fn move_away(&self, workspace: &Measured, meta: Meta) -> Result<Option<PathBuf>, WorkspaceError> {
+    async fn move_away(
+        &self,
+        workspace: &Measured,
+        meta: Meta,
+    ) -> Result<Option<PathBuf>, WorkspaceError> {
         let (data, root) = (self.data_dir().to_path_buf(), self.root().to_path_buf());
         let (name, used_at) = (workspace.name.clone(), workspace.used_at);
         blocking(move || {
             let failed = |error: std::io::Error| infra(&error);
-            let Some(unused) = Unused::lock(&root, &name).map_err(failed)? else { return Ok(None) };
+            let Some(unused) = Unused::lock(&root, &name).map_err(failed)? else {
+                return Ok(None);
+            };
             if unused.used_at().map_err(failed)? != used_at {
                 return Ok(None);
             }
-            let moved = tempfile::Builder::new().prefix(EVICTED).tempdir_in(&root).map_err(failed)?.keep();
+            let moved = tempfile::Builder::new()
+                .prefix(EVICTED)
+                .tempdir_in(&root)
+                .map_err(failed)?
+                .keep();
             // Before the tree is gone, so that the thread never loses its repository.
-            Meta { evicted: true, ..meta }.write(&data, &name)?;
+            Meta {
+                evicted: true,
+                ..meta
+            }
+            .write(&data, &name)?;
             std::fs::rename(root.join(&name), &moved).map_err(failed)?;
             Ok(Some(moved))
         })
@@ -227,7 +268,9 @@ fn listed(root: &Path) -> Result<(Vec<String>, Vec<PathBuf>), WorkspaceError> {
     };
     let (mut names, mut leftovers) = (Vec::new(), Vec::new());
     for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
         if name.len() == DIGEST_CHARS && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             names.push(name);
         } else if name.starts_with(EVICTED) {
@@ -240,8 +283,12 @@ fn listed(root: &Path) -> Result<(Vec<String>, Vec<PathBuf>), WorkspaceError> {
 /// Returns the bytes that a workspace has on the disk.
 async fn disk_bytes(programs: &Programs, place: &Path) -> Result<u64, WorkspaceError> {
     let output = tool::run(programs, "du", place, &["-skx", "--", "."]).await?;
-    let kib = output.split_ascii_whitespace().next().and_then(|kib| kib.parse::<u64>().ok());
-    let kib = kib.ok_or_else(|| WorkspaceError::Infra("a workspace could not be measured".into()))?;
+    let kib = output
+        .split_ascii_whitespace()
+        .next()
+        .and_then(|kib| kib.parse::<u64>().ok());
+    let kib =
+        kib.ok_or_else(|| WorkspaceError::Infra("a workspace could not be measured".into()))?;
     Ok(kib.saturating_mul(1024))
 }
 
@@ -261,7 +308,10 @@ pub(super) async fn remove(programs: &Programs, place: &Path) {
             tracing::warn!(place = %place.display(), %error, "{program} failed in an evicted workspace");
         }
         let place = place.to_path_buf();
-        if blocking(move || Ok(remove_empty(&place))).await.unwrap_or_default() {
+        if blocking(move || Ok(remove_empty(&place)))
+            .await
+            .unwrap_or_default()
+        {
             return;
         }
     }

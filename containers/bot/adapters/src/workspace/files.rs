@@ -39,7 +39,10 @@ pub(super) struct Files {
 impl Files {
     /// Returns the files of an opened tree. `root` is its path, without links.
     pub(super) fn of(root: PathBuf, tree: OwnedFd) -> Self {
-        Self { root, dir: Dir::from_std_file(tree.into()) }
+        Self {
+            root,
+            dir: Dir::from_std_file(tree.into()),
+        }
     }
 
     /// Returns the folder of the tree.
@@ -50,13 +53,19 @@ impl Files {
     /// Returns whether the owner has its rights in the tree's folder and those that git always needs.
     pub(super) fn are_usable(&self) -> bool {
         let has_rights = |mode: u32| mode & OWNERS_RIGHTS == OWNERS_RIGHTS;
-        let own = self.dir.dir_metadata().is_ok_and(|tree| has_rights(tree.permissions().mode()));
-        own && [".git", ".git/objects", ".git/refs"].into_iter().all(|name| {
-            match self.dir.symlink_metadata(name) {
+        let own = self
+            .dir
+            .dir_metadata()
+            .is_ok_and(|tree| has_rights(tree.permissions().mode()));
+        own && [".git", ".git/objects", ".git/refs"]
+            .into_iter()
+            .all(|name| match self.dir.symlink_metadata(name) {
                 Ok(found) => !found.is_dir() || has_rights(found.permissions().mode()),
-                Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
-            }
-        })
+                Err(error) => matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ),
+            })
     }
 
     /// Returns a caller's path relative to the tree. Absolute paths are accepted inside the tree only.
@@ -65,13 +74,26 @@ impl Files {
             return Err(WorkspaceError::Refused("the path must not be empty".into()));
         }
         if path.contains('\0') {
-            return Err(WorkspaceError::Refused("the path must not contain a zero byte".into()));
+            return Err(WorkspaceError::Refused(
+                "the path must not contain a zero byte".into(),
+            ));
         }
         let path = Path::new(path);
-        let inner = if path.is_absolute() { path.strip_prefix(&self.root).ok() } else { Some(path) };
+        let inner = if path.is_absolute() {
+            path.strip_prefix(&self.root).ok()
+        } else {
+            Some(path)
+        };
         let inner = inner.ok_or_else(|| escape(path))?;
-        let kept: PathBuf = inner.components().filter(|part| *part != Component::CurDir).collect();
-        Ok(if kept.as_os_str().is_empty() { PathBuf::from(".") } else { kept })
+        let kept: PathBuf = inner
+            .components()
+            .filter(|part| *part != Component::CurDir)
+            .collect();
+        Ok(if kept.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            kept
+        })
     }
 
     /// Returns at most `limit` bytes of a regular file, and its full size.
@@ -79,7 +101,9 @@ impl Files {
         let relative = self.relative(path)?;
         let (file, size) = self.open_regular(&relative)?;
         let mut content = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0));
-        file.take(limit).read_to_end(&mut content).map_err(|error| classify(&relative, &error))?;
+        file.take(limit)
+            .read_to_end(&mut content)
+            .map_err(|error| classify(&relative, &error))?;
         let size = size.max(content.len() as u64);
         Ok((content, size))
     }
@@ -88,13 +112,24 @@ impl Files {
     pub(super) fn open_regular(&self, relative: &Path) -> Result<(File, u64), WorkspaceError> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(NONBLOCK);
-        let file = self.dir.open_with(relative, &options).map_err(|error| classify(relative, &error))?;
-        let metadata = file.metadata().map_err(|error| classify(relative, &error))?;
+        let file = self
+            .dir
+            .open_with(relative, &options)
+            .map_err(|error| classify(relative, &error))?;
+        let metadata = file
+            .metadata()
+            .map_err(|error| classify(relative, &error))?;
         if metadata.is_dir() {
-            return Err(WorkspaceError::Refused(format!("{} is a directory", relative.display())));
+            return Err(WorkspaceError::Refused(format!(
+                "{} is a directory",
+                relative.display()
+            )));
         }
         if !metadata.is_file() {
-            return Err(WorkspaceError::Refused(format!("{} is not a regular file", relative.display())));
+            return Err(WorkspaceError::Refused(format!(
+                "{} is not a regular file",
+                relative.display()
+            )));
         }
         Ok((file, metadata.len()))
     }
@@ -102,8 +137,15 @@ impl Files {
     /// Returns the target of an existing path, with symlinks and `..` followed inside the tree.
     pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
         let relative = self.relative(path)?;
-        let resolved = self.dir.canonicalize(&relative).map_err(|error| classify(&relative, &error))?;
-        Ok(if resolved.as_os_str().is_empty() { PathBuf::from(".") } else { resolved })
+        let resolved = self
+            .dir
+            .canonicalize(&relative)
+            .map_err(|error| classify(&relative, &error))?;
+        Ok(if resolved.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            resolved
+        })
     }
 
     /// Returns a folder's entries and which are folders, or `None` when the path is no readable folder.
@@ -111,7 +153,11 @@ impl Files {
         let entries = self.dir.read_dir(folder).ok()?.flatten();
         let within = folder.strip_prefix(".").unwrap_or(folder);
         let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        Some(entries.map(|entry| (within.join(entry.file_name()), is_folder(&entry))).collect())
+        Some(
+            entries
+                .map(|entry| (within.join(entry.file_name()), is_folder(&entry)))
+                .collect(),
+        )
     }
 
     /// Returns the size of a file or a link, without following the link; `None` for other kinds.
@@ -125,7 +171,10 @@ impl Files {
         let relative = self.relative(path)?;
         not_gits_own(&relative)?;
         let failed = |error: io::Error| classify(&relative, &error);
-        if let Some(parent) = relative.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        if let Some(parent) = relative
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+        {
             match self.dir.open_dir(parent) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -135,16 +184,28 @@ impl Files {
             }
         }
         let target = self.target(&relative)?;
-        let name =
-            target.file_name().ok_or_else(|| WorkspaceError::Refused(format!("{path} is a directory")))?;
-        let parent =
-            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = target
+            .file_name()
+            .ok_or_else(|| WorkspaceError::Refused(format!("{path} is a directory")))?;
+        let parent = target
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let parent = self.dir.open_dir(parent).map_err(failed)?;
         let existing = parent.metadata(name).ok();
-        if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-            return Err(WorkspaceError::Refused(format!("{path} is not a regular file")));
+        if existing
+            .as_ref()
+            .is_some_and(|metadata| !metadata.is_file())
+        {
+            return Err(WorkspaceError::Refused(format!(
+                "{path} is not a regular file"
+            )));
         }
-        let temporary = format!(".ars-{}-{}", std::process::id(), TEMPORARY.fetch_add(1, Ordering::Relaxed));
+        let temporary = format!(
+            ".ars-{}-{}",
+            std::process::id(),
+            TEMPORARY.fetch_add(1, Ordering::Relaxed)
+        );
         let written = write_new(&parent, &temporary, content)
             .and_then(|file| match &existing {
                 Some(metadata) => file.set_permissions(metadata.permissions()),
@@ -167,7 +228,9 @@ impl Files {
             let target = match self.dir.canonicalize(&path) {
                 Ok(target) => target,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                    let parent = path
+                        .parent()
+                        .filter(|parent| !parent.as_os_str().is_empty());
                     let parent = parent.unwrap_or(Path::new("."));
                     // A link to a missing file stays, and the file is made.
                     if let Ok(linked) = self.dir.read_link(&path) {
@@ -194,7 +257,9 @@ pub(super) fn is_git(name: &OsStr) -> bool {
 /// Rejects a path into git's own files, in the tree's repository and in any inside the tree.
 fn not_gits_own(path: &Path) -> Result<(), WorkspaceError> {
     if path.components().any(|part| is_git(part.as_os_str())) {
-        return Err(WorkspaceError::Refused("files under .git are git's own: use git commands".into()));
+        return Err(WorkspaceError::Refused(
+            "files under .git are git's own: use git commands".into(),
+        ));
     }
     Ok(())
 }

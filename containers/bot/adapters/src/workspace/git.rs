@@ -11,8 +11,8 @@ use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    capture::Capture, credentials::Credentials, process, programs::Programs, programs::Script, rights,
-    start::Program,
+    capture::Capture, credentials::Credentials, process, programs::Programs, programs::Script,
+    rights, start::Program,
 };
 use crate::{logins::without_userinfo, sandbox::RunGroup};
 
@@ -67,10 +67,16 @@ pub(super) struct Limits {
 }
 
 /// The limits of calls with an answer of at most a line.
-pub(super) const SHORT: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 10 };
+pub(super) const SHORT: Limits = Limits {
+    time: CALL_TIMEOUT,
+    output: 64 << 10,
+};
 
 /// The limits of a listing of the index.
-pub(super) const INDEX: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 20 };
+pub(super) const INDEX: Limits = Limits {
+    time: CALL_TIMEOUT,
+    output: 64 << 20,
+};
 
 /// The result of a call.
 pub(super) struct GitOutput {
@@ -93,12 +99,24 @@ impl Git<'_> {
 
     /// Returns a call in the tree.
     pub(super) fn inside<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Program {
-        self.in_tree(self.programs.git_inside(self.place, None), &self.place.join("tree/.git"), arguments)
+        self.in_tree(
+            self.programs.git_inside(self.place, None),
+            &self.place.join("tree/.git"),
+            arguments,
+        )
     }
 
     /// Returns a call in the tree with the settings and the index of another repository.
-    pub(super) fn with_repository<S: AsRef<OsStr>>(&self, repository: &Path, arguments: &[S]) -> Program {
-        self.in_tree(self.programs.git_inside(self.place, Some(repository)), repository, arguments)
+    pub(super) fn with_repository<S: AsRef<OsStr>>(
+        &self,
+        repository: &Path,
+        arguments: &[S],
+    ) -> Program {
+        self.in_tree(
+            self.programs.git_inside(self.place, Some(repository)),
+            repository,
+            arguments,
+        )
     }
 
     /// Returns a call over a network, with the settings of another repository and the tree's objects.
@@ -111,7 +129,9 @@ impl Git<'_> {
     ) -> Program {
         let program = self.programs.git_over_network(self.place, repository);
         let mut program = self.with_transports(program, repository, transports, arguments);
-        program.command.env("GIT_OBJECT_DIRECTORY", self.place.join("tree/.git/objects"));
+        program
+            .command
+            .env("GIT_OBJECT_DIRECTORY", self.place.join("tree/.git/objects"));
         program
     }
 
@@ -123,13 +143,25 @@ impl Git<'_> {
     }
 
     /// Returns a call with these folders, such as one in a mirror.
-    pub(super) fn apart(&self, writable: &[&Path], readable: &[&Path], words: &[&OsStr]) -> Program {
-        let mut program = self.programs.git_apart(writable, readable, self.place, words);
+    pub(super) fn apart(
+        &self,
+        writable: &[&Path],
+        readable: &[&Path],
+        words: &[&OsStr],
+    ) -> Program {
+        let mut program = self
+            .programs
+            .git_apart(writable, readable, self.place, words);
         set_environment(&mut program.command, NO_TRANSPORT);
         program
     }
 
-    fn in_tree<S: AsRef<OsStr>>(&self, program: Program, repository: &Path, arguments: &[S]) -> Program {
+    fn in_tree<S: AsRef<OsStr>>(
+        &self,
+        program: Program,
+        repository: &Path,
+        arguments: &[S],
+    ) -> Program {
         self.with_transports(program, repository, NO_TRANSPORT, arguments)
     }
 
@@ -143,13 +175,24 @@ impl Git<'_> {
         let tree = self.place.join("tree");
         let command = &mut program.command;
         prepare(command, transports);
-        command.arg("--git-dir").arg(repository).arg("--work-tree").arg(&tree);
-        command.arg("--literal-pathspecs").args(arguments).current_dir(tree);
+        command
+            .arg("--git-dir")
+            .arg(repository)
+            .arg("--work-tree")
+            .arg(&tree);
+        command
+            .arg("--literal-pathspecs")
+            .args(arguments)
+            .current_dir(tree);
         program
     }
 
     /// Runs a call; a non-zero exit is an answer, not an error.
-    pub(super) async fn run(&self, program: Program, limits: Limits) -> Result<GitOutput, WorkspaceError> {
+    pub(super) async fn run(
+        &self,
+        program: Program,
+        limits: Limits,
+    ) -> Result<GitOutput, WorkspaceError> {
         self.run_with(program, None, limits).await
     }
 
@@ -180,9 +223,15 @@ impl Git<'_> {
         program.group = self.group.filter(|_| program.access.is_some()).cloned();
         let mut output = Capture::start(limits.output);
         let mut errors = Capture::both_ends(WORDS_LIMIT);
-        let ended =
-            process::run(program, credentials, limits.time, &mut output, Some(&mut errors), self.cancel)
-                .await?;
+        let ended = process::run(
+            program,
+            credentials,
+            limits.time,
+            &mut output,
+            Some(&mut errors),
+            self.cancel,
+        )
+        .await?;
         Ok(GitOutput {
             exit_code: ended.exit_code,
             dropped: output.dropped(),
@@ -196,7 +245,8 @@ impl Git<'_> {
     pub(super) async fn head(&self) -> Result<Option<String>, WorkspaceError> {
         let command = self.inside(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
         let answer = self.run(command, SHORT).await?;
-        Ok((answer.exit_code == 0).then(|| String::from_utf8_lossy(&answer.output).trim().to_owned()))
+        Ok((answer.exit_code == 0)
+            .then(|| String::from_utf8_lossy(&answer.output).trim().to_owned()))
     }
 }
 
@@ -246,12 +296,25 @@ impl GitOutput {
     /// Returns the first lines of the other side in the same form, or git's own if it sent none.
     pub(super) fn remote_words(&self) -> String {
         let from_remote = |line: &&str| line.starts_with(REMOTE_MARK);
-        let lines: Vec<_> = self.lines().into_iter().filter(from_remote).take(QUOTED_LINES).collect();
-        if lines.is_empty() { self.own_words() } else { self.quoted(&lines) }
+        let lines: Vec<_> = self
+            .lines()
+            .into_iter()
+            .filter(from_remote)
+            .take(QUOTED_LINES)
+            .collect();
+        if lines.is_empty() {
+            self.own_words()
+        } else {
+            self.quoted(&lines)
+        }
     }
 
     fn lines(&self) -> Vec<&str> {
-        self.errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+        self.errors
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect()
     }
 
     fn quoted(&self, lines: &[&str]) -> String {
@@ -259,7 +322,11 @@ impl GitOutput {
             return "it took too long".into();
         }
         let words = without_userinfo(&lines.join(" "));
-        words.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()
+        words
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .take(QUOTED_CHARS)
+            .collect()
     }
 }
 
@@ -275,7 +342,13 @@ pub(super) fn transports_of(origin: &str) -> &'static str {
         Some(_) => NO_TRANSPORT,
         None if origin.contains("::") => NO_TRANSPORT,
         // `host:path`: a colon before any slash.
-        None if origin.split('/').next().is_some_and(|start| start.contains(':')) => "ssh",
+        None if origin
+            .split('/')
+            .next()
+            .is_some_and(|start| start.contains(':')) =>
+        {
+            "ssh"
+        }
         None => "file",
     }
 }
@@ -305,10 +378,22 @@ mod tests {
 
     #[test]
     fn git_output_is_quoted_on_one_line() {
-        let errors = format!("first\n\u{1b}[31mfatal: 'https://u:p@h/x'\n{}\n", "x".repeat(5_000));
-        let answer = GitOutput { exit_code: 1, output: Vec::new(), dropped: 0, timed_out: false, errors };
+        let errors = format!(
+            "first\n\u{1b}[31mfatal: 'https://u:p@h/x'\n{}\n",
+            "x".repeat(5_000)
+        );
+        let answer = GitOutput {
+            exit_code: 1,
+            output: Vec::new(),
+            dropped: 0,
+            timed_out: false,
+            errors,
+        };
         let words = answer.own_words();
-        assert!(words.contains("fatal: 'https://h/x'") && !words.contains('\u{1b}'), "{words}");
+        assert!(
+            words.contains("fatal: 'https://h/x'") && !words.contains('\u{1b}'),
+            "{words}"
+        );
         assert_eq!(words.chars().count(), QUOTED_CHARS);
     }
 }

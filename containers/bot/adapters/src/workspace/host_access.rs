@@ -42,9 +42,13 @@ impl OriginAccess {
         let own = login_in(origin).map_err(|problem| WorkspaceError::Clone(problem.to_owned()))?;
         if let Some(login) = own {
             let credentials = Credentials::of(&without_userinfo(origin), login);
-            return Ok(Self { credentials: Some(credentials), ..Self::default() });
+            return Ok(Self {
+                credentials: Some(credentials),
+                ..Self::default()
+            });
         }
-        let Some((host, slug)) = host.and_then(|host| Some((host, host.host().repository_of(origin)?)))
+        let Some((host, slug)) =
+            host.and_then(|host| Some((host, host.host().repository_of(origin)?)))
         else {
             return Ok(Self::default());
         };
@@ -56,14 +60,19 @@ impl OriginAccess {
             }),
             Err(error) => {
                 tracing::warn!(repository = %slug, reason = %error, "no token for git: it is anonymous");
-                Ok(Self { failure: Some(error), ..Self::default() })
+                Ok(Self {
+                    failure: Some(error),
+                    ..Self::default()
+                })
             }
         }
     }
 
     /// Drops a token that the host rejected. Returns whether the operation is tried again with a fresh one.
     pub(super) fn is_rejected(&self, words: &str, host: Option<&Arc<dyn CodeHost>>) -> bool {
-        let (Some(host), Some((slug, access, credential))) = (host, &self.minted) else { return false };
+        let (Some(host), Some((slug, access, credential))) = (host, &self.minted) else {
+            return false;
+        };
         // A plain token has no fresh one.
         let is_rejected = words.contains(REJECTED) && credential.expires_at.is_some();
         if is_rejected {

@@ -29,7 +29,9 @@ impl InUse {
     /// Waits for an eviction that has begun, which takes as long as a rename.
     pub(super) fn lock(root: &Path, name: &str) -> io::Result<Option<Self>> {
         loop {
-            let Some((root, place)) = open(root, name)? else { return Ok(None) };
+            let Some((root, place)) = open(root, name)? else {
+                return Ok(None);
+            };
             flock(&place, FlockOperation::LockShared)?;
             // An eviction may have moved the folder before this lock.
             if is_at(&root, name, &place)? {
@@ -53,7 +55,9 @@ impl AsFd for InUse {
 impl Unused {
     /// Locks a workspace's folder against users. `None` if there is no folder, or if it has a user.
     pub(super) fn lock(root: &Path, name: &str) -> io::Result<Option<Self>> {
-        let Some((root, place)) = open(root, name)? else { return Ok(None) };
+        let Some((root, place)) = open(root, name)? else {
+            return Ok(None);
+        };
         match flock(&place, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(is_at(&root, name, &place)?.then_some(Self(place))),
             Err(Errno::WOULDBLOCK) => Ok(None),
@@ -68,7 +72,9 @@ impl Unused {
 }
 
 fn open(root: &Path, name: &str) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
-    let Some(root) = open_root(root)? else { return Ok(None) };
+    let Some(root) = open_root(root)? else {
+        return Ok(None);
+    };
     let place = open_folder(&root, Path::new(name), OFlags::RDONLY)?;
     Ok(place.map(|place| (root, place)))
 }

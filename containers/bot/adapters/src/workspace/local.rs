@@ -6,8 +6,8 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, CodeHost, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome,
-    SearchHit, Workspace, WorkspaceError,
+    Checkpoint, CodeHost, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement,
+    PushOutcome, SearchHit, Workspace, WorkspaceError,
 };
 use ars_codehost::diff::Commit;
 use ars_resident::plan::shell_words;
@@ -84,17 +84,31 @@ impl Drop for LocalWorkspace {
 
 impl LocalWorkspace {
     fn git<'a>(&'a self, cancel: &'a CancellationToken) -> Git<'a> {
-        Git { programs: &self.programs, place: &self.place, cancel, group: self.group.as_ref() }
+        Git {
+            programs: &self.programs,
+            place: &self.place,
+            cancel,
+            group: self.group.as_ref(),
+        }
     }
 
     fn remote<'a>(&'a self, cancel: &'a CancellationToken) -> Result<Remote<'a>, WorkspaceError> {
         let origin = self.origin.as_deref();
-        let origin = origin.ok_or_else(|| WorkspaceError::Refused("this tree has no origin".into()))?;
-        Ok(Remote { git: self.git(cancel), origin, code_host: self.code_host.as_ref() })
+        let origin =
+            origin.ok_or_else(|| WorkspaceError::Refused("this tree has no origin".into()))?;
+        Ok(Remote {
+            git: self.git(cancel),
+            origin,
+            code_host: self.code_host.as_ref(),
+        })
     }
 
     /// Returns the names at and below a path that git does not ignore.
-    async fn names(&self, path: &str, abandoned: &CancellationToken) -> Result<Names, WorkspaceError> {
+    async fn names(
+        &self,
+        path: &str,
+        abandoned: &CancellationToken,
+    ) -> Result<Names, WorkspaceError> {
         let path = path.to_owned();
         let within = self.blocking(move |files| files.resolve(&path)).await?;
         let never = CancellationToken::new();
@@ -102,7 +116,8 @@ impl LocalWorkspace {
             Some(names) => Ok(names),
             None => {
                 let abandoned = abandoned.clone();
-                self.blocking(move |files| Ok(names::from_walk(files, &within, &abandoned))).await
+                self.blocking(move |files| Ok(names::from_walk(files, &within, &abandoned)))
+                    .await
             }
         }
     }
@@ -129,7 +144,9 @@ impl LocalWorkspace {
     ) -> Result<Option<process::Ended>, WorkspaceError> {
         let gate = session.gate(&self.egress)?;
         let mut command = self.programs.in_session(SHELL, &self.place, gate.as_ref());
-        command.args(shell_words(request.command)).current_dir(self.place.join("tree"));
+        command
+            .args(shell_words(request.command))
+            .current_dir(self.place.join("tree"));
         session.run(&command, request.timeout, output, cancel).await
     }
 
@@ -149,7 +166,10 @@ impl LocalWorkspace {
         };
         let mut program = self.programs.of_agent(SHELL, &self.place, gate.as_ref());
         program.group.clone_from(&self.group);
-        program.command.args(shell_words(request.command)).current_dir(self.place.join("tree"));
+        program
+            .command
+            .args(shell_words(request.command))
+            .current_dir(self.place.join("tree"));
         process::run(program, None, request.timeout, output, None, cancel).await
     }
 
@@ -199,10 +219,13 @@ impl Workspace for LocalWorkspace {
         };
         let outcome = saving.save(kept).await?;
         last.kept = outcome.kept;
-        let Some((saved, is_new)) = outcome.saved else { return Ok(None) };
+        let Some((saved, is_new)) = outcome.saved else {
+            return Ok(None);
+        };
         if is_new {
             let noted = saved.clone();
-            self.blocking(move |_| Meta::set_checkpoint(&data, &name, noted)).await?;
+            self.blocking(move |_| Meta::set_checkpoint(&data, &name, noted))
+                .await?;
         }
         Ok(Some(last.saved.insert(saved).checkpoint(is_new)))
     }
@@ -216,7 +239,10 @@ impl Workspace for LocalWorkspace {
     }
 
     async fn pushed_branch(&self) -> Option<RefName> {
-        self.branch.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.branch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     async fn push(
@@ -230,7 +256,8 @@ impl Workspace for LocalWorkspace {
         if pushed == PushOutcome::Pushed {
             *self.branch.lock().unwrap_or_else(PoisonError::into_inner) = Some(branch.clone());
             let ((data, name), branch) = (self.meta.clone(), branch.to_string());
-            self.blocking(move |_| Meta::set_branch(&data, &name, branch)).await?;
+            self.blocking(move |_| Meta::set_branch(&data, &name, branch))
+                .await?;
         }
         Ok(pushed)
     }
@@ -242,7 +269,9 @@ impl Workspace for LocalWorkspace {
         cancel: &CancellationToken,
     ) -> Result<(), WorkspaceError> {
         self.be_usable().await?;
-        self.remote(cancel)?.check_out(pull_request, commit, self.base.as_deref()).await
+        self.remote(cancel)?
+            .check_out(pull_request, commit, self.base.as_deref())
+            .await
     }
 
     fn placement(&self) -> Placement {
@@ -280,8 +309,19 @@ impl Workspace for LocalWorkspace {
         };
         let (output, truncated) = output.into_text();
         let refused = self.egress.take_refused();
-        let process::Ended { exit_code, timed_out, reached } = ended;
-        Ok(ExecOutcome { exit_code, output, truncated, timed_out, refused, reached })
+        let process::Ended {
+            exit_code,
+            timed_out,
+            reached,
+        } = ended;
+        Ok(ExecOutcome {
+            exit_code,
+            output,
+            truncated,
+            timed_out,
+            refused,
+            reached,
+        })
     }
 
     async fn git(
@@ -291,9 +331,16 @@ impl Workspace for LocalWorkspace {
     ) -> Result<GitAnswer, WorkspaceError> {
         self.be_usable().await?;
         let git = self.git(cancel);
-        let limits = Limits { time: CALL_TIMEOUT, output: request.output_limit };
+        let limits = Limits {
+            time: CALL_TIMEOUT,
+            output: request.output_limit,
+        };
         let answer = git.run(git.inside(request.arguments), limits).await?;
-        Ok(GitAnswer { exit_code: answer.exit_code, truncated: answer.dropped > 0, output: answer.output })
+        Ok(GitAnswer {
+            exit_code: answer.exit_code,
+            truncated: answer.dropped > 0,
+            output: answer.output,
+        })
     }
 
     async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
@@ -303,7 +350,8 @@ impl Workspace for LocalWorkspace {
 
     async fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError> {
         let (path, content) = (path.to_owned(), content.to_vec());
-        self.blocking(move |files| files.write(&path, &content)).await
+        self.blocking(move |files| files.write(&path, &content))
+            .await
     }
 
     async fn list(&self, path: &str, limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError> {
@@ -311,7 +359,8 @@ impl Workspace for LocalWorkspace {
         let abandoned = CancellationToken::new();
         let _guard = abandoned.clone().drop_guard();
         let names = self.names(path, &abandoned).await?;
-        self.blocking(move |files| Ok(search::list(files, &names, limit, &abandoned))).await
+        self.blocking(move |files| Ok(search::list(files, &names, limit, &abandoned)))
+            .await
     }
 
     async fn search(
@@ -324,7 +373,8 @@ impl Workspace for LocalWorkspace {
         let abandoned = CancellationToken::new();
         let _guard = abandoned.clone().drop_guard();
         let names = self.names(path, &abandoned).await?;
-        self.blocking(move |files| Ok(search::search(files, &names, &pattern, limit, &abandoned))).await
+        self.blocking(move |files| Ok(search::search(files, &names, &pattern, limit, &abandoned)))
+            .await
     }
 }
 
@@ -339,7 +389,10 @@ mod tests {
         for lines in [1, 8_000, 40_000] {
             let text = "größe 'x' \"$y\"\n".repeat(lines);
             let command = format!("y=1; wc -l <<'END'\n{text}END\necho $# a  b; exit 3");
-            let ran = Command::new("bash").args(shell_words(&command)).output().unwrap();
+            let ran = Command::new("bash")
+                .args(shell_words(&command))
+                .output()
+                .unwrap();
             let said = String::from_utf8(ran.stdout).unwrap();
             assert_eq!(said, format!("{lines}\n0 a b\n"));
             assert_eq!(ran.status.code(), Some(3));

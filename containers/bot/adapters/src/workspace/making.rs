@@ -38,14 +38,22 @@ pub(super) async fn folder_in(root: PathBuf) -> Result<TempDir, WorkspaceError> 
         Ok(folder)
     });
     let broke_off = || WorkspaceError::Infra("making the workspace's folder broke off".into());
-    made.await.map_err(|_| broke_off())?.map_err(|error: std::io::Error| infra(&error))
+    made.await
+        .map_err(|_| broke_off())?
+        .map_err(|error: std::io::Error| infra(&error))
 }
 
 /// Removes incomplete workspaces of dead processes. Failures are retried by the next sweep.
 fn sweep(root: &Path) {
-    let Ok(entries) = std::fs::read_dir(root) else { return };
+    let Ok(entries) = std::fs::read_dir(root) else {
+        return;
+    };
     for entry in entries.flatten() {
-        let age = || SystemTime::now().duration_since(entry.metadata().ok()?.modified().ok()?).ok();
+        let age = || {
+            SystemTime::now()
+                .duration_since(entry.metadata().ok()?.modified().ok()?)
+                .ok()
+        };
         if entry.file_name().to_string_lossy().starts_with(PREFIX)
             && age().is_some_and(|age| age > ABANDONED_AFTER)
         {
@@ -63,7 +71,8 @@ pub(super) async fn fill(
     match request.repository {
         Some(repository) => {
             clone(git, host, repository).await?;
-            start_point::check_out(git, &without_userinfo(&repository.origin), request.git_ref).await?;
+            start_point::check_out(git, &without_userinfo(&repository.origin), request.git_ref)
+                .await?;
         }
         None => {
             let command = git.outside(NO_TRANSPORT, &["init", "--quiet", "--", "tree"]);
@@ -73,7 +82,9 @@ pub(super) async fn fill(
     ignore_kept_files(git.place)?;
     Ok(Meta {
         repository: request.repository.map(|repository| repository.name.clone()),
-        origin: request.repository.map(|repository| without_userinfo(&repository.origin)),
+        origin: request
+            .repository
+            .map(|repository| without_userinfo(&repository.origin)),
         git_ref: request.git_ref.map(ToString::to_string),
         base: git.head().await?,
         branch: None,
@@ -121,7 +132,10 @@ fn ignore_kept_files(place: &Path) -> Result<(), WorkspaceError> {
     let info = place.join("tree/.git/info");
     let write = || {
         std::fs::create_dir_all(&info)?;
-        let mut exclude = std::fs::File::options().create(true).append(true).open(info.join("exclude"))?;
+        let mut exclude = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(info.join("exclude"))?;
         writeln!(exclude, "/{KEPT_FOLDER}/")
     };
     write().map_err(|error| infra(&error))
@@ -145,7 +159,10 @@ async fn clone(
             true => format!(
                 "{clean} could not be cloned: it is a folder without git: run `git init` in it and commit"
             ),
-            false => format!("{clean} could not be cloned: {}", access.explain(answer.own_words())),
+            false => format!(
+                "{clean} could not be cloned: {}",
+                access.explain(answer.own_words())
+            ),
         }));
     }
     if clean != *origin {
@@ -160,18 +177,46 @@ async fn clone(
 /// Git says of it that it does not exist.
 fn is_plain_folder(origin: &str) -> bool {
     let folder = Path::new(origin);
-    folder.is_absolute() && folder.is_dir() && !folder.join(".git").exists() && !folder.join("HEAD").exists()
+    folder.is_absolute()
+        && folder.is_dir()
+        && !folder.join(".git").exists()
+        && !folder.join("HEAD").exists()
 }
 
-async fn clone_with(git: &Git<'_>, origin: &str, access: &OriginAccess) -> Result<GitOutput, WorkspaceError> {
+async fn clone_with(
+    git: &Git<'_>,
+    origin: &str,
+    access: &OriginAccess,
+) -> Result<GitOutput, WorkspaceError> {
     let clean = without_userinfo(origin);
     let credentials = access.credentials.as_ref();
-    let setting = credentials.iter().flat_map(|found| ["-c".to_owned(), found.setting()]);
+    let setting = credentials
+        .iter()
+        .flat_map(|found| ["-c".to_owned(), found.setting()]);
     // Without credentials the address is passed unchanged: the user of an ssh address is not a secret.
-    let address = if credentials.is_some() { &clean } else { origin };
+    let address = if credentials.is_some() {
+        &clean
+    } else {
+        origin
+    };
     // Separate copies of the objects: a hard link would let an agent modify the origin's files.
-    let clone = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", address, "tree"];
+    let clone = [
+        "clone",
+        "--quiet",
+        "--no-hardlinks",
+        "--end-of-options",
+        address,
+        "tree",
+    ];
     let arguments: Vec<String> = setting.chain(clone.map(str::to_owned)).collect();
     let command = git.outside(transports_of(origin), &arguments);
-    git.run_with(command, credentials, Limits { time: CLONE_TIMEOUT, ..SHORT }).await
+    git.run_with(
+        command,
+        credentials,
+        Limits {
+            time: CLONE_TIMEOUT,
+            ..SHORT
+        },
+    )
+    .await
 }

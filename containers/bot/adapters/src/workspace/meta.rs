@@ -64,7 +64,8 @@ impl Meta {
     /// An older version kept it where commands could write. It is moved from there once; anything but a valid regular
     /// file there is ignored, so that the tree is set aside and cloned again.
     pub(super) fn read(data: &Path, name: &str) -> Result<Option<Self>, WorkspaceError> {
-        let text = read_regular(&data.join(FOLDER), &file_name(name)).map_err(|error| infra(&error))?;
+        let text =
+            read_regular(&data.join(FOLDER), &file_name(name)).map_err(|error| infra(&error))?;
         match text {
             Some(text) => serde_json::from_slice(&text)
                 .map(Some)
@@ -84,7 +85,10 @@ impl Meta {
             }
         };
         let Ok(meta) = serde_json::from_slice::<Self>(&text) else {
-            tracing::warn!(workspace = name, "damaged metadata of an older version is ignored");
+            tracing::warn!(
+                workspace = name,
+                "damaged metadata of an older version is ignored"
+            );
             return Ok(None);
         };
         meta.write(data, name)?;
@@ -95,29 +99,47 @@ impl Meta {
 
     /// Stores the metadata atomically.
     pub(super) fn write(&self, data: &Path, name: &str) -> Result<(), WorkspaceError> {
-        let text = serde_json::to_vec(self).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
+        let text =
+            serde_json::to_vec(self).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
         let folder = data.join(FOLDER);
         let write = || {
             std::fs::create_dir_all(&folder)?;
             let file = tempfile::NamedTempFile::new_in(&folder)?;
             std::fs::write(file.path(), text)?;
-            file.persist(folder.join(file_name(name))).map_err(io::Error::from)
+            file.persist(folder.join(file_name(name)))
+                .map_err(io::Error::from)
         };
         write().map(drop).map_err(|error| infra(&error))
     }
 
     /// Stores the branch that the thread's commits were pushed to.
-    pub(super) fn set_branch(data: &Path, name: &str, branch: String) -> Result<(), WorkspaceError> {
+    pub(super) fn set_branch(
+        data: &Path,
+        name: &str,
+        branch: String,
+    ) -> Result<(), WorkspaceError> {
         match Self::read(data, name)? {
-            Some(meta) => Self { branch: Some(branch), ..meta }.write(data, name),
+            Some(meta) => Self {
+                branch: Some(branch),
+                ..meta
+            }
+            .write(data, name),
             None => Ok(()),
         }
     }
 
     /// Stores the last checkpoint of the tree.
-    pub(super) fn set_checkpoint(data: &Path, name: &str, checkpoint: Saved) -> Result<(), WorkspaceError> {
+    pub(super) fn set_checkpoint(
+        data: &Path,
+        name: &str,
+        checkpoint: Saved,
+    ) -> Result<(), WorkspaceError> {
         match Self::read(data, name)? {
-            Some(meta) => Self { checkpoint: Some(checkpoint), ..meta }.write(data, name),
+            Some(meta) => Self {
+                checkpoint: Some(checkpoint),
+                ..meta
+            }
+            .write(data, name),
             None => Ok(()),
         }
     }
@@ -133,12 +155,20 @@ impl Meta {
         if let Some(wanted) = request.repository
             && self.origin.as_deref() != Some(&without_userinfo(&wanted.origin))
         {
-            return refused(self.repository.as_deref().unwrap_or("no repository"), "repository");
+            return refused(
+                self.repository.as_deref().unwrap_or("no repository"),
+                "repository",
+            );
         }
         if let Some(wanted) = request.git_ref
             && self.git_ref.as_deref() != Some(wanted.as_str())
         {
-            return refused(self.git_ref.as_deref().unwrap_or("its repository's default ref"), "ref");
+            return refused(
+                self.git_ref
+                    .as_deref()
+                    .unwrap_or("its repository's default ref"),
+                "ref",
+            );
         }
         Ok(())
     }
@@ -147,7 +177,9 @@ impl Meta {
 /// Opens a workspace's tree for a user and makes its folder of temporary files.
 /// `None` if the tree is missing, or if a part of its path is a link.
 pub(super) fn open_tree(root: &Path, name: &str) -> io::Result<Option<(OwnedFd, InUse)>> {
-    let Some(place) = InUse::lock(root, name)? else { return Ok(None) };
+    let Some(place) = InUse::lock(root, name)? else {
+        return Ok(None);
+    };
     match mkdirat(&place, TEMPORARY, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
@@ -164,7 +196,9 @@ pub(super) fn open_tree(root: &Path, name: &str) -> io::Result<Option<(OwnedFd, 
 }
 
 fn read_regular(root: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let Some(root) = open_root(root)? else { return Ok(None) };
+    let Some(root) = open_root(root)? else {
+        return Ok(None);
+    };
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match openat2(&root, path, flags, Mode::empty(), BENEATH) {
         Ok(file) => file,
@@ -175,7 +209,9 @@ fn read_regular(root: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = Vec::new();
-    File::from(file).take(MAX_META_BYTES + 1).read_to_end(&mut text)?;
+    File::from(file)
+        .take(MAX_META_BYTES + 1)
+        .read_to_end(&mut text)?;
     if text.len() as u64 > MAX_META_BYTES {
         return Err(io::Error::other("it is too large"));
     }

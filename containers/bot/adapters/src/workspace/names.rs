@@ -27,13 +27,27 @@ pub(super) struct Names {
 }
 
 /// Returns tracked and new files; `None` when the tree is not a git repository.
-pub(super) async fn from_git(git: &Git<'_>, within: &Path) -> Result<Option<Names>, WorkspaceError> {
-    let mut arguments =
-        ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"].map(OsStr::new).to_vec();
+pub(super) async fn from_git(
+    git: &Git<'_>,
+    within: &Path,
+) -> Result<Option<Names>, WorkspaceError> {
+    let mut arguments = [
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "-z",
+        "--",
+    ]
+    .map(OsStr::new)
+    .to_vec();
     if within != Path::new(".") {
         arguments.push(within.as_os_str());
     }
-    let limits = Limits { time: CALL_TIMEOUT, output: NAMES_LIMIT };
+    let limits = Limits {
+        time: CALL_TIMEOUT,
+        output: NAMES_LIMIT,
+    };
     let answer = git.run_on_all(|| git.inside(&arguments), limits).await?;
     if answer.exit_code != 0 {
         return Ok(None);
@@ -41,12 +55,17 @@ pub(super) async fn from_git(git: &Git<'_>, within: &Path) -> Result<Option<Name
     let mut parts: Vec<&[u8]> = answer.output.split(|byte| *byte == 0).collect();
     // After the last separator the text is empty or an incomplete name.
     parts.pop();
-    let mut names: Vec<_> =
-        parts.into_iter().map(|name| PathBuf::from(OsString::from_vec(name.to_vec()))).collect();
+    let mut names: Vec<_> = parts
+        .into_iter()
+        .map(|name| PathBuf::from(OsString::from_vec(name.to_vec())))
+        .collect();
     sort(&mut names);
     // A file in conflict has several entries.
     names.dedup();
-    Ok(Some(Names { names, cut: answer.dropped > 0 }))
+    Ok(Some(Names {
+        names,
+        cut: answer.dropped > 0,
+    }))
 }
 
 /// Returns every file below, except git's own; symlinks are listed, not followed.

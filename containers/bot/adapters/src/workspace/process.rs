@@ -66,11 +66,23 @@ pub(super) async fn run(
     let (out, writer) = pipe()?;
     let (err, error_writer) = match errors {
         Some(_) => pipe().map(|(reader, writer)| (Some(reader), writer))?,
-        None => (None, writer.try_clone().map_err(|error| infra("pipe", &error))?),
+        None => (
+            None,
+            writer.try_clone().map_err(|error| infra("pipe", &error))?,
+        ),
     };
-    program.command.stdout(writer).stderr(error_writer).process_group(0);
+    program
+        .command
+        .stdout(writer)
+        .stderr(error_writer)
+        .process_group(0);
     let input = credentials.map_or(Input::Empty, Input::Credentials);
-    let Started { mut child, lifeline: _lifeline, keeper, membership } = start(program, input).await?;
+    let Started {
+        mut child,
+        lifeline: _lifeline,
+        keeper,
+        membership,
+    } = start(program, input).await?;
     let group = Group::of(&child);
 
     let mut reading = pin!(async {
@@ -115,10 +127,21 @@ pub(super) async fn run(
         // The group's last output is still in the pipe. Only a process outside the group can keep it open.
         let _ = timeout(LINGER, &mut reading).await;
     }
-    let status = child.wait().await.map_err(|error| infra("waiting for the command", &error))?;
+    let status = child
+        .wait()
+        .await
+        .map_err(|error| infra("waiting for the command", &error))?;
     match end.map_err(|error| infra("waiting for the command", &error))? {
-        End::Exited => Ok(Ended { exit_code: exit_code(status), timed_out: false, reached }),
-        End::TimedOut => Ok(Ended { exit_code: TIMED_OUT, timed_out: true, reached }),
+        End::Exited => Ok(Ended {
+            exit_code: exit_code(status),
+            timed_out: false,
+            reached,
+        }),
+        End::TimedOut => Ok(Ended {
+            exit_code: TIMED_OUT,
+            timed_out: true,
+            reached,
+        }),
         End::Cancelled => Err(WorkspaceError::Cancelled),
     }
 }
@@ -137,7 +160,9 @@ pub(super) struct Group {
 
 impl Group {
     pub(super) fn of(child: &Child) -> Self {
-        Self { leader: child.id().and_then(|id| Pid::from_raw(id.cast_signed())) }
+        Self {
+            leader: child.id().and_then(|id| Pid::from_raw(id.cast_signed())),
+        }
     }
 }
 
@@ -158,7 +183,10 @@ impl Drop for Group {
 async fn exited(child: &mut Child) -> io::Result<()> {
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     match pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
-        Some(Ok(handle)) => AsyncFd::with_interest(handle, Interest::READABLE)?.readable().await.map(drop),
+        Some(Ok(handle)) => AsyncFd::with_interest(handle, Interest::READABLE)?
+            .readable()
+            .await
+            .map(drop),
         Some(Err(_)) | None => child.wait().await.map(drop),
     }
 }
@@ -178,7 +206,10 @@ pub(super) fn pipe() -> Result<(pipe::Receiver, io::PipeWriter), WorkspaceError>
 }
 
 fn exit_code(status: ExitStatus) -> i32 {
-    status.code().or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal)).unwrap_or(SIGNAL_BASE)
+    status
+        .code()
+        .or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal))
+        .unwrap_or(SIGNAL_BASE)
 }
 
 pub(super) fn infra(what: &str, error: &io::Error) -> WorkspaceError {

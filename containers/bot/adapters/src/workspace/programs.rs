@@ -53,11 +53,22 @@ impl Programs {
         sandbox: impl FnOnce() -> Result<Sandbox, String>,
     ) -> Result<Self, String> {
         let git = trusted("git");
-        let needs = [("git", git.is_some()), ("shell (/bin/sh)", Path::new(start::SHELL).exists())];
-        let missing: Vec<_> =
-            needs.into_iter().filter(|(_, is_there)| !is_there).map(|(name, _)| name).collect();
+        let needs = [
+            ("git", git.is_some()),
+            ("shell (/bin/sh)", Path::new(start::SHELL).exists()),
+        ];
+        let missing: Vec<_> = needs
+            .into_iter()
+            .filter(|(_, is_there)| !is_there)
+            .map(|(name, _)| name)
+            .collect();
         match git.filter(|_| missing.is_empty()) {
-            Some(git) => Ok(Self { environment, sandbox: Arc::new(sandbox()?), upstream, git }),
+            Some(git) => Ok(Self {
+                environment,
+                sandbox: Arc::new(sandbox()?),
+                upstream,
+                git,
+            }),
             None => {
                 let missing = missing.join(" and no ");
                 Err(format!(
@@ -80,7 +91,9 @@ impl Programs {
     pub(super) fn of_agent(&self, program: &str, place: &Path, gate: Option<&Gate>) -> Program {
         let reach = Reach::of(gate, self.sandbox.network(), true);
         let mut program = self.confined(program.as_ref(), place, reach, None);
-        program.command.envs(gate.into_iter().flat_map(Gate::variables));
+        program
+            .command
+            .envs(gate.into_iter().flat_map(Gate::variables));
         program
     }
 
@@ -94,7 +107,12 @@ impl Programs {
             entry: None,
             is_of_service: false,
         };
-        SessionSettings { sandbox: Arc::clone(&self.sandbox), gate: self.gate(), access, group }
+        SessionSettings {
+            sandbox: Arc::clone(&self.sandbox),
+            gate: self.gate(),
+            access,
+            group,
+        }
     }
 
     /// Returns a command of an agent that a session starts.
@@ -116,15 +134,28 @@ impl Programs {
     /// Returns git with a network, confined to a workspace and one more folder.
     /// Its settings must be the service's, because a setting can redirect a credential.
     pub(super) fn git_over_network(&self, place: &Path, repository: &Path) -> Program {
-        let mut program = self.confined(self.git.as_os_str(), place, Reach::Machine, Some(repository));
-        program.command.env("PATH", TRUSTED_PATH).envs(self.upstream.variables());
+        let mut program = self.confined(
+            self.git.as_os_str(),
+            place,
+            Reach::Machine,
+            Some(repository),
+        );
+        program
+            .command
+            .env("PATH", TRUSTED_PATH)
+            .envs(self.upstream.variables());
         program
     }
 
     /// Returns a program of the machine that may change a workspace's folder and has no network.
     /// `None` if the machine does not have it.
     pub(super) fn tool_inside(&self, program: &str, place: &Path) -> Option<Program> {
-        let mut program = self.confined(trusted(program)?.as_os_str(), place, Reach::Nothing, Some(place));
+        let mut program = self.confined(
+            trusted(program)?.as_os_str(),
+            place,
+            Reach::Nothing,
+            Some(place),
+        );
         program.command.env("PATH", TRUSTED_PATH);
         Some(program)
     }
@@ -133,7 +164,13 @@ impl Programs {
     pub(super) fn script(&self, script: &Script<'_>, arguments: &[&OsStr]) -> Program {
         let words = ["-c", script.text, script.name].map(OsStr::new);
         let words = [&words[..], &[self.git.as_os_str()], arguments].concat();
-        self.apart(start::SHELL.as_ref(), script.writable, script.readable, script.folder, &words)
+        self.apart(
+            start::SHELL.as_ref(),
+            script.writable,
+            script.readable,
+            script.folder,
+            &words,
+        )
     }
 
     /// Returns git with these folders instead of a workspace's.
@@ -155,28 +192,62 @@ impl Programs {
         place: &Path,
         arguments: &[&OsStr],
     ) -> Program {
-        let owned = |folders: &[&Path]| folders.iter().map(|folder| folder.to_path_buf()).collect::<Vec<_>>();
-        let temporary = writable.first().map_or_else(|| place.to_path_buf(), |folder| folder.to_path_buf());
+        let owned = |folders: &[&Path]| {
+            folders
+                .iter()
+                .map(|folder| folder.to_path_buf())
+                .collect::<Vec<_>>()
+        };
+        let temporary = writable
+            .first()
+            .map_or_else(|| place.to_path_buf(), |folder| folder.to_path_buf());
         let (writable, readable) = (owned(writable), owned(readable));
-        let access =
-            Access { writable, readable, temporary, reach: Reach::Nothing, entry: None, is_of_service: true };
+        let access = Access {
+            writable,
+            readable,
+            temporary,
+            reach: Reach::Nothing,
+            entry: None,
+            is_of_service: true,
+        };
         let mut words: Vec<OsString> = self.sandbox.arguments(&access);
         words.push(program.to_owned());
         let mut command = start::command(&words);
         self.environment.set(&mut command, place);
-        command.env("PATH", TRUSTED_PATH).env("TMPDIR", &access.temporary).args(arguments);
-        Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox), group: None }
+        command
+            .env("PATH", TRUSTED_PATH)
+            .env("TMPDIR", &access.temporary)
+            .args(arguments);
+        Program {
+            command,
+            access: Some(access),
+            sandbox: Arc::clone(&self.sandbox),
+            group: None,
+        }
     }
 
     /// Returns git as the service calls it outside of any tree, where only the service's arguments count.
     pub(super) fn git_outside(&self, place: &Path) -> Program {
         let mut command = start::command(&[self.git.clone().into_os_string()]);
         self.environment.set(&mut command, place);
-        command.env("PATH", TRUSTED_PATH).envs(self.upstream.variables());
-        Program { command, access: None, sandbox: Arc::clone(&self.sandbox), group: None }
+        command
+            .env("PATH", TRUSTED_PATH)
+            .envs(self.upstream.variables());
+        Program {
+            command,
+            access: None,
+            sandbox: Arc::clone(&self.sandbox),
+            group: None,
+        }
     }
 
-    fn confined(&self, program: &OsStr, place: &Path, reach: Reach, more: Option<&Path>) -> Program {
+    fn confined(
+        &self,
+        program: &OsStr,
+        place: &Path,
+        reach: Reach,
+        more: Option<&Path>,
+    ) -> Program {
         let own = FOLDERS.map(|name| place.join(name));
         let access = Access {
             writable: own.into_iter().chain(more.map(Path::to_path_buf)).collect(),
@@ -190,6 +261,11 @@ impl Programs {
         words.push(program.to_owned());
         let mut command = start::command(&words);
         self.environment.set(&mut command, place);
-        Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox), group: None }
+        Program {
+            command,
+            access: Some(access),
+            sandbox: Arc::clone(&self.sandbox),
+            group: None,
+        }
     }
 }

@@ -16,8 +16,8 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, CodeHost, CommandSandbox, OpenFor, Repository, Workspace, WorkspaceError, WorkspaceProvider,
-    WorkspaceRequest,
+    Checkpoint, CodeHost, CommandSandbox, OpenFor, Repository, Workspace, WorkspaceError,
+    WorkspaceProvider, WorkspaceRequest,
 };
 use ars_types::{Cgroup, RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
@@ -168,9 +168,17 @@ impl GitWorkspaces {
             let folders = Folders::select(variables, &self.settings.readable, &hidden, home);
             let stage = self.data_dir.join(STAGE);
             let sandbox = || choose(&self.settings, &folders, &stage);
-            Programs::find(self.environment.clone(), Arc::clone(&self.upstream), sandbox).map(Arc::new)
+            Programs::find(
+                self.environment.clone(),
+                Arc::clone(&self.upstream),
+                sandbox,
+            )
+            .map(Arc::new)
         };
-        self.programs.get_or_init(find).as_ref().map_err(String::as_str)
+        self.programs
+            .get_or_init(find)
+            .as_ref()
+            .map_err(String::as_str)
     }
 
     /// Returns the confinement of commands, or why there is none and how to mend it.
@@ -241,7 +249,10 @@ impl GitWorkspaces {
     /// Returns the size of a workspace that was not used since it was measured.
     pub(super) fn known_size(&self, name: &str, used_at: SystemTime) -> Option<u64> {
         let sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
-        sizes.get(name).filter(|(at, _)| *at == used_at).map(|(_, bytes)| *bytes)
+        sizes
+            .get(name)
+            .filter(|(at, _)| *at == used_at)
+            .map(|(_, bytes)| *bytes)
     }
 
     /// Notes the size of a workspace, or that it is not known.
@@ -271,7 +282,12 @@ impl GitWorkspaces {
     ) -> Result<Meta, WorkspaceError> {
         let making = making::folder_in(root.to_path_buf()).await?;
         let (programs, cancel) = git;
-        let git = Git { programs, place: making.path(), cancel, group: None };
+        let git = Git {
+            programs,
+            place: making.path(),
+            cancel,
+            group: None,
+        };
         let made = making::fill(&git, self.logins.code_host(), request).await;
         let (root, data, name) = (root.to_path_buf(), self.data_dir.clone(), name.to_owned());
         blocking(move || {
@@ -290,7 +306,9 @@ impl GitWorkspaces {
     async fn find(&self, name: &str) -> Result<Option<Found>, WorkspaceError> {
         let (data, root, name) = (self.data_dir.clone(), self.root.clone(), name.to_owned());
         blocking(move || {
-            let Some(meta) = Meta::read(&data, &name)? else { return Ok(None) };
+            let Some(meta) = Meta::read(&data, &name)? else {
+                return Ok(None);
+            };
             let tree = open_tree(&root, &name).map_err(|error| infra(&error))?;
             // A workspace that was removed as a whole can be made anew.
             let place = root.join(&name);
@@ -307,14 +325,32 @@ impl GitWorkspaces {
 #[async_trait]
 impl WorkspaceProvider for GitWorkspaces {
     fn sandbox(&self) -> Option<CommandSandbox> {
-        let Confinement { kind, network, skipped, cgroup, .. } = self.confinement().ok()?;
-        Some(CommandSandbox { kind, network, skipped, cgroup })
+        let Confinement {
+            kind,
+            network,
+            skipped,
+            cgroup,
+            ..
+        } = self.confinement().ok()?;
+        Some(CommandSandbox {
+            kind,
+            network,
+            skipped,
+            cgroup,
+        })
     }
 
-    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+    async fn repository_of(
+        &self,
+        thread: &ThreadKey,
+    ) -> Result<Option<Repository>, WorkspaceError> {
         let found = self.find(&folder_name(thread)).await?;
-        Ok(found
-            .and_then(|Found { meta, .. }| Some(Repository { name: meta.repository?, origin: meta.origin? })))
+        Ok(found.and_then(|Found { meta, .. }| {
+            Some(Repository {
+                name: meta.repository?,
+                origin: meta.origin?,
+            })
+        }))
     }
 
     async fn restore(
@@ -339,20 +375,29 @@ impl GitWorkspaces {
     /// Opens a tree that was just made.
     async fn made(&self, name: &str) -> Result<(Meta, (OwnedFd, InUse)), WorkspaceError> {
         match self.find(name).await? {
-            Some(Found { meta, tree: Some(tree) }) => Ok((meta, tree)),
+            Some(Found {
+                meta,
+                tree: Some(tree),
+            }) => Ok((meta, tree)),
             _ => Err(WorkspaceError::Infra(TREE_GONE.into())),
         }
     }
 
     fn egress(&self, agent: Option<&str>, meta: &Meta) -> Arc<RunEgress> {
         let (repository, origin) = (meta.repository.as_deref(), meta.origin.as_deref());
-        let scope = Scope { agent, repository, origin };
+        let scope = Scope {
+            agent,
+            repository,
+            origin,
+        };
         RunEgress::new(&self.settings.egress, scope, &self.logins, &self.upstream)
     }
 
     /// Returns whether the thread has a tree here, or had one that was evicted.
     pub(crate) async fn has(&self, thread: &ThreadKey) -> Result<bool, WorkspaceError> {
-        self.find(&folder_name(thread)).await.map(|found| found.is_some())
+        self.find(&folder_name(thread))
+            .await
+            .map(|found| found.is_some())
     }
 
     /// Opens a workspace with a text for the run's reader about its place.
@@ -362,7 +407,9 @@ impl GitWorkspaces {
         note: Option<String>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
+        let programs = self
+            .programs()
+            .map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
         let name = folder_name(request.thread);
         let lock = self.lock_of(&name);
         let _alone = tokio::select! {
@@ -372,8 +419,12 @@ impl GitWorkspaces {
         let root = self.root.clone();
         let root = blocking(move || canonical(&root)).await?;
         let found = self.find(&name).await?;
-        found.as_ref().map_or(Ok(()), |found| found.meta.must_fit(request))?;
-        let evicted = found.as_ref().is_some_and(|found| found.meta.evicted && found.tree.is_none());
+        found
+            .as_ref()
+            .map_or(Ok(()), |found| found.meta.must_fit(request))?;
+        let evicted = found
+            .as_ref()
+            .is_some_and(|found| found.meta.evicted && found.tree.is_none());
         let own = request.own.filter(|_| evicted);
         let lost = found.as_ref().filter(|found| found.tree.is_none());
         let remedy = match lost {
@@ -382,14 +433,25 @@ impl GitWorkspaces {
         };
         let restored_from = remedy.as_ref().map(|saved| saved.checkpoint(false).git_ref);
         let (meta, (tree, in_use)) = match found {
-            Some(Found { meta, tree: Some(tree) }) => (meta, tree),
+            Some(Found {
+                meta,
+                tree: Some(tree),
+            }) => (meta, tree),
             Some(Found { meta, tree: None }) if let Some(saved) = remedy => {
                 let repository = request.repository.or(request.own);
-                self.remake((&root, &name), (programs, cancel), (meta, saved), repository).await?;
+                self.remake(
+                    (&root, &name),
+                    (programs, cancel),
+                    (meta, saved),
+                    repository,
+                )
+                .await?;
                 self.made(&name).await?
             }
             Some(Found { tree: None, meta })
-                if matches!(request.purpose, OpenFor::View) && meta.checkpoint.is_some() && !evicted =>
+                if matches!(request.purpose, OpenFor::View)
+                    && meta.checkpoint.is_some()
+                    && !evicted =>
             {
                 return Err(WorkspaceError::NotFound(TREE_ELSEWHERE.into()));
             }
@@ -401,9 +463,15 @@ impl GitWorkspaces {
             missing => {
                 let former = missing.filter(|_| evicted);
                 let git_ref = former.and_then(|found| RefName::parse(&found.meta.git_ref?).ok());
-                let (repository, git_ref) =
-                    (request.repository.or(own), request.git_ref.or(git_ref.as_ref()));
-                let request = WorkspaceRequest { repository, git_ref, ..request };
+                let (repository, git_ref) = (
+                    request.repository.or(own),
+                    request.git_ref.or(git_ref.as_ref()),
+                );
+                let request = WorkspaceRequest {
+                    repository,
+                    git_ref,
+                    ..request
+                };
                 self.make(&root, &name, (programs, cancel), request).await?;
                 self.made(&name).await?
             }
@@ -445,7 +513,10 @@ pub(super) fn set_aside(root: &Path, name: &str) -> io::Result<()> {
         return Ok(());
     }
     // A name that is free; the folder is replaced by the rename, or removed if the place is no folder.
-    let kept = tempfile::Builder::new().prefix(&format!("{SET_ASIDE}{name}-")).tempdir_in(root)?.keep();
+    let kept = tempfile::Builder::new()
+        .prefix(&format!("{SET_ASIDE}{name}-"))
+        .tempdir_in(root)?
+        .keep();
     std::fs::remove_dir(&kept)?;
     std::fs::rename(&place, &kept)?;
     tracing::warn!(workspace = name, kept = %kept.display(), "a workspace without a usable tree was set aside");
@@ -454,7 +525,9 @@ pub(super) fn set_aside(root: &Path, name: &str) -> io::Result<()> {
 
 /// Returns the root without links, which a sandbox does not follow. It is created when needed.
 pub(super) fn canonical(root: &Path) -> Result<PathBuf, WorkspaceError> {
-    std::fs::create_dir_all(root).and_then(|()| root.canonicalize()).map_err(|error| infra(&error))
+    std::fs::create_dir_all(root)
+        .and_then(|()| root.canonicalize())
+        .map_err(|error| infra(&error))
 }
 
 fn folder_name(thread: &ThreadKey) -> String {

@@ -36,18 +36,27 @@ impl Remote<'_> {
         branch: &RefName,
     ) -> Result<PushOutcome, WorkspaceError> {
         if run_of_branch(branch.as_str()).is_none() {
-            return Err(WorkspaceError::Refused(format!("{branch} is no branch of the service")));
+            return Err(WorkspaceError::Refused(format!(
+                "{branch} is no branch of the service"
+            )));
         }
         let address = without_userinfo(self.origin);
         let refs = format!("{commit}:refs/heads/{branch}");
-        let options = ["push", "--quiet", "--no-follow-tags", "--recurse-submodules=no", "--end-of-options"];
+        let options = [
+            "push",
+            "--quiet",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+            "--end-of-options",
+        ];
         let arguments = [&options[..], &[&address, &refs]].concat();
         let (answer, words) = self.call(GitAccess::Write, &arguments).await?;
         if answer.exit_code != 0 {
             return Ok(PushOutcome::Rejected(words));
         }
         // Not below `refs/remotes`, because the tree of a thread with commits is not evicted.
-        self.note_fetched(&format!("{PUSHED_REFS}{branch}"), commit).await?;
+        self.note_fetched(&format!("{PUSHED_REFS}{branch}"), commit)
+            .await?;
         Ok(PushOutcome::Pushed)
     }
 
@@ -62,7 +71,13 @@ impl Remote<'_> {
         let head = format!("refs/pull/{number}/head");
         // Commits that the tree has are not sent again.
         let known = base.map(|base| format!("--negotiation-tip={base}"));
-        let options = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no"];
+        let options = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--recurse-submodules=no",
+        ];
         let arguments: Vec<&str> = options
             .into_iter()
             .chain(known.as_deref())
@@ -74,12 +89,26 @@ impl Remote<'_> {
                 "pull request #{number} could not be fetched: {words}"
             )));
         }
-        self.note_fetched(&format!("refs/remotes/origin/pull/{number}"), commit).await?;
-        let checkout = self.git.inside(&["checkout", "--quiet", "--detach", commit.as_str(), "--"]);
-        let answer = self.git.run(checkout, Limits { time: REMOTE_TIMEOUT, ..SHORT }).await?;
+        self.note_fetched(&format!("refs/remotes/origin/pull/{number}"), commit)
+            .await?;
+        let checkout = self
+            .git
+            .inside(&["checkout", "--quiet", "--detach", commit.as_str(), "--"]);
+        let answer = self
+            .git
+            .run(
+                checkout,
+                Limits {
+                    time: REMOTE_TIMEOUT,
+                    ..SHORT
+                },
+            )
+            .await?;
         if answer.exit_code != 0 {
             let words = answer.own_words();
-            return Err(WorkspaceError::Clone(format!("{commit} could not be checked out: {words}")));
+            return Err(WorkspaceError::Clone(format!(
+                "{commit} could not be checked out: {words}"
+            )));
         }
         Ok(())
     }
@@ -89,13 +118,19 @@ impl Remote<'_> {
         let noted = self.git.inside(&["update-ref", name, commit.as_str()]);
         match self.git.run(noted, SHORT).await?.succeeded() {
             Ok(_) => Ok(()),
-            Err(_) => Err(WorkspaceError::Clone(format!("the origin has {commit} no more"))),
+            Err(_) => Err(WorkspaceError::Clone(format!(
+                "the origin has {commit} no more"
+            ))),
         }
     }
 
     /// Runs a call with a credential, and once more with a fresh one if the host rejects it.
     /// Returns its result, and git's words without the credential.
-    async fn call(&self, kind: GitAccess, arguments: &[&str]) -> Result<(GitOutput, String), WorkspaceError> {
+    async fn call(
+        &self,
+        kind: GitAccess,
+        arguments: &[&str],
+    ) -> Result<(GitOutput, String), WorkspaceError> {
         let mut access = OriginAccess::new(self.origin, self.code_host, kind).await?;
         let mut answer = self.call_with(&access, arguments).await?;
         if answer.exit_code != 0 && access.is_rejected(&answer.own_words(), self.code_host) {
@@ -112,12 +147,30 @@ impl Remote<'_> {
         arguments: &[&str],
     ) -> Result<GitOutput, WorkspaceError> {
         let failed = |error: io::Error| WorkspaceError::Infra(format!("temporary folder: {error}"));
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(self.git.place).map_err(failed)?;
+        let folder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .tempdir_in(self.git.place)
+            .map_err(failed)?;
         make_bare(folder.path()).map_err(failed)?;
         let credentials = access.credentials.as_ref();
-        let setting = credentials.iter().flat_map(|found| ["-c".to_owned(), found.setting()]);
-        let words: Vec<String> = setting.chain(arguments.iter().map(|word| (*word).to_owned())).collect();
-        let program = self.git.over_network(folder.path(), transports_of(self.origin), &words);
-        self.git.run_with(program, credentials, Limits { time: REMOTE_TIMEOUT, ..SHORT }).await
+        let setting = credentials
+            .iter()
+            .flat_map(|found| ["-c".to_owned(), found.setting()]);
+        let words: Vec<String> = setting
+            .chain(arguments.iter().map(|word| (*word).to_owned()))
+            .collect();
+        let program = self
+            .git
+            .over_network(folder.path(), transports_of(self.origin), &words);
+        self.git
+            .run_with(
+                program,
+                credentials,
+                Limits {
+                    time: REMOTE_TIMEOUT,
+                    ..SHORT
+                },
+            )
+            .await
     }
 }

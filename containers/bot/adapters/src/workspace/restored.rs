@@ -2,7 +2,9 @@
 
 use std::{io, path::Path, sync::Arc};
 
-use ars_bot_ports::{Checkpoint, NO_CHECKPOINT, OpenFor, Repository, WorkspaceError, WorkspaceRequest};
+use ars_bot_ports::{
+    Checkpoint, NO_CHECKPOINT, OpenFor, Repository, WorkspaceError, WorkspaceRequest,
+};
 use ars_types::{RunId, ThreadKey};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -41,9 +43,16 @@ impl GitWorkspaces {
             OpenFor::Run => meta.origin.is_none() || request.repository.or(request.own).is_some(),
             OpenFor::View => false,
         };
-        let Some(saved) = meta.checkpoint.clone().filter(|_| is_authorized) else { return Ok(None) };
+        let Some(saved) = meta.checkpoint.clone().filter(|_| is_authorized) else {
+            return Ok(None);
+        };
         let mirror = Mirror::of(self.data_dir(), meta.origin.as_deref(), name);
-        blocking_io(move || Ok(mirror.has(&saved.run, saved.number, &saved.commit)?.then_some(saved))).await
+        blocking_io(move || {
+            Ok(mirror
+                .has(&saved.run, saved.number, &saved.commit)?
+                .then_some(saved))
+        })
+        .await
     }
 
     /// Makes the tree of a checkpoint in the place of one that is gone.
@@ -55,11 +64,30 @@ impl GitWorkspaces {
         (meta, saved): (Meta, Saved),
         repository: Option<&Repository>,
     ) -> Result<(), WorkspaceError> {
-        let making = self.refill((root, name), (programs, cancel), (&meta, &saved), repository).await?;
-        let (root, data, name) = (root.to_path_buf(), self.data_dir().to_path_buf(), name.to_owned());
+        let making = self
+            .refill(
+                (root, name),
+                (programs, cancel),
+                (&meta, &saved),
+                repository,
+            )
+            .await?;
+        let (root, data, name) = (
+            root.to_path_buf(),
+            self.data_dir().to_path_buf(),
+            name.to_owned(),
+        );
         blocking(move || {
             set_aside(&root, &name).map_err(|error| infra(&error))?;
-            put(making, (&root, &data, &name), &Meta { checkpoint: Some(saved), evicted: false, ..meta })
+            put(
+                making,
+                (&root, &data, &name),
+                &Meta {
+                    checkpoint: Some(saved),
+                    evicted: false,
+                    ..meta
+                },
+            )
         })
         .await
     }
@@ -71,17 +99,26 @@ impl GitWorkspaces {
         run: &RunId,
         cancel: &CancellationToken,
     ) -> Result<Checkpoint, WorkspaceError> {
-        let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
+        let programs = self
+            .programs()
+            .map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
         let name = folder_name_of(thread.as_str());
         let lock = self.lock_of(&name);
         let _alone = lock.lock().await;
-        let (root, data, owned) = (self.root().to_path_buf(), self.data_dir().to_path_buf(), name.clone());
-        let (root, meta) = blocking(move || Ok((canonical(&root)?, Meta::read(&data, &owned)?))).await?;
+        let (root, data, owned) = (
+            self.root().to_path_buf(),
+            self.data_dir().to_path_buf(),
+            name.clone(),
+        );
+        let (root, meta) =
+            blocking(move || Ok((canonical(&root)?, Meta::read(&data, &owned)?))).await?;
         let unknown = || WorkspaceError::NotFound(NO_CHECKPOINT.into());
         let meta = meta.ok_or_else(unknown)?;
         let mirror = Mirror::of(self.data_dir(), meta.origin.as_deref(), &name);
         let wanted = run.clone();
-        let saved = blocking_io(move || Saved::stored(&mirror, &wanted)).await?.ok_or_else(unknown)?;
+        let saved = blocking_io(move || Saved::stored(&mirror, &wanted))
+            .await?
+            .ok_or_else(unknown)?;
         let place = root.join(&name);
         let (locked_root, locked) = (root.clone(), name.clone());
         let unused = blocking_io(move || Unused::lock(&locked_root, &locked)).await?;
@@ -90,18 +127,36 @@ impl GitWorkspaces {
             if unused.is_none() {
                 return Err(WorkspaceError::Refused(IN_USE.into()));
             }
-            let git = Git { programs, place: &place, cancel, group: None };
+            let git = Git {
+                programs,
+                place: &place,
+                cancel,
+                group: None,
+            };
             if !is_clean(&git, meta.base.as_deref()).await.unwrap_or(false) {
                 return Err(WorkspaceError::Refused(HAS_WORK.into()));
             }
         }
-        let making = self.refill((&root, &name), (programs, cancel), (&meta, &saved), None).await?;
+        let making = self
+            .refill((&root, &name), (programs, cancel), (&meta, &saved), None)
+            .await?;
         let (data, checkpoint) = (self.data_dir().to_path_buf(), saved.checkpoint(false));
         let former = blocking(move || {
-            let former =
-                if is_there { Some(move_away(&root, &name).map_err(|error| infra(&error))?) } else { None };
+            let former = if is_there {
+                Some(move_away(&root, &name).map_err(|error| infra(&error))?)
+            } else {
+                None
+            };
             set_aside(&root, &name).map_err(|error| infra(&error))?;
-            put(making, (&root, &data, &name), &Meta { checkpoint: Some(saved), evicted: false, ..meta })?;
+            put(
+                making,
+                (&root, &data, &name),
+                &Meta {
+                    checkpoint: Some(saved),
+                    evicted: false,
+                    ..meta
+                },
+            )?;
             drop(unused);
             Ok(former)
         })
@@ -120,15 +175,24 @@ impl GitWorkspaces {
         name: &str,
         meta: Meta,
     ) -> Result<Meta, WorkspaceError> {
-        let Some(last) = &meta.checkpoint else { return Ok(meta) };
+        let Some(last) = &meta.checkpoint else {
+            return Ok(meta);
+        };
         let (root, owned) = (self.root().to_path_buf(), name.to_owned());
         let opened = blocking_io(move || {
             let root = root.canonicalize()?;
             Ok(open_tree(&root, &owned)?.map(|tree| (root.join(&owned), tree)))
         });
-        let Some((place, (tree, _in_use))) = opened.await? else { return Ok(meta) };
+        let Some((place, (tree, _in_use))) = opened.await? else {
+            return Ok(meta);
+        };
         let saving = Saving {
-            git: Git { programs, place: &place, cancel: &CancellationToken::new(), group: None },
+            git: Git {
+                programs,
+                place: &place,
+                cancel: &CancellationToken::new(),
+                group: None,
+            },
             files: &Arc::new(Files::of(place.join("tree"), tree)),
             mirror: &Mirror::of(self.data_dir(), meta.origin.as_deref(), name),
             run: &last.run,
@@ -151,9 +215,20 @@ impl GitWorkspaces {
         let own = meta.repository.clone().zip(meta.origin.clone());
         let own = own.map(|(name, origin)| Repository { name, origin });
         let mirror = Mirror::of(self.data_dir(), meta.origin.as_deref(), name);
-        let git = Git { programs, place: making.path(), cancel, group: None };
+        let git = Git {
+            programs,
+            place: making.path(),
+            cancel,
+            group: None,
+        };
         let host: Option<&Arc<_>> = self.code_host();
-        let filled = making::refill(&git, host, repository.or(own.as_ref()), (&mirror, &saved.commit)).await;
+        let filled = making::refill(
+            &git,
+            host,
+            repository.or(own.as_ref()),
+            (&mirror, &saved.commit),
+        )
+        .await;
         match filled {
             Ok(()) => Ok(making),
             Err(error) => {
@@ -166,13 +241,20 @@ impl GitWorkspaces {
 
 /// Moves a workspace out of its place, as an eviction does.
 fn move_away(root: &Path, name: &str) -> io::Result<std::path::PathBuf> {
-    let moved = tempfile::Builder::new().prefix(EVICTED).tempdir_in(root)?.keep();
+    let moved = tempfile::Builder::new()
+        .prefix(EVICTED)
+        .tempdir_in(root)?
+        .keep();
     std::fs::rename(root.join(name), &moved)?;
     Ok(moved)
 }
 
 /// Renames a new workspace to its place, and stores its metadata.
-fn put(making: TempDir, (root, data, name): (&Path, &Path, &str), meta: &Meta) -> Result<(), WorkspaceError> {
+fn put(
+    making: TempDir,
+    (root, data, name): (&Path, &Path, &str),
+    meta: &Meta,
+) -> Result<(), WorkspaceError> {
     std::fs::rename(making.path(), root.join(name)).map_err(|error| infra(&error))?;
     drop(making);
     meta.write(data, name)

@@ -16,7 +16,9 @@ use super::{in_use::InUse, programs::Programs, tool};
 /// Files of other owners keep theirs.
 pub(super) async fn restore(programs: &Programs, place: &Path) -> Result<(), WorkspaceError> {
     tracing::info!(place = %place.display(), "the rights of a tree were taken away, and are given back");
-    tool::run(programs, "chmod", place, &["-R", "u+rwX", "--", "tree"]).await.map(drop)
+    tool::run(programs, "chmod", place, &["-R", "u+rwX", "--", "tree"])
+        .await
+        .map(drop)
 }
 
 /// Lets the owner open a workspace's tree.

@@ -31,11 +31,16 @@ pub(super) fn list(
     let mut entries = Vec::new();
     for name in &names.names {
         // A deleted file stays one of git's names until the deletion is committed.
-        let Some(size) = files.listed_size(name) else { continue };
+        let Some(size) = files.listed_size(name) else {
+            continue;
+        };
         if entries.len() == limit || abandoned.is_cancelled() {
             return (entries, true);
         }
-        entries.push(Entry { path: name.to_string_lossy().into_owned(), size });
+        entries.push(Entry {
+            path: name.to_string_lossy().into_owned(),
+            size,
+        });
     }
     (entries, names.cut)
 }
@@ -45,7 +50,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, WorkspaceError> {
     RegexBuilder::new(pattern)
         .size_limit(PATTERN_SIZE)
         .build()
-        .map_err(|error| WorkspaceError::Refused(format!("`pattern` is not a regular expression: {error}")))
+        .map_err(|error| {
+            WorkspaceError::Refused(format!("`pattern` is not a regular expression: {error}"))
+        })
 }
 
 /// Returns matching lines, at most `limit`, and whether there were more or the time ran out.
@@ -62,13 +69,22 @@ pub(super) fn search(
         if Instant::now() > until || abandoned.is_cancelled() {
             return (hits, true);
         }
-        let Some(content) = text_of(files, name) else { continue };
-        for (index, line) in lines(&content).enumerate().filter(|(_, line)| pattern.is_match(line)) {
+        let Some(content) = text_of(files, name) else {
+            continue;
+        };
+        for (index, line) in lines(&content)
+            .enumerate()
+            .filter(|(_, line)| pattern.is_match(line))
+        {
             if hits.len() == limit {
                 return (hits, true);
             }
             let text = String::from_utf8_lossy(&line[..line.len().min(LINE_BYTES)]).into_owned();
-            hits.push(SearchHit { path: name.to_string_lossy().into_owned(), line: index as u64 + 1, text });
+            hits.push(SearchHit {
+                path: name.to_string_lossy().into_owned(),
+                line: index as u64 + 1,
+                text,
+            });
         }
     }
     (hits, names.cut)
@@ -77,7 +93,9 @@ pub(super) fn search(
 /// Splits content into lines without their ends, for every convention.
 fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     let content = content.strip_suffix(b"\n").unwrap_or(content);
-    content.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    content
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 /// Returns the content of a text file; `None` for binaries, special files and paths that lead outside.
@@ -99,13 +117,19 @@ mod tests {
     fn oversized_pattern_is_rejected() {
         assert!(compile("a{2}").is_ok());
         for pattern in ["(", r"(\pL{1000}){1000}"] {
-            assert!(matches!(compile(pattern), Err(WorkspaceError::Refused(_))), "{pattern}");
+            assert!(
+                matches!(compile(pattern), Err(WorkspaceError::Refused(_))),
+                "{pattern}"
+            );
         }
     }
 
     #[test]
     fn lines_end_by_either_convention() {
-        assert_eq!(lines(b"a\r\nb\n\nc").collect::<Vec<_>>(), [&b"a"[..], b"b", b"", b"c"]);
+        assert_eq!(
+            lines(b"a\r\nb\n\nc").collect::<Vec<_>>(),
+            [&b"a"[..], b"b", b"", b"c"]
+        );
         assert_eq!(lines(b"a\n").count(), 1);
     }
 }

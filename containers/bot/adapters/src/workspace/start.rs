@@ -21,7 +21,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 
 use super::{credentials::Credentials, process::infra};
-use crate::sandbox::{Access, Domain, Entrance, Membership, RunGroup, Sandbox, give_up_capabilities, limit};
+use crate::sandbox::{
+    Access, Domain, Entrance, Membership, RunGroup, Sandbox, give_up_capabilities, limit,
+};
 
 /// Starts the reader of the lifeline, then becomes the program, with empty input.
 /// The first two lines are credentials, which wait in a separate pipe. A text in the third one means that the rest is the
@@ -116,7 +118,12 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
             format!("{NO_CREDENTIALS}{WITH_INPUT}")
         }
     };
-    let Program { mut command, access, sandbox, group } = program;
+    let Program {
+        mut command,
+        access,
+        sandbox,
+        group,
+    } = program;
     let ours = match socket {
         Some(Pair { ours, theirs }) => {
             command.stdin(Stdio::from(OwnedFd::from(theirs)));
@@ -149,8 +156,12 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
             kill_own_domain();
         }
     };
-    thread::Builder::new().name("starts-a-program".into()).spawn(starting).map_err(failed)?;
-    let broke_off = || WorkspaceError::Infra("the command could not be started: its thread broke off".into());
+    thread::Builder::new()
+        .name("starts-a-program".into())
+        .spawn(starting)
+        .map_err(failed)?;
+    let broke_off =
+        || WorkspaceError::Infra("the command could not be started: its thread broke off".into());
     let (child, mut membership) = receiver.await.map_err(|_| broke_off())?.map_err(failed)?;
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         limit(pid).await.map_err(failed)?;
@@ -162,13 +173,21 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
     // After the start, because lines longer than the pipe's capacity need a reader.
     let lifeline = match (ours, file) {
         (Some(mut ours), _) => ours.write_all(lines.as_bytes()).map(|()| None),
-        (None, Some(file)) => {
-            lifeline.write_all(lines.as_bytes()).and_then(|()| feed(file, lifeline)).map(|()| None)
-        }
-        (None, None) => lifeline.write_all(lines.as_bytes()).map(|()| Some(lifeline)),
+        (None, Some(file)) => lifeline
+            .write_all(lines.as_bytes())
+            .and_then(|()| feed(file, lifeline))
+            .map(|()| None),
+        (None, None) => lifeline
+            .write_all(lines.as_bytes())
+            .map(|()| Some(lifeline)),
     };
     let lifeline = lifeline.map_err(failed)?;
-    Ok(Started { child, lifeline, keeper: Keeper { _end: end }, membership })
+    Ok(Started {
+        child,
+        lifeline,
+        keeper: Keeper { _end: end },
+        membership,
+    })
 }
 
 /// Writes a file into a pipe, at most until the pipe has no reader any more.
@@ -177,18 +196,26 @@ fn feed(mut file: File, mut pipe: PipeWriter) -> io::Result<()> {
         // A program may end before it has read everything.
         let _ = io::copy(&mut file, &mut pipe);
     };
-    thread::Builder::new().name("feeds-a-program".into()).spawn(feeding).map(drop)
+    thread::Builder::new()
+        .name("feeds-a-program".into())
+        .spawn(feeding)
+        .map(drop)
 }
 
 /// Spawns the command, in the group of its run if there is a way.
 /// Drops this process's writing ends, so that readers see the end.
-fn spawn(command: Command, entrance: Option<Entrance<'_>>) -> io::Result<(Child, Option<Membership>)> {
+fn spawn(
+    command: Command,
+    entrance: Option<Entrance<'_>>,
+) -> io::Result<(Child, Option<Membership>)> {
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
     match entrance.map(|entrance| entrance.start(|| command.spawn())) {
         Some(Ok((child, membership))) => return Ok((child, Some(membership))),
         // It is full, or cannot be entered. The program joins after its start.
-        Some(Err(error)) => tracing::debug!(%error, "a program was not started in its control group"),
+        Some(Err(error)) => {
+            tracing::debug!(%error, "a program was not started in its control group")
+        }
         None => {}
     }
     Ok((command.spawn()?, None))

@@ -35,7 +35,10 @@ pub(super) async fn check_out(
     origin: &str,
     git_ref: Option<&RefName>,
 ) -> Result<(), WorkspaceError> {
-    let Some(git_ref) = git_ref.map(RefName::as_str).filter(|git_ref| *git_ref != HEAD) else {
+    let Some(git_ref) = git_ref
+        .map(RefName::as_str)
+        .filter(|git_ref| *git_ref != HEAD)
+    else {
         return must_have_commit(git, origin).await;
     };
     let remote;
@@ -43,7 +46,15 @@ pub(super) async fn check_out(
     let arguments = match find(git, git_ref).await? {
         Some(Found::Branch(branch)) => {
             remote = format!("{ORIGIN}{branch}");
-            vec!["checkout", "--quiet", "-B", branch, "--track", remote.as_str(), "--"]
+            vec![
+                "checkout",
+                "--quiet",
+                "-B",
+                branch,
+                "--track",
+                remote.as_str(),
+                "--",
+            ]
         }
         Some(Found::Commit(found)) => {
             commit = found;
@@ -56,16 +67,27 @@ pub(super) async fn check_out(
             )));
         }
     };
-    let answer = git.run(git.inside(&arguments), Limits { time: CLONE_TIMEOUT, ..SHORT }).await?;
+    let answer = git
+        .run(
+            git.inside(&arguments),
+            Limits {
+                time: CLONE_TIMEOUT,
+                ..SHORT
+            },
+        )
+        .await?;
     if answer.exit_code == 0 {
         return Ok(());
     }
     let words = answer.own_words();
-    Err(WorkspaceError::Clone(format!("{git_ref} could not be checked out: {words}")))
+    Err(WorkspaceError::Clone(format!(
+        "{git_ref} could not be checked out: {words}"
+    )))
 }
 
 async fn find<'a>(git: &Git<'_>, name: &'a str) -> Result<Option<Found<'a>>, WorkspaceError> {
-    let is_id = COMMIT_DIGITS.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_id =
+        COMMIT_DIGITS.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_id && !name.starts_with(TAGS) {
         for branch in [Some(name), name.strip_prefix(HEADS)].into_iter().flatten() {
             if commit(git, &format!("{ORIGIN}{branch}")).await?.is_some() {
@@ -82,8 +104,18 @@ async fn find<'a>(git: &Git<'_>, name: &'a str) -> Result<Option<Found<'a>>, Wor
 /// Returns the commit of a name.
 async fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>, WorkspaceError> {
     let name = format!("{name}^{{commit}}");
-    let answer =
-        git.run(git.inside(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]), SHORT).await?;
+    let answer = git
+        .run(
+            git.inside(&[
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                "--end-of-options",
+                &name,
+            ]),
+            SHORT,
+        )
+        .await?;
     let text = || String::from_utf8_lossy(&answer.output).trim().to_owned();
     Ok((answer.exit_code == 0).then(text))
 }
@@ -108,15 +140,27 @@ async fn must_have_commit(git: &Git<'_>, origin: &str) -> Result<(), WorkspaceEr
 async fn branches(git: &Git<'_>) -> Result<String, WorkspaceError> {
     let count = format!("--count={}", MAX_BRANCHES_NAMED + 1);
     let format = "--format=%(refname:strip=3)";
-    let listing = git.inside(&["for-each-ref", "--sort=-committerdate", &count, format, ORIGIN]);
+    let listing = git.inside(&[
+        "for-each-ref",
+        "--sort=-committerdate",
+        &count,
+        format,
+        ORIGIN,
+    ]);
     let output = git.run(listing, SHORT).await?.succeeded()?.output;
     let text = String::from_utf8_lossy(&output);
-    let mut names: Vec<&str> =
-        text.lines().filter(|name| *name != HEAD && RefName::parse(*name).is_ok()).collect();
+    let mut names: Vec<&str> = text
+        .lines()
+        .filter(|name| *name != HEAD && RefName::parse(*name).is_ok())
+        .collect();
     if names.is_empty() {
         return Ok(String::new());
     }
-    let more = if names.len() > MAX_BRANCHES_NAMED { " and more" } else { "" };
+    let more = if names.len() > MAX_BRANCHES_NAMED {
+        " and more"
+    } else {
+        ""
+    };
     names.truncate(MAX_BRANCHES_NAMED);
     Ok(format!("Its branches: {}{more}.", names.join(", ")))
 }

@@ -20,12 +20,22 @@ pub(super) async fn run(
     arguments: &[&str],
 ) -> Result<String, WorkspaceError> {
     let Some(mut program) = programs.tool_inside(program, place) else {
-        return Err(WorkspaceError::Infra(format!("the machine has no {program}")));
+        return Err(WorkspaceError::Infra(format!(
+            "the machine has no {program}"
+        )));
     };
     program.command.args(arguments).current_dir(place);
     let mut output = Capture::start(OUTPUT_LIMIT);
     let mut errors = Capture::both_ends(OUTPUT_LIMIT);
     let never = CancellationToken::new();
-    process::run(program, None, DISK_TIMEOUT, &mut output, Some(&mut errors), &never).await?;
+    process::run(
+        program,
+        None,
+        DISK_TIMEOUT,
+        &mut output,
+        Some(&mut errors),
+        &never,
+    )
+    .await?;
     Ok(String::from_utf8_lossy(&output.into_start()).into_owned())
 }

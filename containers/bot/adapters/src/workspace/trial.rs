@@ -26,22 +26,38 @@ const EXPECTED: &str = "HTTP/1.1 403 Forbidden";
 
 /// Runs a command that asks its proxy for a host that is not allowed, and expects the refusal.
 pub(super) async fn try_proxy(programs: &Programs, kind: GateKind) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| format!("a command does not reach its proxy: {error}");
+    let failed =
+        |error: &dyn std::fmt::Display| format!("a command does not reach its proxy: {error}");
     let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
-    let place = folder.path().canonicalize().map_err(|error| failed(&error))?;
+    let place = folder
+        .path()
+        .canonicalize()
+        .map_err(|error| failed(&error))?;
     for name in FOLDERS {
         std::fs::create_dir(place.join(name)).map_err(|error| failed(&error))?;
     }
-    let run =
-        RunEgress::new(&EgressSettings::default(), Scope::default(), &Logins::default(), &programs.upstream);
+    let run = RunEgress::new(
+        &EgressSettings::default(),
+        Scope::default(),
+        &Logins::default(),
+        &programs.upstream,
+    );
     let gate = Gate::open(&run, kind).map_err(|error| failed(&error))?;
     let script = format!(
         "exec 3<>/dev/tcp/127.0.0.1/{} && printf %s \"$0\" >&3 && IFS= read -r -t 10 line <&3 && echo \"$line\"",
         gate.port()
     );
-    let request = format!("CONNECT {HOST} HTTP/1.1\r\nHost: {HOST}\r\n{}\r\n", gate.authorization());
+    let request = format!(
+        "CONNECT {HOST} HTTP/1.1\r\nHost: {HOST}\r\n{}\r\n",
+        gate.authorization()
+    );
     let mut program = programs.of_agent("bash", &place, Some(&gate));
-    program.command.arg("-c").arg(script).arg(request).current_dir(place.join(TEMPORARY));
+    program
+        .command
+        .arg("-c")
+        .arg(script)
+        .arg(request)
+        .current_dir(place.join(TEMPORARY));
     let mut output = Capture::both_ends(OUTPUT_MAX);
     let never = CancellationToken::new();
     process::run(program, None, TRIAL_TIMEOUT, &mut output, None, &never)

@@ -19,7 +19,11 @@ async fn passing_faults_of_reads_are_waited_out() {
     ] {
         let world = world().await;
         world.fake.fail(REPOSITORY, fault);
-        assert_eq!(world.host.repository(&app()).await.unwrap().default_branch, "main", "{fault:?}");
+        assert_eq!(
+            world.host.repository(&app()).await.unwrap().default_branch,
+            "main",
+            "{fault:?}"
+        );
         assert_eq!(world.waits.seconds(), waits, "{fault:?}");
     }
 }
@@ -34,9 +38,16 @@ async fn attempts_and_waits_are_bounded() {
     assert!(error.is_passing(), "{error}");
     assert_eq!(world.count(REPOSITORY), 4);
     let world = crate::support::world().await;
-    world.fake.fail(REPOSITORY, Fault::RateLimited(NOW_S + 3_600));
+    world
+        .fake
+        .fail(REPOSITORY, Fault::RateLimited(NOW_S + 3_600));
     let error = world.host.repository(&app()).await.unwrap_err();
-    assert_eq!(error, CodeHostError::Answer(Meaning::RateLimited { wait_ms: Some(3_600_000) }));
+    assert_eq!(
+        error,
+        CodeHostError::Answer(Meaning::RateLimited {
+            wait_ms: Some(3_600_000)
+        })
+    );
     assert!(world.waits.seconds().is_empty());
 }
 
@@ -46,20 +57,46 @@ async fn write_with_a_lost_answer_is_not_repeated() {
     for fault in [Fault::LostAnswer, Fault::Truncated] {
         let world = world().await;
         world.fake.fail("POST /repos/acme/app/issues", fault);
-        let issue = NewIssue { title: "x".into(), ..NewIssue::default() };
+        let issue = NewIssue {
+            title: "x".into(),
+            ..NewIssue::default()
+        };
         let error = world.host.create_issue(&app(), &issue).await.unwrap_err();
         assert!(error.is_effect_unknown(), "{fault:?}: {error}");
-        assert_eq!(world.fake.repository("acme/app").items.len(), 1, "{fault:?}");
+        assert_eq!(
+            world.fake.repository("acme/app").items.len(),
+            1,
+            "{fault:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn limited_write_is_repeated() {
     let world = world().await;
-    world.fake.fail("POST /repos/acme/app/issues", Fault::SecondaryLimited(2));
-    let issue = NewIssue { title: "x".into(), ..NewIssue::default() };
-    assert_eq!(world.host.create_issue(&app(), &issue).await.unwrap().number, 1);
-    assert_eq!((world.waits.seconds(), world.count("POST /repos/acme/app/issues")), (vec![2], 2));
+    world
+        .fake
+        .fail("POST /repos/acme/app/issues", Fault::SecondaryLimited(2));
+    let issue = NewIssue {
+        title: "x".into(),
+        ..NewIssue::default()
+    };
+    assert_eq!(
+        world
+            .host
+            .create_issue(&app(), &issue)
+            .await
+            .unwrap()
+            .number,
+        1
+    );
+    assert_eq!(
+        (
+            world.waits.seconds(),
+            world.count("POST /repos/acme/app/issues")
+        ),
+        (vec![2], 2)
+    );
 }
 
 #[tokio::test]
@@ -67,13 +104,22 @@ async fn rejections_keep_their_meaning() {
     let world = world().await;
     for (fault, expected) in [
         (Fault::Hidden, CodeHostError::Answer(Meaning::NotFound)),
-        (Fault::Forbidden, CodeHostError::Answer(Meaning::PermissionMissing)),
+        (
+            Fault::Forbidden,
+            CodeHostError::Answer(Meaning::PermissionMissing),
+        ),
         (Fault::Garbled, CodeHostError::Unreadable),
     ] {
         world.fake.fail(REPOSITORY, fault);
-        assert_eq!(world.host.repository(&app()).await.unwrap_err(), expected, "{fault:?}");
+        assert_eq!(
+            world.host.repository(&app()).await.unwrap_err(),
+            expected,
+            "{fault:?}"
+        );
     }
-    world.fake.change("acme/app", |repository| repository.is_archived = true);
+    world
+        .fake
+        .change("acme/app", |repository| repository.is_archived = true);
     assert!(world.host.repository(&app()).await.unwrap().is_archived);
     let error = world.host.comment(&app(), 1, "x").await.unwrap_err();
     assert_eq!(error, CodeHostError::Answer(Meaning::Archived));
@@ -90,7 +136,10 @@ async fn renamed_repository_is_named() {
         world.host.repository(&app()).await.unwrap_err(),
         world.host.comment(&app(), 1, "x").await.unwrap_err(),
     ] {
-        assert!(matches!(error.meaning(), Some(Meaning::Moved { .. })), "{error}");
+        assert!(
+            matches!(error.meaning(), Some(Meaning::Moved { .. })),
+            "{error}"
+        );
     }
     assert_eq!(world.count("/repositories/"), 0);
 }
@@ -108,11 +157,25 @@ async fn rename_without_a_cached_token_is_suspected() {
 #[tokio::test]
 async fn missing_branch_differs_from_a_hidden_repository() {
     let world = world().await;
-    assert_eq!(world.host.branch_head(&app(), &branch("gone")).await.unwrap(), None);
+    assert_eq!(
+        world
+            .host
+            .branch_head(&app(), &branch("gone"))
+            .await
+            .unwrap(),
+        None
+    );
     for _ in 0..2 {
         world.fake.fail("GET /repos/acme/app", Fault::Hidden);
     }
-    assert!(world.host.branch_head(&app(), &branch("main")).await.unwrap_err().is_not_found());
+    assert!(
+        world
+            .host
+            .branch_head(&app(), &branch("main"))
+            .await
+            .unwrap_err()
+            .is_not_found()
+    );
 }
 
 /// The GraphQL interface reports its limits in the body of a success.
@@ -127,29 +190,50 @@ async fn limits_in_a_success_are_waited_out() {
     ] {
         let world = world_with_thread().await;
         world.fake.fail("reviewThreads", fault);
-        assert_eq!(world.host.review_threads(&app(), 1).await.unwrap().entries.len(), 1, "{fault:?}");
+        assert_eq!(
+            world
+                .host
+                .review_threads(&app(), 1)
+                .await
+                .unwrap()
+                .entries
+                .len(),
+            1,
+            "{fault:?}"
+        );
         assert_eq!(world.waits.seconds(), waits, "{fault:?}");
     }
     let world = world_with_thread().await;
     for _ in 0..9 {
-        world.fake.fail("reviewThreads", Fault::GraphSecondaryLimited(1));
+        world
+            .fake
+            .fail("reviewThreads", Fault::GraphSecondaryLimited(1));
     }
     let error = world.host.review_threads(&app(), 1).await.unwrap_err();
-    assert_eq!(error, CodeHostError::Answer(Meaning::SecondaryLimited { wait_ms: 1_000 }));
+    assert_eq!(
+        error,
+        CodeHostError::Answer(Meaning::SecondaryLimited { wait_ms: 1_000 })
+    );
     assert_eq!(world.count("POST /graphql"), 4);
 }
 
 /// Resolving a thread twice has no further effect, so a lost answer is asked for again.
 #[tokio::test]
 async fn resolving_a_thread_is_repeated() {
-    for fault in
-        [Fault::GraphRateLimited(NOW_S + 1), Fault::GraphPartial, Fault::LostAnswer, Fault::Truncated]
-    {
+    for fault in [
+        Fault::GraphRateLimited(NOW_S + 1),
+        Fault::GraphPartial,
+        Fault::LostAnswer,
+        Fault::Truncated,
+    ] {
         let world = world_with_thread().await;
         world.fake.fail("resolveReviewThread", fault);
         world.host.resolve_thread(&app(), "PRRT_1").await.unwrap();
         assert_eq!(world.count("POST /graphql"), 2, "{fault:?}");
-        assert!(world.fake.item("acme/app", 1).pull.unwrap().threads[0].is_resolved, "{fault:?}");
+        assert!(
+            world.fake.item("acme/app", 1).pull.unwrap().threads[0].is_resolved,
+            "{fault:?}"
+        );
     }
 }
 
@@ -159,23 +243,46 @@ async fn token_that_resolves_may_write_contents() {
     let world = world_with_thread().await;
     world.host.resolve_thread(&app(), "PRRT_1").await.unwrap();
     world.host.comment(&app(), 1, "x").await.unwrap();
-    let mints = world.fake.seen().into_iter().filter(|seen| seen.target.ends_with("/access_tokens"));
+    let mints = world
+        .fake
+        .seen()
+        .into_iter()
+        .filter(|seen| seen.target.ends_with("/access_tokens"));
     let writes = mints.map(|seen| {
         let body: serde_json::Value = serde_json::from_slice(&seen.body).unwrap();
-        (body["permissions"]["contents"].clone(), body["permissions"]["issues"].clone())
+        (
+            body["permissions"]["contents"].clone(),
+            body["permissions"]["issues"].clone(),
+        )
     });
     assert_eq!(
         writes.collect::<Vec<_>>(),
-        [("write".into(), serde_json::Value::Null), ("read".into(), "write".into())]
+        [
+            ("write".into(), serde_json::Value::Null),
+            ("read".into(), "write".into())
+        ]
     );
 }
 
 async fn world_with_thread() -> World {
     let world = world().await;
     world.fake.change("acme/app", |repository| {
-        let thread = FakeThread { id: "PRRT_1".into(), ..FakeThread::default() };
-        let pull = FakePull { threads: vec![thread], ..FakePull::default() };
-        repository.items.insert(1, FakeItem { number: 1, pull: Some(pull), ..FakeItem::default() });
+        let thread = FakeThread {
+            id: "PRRT_1".into(),
+            ..FakeThread::default()
+        };
+        let pull = FakePull {
+            threads: vec![thread],
+            ..FakePull::default()
+        };
+        repository.items.insert(
+            1,
+            FakeItem {
+                number: 1,
+                pull: Some(pull),
+                ..FakeItem::default()
+            },
+        );
     });
     world
 }

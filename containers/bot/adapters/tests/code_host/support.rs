@@ -37,7 +37,12 @@ impl Pause for Waits {
 
 impl Waits {
     pub fn seconds(&self) -> Vec<u64> {
-        self.0.lock().unwrap().iter().map(Duration::as_secs).collect()
+        self.0
+            .lock()
+            .unwrap()
+            .iter()
+            .map(Duration::as_secs)
+            .collect()
     }
 }
 
@@ -76,10 +81,18 @@ pub fn adapter(fake: &FakeGitHub, is_app: bool, waits: &Arc<Waits>) -> GitHub {
 
 pub async fn world() -> World {
     let fake = FakeGitHub::start().await;
-    let main = fake.add_repository("acme/app", &[("src/a.rs", "one\ntwo\nthree\n"), ("README.md", "hi\n")]);
+    let main = fake.add_repository(
+        "acme/app",
+        &[("src/a.rs", "one\ntwo\nthree\n"), ("README.md", "hi\n")],
+    );
     let waits = Arc::default();
     let host = adapter(&fake, true, &waits);
-    World { fake, host, waits, main }
+    World {
+        fake,
+        host,
+        waits,
+        main,
+    }
 }
 
 pub fn app() -> RepoSlug {
@@ -93,6 +106,10 @@ pub fn branch(name: &str) -> RefName {
 impl World {
     /// Counts the requests with this text in method and path.
     pub fn count(&self, part: &str) -> usize {
-        self.fake.targets().iter().filter(|target| target.contains(part)).count()
+        self.fake
+            .targets()
+            .iter()
+            .filter(|target| target.contains(part))
+            .count()
     }
 }

@@ -19,32 +19,56 @@ fn client(fake: &FakeAnthropic) -> std::sync::Arc<dyn ars_bot_ports::ModelClient
 #[tokio::test]
 async fn prose_streams_before_the_complete_turn() {
     let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("A sentence that is longer than one piece of the stream: größer.")]);
+    fake.push([Reply::text(
+        "A sentence that is longer than one piece of the stream: größer.",
+    )]);
     let conversation = Conversation::new(MODEL);
     let turn = conversation.call(&*client(&fake)).await.unwrap();
-    assert_eq!(conversation.streamed(), "A sentence that is longer than one piece of the stream: größer.");
+    assert_eq!(
+        conversation.streamed(),
+        "A sentence that is longer than one piece of the stream: größer."
+    );
     assert_eq!(turn.parts, [Part::text(conversation.streamed())]);
     assert_eq!(turn.stop, StopReason::EndTurn);
-    let usage = Usage { input_tokens: 12, output_tokens: 7, cache_read_tokens: 3, cache_write_tokens: 5 };
+    let usage = Usage {
+        input_tokens: 12,
+        output_tokens: 7,
+        cache_read_tokens: 3,
+        cache_write_tokens: 5,
+    };
     assert_eq!(turn.usage, usage);
     let request = fake.requests().remove(0);
-    assert_eq!((request.header("x-api-key"), request.header("anthropic-version")), (KEY, "2023-06-01"));
-    assert_eq!((&request.body["stream"], &request.body["max_tokens"]), (&json!(true), &json!(64)));
+    assert_eq!(
+        (
+            request.header("x-api-key"),
+            request.header("anthropic-version")
+        ),
+        (KEY, "2023-06-01")
+    );
+    assert_eq!(
+        (&request.body["stream"], &request.body["max_tokens"]),
+        (&json!(true), &json!(64))
+    );
 }
 
 #[tokio::test]
 async fn reason_of_a_refusal_is_read() {
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::blocks(vec![Block::Refusal("policy seven".into())])]);
-    let turn = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap();
-    assert_eq!((turn.parts, turn.stop), (Vec::new(), StopReason::Refusal(Some("policy seven".into()))));
+    let turn = Conversation::new(MODEL)
+        .call(&*client(&fake))
+        .await
+        .unwrap();
+    assert_eq!(
+        (turn.parts, turn.stop),
+        (Vec::new(), StopReason::Refusal(Some("policy seven".into())))
+    );
 }
 
 #[tokio::test]
 async fn a_conversation_round_trips_every_block_verbatim() {
     let fake = FakeAnthropic::start().await;
-    let server_tool =
-        json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"z": 1, "a": 2}});
+    let server_tool = json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"z": 1, "a": 2}});
     let blocks = vec![
         Block::Thinking {
             text: "It is the parser that I should look at first.".into(),
@@ -57,8 +81,14 @@ async fn a_conversation_round_trips_every_block_verbatim() {
             text: "As the manual says.".into(),
             citation: json!({"type": "page_location", "page": 3}),
         },
-        Block::Tool { name: "bash".into(), input: json!({"command": "cargo test"}) },
-        Block::Tool { name: "bash".into(), input: json!({}) },
+        Block::Tool {
+            name: "bash".into(),
+            input: json!({"command": "cargo test"}),
+        },
+        Block::Tool {
+            name: "bash".into(),
+            input: json!({}),
+        },
     ];
     fake.push([Reply::blocks(blocks), Reply::text("done")]);
     let mut conversation = Conversation::new(MODEL);
@@ -69,14 +99,25 @@ async fn a_conversation_round_trips_every_block_verbatim() {
     // The fake rejects modified thinking, and calls without their results.
     conversation.call(&*client).await.unwrap();
     let content = fake.requests()[1].body["messages"][1]["content"].clone();
-    let sent: Vec<String> = content.as_array().unwrap().iter().map(Value::to_string).collect();
+    let sent: Vec<String> = content
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(Value::to_string)
+        .collect();
     assert_eq!(
         sent[0],
         r#"{"type":"thinking","thinking":"It is the parser that I should look at first.","signature":"c2ln"}"#
     );
     assert_eq!(sent[2], server_tool.to_string());
-    assert_eq!(sent[3], r#"{"type":"hologram","zeta":[1,{"b":2,"a":1}],"alpha":null}"#);
-    assert_eq!(content[4]["citations"], json!([{"type": "page_location", "page": 3}]));
+    assert_eq!(
+        sent[3],
+        r#"{"type":"hologram","zeta":[1,{"b":2,"a":1}],"alpha":null}"#
+    );
+    assert_eq!(
+        content[4]["citations"],
+        json!([{"type": "page_location", "page": 3}])
+    );
     assert_eq!(content[5]["input"], json!({"command": "cargo test"}));
     assert_eq!(content[6]["input"], json!({}));
 }
@@ -85,20 +126,37 @@ async fn a_conversation_round_trips_every_block_verbatim() {
 async fn calls_share_one_connection() {
     let fake = FakeAnthropic::start().await;
     // The body ends later than the message.
-    fake.push([Reply::text("one").every(Duration::from_millis(5)), Reply::text("two")]);
+    fake.push([
+        Reply::text("one").every(Duration::from_millis(5)),
+        Reply::text("two"),
+    ]);
     let (conversation, client) = (Conversation::new(MODEL), client(&fake));
     conversation.call(&*client).await.unwrap();
     conversation.call(&*client).await.unwrap();
-    let peers: Vec<_> = fake.requests().into_iter().map(|request| request.peer).collect();
+    let peers: Vec<_> = fake
+        .requests()
+        .into_iter()
+        .map(|request| request.peer)
+        .collect();
     assert_eq!(peers[0], peers[1]);
 }
 
 #[tokio::test]
 async fn stored_conversation_is_sent_unchanged() {
     let fake = FakeAnthropic::start().await;
-    let thinking = Block::Thinking { text: "hm".into(), signature: "s".into() };
-    let call = Block::Tool { name: "bash".into(), input: json!({"z": 1, "a": 2}) };
-    fake.push([Reply::blocks(vec![thinking, call]), Reply::text("live"), Reply::text("stored")]);
+    let thinking = Block::Thinking {
+        text: "hm".into(),
+        signature: "s".into(),
+    };
+    let call = Block::Tool {
+        name: "bash".into(),
+        input: json!({"z": 1, "a": 2}),
+    };
+    fake.push([
+        Reply::blocks(vec![thinking, call]),
+        Reply::text("live"),
+        Reply::text("stored"),
+    ]);
     let mut conversation = Conversation::new(MODEL);
     let client = client(&fake);
     let turn = conversation.call(&*client).await.unwrap();
@@ -114,12 +172,20 @@ async fn stored_conversation_is_sent_unchanged() {
 #[tokio::test]
 async fn broken_arguments_do_not_end_the_conversation() {
     let fake = FakeAnthropic::start().await;
-    let broken = Block::RawTool { name: "bash".into(), arguments: "{\"comm".into() };
-    fake.push([Reply::blocks(vec![broken]).stop("max_tokens"), Reply::text("sorry")]);
+    let broken = Block::RawTool {
+        name: "bash".into(),
+        arguments: "{\"comm".into(),
+    };
+    fake.push([
+        Reply::blocks(vec![broken]).stop("max_tokens"),
+        Reply::text("sorry"),
+    ]);
     let mut conversation = Conversation::new(MODEL);
     let client = client(&fake);
     let turn = conversation.call(&*client).await.unwrap();
-    assert!(matches!(&turn.parts[0], Part::ToolCall { input: Value::String(text), .. } if text == "{\"comm"));
+    assert!(
+        matches!(&turn.parts[0], Part::ToolCall { input: Value::String(text), .. } if text == "{\"comm")
+    );
     assert_eq!(turn.stop, StopReason::MaxTokens);
     conversation.answer_calls(&turn, &text_result("not JSON"));
     conversation.call(&*client).await.unwrap();
@@ -129,10 +195,16 @@ async fn broken_arguments_do_not_end_the_conversation() {
 async fn a_closing_call_describes_tools_but_forbids_them() {
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("so far")]);
-    let conversation = Conversation { may_call_tools: false, ..Conversation::new(MODEL) };
+    let conversation = Conversation {
+        may_call_tools: false,
+        ..Conversation::new(MODEL)
+    };
     conversation.call(&*client(&fake)).await.unwrap();
     let body = fake.requests().remove(0).body;
-    assert_eq!((&body["tool_choice"], &body["tools"][0]["name"]), (&json!({"type": "none"}), &json!("bash")));
+    assert_eq!(
+        (&body["tool_choice"], &body["tools"][0]["name"]),
+        (&json!({"type": "none"}), &json!("bash"))
+    );
 }
 
 #[tokio::test]
@@ -142,7 +214,11 @@ async fn overload_is_retried_after_the_requested_wait() {
     fake.push([
         Reply::error(529, "overloaded_error", "Overloaded").header("retry-after", "0.02"),
         Reply::error(429, "rate_limit_error", "slow down").header("retry-after", past),
-        Reply::text("partial prose that will be said twice").fail_after(4, "overloaded_error", "Overloaded"),
+        Reply::text("partial prose that will be said twice").fail_after(
+            4,
+            "overloaded_error",
+            "Overloaded",
+        ),
         Reply::text("done"),
     ]);
     let conversation = Conversation::new(MODEL);
@@ -156,8 +232,12 @@ async fn overload_is_retried_after_the_requested_wait() {
 
 #[tokio::test]
 async fn last_error_is_reported_after_all_attempts() {
-    let fake = FakeAnthropic::answering(|_| Reply::error(529, "overloaded_error", "Overloaded")).await;
-    let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
+    let fake =
+        FakeAnthropic::answering(|_| Reply::error(529, "overloaded_error", "Overloaded")).await;
+    let error = Conversation::new(MODEL)
+        .call(&*client(&fake))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Overloaded { retry_after: None });
     assert_eq!(error.message, "the provider answered 529: Overloaded");
     assert_eq!(fake.request_count(), 5);
@@ -167,29 +247,65 @@ async fn last_error_is_reported_after_all_attempts() {
 async fn excessive_requested_wait_fails_at_once() {
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::error(429, "rate_limit_error", "tomorrow").header("retry-after", "86400")]);
-    let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
-    assert_eq!(error.kind, ModelErrorKind::RateLimited { retry_after: Some(Duration::from_secs(86_400)) });
+    let error = Conversation::new(MODEL)
+        .call(&*client(&fake))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.kind,
+        ModelErrorKind::RateLimited {
+            retry_after: Some(Duration::from_secs(86_400))
+        }
+    );
 }
 
 #[tokio::test]
 async fn permanent_errors_are_not_retried() {
     let cases = [
-        (401, "authentication_error", "invalid x-api-key", ModelErrorKind::Unauthorized),
-        (403, "permission_error", "not allowed", ModelErrorKind::Unauthorized),
-        (400, "invalid_request_error", "prompt is too long: 300 > 200", ModelErrorKind::ContextTooLong),
-        (400, "invalid_request_error", "tools: bad", ModelErrorKind::Invalid),
+        (
+            401,
+            "authentication_error",
+            "invalid x-api-key",
+            ModelErrorKind::Unauthorized,
+        ),
+        (
+            403,
+            "permission_error",
+            "not allowed",
+            ModelErrorKind::Unauthorized,
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "prompt is too long: 300 > 200",
+            ModelErrorKind::ContextTooLong,
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "tools: bad",
+            ModelErrorKind::Invalid,
+        ),
         (
             400,
             "invalid_request_error",
             "messages.2.content.0: Could not process image",
             ModelErrorKind::FileRejected,
         ),
-        (404, "not_found_error", "model: nope", ModelErrorKind::Invalid),
+        (
+            404,
+            "not_found_error",
+            "model: nope",
+            ModelErrorKind::Invalid,
+        ),
     ];
     for (status, kind, message, expected) in cases {
         let fake = FakeAnthropic::start().await;
         fake.push([Reply::error(status, kind, format!("{message} {KEY}"))]);
-        let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
+        let error = Conversation::new(MODEL)
+            .call(&*client(&fake))
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, expected);
         assert!(!error.to_string().contains(KEY), "{error}");
     }
@@ -198,21 +314,38 @@ async fn permanent_errors_are_not_retried() {
 #[tokio::test]
 async fn interrupted_stream_is_retried() {
     let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("cut").cut_after(4), Reply::text("ended").end_after(4), Reply::text("whole")]);
+    fake.push([
+        Reply::text("cut").cut_after(4),
+        Reply::text("ended").end_after(4),
+        Reply::text("whole"),
+    ]);
     let conversation = Conversation::new(MODEL);
     let turn = conversation.call(&*client(&fake)).await.unwrap();
     assert_eq!(turn.parts, [Part::text("whole")]);
     assert_eq!(conversation.waits().len(), 2);
     let fake = FakeAnthropic::answering(|_| Reply::text("ended").end_after(4)).await;
-    let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
-    assert_eq!((error.kind, fake.request_count()), (ModelErrorKind::Protocol, 3));
+    let error = Conversation::new(MODEL)
+        .call(&*client(&fake))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind, fake.request_count()),
+        (ModelErrorKind::Protocol, 3)
+    );
 }
 
 #[tokio::test]
 async fn a_silent_provider_times_out() {
     let fake = FakeAnthropic::answering(|_| Reply::text("never whole").hang_after(3)).await;
-    let retry = RetryPolicy { broken_attempts: 1, ..RetryPolicy::default() };
-    let transport = Transport { idle_timeout: Duration::from_millis(100), retry, ..transport() };
+    let retry = RetryPolicy {
+        broken_attempts: 1,
+        ..RetryPolicy::default()
+    };
+    let transport = Transport {
+        idle_timeout: Duration::from_millis(100),
+        retry,
+        ..transport()
+    };
     let client = make(ProviderKind::Anthropic, Some(KEY), &fake.url(), transport);
     let error = Conversation::new(MODEL).call(&*client).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Unreachable);
@@ -222,12 +355,28 @@ async fn a_silent_provider_times_out() {
 
 #[tokio::test]
 async fn an_unreachable_provider_is_told_by_its_host() {
-    let vacant = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = make(ProviderKind::Anthropic, Some(KEY), &format!("http://{vacant}"), transport());
+    let vacant = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let client = make(
+        ProviderKind::Anthropic,
+        Some(KEY),
+        &format!("http://{vacant}"),
+        transport(),
+    );
     let conversation = Conversation::new(MODEL);
     let error = conversation.call(&*client).await.unwrap_err();
-    assert_eq!((error.kind.clone(), conversation.waits().len()), (ModelErrorKind::Unreachable, 2));
-    assert!(error.message.starts_with(&format!("{vacant}: cannot connect")), "{error}");
+    assert_eq!(
+        (error.kind.clone(), conversation.waits().len()),
+        (ModelErrorKind::Unreachable, 2)
+    );
+    assert!(
+        error
+            .message
+            .starts_with(&format!("{vacant}: cannot connect")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -235,7 +384,9 @@ async fn cancellation_closes_the_connection() {
     for reply in [Reply::text("a long story").hang_after(4), Reply::silent()] {
         let fake = FakeAnthropic::start().await;
         fake.push([reply]);
-        Conversation::new(MODEL).call_and_stop(&*client(&fake), fake.wait_for_requests(1)).await;
+        Conversation::new(MODEL)
+            .call_and_stop(&*client(&fake), fake.wait_for_requests(1))
+            .await;
         fake.wait_for_disconnects(1).await;
     }
 }
@@ -264,7 +415,14 @@ async fn base_url_may_include_the_version() {
         Conversation::new(MODEL).call(&*client).await.unwrap();
     }
     let keyless = make(ProviderKind::Anthropic, None, &fake.url(), transport());
-    assert_eq!(Conversation::new(MODEL).call(&*keyless).await.unwrap_err().kind, ModelErrorKind::Invalid);
+    assert_eq!(
+        Conversation::new(MODEL)
+            .call(&*keyless)
+            .await
+            .unwrap_err()
+            .kind,
+        ModelErrorKind::Invalid
+    );
     assert_eq!(fake.take_violations(), ["x-api-key: header is required"]);
     assert_eq!(fake.requests().last().unwrap().header("x-api-key"), "");
 }

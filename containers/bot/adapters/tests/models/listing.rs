@@ -24,8 +24,17 @@ async fn listed(
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}{base_path}", listener.local_addr().unwrap());
-    let router = Router::new()
-        .route(&format!("{}/models", if base_path.is_empty() { "/v1" } else { base_path }), get(handler));
+    let router = Router::new().route(
+        &format!(
+            "{}/models",
+            if base_path.is_empty() {
+                "/v1"
+            } else {
+                base_path
+            }
+        ),
+        get(handler),
+    );
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let http = Transport::default().client().unwrap();
     listed_models(&http, &provider(url)).await
@@ -42,7 +51,8 @@ fn provider(url: String) -> ProviderConfig {
 
 #[tokio::test]
 async fn usable_names_are_listed_once_and_sorted() {
-    let names = ["b", "a/7b", "b", "", "two words", "tab\t"].map(|id| json!({ "id": id, "object": "model" }));
+    let names = ["b", "a/7b", "b", "", "two words", "tab\t"]
+        .map(|id| json!({ "id": id, "object": "model" }));
     let body = json!({ "object": "list", "data": names }).to_string();
     assert_eq!(
         listed("", body.clone()).await.unwrap(),
@@ -56,14 +66,25 @@ async fn usable_names_are_listed_once_and_sorted() {
 async fn failure_names_the_server_and_neither_key_nor_body() {
     let long = " ".repeat((1 << 20) + 1);
     for (answer, reason) in [
-        ((StatusCode::FORBIDDEN, format!("no: {KEY}")), "answered 403"),
-        ((StatusCode::OK, format!("<p>{KEY}</p>")), "sent no list of models"),
+        (
+            (StatusCode::FORBIDDEN, format!("no: {KEY}")),
+            "answered 403",
+        ),
+        (
+            (StatusCode::OK, format!("<p>{KEY}</p>")),
+            "sent no list of models",
+        ),
         ((StatusCode::OK, long), "is longer than"),
     ] {
         let error = listed("", answer).await.unwrap_err();
-        assert!(error.contains("127.0.0.1") && error.contains(reason) && !error.contains(KEY), "{error}");
+        assert!(
+            error.contains("127.0.0.1") && error.contains(reason) && !error.contains(KEY),
+            "{error}"
+        );
     }
     let http = Transport::default().client().unwrap();
-    let error = listed_models(&http, &provider("http://127.0.0.1:1".to_owned())).await.unwrap_err();
+    let error = listed_models(&http, &provider("http://127.0.0.1:1".to_owned()))
+        .await
+        .unwrap_err();
     assert!(error.contains("cannot be reached"), "{error}");
 }

@@ -13,26 +13,48 @@ use crate::support::{Conversation, KEY, client as make, text_result, transport};
 const MODEL: &str = "qwen3-coder";
 
 fn client(fake: &FakeOpenAi) -> Arc<dyn ModelClient> {
-    make(ProviderKind::OpenAiCompatible, Some(KEY), &fake.url(), transport())
+    make(
+        ProviderKind::OpenAiCompatible,
+        Some(KEY),
+        &fake.url(),
+        transport(),
+    )
 }
 
 #[tokio::test]
 async fn prose_streams_before_the_complete_turn() {
     let fake = FakeOpenAi::start().await;
-    let thinking = Block::Thinking { text: "hm".into(), signature: String::new() };
+    let thinking = Block::Thinking {
+        text: "hm".into(),
+        signature: String::new(),
+    };
     let text = "A sentence that is longer than one piece of the stream: größer.";
     fake.push([Reply::blocks(vec![thinking, Block::Text(text.into())])]);
     let conversation = Conversation::new(MODEL);
     let turn = conversation.call(&*client(&fake)).await.unwrap();
     assert_eq!(conversation.streamed(), text);
-    assert_eq!((turn.parts, turn.stop), (vec![Part::text(text)], StopReason::EndTurn));
-    let usage = Usage { input_tokens: 12, output_tokens: 7, cache_read_tokens: 3, cache_write_tokens: 0 };
+    assert_eq!(
+        (turn.parts, turn.stop),
+        (vec![Part::text(text)], StopReason::EndTurn)
+    );
+    let usage = Usage {
+        input_tokens: 12,
+        output_tokens: 7,
+        cache_read_tokens: 3,
+        cache_write_tokens: 0,
+    };
     assert_eq!(turn.usage, usage);
     let request = fake.requests().remove(0);
     assert_eq!(request.header("authorization"), format!("Bearer {KEY}"));
     let body = &request.body;
-    assert_eq!((&body["model"], &body["max_tokens"]), (&json!(MODEL), &json!(64)));
-    assert_eq!(body["messages"][0], json!({"role": "system", "content": "Be brief."}));
+    assert_eq!(
+        (&body["model"], &body["max_tokens"]),
+        (&json!(MODEL), &json!(64))
+    );
+    assert_eq!(
+        body["messages"][0],
+        json!({"role": "system", "content": "Be brief."})
+    );
     assert_eq!(body.get("reasoning_effort"), None);
 }
 
@@ -41,9 +63,18 @@ async fn tools_are_called_and_answered() {
     let fake = FakeOpenAi::start().await;
     let calls = vec![
         Block::Text("Looking.".into()),
-        Block::Tool { name: "bash".into(), input: json!({"command": "a rather long command line"}) },
-        Block::RawTool { name: "bash".into(), arguments: String::new() },
-        Block::RawTool { name: "bash".into(), arguments: "{\"comm".into() },
+        Block::Tool {
+            name: "bash".into(),
+            input: json!({"command": "a rather long command line"}),
+        },
+        Block::RawTool {
+            name: "bash".into(),
+            arguments: String::new(),
+        },
+        Block::RawTool {
+            name: "bash".into(),
+            arguments: "{\"comm".into(),
+        },
     ];
     fake.push([Reply::blocks(calls), Reply::text("done")]);
     let (mut conversation, client) = (Conversation::new(MODEL), client(&fake));
@@ -56,13 +87,34 @@ async fn tools_are_called_and_answered() {
             _ => None,
         })
         .collect();
-    assert_eq!(inputs, [&json!({"command": "a rather long command line"}), &json!({}), &json!("{\"comm")]);
-    assert_eq!((&turn.parts[0], &turn.stop), (&Part::text("Looking."), &StopReason::ToolUse));
+    assert_eq!(
+        inputs,
+        [
+            &json!({"command": "a rather long command line"}),
+            &json!({}),
+            &json!("{\"comm")
+        ]
+    );
+    assert_eq!(
+        (&turn.parts[0], &turn.stop),
+        (&Part::text("Looking."), &StopReason::ToolUse)
+    );
     conversation.answer_calls(&turn, &text_result("ok"));
-    assert_eq!(conversation.call(&*client).await.unwrap().parts, [Part::text("done")]);
+    assert_eq!(
+        conversation.call(&*client).await.unwrap().parts,
+        [Part::text("done")]
+    );
     let messages = fake.requests()[1].body["messages"].clone();
-    let roles: Vec<&str> = messages.as_array().unwrap().iter().filter_map(|m| m["role"].as_str()).collect();
-    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool", "tool"]);
+    let roles: Vec<&str> = messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|m| m["role"].as_str())
+        .collect();
+    assert_eq!(
+        roles,
+        ["system", "user", "assistant", "tool", "tool", "tool"]
+    );
     assert_eq!(messages[3]["content"], json!("ok"));
 }
 
@@ -72,9 +124,18 @@ async fn result_images_move_to_the_user_message() {
     fake.push([Reply::tool("bash", json!({})), Reply::text("seen")]);
     let (mut conversation, client) = (Conversation::new(MODEL), client(&fake));
     let turn = conversation.call(&*client).await.unwrap();
-    let image = ToolContent::Image { media_type: "image/png".into(), data: "AAAA".into() };
-    let pdf = ToolContent::Document { media_type: "application/pdf".into(), data: "JVBE".into() };
-    conversation.answer_calls(&turn, &[ToolContent::Text { text: "ok".into() }, image, pdf]);
+    let image = ToolContent::Image {
+        media_type: "image/png".into(),
+        data: "AAAA".into(),
+    };
+    let pdf = ToolContent::Document {
+        media_type: "application/pdf".into(),
+        data: "JVBE".into(),
+    };
+    conversation.answer_calls(
+        &turn,
+        &[ToolContent::Text { text: "ok".into() }, image, pdf],
+    );
     conversation.turns.push(Turn {
         role: Role::User,
         parts: vec![
@@ -83,17 +144,31 @@ async fn result_images_move_to_the_user_message() {
                 data: "JVBE".into(),
                 name: Some("a.pdf".into()),
             },
-            Part::Opaque { api: "anthropic".into(), block: json!({"type": "thinking"}) },
+            Part::Opaque {
+                api: "anthropic".into(),
+                block: json!({"type": "thinking"}),
+            },
         ],
     });
     conversation.call(&*client).await.unwrap();
     let messages = fake.requests()[1].body["messages"].clone();
     let result = messages[3]["content"].as_str().unwrap();
-    assert!(result.starts_with("ok\n") && result.contains("(application/pdf) left out"), "{result}");
+    assert!(
+        result.starts_with("ok\n") && result.contains("(application/pdf) left out"),
+        "{result}"
+    );
     let user = &messages[4];
     assert_eq!(user["role"], "user");
-    assert_eq!(user["content"][1]["image_url"]["url"], json!("data:image/png;base64,AAAA"));
-    assert!(user["content"][2]["text"].as_str().unwrap().contains("file a.pdf"));
+    assert_eq!(
+        user["content"][1]["image_url"]["url"],
+        json!("data:image/png;base64,AAAA")
+    );
+    assert!(
+        user["content"][2]["text"]
+            .as_str()
+            .unwrap()
+            .contains("file a.pdf")
+    );
     assert_eq!(user["content"].as_array().unwrap().len(), 3);
 }
 
@@ -102,9 +177,15 @@ async fn model_name_is_sent_unchanged() {
     for model in ["qwen-max", "o3-high", "meta/llama-3", "ns::model"] {
         let fake = FakeOpenAi::start().await;
         fake.push([Reply::text("ok")]);
-        Conversation::new(model).call(&*client(&fake)).await.unwrap();
+        Conversation::new(model)
+            .call(&*client(&fake))
+            .await
+            .unwrap();
         let body = fake.requests().remove(0).body;
-        assert_eq!((&body["model"], body.get("reasoning_effort")), (&json!(model), None));
+        assert_eq!(
+            (&body["model"], body.get("reasoning_effort")),
+            (&json!(model), None)
+        );
     }
 }
 
@@ -114,7 +195,13 @@ async fn newer_models_get_tools_without_reasoning() {
     fake.push([Reply::text("ok"), Reply::text("ok")]);
     let conversation = Conversation::new("gpt-5.6-sol");
     conversation.call(&*client(&fake)).await.unwrap();
-    Conversation { tools: vec![], ..conversation }.call(&*client(&fake)).await.unwrap();
+    Conversation {
+        tools: vec![],
+        ..conversation
+    }
+    .call(&*client(&fake))
+    .await
+    .unwrap();
     let requests = fake.requests();
     assert_eq!(requests[0].body["reasoning_effort"], json!("none"));
     assert_eq!(requests[0].body["max_completion_tokens"], json!(64));
@@ -125,7 +212,10 @@ async fn newer_models_get_tools_without_reasoning() {
 async fn a_closing_call_describes_tools_but_forbids_them() {
     let fake = FakeOpenAi::start().await;
     fake.push([Reply::text("so far")]);
-    let conversation = Conversation { may_call_tools: false, ..Conversation::new(MODEL) };
+    let conversation = Conversation {
+        may_call_tools: false,
+        ..Conversation::new(MODEL)
+    };
     conversation.call(&*client(&fake)).await.unwrap();
     let body = fake.requests().remove(0).body;
     assert_eq!(
@@ -143,7 +233,11 @@ async fn local_server_needs_no_key() {
         let client = make(ProviderKind::OpenAiCompatible, None, &url, transport());
         Conversation::new(MODEL).call(&*client).await.unwrap();
     }
-    assert!(fake.requests().iter().all(|request| request.header("authorization").is_empty()));
+    assert!(
+        fake.requests()
+            .iter()
+            .all(|request| request.header("authorization").is_empty())
+    );
 }
 
 #[tokio::test]
@@ -165,22 +259,50 @@ async fn busy_server_is_retried_after_its_wait() {
 #[tokio::test]
 async fn permanent_errors_are_not_retried() {
     let cases = [
-        (401, "invalid_api_key", "Incorrect API key provided", ModelErrorKind::Unauthorized),
-        (429, "insufficient_quota", "You exceeded your current quota", ModelErrorKind::Invalid),
-        (400, "context_length_exceeded", "too many tokens", ModelErrorKind::ContextTooLong),
-        (400, "invalid_image_format", "You uploaded an unsupported image", ModelErrorKind::FileRejected),
+        (
+            401,
+            "invalid_api_key",
+            "Incorrect API key provided",
+            ModelErrorKind::Unauthorized,
+        ),
+        (
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota",
+            ModelErrorKind::Invalid,
+        ),
+        (
+            400,
+            "context_length_exceeded",
+            "too many tokens",
+            ModelErrorKind::ContextTooLong,
+        ),
+        (
+            400,
+            "invalid_image_format",
+            "You uploaded an unsupported image",
+            ModelErrorKind::FileRejected,
+        ),
         (
             400,
             "invalid_request_error",
             "maximum context length is 8192 tokens",
             ModelErrorKind::ContextTooLong,
         ),
-        (404, "model_not_found", "no such model", ModelErrorKind::Invalid),
+        (
+            404,
+            "model_not_found",
+            "no such model",
+            ModelErrorKind::Invalid,
+        ),
     ];
     for (status, kind, message, expected) in cases {
         let fake = FakeOpenAi::start().await;
         fake.push([Reply::error(status, kind, format!("{message}: {KEY}"))]);
-        let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
+        let error = Conversation::new(MODEL)
+            .call(&*client(&fake))
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, expected, "{message}");
         assert!(!error.to_string().contains(KEY), "{error}");
     }
@@ -191,7 +313,11 @@ async fn interrupted_stream_is_retried() {
     for broken in [
         Reply::text("a text of several pieces, cut short").cut_after(2),
         Reply::text("a text of several pieces, cut short").end_after(2),
-        Reply::text("a text of several pieces, cut short").fail_after(2, "server_error", "overloaded"),
+        Reply::text("a text of several pieces, cut short").fail_after(
+            2,
+            "server_error",
+            "overloaded",
+        ),
     ] {
         let fake = FakeOpenAi::start().await;
         fake.push([broken, Reply::text("whole")]);
@@ -211,10 +337,20 @@ async fn stop_reasons_have_their_meaning() {
     ] {
         let fake = FakeOpenAi::start().await;
         fake.push([Reply::text("x").stop(word)]);
-        assert_eq!(Conversation::new(MODEL).call(&*client(&fake)).await.unwrap().stop, expected);
+        assert_eq!(
+            Conversation::new(MODEL)
+                .call(&*client(&fake))
+                .await
+                .unwrap()
+                .stop,
+            expected
+        );
     }
     let fake = FakeOpenAi::answering(|_| Reply::text("x").stop("tool_calls")).await;
-    let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
+    let error = Conversation::new(MODEL)
+        .call(&*client(&fake))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Protocol);
 }
 
@@ -223,24 +359,50 @@ async fn reason_of_a_refusal_is_read_without_an_answer() {
     let reason = "I cannot help with policy seven, and here is more than one piece of it.";
     let fake = FakeOpenAi::start().await;
     fake.push([Reply::blocks(vec![Block::Refusal(reason.into())])]);
-    let turn = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap();
-    assert_eq!((turn.parts, turn.stop), (Vec::new(), StopReason::Refusal(Some(reason.into()))));
+    let turn = Conversation::new(MODEL)
+        .call(&*client(&fake))
+        .await
+        .unwrap();
+    assert_eq!(
+        (turn.parts, turn.stop),
+        (Vec::new(), StopReason::Refusal(Some(reason.into())))
+    );
 }
 
 #[tokio::test]
 async fn a_silent_or_absent_server_is_unreachable() {
     let fake = FakeOpenAi::answering(|_| Reply::text("never whole").hang_after(2)).await;
-    let retry = RetryPolicy { broken_attempts: 1, ..RetryPolicy::default() };
-    let transport = Transport { idle_timeout: Duration::from_millis(100), retry, ..transport() };
+    let retry = RetryPolicy {
+        broken_attempts: 1,
+        ..RetryPolicy::default()
+    };
+    let transport = Transport {
+        idle_timeout: Duration::from_millis(100),
+        retry,
+        ..transport()
+    };
     let client = make(ProviderKind::OpenAiCompatible, None, &fake.url(), transport);
     let error = Conversation::new(MODEL).call(&*client).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Unreachable);
     assert!(error.message.contains("did not answer in time"), "{error}");
     fake.wait_for_disconnects(1).await;
-    let vacant = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = make(ProviderKind::OpenAiCompatible, None, &format!("http://{vacant}/v1"), transport);
+    let vacant = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let client = make(
+        ProviderKind::OpenAiCompatible,
+        None,
+        &format!("http://{vacant}/v1"),
+        transport,
+    );
     let error = Conversation::new(MODEL).call(&*client).await.unwrap_err();
-    assert!(error.message.starts_with(&format!("{vacant}: cannot connect")), "{error}");
+    assert!(
+        error
+            .message
+            .starts_with(&format!("{vacant}: cannot connect")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -248,7 +410,9 @@ async fn cancellation_closes_the_connection() {
     for reply in [Reply::text("a long story").hang_after(2), Reply::silent()] {
         let fake = FakeOpenAi::start().await;
         fake.push([reply]);
-        Conversation::new(MODEL).call_and_stop(&*client(&fake), fake.wait_for_requests(1)).await;
+        Conversation::new(MODEL)
+            .call_and_stop(&*client(&fake), fake.wait_for_requests(1))
+            .await;
         fake.wait_for_disconnects(1).await;
     }
 }

@@ -1,5 +1,8 @@
 //! Shared by the tests of both vendors: a client of a fake, and calls of it.
-#![expect(clippy::unwrap_used, reason = "helpers of tests: what fails here fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: what fails here fails the test"
+)]
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +28,10 @@ pub(crate) fn transport() -> Transport {
         longest_wait: Duration::from_millis(5),
         ..RetryPolicy::default()
     };
-    Transport { retry, ..Transport::default() }
+    Transport {
+        retry,
+        ..Transport::default()
+    }
 }
 
 /// Makes a client as the composition root does.
@@ -42,7 +48,9 @@ pub(crate) fn client(
         script: None,
     };
     let catalog = Catalog::new(BTreeMap::from([("fake".to_owned(), config)]), transport).unwrap();
-    catalog.client(&ModelRef::parse("fake/model").unwrap()).unwrap()
+    catalog
+        .client(&ModelRef::parse("fake/model").unwrap())
+        .unwrap()
 }
 
 /// A conversation to call a model with.
@@ -84,7 +92,13 @@ impl Conversation {
             max_tokens: 64,
             effort: None,
         };
-        client.turn(request, &|delta| self.deltas.lock().unwrap().push(delta), cancel).await
+        client
+            .turn(
+                request,
+                &|delta| self.deltas.lock().unwrap().push(delta),
+                cancel,
+            )
+            .await
     }
 
     pub(crate) async fn call(&self, client: &dyn ModelClient) -> Result<ModelTurn, ModelError> {
@@ -92,7 +106,11 @@ impl Conversation {
     }
 
     /// Calls until `stop` completes, which cancels the call.
-    pub(crate) async fn call_and_stop(&self, client: &dyn ModelClient, stop: impl Future<Output = ()>) {
+    pub(crate) async fn call_and_stop(
+        &self,
+        client: &dyn ModelClient,
+        stop: impl Future<Output = ()>,
+    ) {
         let cancel = CancellationToken::new();
         let stop = async {
             stop.await;
@@ -105,14 +123,22 @@ impl Conversation {
     /// Adds the answer, and a result with `content` for each of its calls.
     pub(crate) fn answer_calls(&mut self, turn: &ModelTurn, content: &[ToolContent]) {
         let results = turn.parts.iter().filter_map(|part| match part {
-            Part::ToolCall { call_id, .. } => {
-                Some(Part::ToolResult { call_id: call_id.clone(), ok: true, content: content.to_vec() })
-            }
+            Part::ToolCall { call_id, .. } => Some(Part::ToolResult {
+                call_id: call_id.clone(),
+                ok: true,
+                content: content.to_vec(),
+            }),
             _ => None,
         });
         let results: Vec<Part> = results.collect();
-        self.turns.push(Turn { role: Role::Assistant, parts: turn.parts.clone() });
-        self.turns.push(Turn { role: Role::User, parts: results });
+        self.turns.push(Turn {
+            role: Role::Assistant,
+            parts: turn.parts.clone(),
+        });
+        self.turns.push(Turn {
+            role: Role::User,
+            parts: results,
+        });
     }
 
     /// The prose streamed so far.
@@ -137,5 +163,7 @@ impl Conversation {
 }
 
 pub(crate) fn text_result(text: &str) -> [ToolContent; 1] {
-    [ToolContent::Text { text: text.to_owned() }]
+    [ToolContent::Text {
+        text: text.to_owned(),
+    }]
 }

@@ -20,18 +20,42 @@ const REJECTION_TIMEOUT: Duration = Duration::from_secs(60);
 async fn second_thread_works_in_the_resident() {
     let world = World::onboarding(|configured| vec![configured]);
     // A branch of this name is not the default one of the origin.
-    git(&world.folder.path().join("origin.git"), &["branch", "-m", "main", "trunk"]);
+    git(
+        &world.folder.path().join("origin.git"),
+        &["branch", "-m", "main", "trunk"],
+    );
     let first = world.open("first").await.placement();
     assert_eq!(first.tree, TreePlace::Local);
-    assert!(first.note.unwrap().contains("a resident of acme/app is being prepared"));
+    assert!(
+        first
+            .note
+            .unwrap()
+            .contains("a resident of acme/app is being prepared")
+    );
     settled(&*world.residents, StateWord::Warm).await;
 
     let second = world.open("second").await;
     let placement = second.placement();
     assert_eq!(placement.tree, TreePlace::Resident, "{placement:?}");
-    assert!(placement.note.unwrap().starts_with("resident · acme/app · trunk@"));
-    assert_eq!(exec(&*second, "cat src/lib.txt").await.output, "one\ntwo\nthree\n");
-    assert_eq!(world.again("first", OpenFor::Run).await.unwrap().placement().tree, TreePlace::Local);
+    assert!(
+        placement
+            .note
+            .unwrap()
+            .starts_with("resident · acme/app · trunk@")
+    );
+    assert_eq!(
+        exec(&*second, "cat src/lib.txt").await.output,
+        "one\ntwo\nthree\n"
+    );
+    assert_eq!(
+        world
+            .again("first", OpenFor::Run)
+            .await
+            .unwrap()
+            .placement()
+            .tree,
+        TreePlace::Local
+    );
 }
 
 /// The branch of a run says nothing about the dependencies of the default branch.
@@ -43,14 +67,25 @@ async fn commands_are_those_of_the_default_branch() {
     git(&source, &["add", "."]);
     git(&source, &["commit", "-qm", "make"]);
     git(&source, &["push", "-q", "../origin.git", "HEAD:main"]);
-    fs::write(source.join("package.json"), r#"{"dependencies": {"x": "file:missing.tgz"}}"#).unwrap();
+    fs::write(
+        source.join("package.json"),
+        r#"{"dependencies": {"x": "file:missing.tgz"}}"#,
+    )
+    .unwrap();
     git(&source, &["add", "."]);
     git(&source, &["commit", "-qm", "dependencies"]);
     git(&source, &["push", "-q", "../origin.git", "HEAD:other"]);
     world.open_at("first", "other").await;
     settled(&*world.residents, StateWord::Warm).await;
-    let listed = world.residents.list(&CancellationToken::new()).await.unwrap();
-    let command = listed.residents[0].record.command("test").map(TableCommand::as_str);
+    let listed = world
+        .residents
+        .list(&CancellationToken::new())
+        .await
+        .unwrap();
+    let command = listed.residents[0]
+        .record
+        .command("test")
+        .map(TableCommand::as_str);
     assert_eq!(command, Some("make test"));
 }
 
@@ -59,7 +94,11 @@ async fn failed_preparation_leaves_runs_on_local_trees() {
     let world = World::onboarding(|configured| vec![configured]);
     let source = world.folder.path().join("source");
     // Its dependencies cannot be installed.
-    fs::write(source.join("package.json"), r#"{"dependencies": {"x": "file:missing.tgz"}}"#).unwrap();
+    fs::write(
+        source.join("package.json"),
+        r#"{"dependencies": {"x": "file:missing.tgz"}}"#,
+    )
+    .unwrap();
     git(&source, &["add", "."]);
     git(&source, &["commit", "-qm", "dependencies"]);
     git(&source, &["push", "-q", "../origin.git", "HEAD:main"]);
@@ -69,8 +108,14 @@ async fn failed_preparation_leaves_runs_on_local_trees() {
     let placement = second.placement();
     assert_eq!(placement.tree, TreePlace::Local);
     let note = placement.note.unwrap();
-    assert!(note.contains("acme/app is down (provision-failed at install"), "{note}");
-    assert_eq!(exec(&*second, "cat src/lib.txt").await.output, "one\ntwo\nthree\n");
+    assert!(
+        note.contains("acme/app is down (provision-failed at install"),
+        "{note}"
+    );
+    assert_eq!(
+        exec(&*second, "cat src/lib.txt").await.output,
+        "one\ntwo\nthree\n"
+    );
 }
 
 /// An administrator's removal holds, also after a restart.
@@ -82,7 +127,15 @@ async fn offboarded_repository_is_not_onboarded_again() {
     world.offboard().await;
     let second = world.open("second").await.placement();
     assert_eq!((second.tree, second.note), (TreePlace::Local, None));
-    assert!(world.residents.list(&CancellationToken::new()).await.unwrap().residents.is_empty());
+    assert!(
+        world
+            .residents
+            .list(&CancellationToken::new())
+            .await
+            .unwrap()
+            .residents
+            .is_empty()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,14 +156,21 @@ async fn rejected_onboarding_is_named_and_repeated() {
     lock.try_lock().unwrap();
     let rejection = async {
         for number in 0.. {
-            let note = world.open(&format!("t{number}")).await.placement().note.unwrap();
+            let note = world
+                .open(&format!("t{number}"))
+                .await
+                .placement()
+                .note
+                .unwrap();
             if note.contains("acme/app has no resident: ") {
                 return note;
             }
         }
         unreachable!("the numbers do not end")
     };
-    let note = tokio::time::timeout(REJECTION_TIMEOUT, rejection).await.expect("no rejection");
+    let note = tokio::time::timeout(REJECTION_TIMEOUT, rejection)
+        .await
+        .expect("no rejection");
     assert!(note.contains("another process serves"), "{note}");
     drop(lock);
     world.open("later").await;

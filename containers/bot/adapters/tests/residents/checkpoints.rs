@@ -27,16 +27,30 @@ async fn work(tree: &dyn Workspace) {
 }
 
 async fn save(tree: &dyn Workspace, name: &str) -> Option<(String, bool)> {
-    let saved = tree.checkpoint(&run(name), &CancellationToken::new()).await.unwrap();
+    let saved = tree
+        .checkpoint(&run(name), &CancellationToken::new())
+        .await
+        .unwrap();
     saved.map(|saved| (saved.git_ref, saved.is_new))
 }
 
 impl World {
     /// Removes the tree of a thread without its service, as the loss of a container does.
     pub(crate) async fn lose_tree(&self, name: &str) {
-        let (resource, thread_key) = (Resource::parse(RESOURCE).unwrap(), StrictThreadKey::of(&thread(name)));
-        let request = DetachRequest { resource, thread_key, force: true };
-        let answer = self.residents.detach(&request, &CancellationToken::new()).await.unwrap();
+        let (resource, thread_key) = (
+            Resource::parse(RESOURCE).unwrap(),
+            StrictThreadKey::of(&thread(name)),
+        );
+        let request = DetachRequest {
+            resource,
+            thread_key,
+            force: true,
+        };
+        let answer = self
+            .residents
+            .detach(&request, &CancellationToken::new())
+            .await
+            .unwrap();
         assert!(answer.released, "{answer:?}");
     }
 }
@@ -47,13 +61,30 @@ async fn lost_tree_is_made_again_from_its_checkpoint() {
     let world = World::new();
     world.onboard().await;
     let tree = world.open("t").await;
-    assert_eq!(save(&*tree, "run-1").await, None, "there is nothing to save");
+    assert_eq!(
+        save(&*tree, "run-1").await,
+        None,
+        "there is nothing to save"
+    );
     work(&*tree).await;
-    let expected = (" M run.sh\nM  src/lib.txt\n?? new/\nfour\nfirst\n", "refs/ars/run-1/1".to_owned());
+    let expected = (
+        " M run.sh\nM  src/lib.txt\n?? new/\nfour\nfirst\n",
+        "refs/ars/run-1/1".to_owned(),
+    );
     assert_eq!(exec(&*tree, STATUS).await.output, expected.0);
-    assert_eq!(save(&*tree, "run-1").await, Some((expected.1.clone(), true)));
-    assert_eq!(save(&*tree, "run-1").await, Some((expected.1.clone(), false)));
-    assert_eq!(exec(&*tree, STATUS).await.output, expected.0, "a checkpoint changes nothing");
+    assert_eq!(
+        save(&*tree, "run-1").await,
+        Some((expected.1.clone(), true))
+    );
+    assert_eq!(
+        save(&*tree, "run-1").await,
+        Some((expected.1.clone(), false))
+    );
+    assert_eq!(
+        exec(&*tree, STATUS).await.output,
+        expected.0,
+        "a checkpoint changes nothing"
+    );
     exec(&*tree, "echo later > later").await;
     world.lose_tree("t").await;
     drop(tree);
@@ -62,16 +93,35 @@ async fn lost_tree_is_made_again_from_its_checkpoint() {
     let again = world.again("t", OpenFor::Resume).await.unwrap();
     assert_eq!(again.restored_from(), Some(&*expected.1));
     let note = again.placement().note.unwrap();
-    assert!(note.contains("refs/ars/run-1/1@") && note.contains("not on the resident any more"), "{note}");
+    assert!(
+        note.contains("refs/ars/run-1/1@") && note.contains("not on the resident any more"),
+        "{note}"
+    );
     // Nothing is staged any more.
     let status = " M run.sh\n M src/lib.txt\n?? new/\nfour\nfirst\n";
     assert_eq!(exec(&*again, STATUS).await.output, status);
-    assert_eq!(exec(&*again, "tail -n1 src/lib.txt new/file").await.output.matches("ve").count(), 2);
-    assert!(again.diff().await.unwrap().contains("+four"), "the diff begins where the thread did");
+    assert_eq!(
+        exec(&*again, "tail -n1 src/lib.txt new/file")
+            .await
+            .output
+            .matches("ve")
+            .count(),
+        2
+    );
+    assert!(
+        again.diff().await.unwrap().contains("+four"),
+        "the diff begins where the thread did"
+    );
     // Work that was restored stays with the tree.
     again.release(Release::Ended).await;
     let tree = world.again("t", OpenFor::Run).await.unwrap();
-    assert_eq!((exec(&*tree, STATUS).await.output.as_str(), tree.restored_from()), (status, None));
+    assert_eq!(
+        (
+            exec(&*tree, STATUS).await.output.as_str(),
+            tree.restored_from()
+        ),
+        (status, None)
+    );
 }
 
 /// A command finds the tree of the last checkpoint, and the model learns what is missing.
@@ -85,7 +135,11 @@ async fn tree_lost_during_a_run_is_restored_for_its_next_command() {
     world.lose_tree("t").await;
     let ended = exec(&*tree, "cat new/file").await;
     assert!(ended.output.ends_with("seven\n"), "{}", ended.output);
-    assert!(ended.output.contains("made again at refs/ars/run-1/1@"), "{}", ended.output);
+    assert!(
+        ended.output.contains("made again at refs/ars/run-1/1@"),
+        "{}",
+        ended.output
+    );
 }
 
 /// A run without a checkpoint has nothing to continue with.
@@ -116,16 +170,30 @@ async fn lost_tree_is_made_again_from_its_push() {
     save(&*tree, "run-1").await;
     let head = Commit::parse(&tree.head().await.unwrap().unwrap()).unwrap();
     let never = CancellationToken::new();
-    tree.push(&head, &RefName::parse("ars/run-1/work").unwrap(), &never).await.unwrap();
+    tree.push(&head, &RefName::parse("ars/run-1/work").unwrap(), &never)
+        .await
+        .unwrap();
     world.lose_tree("t").await;
     let again = world.again("t", OpenFor::Resume).await.unwrap();
-    assert_eq!(exec(&*again, "cat new/file; git log --format=%s -1").await.output, "seven\nfour\n");
+    assert_eq!(
+        exec(&*again, "cat new/file; git log --format=%s -1")
+            .await
+            .output,
+        "seven\nfour\n"
+    );
 
     exec(&*again, "git reset -q --hard && git clean -fdq").await;
-    assert_eq!(save(&*again, "run-1").await, None, "the code host has everything");
+    assert_eq!(
+        save(&*again, "run-1").await,
+        None,
+        "the code host has everything"
+    );
     world.lose_tree("t").await;
     let again = world.again("t", OpenFor::Resume).await.unwrap();
-    assert_eq!(exec(&*again, "ls; git log --format=%s -1").await.output, "run.sh\nsrc\nfour\n");
+    assert_eq!(
+        exec(&*again, "ls; git log --format=%s -1").await.output,
+        "run.sh\nsrc\nfour\n"
+    );
 }
 
 /// A resident that rejects the thread now keeps the way to its checkpoint.
@@ -141,7 +209,11 @@ async fn rejected_attach_does_not_abandon_saved_work() {
     for number in 0..POOL_USERS_MAX {
         let thread = format!("load:{number}");
         let request = json!({ "resource": RESOURCE, "threadKey": thread, "refHint": "main" });
-        world.residents.attach(&serde_json::from_value(request).unwrap(), &never).await.unwrap();
+        world
+            .residents
+            .attach(&serde_json::from_value(request).unwrap(), &never)
+            .await
+            .unwrap();
     }
     let rejected = world.again("t", OpenFor::Run).await.err();
     assert!(
@@ -149,7 +221,11 @@ async fn rejected_attach_does_not_abandon_saved_work() {
         "{rejected:?}"
     );
     let request = json!({ "resource": RESOURCE, "threadKey": "load:0", "force": true });
-    world.residents.detach(&serde_json::from_value(request).unwrap(), &never).await.unwrap();
+    world
+        .residents
+        .detach(&serde_json::from_value(request).unwrap(), &never)
+        .await
+        .unwrap();
     let again = world.again("t", OpenFor::Run).await.unwrap();
     assert_eq!(again.restored_from(), Some("refs/ars/run-1/1"));
 }
@@ -172,9 +248,17 @@ async fn checkpoint_of_a_finished_run_is_restored() {
     exec(&*tree, "git reset -q --hard HEAD~1 && git clean -fdq").await;
     assert_eq!(save(&*tree, "run-2").await, None);
     tree.release(Release::Ended).await;
-    assert!(matches!(restore("run-2").await, Err(WorkspaceError::NotFound(_))));
+    assert!(matches!(
+        restore("run-2").await,
+        Err(WorkspaceError::NotFound(_))
+    ));
     let restored = restore("run-1").await.unwrap();
     assert_eq!(restored.git_ref, "refs/ars/run-1/1");
     let again = world.again("t", OpenFor::Run).await.unwrap();
-    assert_eq!(exec(&*again, "cat new/file; git log --format=%s -1").await.output, "seven\nfour\n");
+    assert_eq!(
+        exec(&*again, "cat new/file; git log --format=%s -1")
+            .await
+            .output,
+        "seven\nfour\n"
+    );
 }

@@ -12,13 +12,21 @@ use crate::support::{World, exec};
 /// The kinds that this machine has.
 pub fn kinds() -> Vec<SandboxKind> {
     let bubblewrap = trusted("bwrap").map(|_| SandboxKind::Bubblewrap);
-    bubblewrap.into_iter().chain([SandboxKind::Landlock]).collect()
+    bubblewrap
+        .into_iter()
+        .chain([SandboxKind::Landlock])
+        .collect()
 }
 
 /// Makes a world of a kind with a warm resident.
 pub async fn warm(kind: SandboxKind, limits: RunLimits) -> World {
     let network = Some(SandboxNetwork::Open);
-    let settings = SandboxSettings { kind: Some(kind), network, limits, ..SandboxSettings::default() };
+    let settings = SandboxSettings {
+        kind: Some(kind),
+        network,
+        limits,
+        ..SandboxSettings::default()
+    };
     let world = World::in_sandbox(settings);
     world.onboard().await;
     world
@@ -26,7 +34,10 @@ pub async fn warm(kind: SandboxKind, limits: RunLimits) -> World {
 
 /// Returns whether a process has this word in its arguments.
 pub fn is_running(word: &str) -> bool {
-    let mut all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+    let mut all = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path().join("cmdline"));
     all.any(|path| fs::read_to_string(path).is_ok_and(|arguments| arguments.contains(word)))
 }
 
@@ -52,8 +63,18 @@ async fn survivors_end_with_their_command() {
         until_gone(word).await;
         // Also after a timeout.
         let command = format!("{hidden} exec tail -f /dev/null");
-        let request = ExecRequest { command: &command, timeout: Duration::from_secs(1), output_limit: 900 };
-        assert!(tree.exec(request, &CancellationToken::new()).await.unwrap().timed_out, "{kind}");
+        let request = ExecRequest {
+            command: &command,
+            timeout: Duration::from_secs(1),
+            output_limit: 900,
+        };
+        assert!(
+            tree.exec(request, &CancellationToken::new())
+                .await
+                .unwrap()
+                .timed_out,
+            "{kind}"
+        );
         until_gone(word).await;
     }
 }
@@ -63,7 +84,11 @@ async fn limits_hold_from_the_first_instruction() {
     for kind in kinds() {
         let world = warm(kind, RunLimits::default()).await;
         let tree = world.open("t").await;
-        let limits = exec(&*tree, "ulimit -c; ulimit -f; ulimit -d; cat /proc/self/oom_score_adj").await;
+        let limits = exec(
+            &*tree,
+            "ulimit -c; ulimit -f; ulimit -d; cat /proc/self/oom_score_adj",
+        )
+        .await;
         let limits: Vec<&str> = limits.output.lines().collect();
         assert_eq!((limits[0], limits[3]), ("0", "1000"), "{kind}: {limits:?}");
         assert!(limits[1].parse::<u64>().is_ok(), "{kind}: {limits:?}");
@@ -71,14 +96,20 @@ async fn limits_hold_from_the_first_instruction() {
         // A process of 1 KiB more is refused.
         let eats = format!("perl -e '$x = \"x\" x ({data} << 10); print \"allocated\"'");
         let ended = exec(&*tree, &eats).await;
-        assert!(ended.exit_code != 0 && !ended.output.contains("allocated"), "{kind}: {ended:?}");
+        assert!(
+            ended.exit_code != 0 && !ended.output.contains("allocated"),
+            "{kind}: {ended:?}"
+        );
     }
 }
 
 /// The control group that a run's data names holds its commands.
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_over_the_groups_limit_ends_the_command() {
-    let limits = RunLimits { memory_bytes: Some(64 << 20), processes: Some(64) };
+    let limits = RunLimits {
+        memory_bytes: Some(64 << 20),
+        processes: Some(64),
+    };
     for kind in kinds() {
         let world = warm(kind, limits).await;
         let tree = world.open("t").await;
@@ -87,9 +118,13 @@ async fn memory_over_the_groups_limit_ends_the_command() {
         if named.cgroup == Cgroup::None {
             continue;
         }
-        let eats = "sleep 600 & perl -e '$x = \"x\" x (256 << 20); sleep 600'; sleep 600; echo survived";
+        let eats =
+            "sleep 600 & perl -e '$x = \"x\" x (256 << 20); sleep 600'; sleep 600; echo survived";
         let ended = exec(&*tree, eats).await;
-        assert!(!ended.timed_out && ended.exit_code == 137, "{kind}: {ended:?}");
+        assert!(
+            !ended.timed_out && ended.exit_code == 137,
+            "{kind}: {ended:?}"
+        );
         assert!(!ended.output.contains("survived"), "{kind}: {ended:?}");
         assert_eq!(exec(&*tree, "echo next").await.output, "next\n", "{kind}");
     }
@@ -115,7 +150,11 @@ async fn next_subject_finds_nothing_of_the_last() {
         let world = warm(kind, RunLimits::default()).await;
         let first = world.open("first").await;
         let planted = exec(&*first, PLANT).await;
-        assert_eq!((planted.output.as_str(), planted.exit_code), ("", 0), "{kind}: {planted:?}");
+        assert_eq!(
+            (planted.output.as_str(), planted.exit_code),
+            ("", 0),
+            "{kind}: {planted:?}"
+        );
         first.release(Release::Ended).await;
         until_gone("98791").await;
         // Its work is saved, and released too.
@@ -129,11 +168,18 @@ async fn next_subject_finds_nothing_of_the_last() {
         let honest = "echo new > new_module.py; git add -A && git -c user.name=a -c user.email=a@localhost \
             commit -qm honest && git show --stat --format=%s | cat; ls pwned";
         let honest = exec(&*second, honest).await;
-        assert!(honest.output.starts_with("honest\n\n new_module.py | 1 +\n"), "{kind}: {honest:?}");
+        assert!(
+            honest
+                .output
+                .starts_with("honest\n\n new_module.py | 1 +\n"),
+            "{kind}: {honest:?}"
+        );
         assert!(honest.exit_code != 0, "{kind}: {honest:?}");
         drop(second);
         world.offboard().await;
-        let left = fs::read_dir(world.folder.path().join("data/residents")).unwrap().flatten();
+        let left = fs::read_dir(world.folder.path().join("data/residents"))
+            .unwrap()
+            .flatten();
         assert!(
             left.flat_map(|entry| fs::read_dir(entry.path()))
                 .flatten()

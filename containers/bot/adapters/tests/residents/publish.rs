@@ -1,6 +1,8 @@
 //! Pushes from the tree of a resident, and heads of pull requests in it.
 
-use ars_bot_ports::{OpenFor, PushOutcome, Release, Workspace, WorkspaceError, WorkspaceProvider as _};
+use ars_bot_ports::{
+    OpenFor, PushOutcome, Release, Workspace, WorkspaceError, WorkspaceProvider as _,
+};
 use ars_codehost::diff::Commit;
 use ars_types::{RefName, RunId};
 use tokio_util::sync::CancellationToken;
@@ -15,8 +17,17 @@ async fn commit(tree: &dyn Workspace, text: &str) -> Commit {
     Commit::parse(&tree.head().await.unwrap().unwrap()).unwrap()
 }
 
-async fn push(tree: &dyn Workspace, commit: &Commit, branch: &str) -> Result<PushOutcome, WorkspaceError> {
-    tree.push(commit, &RefName::parse(branch).unwrap(), &CancellationToken::new()).await
+async fn push(
+    tree: &dyn Workspace,
+    commit: &Commit,
+    branch: &str,
+) -> Result<PushOutcome, WorkspaceError> {
+    tree.push(
+        commit,
+        &RefName::parse(branch).unwrap(),
+        &CancellationToken::new(),
+    )
+    .await
 }
 
 fn at_origin(world: &World, arguments: &[&str]) -> String {
@@ -33,7 +44,13 @@ async fn new_tree_continues_at_the_pushed_commit() {
     let base = tree.head().await.unwrap();
     let first = commit(&*tree, "four").await;
     for refused in ["main", "feature/ars/run-1", "ars/a.b"] {
-        assert!(matches!(push(&*tree, &first, refused).await, Err(WorkspaceError::Refused(_))), "{refused}");
+        assert!(
+            matches!(
+                push(&*tree, &first, refused).await,
+                Err(WorkspaceError::Refused(_))
+            ),
+            "{refused}"
+        );
     }
     assert_eq!(tree.pushed_branch().await, None);
     assert_eq!(push(&*tree, &first, BRANCH).await, Ok(PushOutcome::Pushed));
@@ -48,13 +65,30 @@ async fn new_tree_continues_at_the_pushed_commit() {
     assert_eq!(again.head().await.unwrap().as_deref(), Some(first.as_str()));
     assert_eq!(again.pushed_branch().await.unwrap().as_str(), BRANCH);
     let note = again.placement().note.unwrap();
-    assert!(note.contains(&format!("{BRANCH}@{}", &first.as_str()[..7])), "{note}");
-    assert!(again.diff().await.unwrap().contains("+four"), "the diff begins where the thread did");
-    assert_eq!(exec(&*again, "git rev-parse main~1").await.output.trim(), base.unwrap());
+    assert!(
+        note.contains(&format!("{BRANCH}@{}", &first.as_str()[..7])),
+        "{note}"
+    );
+    assert!(
+        again.diff().await.unwrap().contains("+four"),
+        "the diff begins where the thread did"
+    );
+    assert_eq!(
+        exec(&*again, "git rev-parse main~1").await.output.trim(),
+        base.unwrap()
+    );
     let second = commit(&*again, "five").await;
-    assert_eq!(push(&*again, &second, BRANCH).await, Ok(PushOutcome::Pushed));
+    assert_eq!(
+        push(&*again, &second, BRANCH).await,
+        Ok(PushOutcome::Pushed)
+    );
     // Another history of the branch is not overwritten.
-    let other = exec(&*again, "git commit -q --amend -m other && git rev-parse HEAD").await.output;
+    let other = exec(
+        &*again,
+        "git commit -q --amend -m other && git rev-parse HEAD",
+    )
+    .await
+    .output;
     let rejected = push(&*again, &Commit::parse(other.trim()).unwrap(), BRANCH).await;
     assert!(
         matches!(&rejected, Ok(PushOutcome::Rejected(words)) if words.contains("rejected")),
@@ -72,12 +106,18 @@ async fn deleted_branch_is_forgotten() {
     let first = commit(&*tree, "four").await;
     assert_eq!(push(&*tree, &first, BRANCH).await, Ok(PushOutcome::Pushed));
     tree.release(Release::Ended).await;
-    at_origin(&world, &["update-ref", "-d", &format!("refs/heads/{BRANCH}")]);
+    at_origin(
+        &world,
+        &["update-ref", "-d", &format!("refs/heads/{BRANCH}")],
+    );
     // The mirror learns it from its next fetch, which the attach of an unknown branch makes.
     world.attach_unknown_branch().await;
     let again = world.again("t", OpenFor::Run).await.unwrap();
     assert_eq!(again.pushed_branch().await, None);
-    assert_eq!(again.head().await.unwrap().unwrap(), at_origin(&world, &["rev-parse", "main"]));
+    assert_eq!(
+        again.head().await.unwrap().unwrap(),
+        at_origin(&world, &["rev-parse", "main"])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,7 +126,10 @@ async fn head_of_a_pull_request_is_checked_out() {
     world.onboard().await;
     let source = world.folder.path().join("source");
     git(&source, &["commit", "-q", "--allow-empty", "-m", "theirs"]);
-    git(&source, &["push", "-q", "../origin.git", "HEAD:refs/pull/7/head"]);
+    git(
+        &source,
+        &["push", "-q", "../origin.git", "HEAD:refs/pull/7/head"],
+    );
     let head = Commit::parse(&git(&source, &["rev-parse", "HEAD"])).unwrap();
     let tree = world.open("t").await;
     let never = CancellationToken::new();
@@ -102,7 +145,13 @@ async fn head_of_a_pull_request_is_checked_out() {
     }
     // A tree without a branch is found by a run that continues elsewhere.
     std::fs::remove_dir_all(world.folder.path().join("data/resident-threads")).unwrap();
-    assert!(world.trees.find_elsewhere(&thread("t"), &world.repository()).await.unwrap());
+    assert!(
+        world
+            .trees
+            .find_elsewhere(&thread("t"), &world.repository())
+            .await
+            .unwrap()
+    );
     tree.release(Release::Ended).await;
     let list = world.residents.list(&never).await.unwrap();
     let list = serde_json::to_value(&list.residents[0]).unwrap();
@@ -135,18 +184,39 @@ async fn reading_agent_gets_a_read_only_tree() {
         heads.push(head);
         if name == "noted" {
             let again = world.again(name, OpenFor::Run).await.unwrap();
-            assert_eq!(exec(&*again, origin).await.output.trim(), world.repository().origin);
+            assert_eq!(
+                exec(&*again, origin).await.output.trim(),
+                world.repository().origin
+            );
             assert_eq!(again.restored_from(), Some("refs/ars/run-0/1"));
-            assert_eq!(again.head().await.unwrap().as_deref(), Some(heads[0].as_str()));
-            assert_eq!(push(&*again, &heads[0], BRANCH).await, Ok(PushOutcome::Pushed));
+            assert_eq!(
+                again.head().await.unwrap().as_deref(),
+                Some(heads[0].as_str())
+            );
+            assert_eq!(
+                push(&*again, &heads[0], BRANCH).await,
+                Ok(PushOutcome::Pushed)
+            );
             again.release(Release::Ended).await;
             // A read-only tree gets the work of its thread too.
             let read = world.open_to_read(name).await;
-            assert_eq!(read.head().await.unwrap().as_deref(), Some(heads[0].as_str()));
+            assert_eq!(
+                read.head().await.unwrap().as_deref(),
+                Some(heads[0].as_str())
+            );
         }
     }
     std::fs::remove_dir_all(world.folder.path().join("data/resident-threads")).unwrap();
-    assert!(world.trees.find_elsewhere(&thread("unnoted"), &world.repository()).await.unwrap());
+    assert!(
+        world
+            .trees
+            .find_elsewhere(&thread("unnoted"), &world.repository())
+            .await
+            .unwrap()
+    );
     let again = world.again("unnoted", OpenFor::Run).await.unwrap();
-    assert_eq!(exec(&*again, origin).await.output.trim(), world.repository().origin);
+    assert_eq!(
+        exec(&*again, origin).await.output.trim(),
+        world.repository().origin
+    );
 }

@@ -24,7 +24,10 @@ fn servers(world: &World) -> Vec<Pid> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let found = all.filter_map(|process| {
         let words = fs::read_to_string(process.path().join("cmdline")).ok()?;
-        let (first, is_meant) = (words.split('\0').next()?, words.contains(SERVE) && words.contains(place));
+        let (first, is_meant) = (
+            words.split('\0').next()?,
+            words.contains(SERVE) && words.contains(place),
+        );
         let is_server = is_meant && !first.ends_with("bwrap") && !first.ends_with("sh");
         is_server.then(|| Pid::from_raw(process.file_name().to_str()?.parse().ok()?))?
     });
@@ -52,12 +55,17 @@ async fn commands_of_a_tree_share_a_sandbox() {
         let first = servers(&world);
         assert_eq!(first.len(), 1, "{kind}");
         // What a command left ends before its answer, also without a mark of its command.
-        let leave = format!("(env -i setsid sleep {word} & env -i setsid sleep {word} &) > /dev/null 2>&1");
+        let leave =
+            format!("(env -i setsid sleep {word} & env -i setsid sleep {word} &) > /dev/null 2>&1");
         assert_eq!(exec(&*tree, &leave).await.exit_code, 0, "{kind}");
         assert!(!is_running(word), "{kind}");
         // Also after a timeout.
         let command = format!("env -i setsid sleep {word} & exec sleep {word}");
-        let request = ExecRequest { command: &command, timeout: Duration::from_secs(1), output_limit: 900 };
+        let request = ExecRequest {
+            command: &command,
+            timeout: Duration::from_secs(1),
+            output_limit: 900,
+        };
         let late = tree.exec(request, &CancellationToken::new()).await.unwrap();
         assert_eq!(
             (late.timed_out, late.exit_code, is_running(word)),
@@ -78,7 +86,10 @@ async fn command_beside_another_has_its_own_sandbox() {
     for kind in kinds() {
         let world = warm(kind, RunLimits::default()).await;
         let tree = world.open("t").await;
-        let waiting = exec(&*tree, "touch begun; until [ -e go ]; do sleep 0.01; done; echo went");
+        let waiting = exec(
+            &*tree,
+            "touch begun; until [ -e go ]; do sleep 0.01; done; echo went",
+        );
         let beside = async {
             while tree.read("begun", 1).await.is_err() {}
             let starter = exec(&*tree, STARTER).await.output;
@@ -86,7 +97,11 @@ async fn command_beside_another_has_its_own_sandbox() {
             starter
         };
         let (waited, starter) = tokio::join!(waiting, beside);
-        assert_eq!((waited.output.as_str(), starter.contains(SERVE)), ("went\n", false), "{kind}: {starter}");
+        assert_eq!(
+            (waited.output.as_str(), starter.contains(SERVE)),
+            ("went\n", false),
+            "{kind}: {starter}"
+        );
         assert_in_session(&*tree, kind).await;
     }
 }
@@ -107,7 +122,11 @@ async fn killed_sandbox_of_a_tree_is_replaced() {
             kill();
         };
         let (ended, ()) = tokio::join!(running, killing);
-        assert_eq!((ended.exit_code, ended.timed_out), (137, false), "{kind}: {ended:?}");
+        assert_eq!(
+            (ended.exit_code, ended.timed_out),
+            (137, false),
+            "{kind}: {ended:?}"
+        );
         assert_in_session(&*tree, kind).await;
         // Also between two commands. The first one may meet a program that is about to end, and has its own sandbox.
         kill();

@@ -9,14 +9,15 @@ use std::{
 
 use ars_bot_adapters::{
     residents::{
-        AutoOnboarding, LocalTransport, PROBE_TIMEOUT, ResidentPlaces, ResidentWorkspaces, ResidentsClient,
+        AutoOnboarding, LocalTransport, PROBE_TIMEOUT, ResidentPlaces, ResidentWorkspaces,
+        ResidentsClient,
     },
     sandbox::SandboxSettings,
     workspace::{ChildEnvironment, GitWorkspaces},
 };
 use ars_bot_ports::{
-    ExecOutcome, ExecRequest, OpenFor, Repository, Residents, TreeAccess, Workspace, WorkspaceError,
-    WorkspaceProvider, WorkspaceRequest,
+    ExecOutcome, ExecRequest, OpenFor, Repository, Residents, TreeAccess, Workspace,
+    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_resident::{names::Resource, wire::OffboardRequest};
 use ars_types::{RefName, SandboxKind, ThreadKey};
@@ -35,9 +36,25 @@ pub struct World {
 }
 
 pub fn git(directory: &Path, arguments: &[&str]) -> String {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
-    let output = Command::new("git").args(identity).args(arguments).current_dir(directory).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let identity = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@localhost",
+        "-c",
+        "init.defaultBranch=main",
+    ];
+    let output = Command::new("git")
+        .args(identity)
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
@@ -48,18 +65,31 @@ pub fn thread(name: &str) -> ThreadKey {
 /// The program that is the first one in a sandbox: an example of this crate.
 fn entry() -> PathBuf {
     let program = std::env::current_exe().unwrap();
-    let entry = program.parent().unwrap().with_file_name("examples/sandbox_entry");
-    assert!(entry.is_file(), "{} is built with the tests", entry.display());
+    let entry = program
+        .parent()
+        .unwrap()
+        .with_file_name("examples/sandbox_entry");
+    assert!(
+        entry.is_file(),
+        "{} is built with the tests",
+        entry.display()
+    );
     entry
 }
 
 fn landlock() -> SandboxSettings {
-    SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() }
+    SandboxSettings {
+        kind: Some(SandboxKind::Landlock),
+        ..SandboxSettings::default()
+    }
 }
 
 fn repository_in(folder: &TempDir) -> Repository {
     let origin = folder.path().join("origin.git").display().to_string();
-    Repository { name: "acme/app".to_owned(), origin }
+    Repository {
+        name: "acme/app".to_owned(),
+        origin,
+    }
 }
 
 impl World {
@@ -84,7 +114,10 @@ impl World {
         git(&source, &["add", "."]);
         git(&source, &["update-index", "--chmod=+x", "run.sh"]);
         git(&source, &["commit", "-qm", "first"]);
-        git(folder.path(), &["clone", "-q", "--bare", "source", "origin.git"]);
+        git(
+            folder.path(),
+            &["clone", "-q", "--bare", "source", "origin.git"],
+        );
         folder
     }
 
@@ -95,22 +128,36 @@ impl World {
 
     /// Returns a world with runs that onboard these repositories.
     pub fn onboarding(select: impl FnOnce(Repository) -> Vec<Repository>) -> Self {
-        let Self { folder, local, residents, trees } = Self::new();
+        let Self {
+            folder,
+            local,
+            residents,
+            trees,
+        } = Self::new();
         drop((trees, residents, local));
         let repositories = select(repository_in(&folder));
         Self::opened(folder, landlock(), Some(repositories))
     }
 
-    fn opened(folder: TempDir, sandbox: SandboxSettings, onboarded: Option<Vec<Repository>>) -> Self {
+    fn opened(
+        folder: TempDir,
+        sandbox: SandboxSettings,
+        onboarded: Option<Vec<Repository>>,
+    ) -> Self {
         let data = folder.path().join("data");
         let environment =
             ChildEnvironment::from_service(|name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
-        let sandbox = SandboxSettings { entry: Some(entry()), ..sandbox };
+        let sandbox = SandboxSettings {
+            entry: Some(entry()),
+            ..sandbox
+        };
         let local = Arc::new(GitWorkspaces::new(&data, environment, sandbox));
         let origin = folder.path().join("origin.git").display().to_string();
         let known = move |resource: &Resource| {
-            (resource.as_str() == RESOURCE)
-                .then(|| Repository { name: "acme/app".to_owned(), origin: origin.clone() })
+            (resource.as_str() == RESOURCE).then(|| Repository {
+                name: "acme/app".to_owned(),
+                origin: origin.clone(),
+            })
         };
         let transport = LocalTransport::new(
             data.join("residents"),
@@ -127,17 +174,32 @@ impl World {
             }),
             are_local: true,
         };
-        let mut trees = ResidentWorkspaces::new(Arc::clone(&local), Arc::clone(&residents), places, &data);
+        let mut trees =
+            ResidentWorkspaces::new(Arc::clone(&local), Arc::clone(&residents), places, &data);
         if let Some(repositories) = onboarded {
             let residents = Arc::clone(&residents);
-            trees = trees.with_onboarding(AutoOnboarding::new(transport, residents, repositories.into()));
+            trees = trees.with_onboarding(AutoOnboarding::new(
+                transport,
+                residents,
+                repositories.into(),
+            ));
         }
-        Self { folder, local, residents, trees }
+        Self {
+            folder,
+            local,
+            residents,
+            trees,
+        }
     }
 
     /// Returns the world after a restart of its process.
     pub fn restarted(self) -> Self {
-        let Self { folder, local, residents, trees } = self;
+        let Self {
+            folder,
+            local,
+            residents,
+            trees,
+        } = self;
         drop((trees, residents, local));
         Self::of(folder)
     }
@@ -155,19 +217,31 @@ impl World {
     pub async fn attach_unknown_branch(&self) {
         let request = json!({ "resource": RESOURCE, "threadKey": "load:1", "refHint": "unknown" });
         let request = serde_json::from_value(request).unwrap();
-        let refused = self.residents.attach(&request, &CancellationToken::new()).await.unwrap_err();
+        let refused = self
+            .residents
+            .attach(&request, &CancellationToken::new())
+            .await
+            .unwrap_err();
         assert!(refused.to_string().starts_with("unknown-ref"), "{refused}");
     }
 
     pub async fn offboard(&self) {
         let resource = Resource::parse(RESOURCE).unwrap();
-        let request = OffboardRequest { resource, dry_run: false };
-        self.residents.offboard(&request, &CancellationToken::new()).await.unwrap();
+        let request = OffboardRequest {
+            resource,
+            dry_run: false,
+        };
+        self.residents
+            .offboard(&request, &CancellationToken::new())
+            .await
+            .unwrap();
     }
 
     /// Opens the workspace of a thread as its first message does.
     pub async fn open(&self, name: &str) -> Arc<dyn Workspace> {
-        self.try_open(name, Some(&self.repository()), OpenFor::Run).await.unwrap()
+        self.try_open(name, Some(&self.repository()), OpenFor::Run)
+            .await
+            .unwrap()
     }
 
     /// Opens the workspace of a thread for an agent that changes nothing.
@@ -179,7 +253,10 @@ impl World {
             purpose: OpenFor::Run,
             ..WorkspaceRequest::of(&thread)
         };
-        self.trees.open(request, &CancellationToken::new()).await.unwrap()
+        self.trees
+            .open(request, &CancellationToken::new())
+            .await
+            .unwrap()
     }
 
     /// Opens the workspace of a new thread at a branch.
@@ -192,11 +269,18 @@ impl World {
             purpose: OpenFor::Run,
             ..WorkspaceRequest::of(&thread)
         };
-        self.trees.open(request, &CancellationToken::new()).await.unwrap()
+        self.trees
+            .open(request, &CancellationToken::new())
+            .await
+            .unwrap()
     }
 
     /// Opens the workspace of a thread as a later message or a viewer does.
-    pub async fn again(&self, name: &str, purpose: OpenFor) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+    pub async fn again(
+        &self,
+        name: &str,
+        purpose: OpenFor,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         self.try_open(name, None, purpose).await
     }
 
@@ -207,13 +291,24 @@ impl World {
         purpose: OpenFor,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let thread = thread(name);
-        let request =
-            WorkspaceRequest { repository, agent: Some("coding"), purpose, ..WorkspaceRequest::of(&thread) };
+        let request = WorkspaceRequest {
+            repository,
+            agent: Some("coding"),
+            purpose,
+            ..WorkspaceRequest::of(&thread)
+        };
         self.trees.open(request, &CancellationToken::new()).await
     }
 }
 
 pub async fn exec(workspace: &dyn Workspace, command: &str) -> ExecOutcome {
-    let request = ExecRequest { command, timeout: Duration::from_secs(20), output_limit: 10_000 };
-    workspace.exec(request, &CancellationToken::new()).await.unwrap()
+    let request = ExecRequest {
+        command,
+        timeout: Duration::from_secs(20),
+        output_limit: 10_000,
+    };
+    workspace
+        .exec(request, &CancellationToken::new())
+        .await
+        .unwrap()
 }

@@ -37,21 +37,29 @@ async fn answer(State(seen): State<Seen>, request: Request) -> Response {
     seen.lock().unwrap().push(line);
     match request.uri().path() {
         "/status" => Response::new(json!({"state": "warm", "reason": null}).to_string().into()),
-        "/residents" => {
-            Response::builder().status(502).body(format!("upstream said {bearer}").into()).unwrap()
-        }
+        "/residents" => Response::builder()
+            .status(502)
+            .body(format!("upstream said {bearer}").into())
+            .unwrap(),
         "/push" => Response::new("\n\n{\"pushed\":false,\"reason\":\"Protected branch\"}".into()),
         "/checkout" => Response::new("\n{\"error\":\"unknown-ref: gone\"}".into()),
         // Line feeds, then the document, in pieces.
         "/exec" => {
             let document =
-                json!({"stdout": "out", "stderr": "", "exitCode": 7, "truncated": false}).to_string();
-            let pieces =
-                ["\n".to_owned(), "\n".to_owned(), document[..9].to_owned(), document[9..].to_owned()];
+                json!({"stdout": "out", "stderr": "", "exitCode": 7, "truncated": false})
+                    .to_string();
+            let pieces = [
+                "\n".to_owned(),
+                "\n".to_owned(),
+                document[..9].to_owned(),
+                document[9..].to_owned(),
+            ];
             let pieces = stream::iter(pieces).map(Ok::<_, std::io::Error>);
             Response::new(Body::from_stream(pieces))
         }
-        _ => Response::new(Body::from_stream(stream::pending::<Result<String, std::io::Error>>())),
+        _ => Response::new(Body::from_stream(stream::pending::<
+            Result<String, std::io::Error>,
+        >())),
     }
 }
 
@@ -79,9 +87,19 @@ fn resource() -> Resource {
 async fn each_route_has_its_bearer() {
     let (client, seen) = client(Some(ADMIN)).await;
     let never = CancellationToken::new();
-    let status = client.status(&StatusRequest { resource: resource() }, &never).await.unwrap();
+    let status = client
+        .status(
+            &StatusRequest {
+                resource: resource(),
+            },
+            &never,
+        )
+        .await
+        .unwrap();
     assert!(status.is_serviceable());
-    let Err(ResidentsError::Failed(text)) = client.list(&never).await else { panic!() };
+    let Err(ResidentsError::Failed(text)) = client.list(&never).await else {
+        panic!()
+    };
     assert!(text.contains("502") && !text.contains("s3cret"), "{text}");
     let expected = [
         format!("GET /status?resource=repo:acme/app Bearer {OPERATOR}"),
@@ -108,7 +126,14 @@ async fn streamed_answer_is_one_document() {
         json!({"resource": "repo:acme/app", "threadKey": "load:1", "command": "true"}),
     )
     .unwrap();
-    assert_eq!(client.exec(&request, &CancellationToken::new()).await.unwrap().exit_code, 7);
+    assert_eq!(
+        client
+            .exec(&request, &CancellationToken::new())
+            .await
+            .unwrap()
+            .exit_code,
+        7
+    );
 }
 
 #[tokio::test]
@@ -119,10 +144,20 @@ async fn pushes_and_check_outs_are_the_operators() {
         "resource": "repo:acme/app", "threadKey": "load:1", "sha": "a".repeat(40), "branch": "ars/run-1",
         "from": { "pullRequest": 7 },
     });
-    let pushed = client.push(&serde_json::from_value(fields.clone()).unwrap(), &never).await.unwrap();
-    assert_eq!((pushed.pushed, pushed.reason.as_deref()), (false, Some("Protected branch")));
-    let refused = client.check_out(&serde_json::from_value(fields).unwrap(), &never).await;
-    assert!(matches!(&refused, Err(ResidentsError::Refused(why)) if why.token() == Token::UnknownRef));
+    let pushed = client
+        .push(&serde_json::from_value(fields.clone()).unwrap(), &never)
+        .await
+        .unwrap();
+    assert_eq!(
+        (pushed.pushed, pushed.reason.as_deref()),
+        (false, Some("Protected branch"))
+    );
+    let refused = client
+        .check_out(&serde_json::from_value(fields).unwrap(), &never)
+        .await;
+    assert!(
+        matches!(&refused, Err(ResidentsError::Refused(why)) if why.token() == Token::UnknownRef)
+    );
     let lines = ["/push", "/checkout"].map(|path| format!("POST {path} Bearer {OPERATOR}"));
     assert_eq!(*seen.lock().unwrap(), lines);
 }
@@ -133,7 +168,8 @@ async fn cancelled_call_ends_at_once() {
     let (client, seen) = client(None).await;
     let stop = CancellationToken::new();
     let request =
-        serde_json::from_value(json!({"resource": "repo:acme/app", "threadKey": "load:1"})).unwrap();
+        serde_json::from_value(json!({"resource": "repo:acme/app", "threadKey": "load:1"}))
+            .unwrap();
     let attach = client.attach(&request, &stop);
     let stopping = async {
         while seen.lock().unwrap().is_empty() {
@@ -141,7 +177,10 @@ async fn cancelled_call_ends_at_once() {
         }
         stop.cancel();
     };
-    assert_eq!(tokio::join!(attach, stopping).0, Err(ResidentsError::Cancelled));
+    assert_eq!(
+        tokio::join!(attach, stopping).0,
+        Err(ResidentsError::Cancelled)
+    );
 }
 
 /// One host sends nothing, and another one the head of its answers only.
@@ -150,18 +189,26 @@ async fn silent_host_is_unreachable() {
     let silent = listener().await;
     let half = listener().await;
     let addresses = [&silent, &half].map(|listener| listener.local_addr().unwrap());
-    let head =
-        || async { Response::new(Body::from_stream(stream::pending::<Result<String, std::io::Error>>())) };
+    let head = || async {
+        Response::new(Body::from_stream(stream::pending::<
+            Result<String, std::io::Error>,
+        >()))
+    };
     tokio::spawn(async move { axum::serve(half, Router::new().fallback(head)).await });
     let secret = Secret::parse(Some(OPERATOR.to_owned())).unwrap();
     let never = CancellationToken::new();
-    let request = StatusRequest { resource: resource() };
+    let request = StatusRequest {
+        resource: resource(),
+    };
     for address in addresses {
         let worker = ResidentWorker::at(&format!("http://{address}"), &secret, None).unwrap();
         let client = ResidentsClient::over(worker, Duration::from_millis(50));
         for _ in 0..2 {
             let status = client.status(&request, &never).await;
-            assert!(matches!(&status, Err(ResidentsError::Unreachable(_))), "{address}: {status:?}");
+            assert!(
+                matches!(&status, Err(ResidentsError::Unreachable(_))),
+                "{address}: {status:?}"
+            );
         }
     }
     drop(silent);

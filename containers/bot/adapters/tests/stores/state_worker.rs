@@ -35,7 +35,10 @@ impl StateWorker {
     pub async fn start(token: &str, clock: Arc<ManualClock>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let shared = Shared { state: Mutex::new(NativeState::new(Some(token))), clock };
+        let shared = Shared {
+            state: Mutex::new(NativeState::new(Some(token))),
+            clock,
+        };
         let app = Router::new().fallback(handle).with_state(Arc::new(shared));
         let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self { url, task }
@@ -51,14 +54,23 @@ impl Drop for StateWorker {
 async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, ANY_BODY).await.unwrap();
-    let header = |name: HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let header = |name: HeaderName| {
+        parts
+            .headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+    };
     let head = Head {
         method: parts.method.as_str(),
         path: parts.uri.path(),
         authorization: header(header::AUTHORIZATION),
         content_length: header(header::CONTENT_LENGTH),
     };
-    let (status, text) = shared.state.lock().unwrap().answer(&head, &body, shared.clock.now());
+    let (status, text) = shared
+        .state
+        .lock()
+        .unwrap()
+        .answer(&head, &body, shared.clock.now());
     let json = [(header::CONTENT_TYPE, "application/json")];
     (StatusCode::from_u16(status).unwrap(), json, text).into_response()
 }

@@ -11,7 +11,8 @@ use std::{
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Worker, WorkerStores};
 use ars_bot_ports::{
-    Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts, trace,
+    Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts,
+    trace,
 };
 use ars_events::{EndedSpan, SpanSink};
 use ars_types::StoreKey;
@@ -59,11 +60,17 @@ async fn answering(response: String) -> (WorkerStores, JoinHandle<String>) {
         socket.shutdown().await.unwrap();
         request
     });
-    (WorkerStores::connect(&url, &secret("the token"), None).unwrap(), task)
+    (
+        WorkerStores::connect(&url, &secret("the token"), None).unwrap(),
+        task,
+    )
 }
 
 fn http(status: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 #[tokio::test]
@@ -78,7 +85,10 @@ async fn plain_connection_is_reused_only_briefly() {
             tokio::spawn(async move {
                 loop {
                     request(&mut socket).await;
-                    socket.write_all(http("200 OK", r#"{"record":null}"#).as_bytes()).await.unwrap();
+                    socket
+                        .write_all(http("200 OK", r#"{"record":null}"#).as_bytes())
+                        .await
+                        .unwrap();
                 }
             });
         }
@@ -100,7 +110,10 @@ async fn request_has_length_type_and_bearer() {
     let (store, request) = answering(http("200 OK", r#"{"record":null}"#)).await;
     assert_eq!(store.get(&run("r1")).await.unwrap(), None);
     let request = request.await.unwrap().to_lowercase();
-    assert!(request.starts_with("post /runs/get http/1.1\r\n"), "one slash between the base and the route");
+    assert!(
+        request.starts_with("post /runs/get http/1.1\r\n"),
+        "one slash between the base and the route"
+    );
     let body = r#"{"storekey":"runs:default","id":"r1"}"#;
     assert!(request.ends_with(&format!("\r\n\r\n{body}")), "{request}");
     for header in [
@@ -108,7 +121,10 @@ async fn request_has_length_type_and_bearer() {
         "content-type: application/json",
         &format!("content-length: {}", body.len()),
     ] {
-        assert!(request.contains(&format!("\r\n{header}\r\n")), "{header} in {request}");
+        assert!(
+            request.contains(&format!("\r\n{header}\r\n")),
+            "{header} in {request}"
+        );
     }
 }
 
@@ -124,13 +140,21 @@ async fn request_of_a_run_carries_its_traceparent() {
     trace::set_sink(Box::new(Discard));
     let empty = || http("200 OK", r#"{"record":null}"#);
     let (store, request) = answering(empty()).await;
-    trace::within(&run("r1"), "s1", store.get(&run("r1"))).await.unwrap();
+    trace::within(&run("r1"), "s1", store.get(&run("r1")))
+        .await
+        .unwrap();
     let expected = format!("\r\ntraceparent: 00-{}-", trace::trace_id(&run("r1")));
     assert!(request.await.unwrap().to_lowercase().contains(&expected));
     // A request outside a run has no span.
     let (store, request) = answering(empty()).await;
     store.get(&run("r1")).await.unwrap();
-    assert!(!request.await.unwrap().to_lowercase().contains("traceparent"));
+    assert!(
+        !request
+            .await
+            .unwrap()
+            .to_lowercase()
+            .contains("traceparent")
+    );
 }
 
 #[tokio::test]
@@ -170,7 +194,10 @@ async fn status_decides_the_kind_of_answer() {
     ] {
         let (store, _request) = answering(http(status, "")).await;
         let error = store.get(&run("r1")).await.unwrap_err();
-        assert_eq!((error.kind, error.message), (kind, format!("{}: no reason given", &status[..3])));
+        assert_eq!(
+            (error.kind, error.message),
+            (kind, format!("{}: no reason given", &status[..3]))
+        );
     }
 }
 
@@ -179,9 +206,17 @@ async fn a_redirect_is_not_followed() {
     let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     elsewhere.set_nonblocking(true).unwrap();
     for status in ["301", "302", "303", "307", "308"] {
-        let location = format!("location: http://{}/runs/get", elsewhere.local_addr().unwrap());
-        let (store, _request) = answering(http(&format!("{status} Elsewhere\r\n{location}"), "")).await;
-        assert_eq!(store.get(&run("r1")).await.unwrap_err().kind, StoreErrorKind::Permanent, "{status}");
+        let location = format!(
+            "location: http://{}/runs/get",
+            elsewhere.local_addr().unwrap()
+        );
+        let (store, _request) =
+            answering(http(&format!("{status} Elsewhere\r\n{location}"), "")).await;
+        assert_eq!(
+            store.get(&run("r1")).await.unwrap_err().kind,
+            StoreErrorKind::Permanent,
+            "{status}"
+        );
     }
     let visit = elsewhere.accept().unwrap_err();
     assert_eq!(visit.kind(), std::io::ErrorKind::WouldBlock, "nobody came");
@@ -191,7 +226,10 @@ async fn a_redirect_is_not_followed() {
 async fn oversized_answer_is_not_read() {
     let declared = "HTTP/1.1 200 OK\r\ncontent-length: 67108865\r\n\r\n";
     let chunk = format!("100000\r\n{}\r\n", "x".repeat(0x10_0000));
-    let endless = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{}", chunk.repeat(65));
+    let endless = format!(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{}",
+        chunk.repeat(65)
+    );
     for response in [declared.to_owned(), endless] {
         let (store, _request) = answering(response).await;
         let error = store.get(&run("r1")).await.unwrap_err();
@@ -220,7 +258,9 @@ async fn errors_contain_no_bearer_and_no_url() {
     for error in errors {
         let (shown, dumped) = (error.to_string(), format!("{error:?}"));
         assert!(
-            [shown, dumped].iter().all(|text| !text.contains("the token") && !text.contains("http://")),
+            [shown, dumped]
+                .iter()
+                .all(|text| !text.contains("the token") && !text.contains("http://")),
             "{error}"
         );
     }
@@ -231,18 +271,37 @@ async fn a_wrong_bearer_is_permanent() {
     let server = StateWorker::start("the token", ManualClock::at(NOW)).await;
     let store = WorkerStores::connect(&server.url, &secret("another"), None).unwrap();
     let error = store.put(&record("r1", NOW)).await.unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (StoreErrorKind::Permanent, "401: unauthorized"));
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (StoreErrorKind::Permanent, "401: unauthorized")
+    );
 }
 
 #[tokio::test]
 async fn unreachable_store_is_transient() {
-    let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-    let store = WorkerStores::connect(&format!("http://127.0.0.1:{port}"), &secret("t"), None).unwrap();
-    assert_eq!(store.get(&run("r1")).await.unwrap_err().kind, StoreErrorKind::Transient);
-    for response in ["", "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"record\":null}", "not http at all"]
-    {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let store =
+        WorkerStores::connect(&format!("http://127.0.0.1:{port}"), &secret("t"), None).unwrap();
+    assert_eq!(
+        store.get(&run("r1")).await.unwrap_err().kind,
+        StoreErrorKind::Transient
+    );
+    for response in [
+        "",
+        "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"record\":null}",
+        "not http at all",
+    ] {
         let (store, _request) = answering(response.to_owned()).await;
-        assert_eq!(store.get(&run("r1")).await.unwrap_err().kind, StoreErrorKind::Transient, "{response}");
+        assert_eq!(
+            store.get(&run("r1")).await.unwrap_err().kind,
+            StoreErrorKind::Transient,
+            "{response}"
+        );
     }
 }
 
@@ -270,19 +329,49 @@ async fn patience<T: std::fmt::Debug>(
 #[tokio::test(start_paused = true)]
 async fn silent_store_times_out() {
     for response in ["", "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"] {
-        assert_eq!(patience(response, async |store| store.get(&run("r1")).await).await, 10);
-        assert_eq!(patience(response, async |store| store.live().await).await, 10);
-        assert_eq!(patience(response, async |store| Transcripts::read(store, &run("r1")).await).await, 10);
-        assert_eq!(patience(response, async |store| store.latest().await).await, 10);
+        assert_eq!(
+            patience(response, async |store| store.get(&run("r1")).await).await,
+            10
+        );
+        assert_eq!(
+            patience(response, async |store| store.live().await).await,
+            10
+        );
+        assert_eq!(
+            patience(response, async |store| Transcripts::read(store, &run("r1"))
+                .await)
+            .await,
+            10
+        );
+        assert_eq!(
+            patience(response, async |store| store.latest().await).await,
+            10
+        );
         let scope = StoreKey::parse("org:acme").unwrap();
-        assert_eq!(patience(response, async |store| Memory::list(store, &scope, None, 5).await).await, 5);
-        assert_eq!(patience(response, async |store| store.forget(&scope, "mem:org:acme:0").await).await, 5);
+        assert_eq!(
+            patience(response, async |store| Memory::list(store, &scope, None, 5)
+                .await)
+            .await,
+            5
+        );
+        assert_eq!(
+            patience(response, async |store| store
+                .forget(&scope, "mem:org:acme:0")
+                .await)
+            .await,
+            5
+        );
     }
 }
 
 #[test]
 fn invalid_token_is_rejected_unquoted() {
-    let error = WorkerStores::connect("http://127.0.0.1", &secret("to\nken"), None).err().unwrap();
-    assert!(!error.message.contains("ken\n") && !error.message.contains("to\n"), "{error}");
+    let error = WorkerStores::connect("http://127.0.0.1", &secret("to\nken"), None)
+        .err()
+        .unwrap();
+    assert!(
+        !error.message.contains("ken\n") && !error.message.contains("to\n"),
+        "{error}"
+    );
     assert_eq!(error.kind, StoreErrorKind::Permanent);
 }

@@ -15,9 +15,16 @@ fn treatment(pid: u32) -> (String, Vec<String>, String) {
     let stat = read("stat");
     let fields: Vec<_> = stat.rsplit(") ").next().unwrap().split(' ').collect();
     let status = read("status");
-    let processors = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap();
+    let processors = status
+        .lines()
+        .find(|line| line.starts_with("Cpus_allowed:"))
+        .unwrap();
     // Fields 19 and 41 of proc(5), without the first two.
-    (read("limits"), [16, 38].map(|at: usize| fields[at].to_owned()).to_vec(), processors.to_owned())
+    (
+        read("limits"),
+        [16, 38].map(|at: usize| fields[at].to_owned()).to_vec(),
+        processors.to_owned(),
+    )
 }
 
 #[tokio::test]
@@ -41,9 +48,16 @@ async fn other_processes_keep_their_limits_and_priorities() {
         let idle = must(&*workspace, &format!("ionice -p {pid} || true")).await;
         assert!(!idle.contains("idle"), "{kind}: {idle}");
         // A process changes its own.
-        must(&*workspace, "ulimit -n 64 && prlimit --nofile=32 true && nice -n 3 true && taskset 1 true")
-            .await;
-        must(&*workspace, "ionice -c 3 true && chrt --idle 0 true && prlimit --pid $$ > /dev/null").await;
+        must(
+            &*workspace,
+            "ulimit -n 64 && prlimit --nofile=32 true && nice -n 3 true && taskset 1 true",
+        )
+        .await;
+        must(
+            &*workspace,
+            "ionice -c 3 true && chrt --idle 0 true && prlimit --pid $$ > /dev/null",
+        )
+        .await;
     }
 }
 
@@ -61,7 +75,11 @@ async fn program_of_another_lends_no_rights() {
             let mode_now = fs::metadata(&program).unwrap().permissions().mode() & 0o7777;
             assert_eq!(mode_now, 0o755, "{kind}: {mode}");
         }
-        must(&*workspace, "touch own && chmod 1750 own && install -m 700 own other && cp -a own third").await;
+        must(
+            &*workspace,
+            "touch own && chmod 1750 own && install -m 700 own other && cp -a own third",
+        )
+        .await;
     }
 }
 
@@ -72,7 +90,11 @@ async fn only_outside_reads(read: &str) {
     for kind in kinds() {
         let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
         let outcome = exec(&*workspace, read).await;
-        assert!(outcome.exit_code != 0 && !outcome.output.contains(CANARY), "{kind}: {}", outcome.output);
+        assert!(
+            outcome.exit_code != 0 && !outcome.output.contains(CANARY),
+            "{kind}: {}",
+            outcome.output
+        );
     }
 }
 
@@ -85,18 +107,26 @@ async fn shared_memory_of_another_is_unreachable() {
             let _ = Command::new("ipcrm").args(["-m", &self.0]).status();
         }
     }
-    let make =
-        format!("$id = shmget(0, 64, 0600 | 01000) // die $!; shmwrite($id, '{CANARY}', 0, 13); print $id");
+    let make = format!(
+        "$id = shmget(0, 64, 0600 | 01000) // die $!; shmwrite($id, '{CANARY}', 0, 13); print $id"
+    );
     let made = Command::new("perl").args(["-e", &make]).output().unwrap();
     let segment = Segment(String::from_utf8(made.stdout).unwrap());
-    let read = format!("perl -e 'shmread({}, $x, 0, 13) or die $!; print $x'", segment.0);
+    let read = format!(
+        "perl -e 'shmread({}, $x, 0, 13) or die $!; print $x'",
+        segment.0
+    );
     only_outside_reads(&read).await;
 }
 
 #[tokio::test]
 async fn key_of_another_is_unreachable() {
     // `add_key` and `keyctl`.
-    let [add, control] = if cfg!(target_arch = "x86_64") { [248, 250] } else { [217, 219] };
+    let [add, control] = if cfg!(target_arch = "x86_64") {
+        [248, 250]
+    } else {
+        [217, 219]
+    };
     // In the keyring of the user (-4), readable for its programs (5), for five minutes (15).
     let make = format!(
         "my ($kind, $name, $text) = ('user', 'ars-test', '{CANARY}'); \
@@ -105,7 +135,8 @@ async fn key_of_another_is_unreachable() {
     );
     let made = Command::new("perl").args(["-e", &make]).output().unwrap();
     let key = String::from_utf8(made.stdout).unwrap();
-    let read =
-        format!("perl -e '$x = \"-\" x 13; syscall({control}, 11, {key}, $x, 13) == 13 or die $!; print $x'");
+    let read = format!(
+        "perl -e '$x = \"-\" x 13; syscall({control}, 11, {key}, $x, 13) == 13 or die $!; print $x'"
+    );
     only_outside_reads(&read).await;
 }

@@ -10,7 +10,8 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, OpenFor, Repository, Workspace, WorkspaceError, WorkspaceProvider as _, WorkspaceRequest,
+    Checkpoint, OpenFor, Repository, Workspace, WorkspaceError, WorkspaceProvider as _,
+    WorkspaceRequest,
 };
 use ars_types::{RunId, SandboxNetwork};
 use tokio_util::sync::CancellationToken;
@@ -28,13 +29,25 @@ fn run(name: &str) -> RunId {
 
 /// Saves a tree as a run's.
 async fn save(workspace: &dyn Workspace, name: &str) -> Option<Checkpoint> {
-    workspace.checkpoint(&run(name), &CancellationToken::new()).await.unwrap()
+    workspace
+        .checkpoint(&run(name), &CancellationToken::new())
+        .await
+        .unwrap()
 }
 
 /// Returns the output of git in a repository.
 fn output(repository: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git").arg("--git-dir").arg(repository).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("git")
+        .arg("--git-dir")
+        .arg(repository)
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -43,23 +56,33 @@ impl World {
     fn mirror(&self) -> PathBuf {
         let mut mirrors = fs::read_dir(self.folder.path().join("data/mirrors")).unwrap();
         let mirror = mirrors.next().unwrap().unwrap().path();
-        assert!(mirrors.next().is_none(), "threads of one origin share their mirror");
+        assert!(
+            mirrors.next().is_none(),
+            "threads of one origin share their mirror"
+        );
         mirror
     }
 
     /// Changes the index, so that the next checkpoint makes a pack.
     fn touch_index(&self) {
-        File::open(self.tree().join(".git/index")).unwrap().set_modified(SystemTime::now()).unwrap();
+        File::open(self.tree().join(".git/index"))
+            .unwrap()
+            .set_modified(SystemTime::now())
+            .unwrap();
     }
 
     /// Returns the packs of the mirror, and its objects outside of them.
     fn objects(&self) -> (usize, usize) {
         let objects = self.mirror().join("objects");
         let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
-        let folders = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
+        let folders = fs::read_dir(&objects)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let is_loose = |folder: &PathBuf| folder.file_name().unwrap().len() == 2;
         let loose = folders.filter(is_loose).map(|folder| count(&folder)).sum();
-        let packs = fs::read_dir(objects.join("pack")).unwrap().map(|entry| entry.unwrap().path());
+        let packs = fs::read_dir(objects.join("pack"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let packs = packs.filter(|path| path.extension().is_some_and(|kind| kind == "pack"));
         (packs.count(), loose)
     }
@@ -72,12 +95,17 @@ impl World {
     /// Opens the thread's tree for a run that continues.
     async fn resumed(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let thread = thread("t");
-        let request = WorkspaceRequest { purpose: OpenFor::Resume, ..WorkspaceRequest::of(&thread) };
+        let request = WorkspaceRequest {
+            purpose: OpenFor::Resume,
+            ..WorkspaceRequest::of(&thread)
+        };
         self.provider.open(request, &CancellationToken::new()).await
     }
 
     async fn restore(&self, name: &str) -> Result<Checkpoint, WorkspaceError> {
-        self.provider.restore(&thread("t"), &run(name), &CancellationToken::new()).await
+        self.provider
+            .restore(&thread("t"), &run(name), &CancellationToken::new())
+            .await
     }
 }
 
@@ -95,9 +123,22 @@ async fn checkpoint_has_all_files_and_no_secrets() {
         must(&*workspace, &work).await;
         let before = fs::read(world.tree().join(".git/index")).unwrap();
         let saved = save(&*workspace, "r").await.unwrap();
-        assert!(fs::read(world.tree().join(".git/index")).unwrap() == before, "the index changed");
-        assert_eq!((saved.git_ref.as_str(), saved.is_new), ("refs/ars/r/1", true));
-        assert_eq!(saved.withheld, ["binary (left out)", "inner (a repository of its own)", "token.txt"]);
+        assert!(
+            fs::read(world.tree().join(".git/index")).unwrap() == before,
+            "the index changed"
+        );
+        assert_eq!(
+            (saved.git_ref.as_str(), saved.is_new),
+            ("refs/ars/r/1", true)
+        );
+        assert_eq!(
+            saved.withheld,
+            [
+                "binary (left out)",
+                "inner (a repository of its own)",
+                "token.txt"
+            ]
+        );
         let mirror = world.mirror();
         let files = output(&mirror, &["ls-tree", "-r", "--name-only", &saved.commit]);
         assert_eq!(
@@ -109,9 +150,18 @@ async fn checkpoint_has_all_files_and_no_secrets() {
         // Also no object without a name has the secret.
         let objects = output(&mirror, &["cat-file", "--batch-all-objects", "--batch"]);
         assert!(!objects.contains(&token));
-        assert_eq!(save(&*workspace, "r").await.unwrap(), Checkpoint { is_new: false, ..saved.clone() });
+        assert_eq!(
+            save(&*workspace, "r").await.unwrap(),
+            Checkpoint {
+                is_new: false,
+                ..saved.clone()
+            }
+        );
         let again = save(&*workspace, "later").await.unwrap();
-        assert_eq!((again.git_ref.as_str(), &again.commit), ("refs/ars/later/1", &saved.commit));
+        assert_eq!(
+            (again.git_ref.as_str(), &again.commit),
+            ("refs/ars/later/1", &saved.commit)
+        );
         output(&mirror, &["fsck", "--strict", "--no-dangling"]);
     }
 }
@@ -127,14 +177,23 @@ async fn checkpoint_has_changes_that_the_index_hides() {
                     rm d far; for file in src/lib.txt 'a \"b' c; do echo hidden > \"$file\"; done";
         must(&*workspace, work).await;
         let saved = save(&*workspace, "r").await.unwrap();
-        let show = |commit: &str, path: &str| output(&world.mirror(), &["show", &format!("{commit}:{path}")]);
+        let show = |commit: &str, path: &str| {
+            output(&world.mirror(), &["show", &format!("{commit}:{path}")])
+        };
         for path in ["src/lib.txt", "a \"b", "c"] {
             assert_eq!(show(&saved.commit, path), "hidden\n", "{path}");
         }
         let files = |saved: &Checkpoint| {
-            output(&world.mirror(), &["ls-tree", "-r", "--name-only", "-z", &saved.commit])
+            output(
+                &world.mirror(),
+                &["ls-tree", "-r", "--name-only", "-z", &saved.commit],
+            )
         };
-        assert_eq!(files(&saved), ".gitignore\0a \"b\0c\0far\0src/lib.txt\0", "only d was deleted");
+        assert_eq!(
+            files(&saved),
+            ".gitignore\0a \"b\0c\0far\0src/lib.txt\0",
+            "only d was deleted"
+        );
         // Also a later checkpoint, and a file of a sparse tree that appears again.
         for (path, text) in [("c", "again\n"), ("far", "near\n")] {
             fs::write(world.tree().join(path), text).unwrap();
@@ -151,9 +210,16 @@ async fn checkpoint_diff_and_list_have_what_a_command_made_unreadable() {
     let workspace = world.open().await;
     for name in ["first", "later"] {
         let work = format!("mkdir -p {name}/in && echo x > {name}/in/file && echo y > {name}/own");
-        must(&*workspace, &format!("{work} && chmod 000 {name}/own {name}/in")).await;
+        must(
+            &*workspace,
+            &format!("{work} && chmod 000 {name}/own {name}/in"),
+        )
+        .await;
         let saved = save(&*workspace, "r").await.unwrap();
-        let files = output(&world.mirror(), &["ls-tree", "-r", "--name-only", &saved.commit, "--", name]);
+        let files = output(
+            &world.mirror(),
+            &["ls-tree", "-r", "--name-only", &saved.commit, "--", name],
+        );
         assert_eq!(files, format!("{name}/in/file\n{name}/own\n"));
         assert_eq!(saved.withheld, [""; 0]);
     }
@@ -161,7 +227,13 @@ async fn checkpoint_diff_and_list_have_what_a_command_made_unreadable() {
         must(&*workspace, "chmod 000 first/in").await;
         let has_file = match read {
             "diff" => workspace.diff().await.unwrap().contains("first/in/file"),
-            _ => workspace.list(".", 99).await.unwrap().0.iter().any(|entry| entry.path == "first/in/file"),
+            _ => workspace
+                .list(".", 99)
+                .await
+                .unwrap()
+                .0
+                .iter()
+                .any(|entry| entry.path == "first/in/file"),
         };
         assert!(has_file, "{read}");
     }
@@ -177,7 +249,13 @@ async fn programs_of_the_tree_are_not_run() {
     must(&*workspace, work).await;
     let saved = save(&*workspace, "r").await.unwrap();
     assert!(!world.tree().join("ran").exists());
-    assert!(output(&world.mirror(), &["show", &format!("{}:evil", saved.commit)]).contains("touch ran"));
+    assert!(
+        output(
+            &world.mirror(),
+            &["show", &format!("{}:evil", saved.commit)]
+        )
+        .contains("touch ran")
+    );
 }
 
 #[tokio::test]
@@ -186,9 +264,18 @@ async fn damaged_index_is_made_again() {
     let workspace = world.open().await;
     must(&*workspace, "echo new > new.txt; echo damaged > .git/index").await;
     let saved = save(&*workspace, "r").await.unwrap();
-    let files = output(&world.mirror(), &["ls-tree", "-r", "--name-only", &saved.commit]);
-    assert!(files.contains("new.txt") && files.contains("src/lib.txt"), "{files}");
-    assert_eq!(fs::read_to_string(world.tree().join(".git/index")).unwrap(), "damaged\n");
+    let files = output(
+        &world.mirror(),
+        &["ls-tree", "-r", "--name-only", &saved.commit],
+    );
+    assert!(
+        files.contains("new.txt") && files.contains("src/lib.txt"),
+        "{files}"
+    );
+    assert_eq!(
+        fs::read_to_string(world.tree().join(".git/index")).unwrap(),
+        "damaged\n"
+    );
 }
 
 #[tokio::test]
@@ -206,24 +293,49 @@ async fn lost_tree_is_made_again_from_its_checkpoint() {
     drop(workspace);
     world.lose();
     let view = thread("t");
-    let viewed = world.provider.open(WorkspaceRequest::of(&view), &CancellationToken::new()).await;
-    assert!(matches!(viewed, Err(WorkspaceError::NotFound(_))), "a viewer makes no tree");
+    let viewed = world
+        .provider
+        .open(WorkspaceRequest::of(&view), &CancellationToken::new())
+        .await;
+    assert!(
+        matches!(viewed, Err(WorkspaceError::NotFound(_))),
+        "a viewer makes no tree"
+    );
     // The origin is gone too.
-    fs::rename(world.folder.path().join("origin"), world.folder.path().join("moved")).unwrap();
+    fs::rename(
+        world.folder.path().join("origin"),
+        world.folder.path().join("moved"),
+    )
+    .unwrap();
     let workspace = world.resumed().await.unwrap();
     assert_eq!(workspace.restored_from(), Some("refs/ars/r/1"));
-    assert_eq!((workspace.head().await.unwrap(), workspace.is_cloned_again()), (head, false));
+    assert_eq!(
+        (workspace.head().await.unwrap(), workspace.is_cloned_again()),
+        (head, false)
+    );
     let shown = must(
         &*workspace,
         "git symbolic-ref HEAD; git status --porcelain; cat new.txt; git show other:o; git stash list | wc -l; \
          git show stash@{0}:src/lib.txt; git show stash@{1}:src/lib.txt; git remote",
     )
     .await;
-    let expected = "refs/heads/mine\n D .gitignore\n M src/lib.txt\n?? new.txt\nnew\no\n2\n2\n1\norigin\n";
+    let expected =
+        "refs/heads/mine\n D .gitignore\n M src/lib.txt\n?? new.txt\nnew\no\n2\n2\n1\norigin\n";
     assert_eq!(shown, expected);
-    assert_eq!(save(&*workspace, "r").await, Some(Checkpoint { is_new: false, ..saved }), "unchanged");
+    assert_eq!(
+        save(&*workspace, "r").await,
+        Some(Checkpoint {
+            is_new: false,
+            ..saved
+        }),
+        "unchanged"
+    );
     drop(workspace);
-    assert_eq!(world.resumed().await.unwrap().restored_from(), None, "the tree is there");
+    assert_eq!(
+        world.resumed().await.unwrap().restored_from(),
+        None,
+        "the tree is there"
+    );
 }
 
 #[tokio::test]
@@ -237,13 +349,28 @@ async fn next_message_continues_from_the_checkpoint() {
     world.lose();
     // The request names the repository, or the plan has checked the thread's own.
     let thread = thread("t");
-    let own = Repository { name: "acme/app".into(), origin: origin.display().to_string() };
-    let request = WorkspaceRequest { purpose: OpenFor::Run, ..WorkspaceRequest::of(&thread) };
+    let own = Repository {
+        name: "acme/app".into(),
+        origin: origin.display().to_string(),
+    };
+    let request = WorkspaceRequest {
+        purpose: OpenFor::Run,
+        ..WorkspaceRequest::of(&thread)
+    };
     let never = CancellationToken::new();
-    assert!(world.provider.open(request, &never).await.is_err(), "no repository was authorized");
-    let request = WorkspaceRequest { own: Some(&own), ..request };
+    assert!(
+        world.provider.open(request, &never).await.is_err(),
+        "no repository was authorized"
+    );
+    let request = WorkspaceRequest {
+        own: Some(&own),
+        ..request
+    };
     let workspace = world.provider.open(request, &never).await.unwrap();
-    assert_eq!(must(&*workspace, "cat new.txt; git rev-parse --abbrev-ref @{u}").await, "new\norigin/main\n");
+    assert_eq!(
+        must(&*workspace, "cat new.txt; git rev-parse --abbrev-ref @{u}").await,
+        "new\norigin/main\n"
+    );
 }
 
 #[tokio::test]
@@ -253,23 +380,47 @@ async fn evicted_tree_continues_where_it_was() {
     let workspace = world.open_from("t", &origin).await.unwrap();
     must(&*workspace, "echo new > new.txt").await;
     save(&*workspace, "r").await.unwrap();
-    must(&*workspace, "rm new.txt; git checkout -q -b topic origin/topic").await;
+    must(
+        &*workspace,
+        "rm new.txt; git checkout -q -b topic origin/topic",
+    )
+    .await;
     drop(workspace);
     let place = world.tree().parent().unwrap().to_path_buf();
-    File::open(&place).unwrap().set_modified(SystemTime::now() - DAY).unwrap();
+    File::open(&place)
+        .unwrap()
+        .set_modified(SystemTime::now() - DAY)
+        .unwrap();
     let usage = world.provider.measure().await.unwrap();
-    let evicted = world.provider.evict(usage, &HashSet::new(), 0).await.unwrap();
+    let evicted = world
+        .provider
+        .evict(usage, &HashSet::new(), 0)
+        .await
+        .unwrap();
     assert_eq!((evicted.count, place.exists()), (1, false), "{evicted:?}");
     let thread = thread("t");
-    let own = Repository { name: "acme/app".into(), origin: origin.display().to_string() };
-    let request =
-        WorkspaceRequest { purpose: OpenFor::Run, own: Some(&own), ..WorkspaceRequest::of(&thread) };
-    let workspace = world.provider.open(request, &CancellationToken::new()).await.unwrap();
+    let own = Repository {
+        name: "acme/app".into(),
+        origin: origin.display().to_string(),
+    };
+    let request = WorkspaceRequest {
+        purpose: OpenFor::Run,
+        own: Some(&own),
+        ..WorkspaceRequest::of(&thread)
+    };
+    let workspace = world
+        .provider
+        .open(request, &CancellationToken::new())
+        .await
+        .unwrap();
     assert_eq!(
         must(&*workspace, "git symbolic-ref HEAD; git status --porcelain").await,
         "refs/heads/topic\n"
     );
-    assert_eq!((workspace.restored_from(), workspace.is_cloned_again()), (Some("refs/ars/r/2"), false));
+    assert_eq!(
+        (workspace.restored_from(), workspace.is_cloned_again()),
+        (Some("refs/ars/r/2"), false)
+    );
 }
 
 #[tokio::test]
@@ -278,20 +429,35 @@ async fn restore_replaces_no_work() {
     let workspace = world.open().await;
     must(&*workspace, "echo one > new.txt").await;
     save(&*workspace, "r").await.unwrap();
-    assert!(matches!(world.restore("unknown").await, Err(WorkspaceError::NotFound(_))));
-    let refused = |result| matches!(result, Err(WorkspaceError::Refused(text)) if text.contains("in use"));
+    assert!(matches!(
+        world.restore("unknown").await,
+        Err(WorkspaceError::NotFound(_))
+    ));
+    let refused =
+        |result| matches!(result, Err(WorkspaceError::Refused(text)) if text.contains("in use"));
     assert!(refused(world.restore("r").await));
     drop(workspace);
-    let Err(WorkspaceError::Refused(text)) = world.restore("r").await else { panic!() };
+    let Err(WorkspaceError::Refused(text)) = world.restore("r").await else {
+        panic!()
+    };
     assert!(text.contains("unsaved work"), "{text}");
     fs::remove_file(world.tree().join("new.txt")).unwrap();
     let restored = world.restore("r").await.unwrap();
-    assert_eq!((restored.git_ref.as_str(), restored.is_new), ("refs/ars/r/1", false));
-    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "one\n");
+    assert_eq!(
+        (restored.git_ref.as_str(), restored.is_new),
+        ("refs/ars/r/1", false)
+    );
+    assert_eq!(
+        fs::read_to_string(world.tree().join("new.txt")).unwrap(),
+        "one\n"
+    );
     assert_eq!(world.places().len(), 1, "the former tree is removed");
     world.lose();
     world.restore("r").await.unwrap();
-    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "one\n");
+    assert_eq!(
+        fs::read_to_string(world.tree().join("new.txt")).unwrap(),
+        "one\n"
+    );
 }
 
 #[tokio::test]
@@ -304,7 +470,12 @@ async fn old_checkpoints_and_their_objects_are_removed() {
         save(&*workspace, "r").await.unwrap();
     }
     let mirror = world.mirror();
-    let refs = || output(&mirror, &["for-each-ref", "--format=%(refname)", "refs/ars"]);
+    let refs = || {
+        output(
+            &mirror,
+            &["for-each-ref", "--format=%(refname)", "refs/ars"],
+        )
+    };
     assert_eq!(refs().lines().count(), 32, "{}", refs());
     assert!(!refs().contains("refs/ars/r/2\n") && refs().contains("refs/ars/r/34"));
     for number in 0..32 {
@@ -313,24 +484,38 @@ async fn old_checkpoints_and_their_objects_are_removed() {
         save(&*workspace, "kept").await.unwrap();
     }
     for entry in fs::read_dir(mirror.join("refs/ars/r")).unwrap() {
-        File::open(entry.unwrap().path()).unwrap().set_modified(SystemTime::now() - DAY * 31).unwrap();
+        File::open(entry.unwrap().path())
+            .unwrap()
+            .set_modified(SystemTime::now() - DAY * 31)
+            .unwrap();
     }
     let packs = || fs::read_dir(mirror.join("objects/pack")).unwrap().count();
     assert!(packs() > 64 * 2, "{}", packs());
     world.provider.measure().await.unwrap();
-    assert_eq!((refs().lines().count(), refs().contains("refs/ars/r/")), (32, false));
+    assert_eq!(
+        (refs().lines().count(), refs().contains("refs/ars/r/")),
+        (32, false)
+    );
     assert!(packs() < 5, "{}", packs());
     output(&mirror, &["fsck", "--strict", "--no-dangling"]);
     drop(workspace);
     world.lose();
     world.resumed().await.unwrap();
-    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "kept 31\n");
+    assert_eq!(
+        fs::read_to_string(world.tree().join("new.txt")).unwrap(),
+        "kept 31\n"
+    );
 }
 
 /// Gives a file an old time, because git reads files that are as new as its index again.
 fn make_old(file: &Path) {
     let at = SystemTime::now() - Duration::from_secs(60);
-    fs::File::options().write(true).open(file).unwrap().set_modified(at).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(file)
+        .unwrap()
+        .set_modified(at)
+        .unwrap();
 }
 
 /// Only the first checkpoint of the run makes a pack.
@@ -340,16 +525,27 @@ async fn later_checkpoints_save_what_changed() {
         let (world, workspace) = sandbox::opened(kind, SandboxNetwork::Open).await;
         let write = |name: &str, text: &str| fs::write(world.tree().join(name), text).unwrap();
         write("new.txt", "1\n");
-        ["new.txt", ".gitignore", "src/lib.txt"].iter().for_each(|name| make_old(&world.tree().join(name)));
+        ["new.txt", ".gitignore", "src/lib.txt"]
+            .iter()
+            .for_each(|name| make_old(&world.tree().join(name)));
         let first = save(&*workspace, "r").await.unwrap();
         assert_eq!(world.objects(), (1, 0));
-        assert_eq!(save(&*workspace, "r").await.unwrap(), Checkpoint { is_new: false, ..first.clone() });
+        assert_eq!(
+            save(&*workspace, "r").await.unwrap(),
+            Checkpoint {
+                is_new: false,
+                ..first.clone()
+            }
+        );
         fs::create_dir(world.tree().join("docs")).unwrap();
         write("docs/a.txt", "only here\n");
         write("new.txt", "2\n");
         fs::remove_file(world.tree().join("src/lib.txt")).unwrap();
         let second = save(&*workspace, "r").await.unwrap();
-        assert_eq!((second.git_ref.as_str(), second.is_new), ("refs/ars/r/2", true));
+        assert_eq!(
+            (second.git_ref.as_str(), second.is_new),
+            ("refs/ars/r/2", true)
+        );
         // Two files, the folder, the root and the commit.
         assert_eq!(world.objects(), (1, 5));
         let mirror = world.mirror();
@@ -358,17 +554,32 @@ async fn later_checkpoints_save_what_changed() {
         let files = output(&mirror, &["ls-tree", "-r", "--name-only", &second.commit]);
         assert_eq!(files, ".gitignore\ndocs/a.txt\nnew.txt\n");
         assert_eq!(output(&mirror, &["show", "refs/ars/r/2:new.txt"]), "2\n");
-        assert_eq!(save(&*workspace, "r").await.unwrap(), Checkpoint { is_new: false, ..second.clone() });
+        assert_eq!(
+            save(&*workspace, "r").await.unwrap(),
+            Checkpoint {
+                is_new: false,
+                ..second.clone()
+            }
+        );
         // A file that has its former content again, and another run.
         write("new.txt", "1\n");
         let third = save(&*workspace, "later").await.unwrap();
-        assert_eq!((third.git_ref.as_str(), third.is_new), ("refs/ars/later/1", true));
-        assert_eq!(output(&mirror, &["show", &format!("{}:new.txt", third.commit)]), "1\n");
+        assert_eq!(
+            (third.git_ref.as_str(), third.is_new),
+            ("refs/ars/later/1", true)
+        );
+        assert_eq!(
+            output(&mirror, &["show", &format!("{}:new.txt", third.commit)]),
+            "1\n"
+        );
         output(&mirror, &["fsck", "--strict", "--no-dangling"]);
         drop(workspace);
         world.lose();
         world.resumed().await.unwrap();
-        assert_eq!(fs::read_to_string(world.tree().join("docs/a.txt")).unwrap(), "only here\n");
+        assert_eq!(
+            fs::read_to_string(world.tree().join("docs/a.txt")).unwrap(),
+            "only here\n"
+        );
     }
 }
 
@@ -386,7 +597,10 @@ async fn secret_of_a_later_checkpoint_is_left_out() {
     let saved = save(&*workspace, "r").await.unwrap();
     assert_eq!(saved.withheld, ["token.txt"], "it is left out again");
     let mirror = world.mirror();
-    assert_eq!(output(&mirror, &["show", &format!("{}:new.txt", saved.commit)]), "2\n");
+    assert_eq!(
+        output(&mirror, &["show", &format!("{}:new.txt", saved.commit)]),
+        "2\n"
+    );
     assert!(!output(&mirror, &["cat-file", "--batch-all-objects", "--batch"]).contains(&token));
 }
 
@@ -396,34 +610,64 @@ async fn later_checkpoint_follows_refs_and_ignored_files() {
     let world = world();
     let workspace = world.open().await;
     let files = |saved: &Checkpoint| {
-        let files = output(&world.mirror(), &["ls-tree", "-r", "--name-only", &saved.commit]);
+        let files = output(
+            &world.mirror(),
+            &["ls-tree", "-r", "--name-only", &saved.commit],
+        );
         files.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    must(&*workspace, "mkdir out; echo 1 > out/made; echo 1 > new.txt").await;
+    must(
+        &*workspace,
+        "mkdir out; echo 1 > out/made; echo 1 > new.txt",
+    )
+    .await;
     let first = save(&*workspace, "r").await.unwrap();
     assert!(files(&first).contains(&"out/made".to_owned()));
     // A folder that ignores itself.
     must(&*workspace, "echo '*' > out/.gitignore").await;
     let ignored = save(&*workspace, "r").await.unwrap();
     assert_eq!(files(&ignored), [".gitignore", "new.txt", "src/lib.txt"]);
-    must(&*workspace, "echo x > kept; git add -f out/made; git branch other").await;
+    must(
+        &*workspace,
+        "echo x > kept; git add -f out/made; git branch other",
+    )
+    .await;
     let forced = save(&*workspace, "r").await.unwrap();
-    assert!(files(&forced).contains(&"out/made".to_owned()), "{:?}", files(&forced));
+    assert!(
+        files(&forced).contains(&"out/made".to_owned()),
+        "{:?}",
+        files(&forced)
+    );
     must(&*workspace, "git commit -qm work").await;
     let committed = save(&*workspace, "r").await.unwrap();
-    let parent = output(&world.mirror(), &["log", "-1", "--format=%P", &committed.commit]);
-    assert_eq!(Some(parent.trim()), workspace.head().await.unwrap().as_deref());
+    let parent = output(
+        &world.mirror(),
+        &["log", "-1", "--format=%P", &committed.commit],
+    );
+    assert_eq!(
+        Some(parent.trim()),
+        workspace.head().await.unwrap().as_deref()
+    );
     must(&*workspace, "git stash -qu").await;
     let stashed = save(&*workspace, "r").await.unwrap();
-    let parents = output(&world.mirror(), &["log", "-1", "--format=%P", &stashed.commit]);
-    assert_eq!(parents.split_whitespace().count(), 2, "the stash is saved: {parents}");
+    let parents = output(
+        &world.mirror(),
+        &["log", "-1", "--format=%P", &stashed.commit],
+    );
+    assert_eq!(
+        parents.split_whitespace().count(),
+        2,
+        "the stash is saved: {parents}"
+    );
 }
 
 #[tokio::test]
 async fn single_objects_are_joined() {
     let world = world();
     let workspace = world.open().await;
-    [".gitignore", "src/lib.txt"].iter().for_each(|name| make_old(&world.tree().join(name)));
+    [".gitignore", "src/lib.txt"]
+        .iter()
+        .for_each(|name| make_old(&world.tree().join(name)));
     for number in 0..3 {
         fs::write(world.tree().join("new.txt"), format!("{number}\n")).unwrap();
         save(&*workspace, "r").await.unwrap();
@@ -442,7 +686,10 @@ async fn single_objects_are_joined() {
     let names = File::open(folder.path().join("names")).unwrap();
     let arguments = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
     let mut git = Command::new("git");
-    git.arg("--git-dir").arg(&mirror).args(arguments).stdin(names);
+    git.arg("--git-dir")
+        .arg(&mirror)
+        .args(arguments)
+        .stdin(names);
     assert!(git.output().unwrap().status.success());
     assert_eq!(world.objects(), (1, 2_006));
     world.provider.measure().await.unwrap();
@@ -453,7 +700,10 @@ async fn single_objects_are_joined() {
     drop(workspace);
     world.lose();
     world.resumed().await.unwrap();
-    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "last\n");
+    assert_eq!(
+        fs::read_to_string(world.tree().join("new.txt")).unwrap(),
+        "last\n"
+    );
 }
 
 #[tokio::test]
@@ -466,11 +716,19 @@ async fn threads_share_the_history_of_their_origin() {
         save(&*workspace, name).await.unwrap();
     }
     let mirror = world.mirror();
-    let packs = fs::read_dir(mirror.join("objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+    let packs = fs::read_dir(mirror.join("objects/pack"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let indexes = packs.filter(|path| path.extension().is_some_and(|kind| kind == "idx"));
     let objects = |index: PathBuf| {
-        let listed = Command::new("git").args(["show-index"]).stdin(File::open(index).unwrap()).output();
-        String::from_utf8(listed.unwrap().stdout).unwrap().lines().count()
+        let listed = Command::new("git")
+            .args(["show-index"])
+            .stdin(File::open(index).unwrap())
+            .output();
+        String::from_utf8(listed.unwrap().stdout)
+            .unwrap()
+            .lines()
+            .count()
     };
     let mut counts: Vec<usize> = indexes.map(objects).collect();
     counts.sort_unstable();

@@ -27,11 +27,17 @@ impl World {
 
     fn age(&self, name: &str, hours: u32) {
         let place = File::open(self.place(name)).unwrap();
-        place.set_modified(SystemTime::now() - HOUR * hours).unwrap();
+        place
+            .set_modified(SystemTime::now() - HOUR * hours)
+            .unwrap();
     }
 
     fn place(&self, name: &str) -> std::path::PathBuf {
-        self.provider.tree_of(&thread(name)).parent().unwrap().to_path_buf()
+        self.provider
+            .tree_of(&thread(name))
+            .parent()
+            .unwrap()
+            .to_path_buf()
     }
 
     fn is_there(&self, name: &str) -> bool {
@@ -40,7 +46,10 @@ impl World {
 
     /// Evicts down to so many bytes. These threads have a live run.
     async fn evict(&self, live: &[&str], max_bytes: u64) -> Evicted {
-        let live: HashSet<_> = live.iter().map(|name| thread(name).as_str().to_owned()).collect();
+        let live: HashSet<_> = live
+            .iter()
+            .map(|name| thread(name).as_str().to_owned())
+            .collect();
         let usage = self.provider.measure().await.unwrap();
         self.provider.evict(usage, &live, max_bytes).await.unwrap()
     }
@@ -76,21 +85,40 @@ async fn trees_with_work_stay() {
         ("staged", "echo more >> src/lib.txt; git add .".to_owned()),
         ("deleted", "rm src/lib.txt".to_owned()),
         ("new file", "mkdir -p a/b; echo x > a/b/c".to_owned()),
-        ("unreadable", "mkdir -p a/b; echo x > a/b/c; chmod 000 a/b".to_owned()),
+        (
+            "unreadable",
+            "mkdir -p a/b; echo x > a/b/c; chmod 000 a/b".to_owned(),
+        ),
         ("committed", format!("echo more >> src/lib.txt; {commit}")),
         (
             "on a branch",
             format!("git checkout -qb mine; echo x >> src/lib.txt; {commit}; git checkout -q main"),
         ),
-        ("stashed", "echo more >> src/lib.txt; git stash -q".to_owned()),
-        ("reset", format!("echo x >> src/lib.txt; {commit}; git reset -q --hard HEAD~1")),
-        ("worktree", "git worktree add -q ../home/other v1".to_owned()),
+        (
+            "stashed",
+            "echo more >> src/lib.txt; git stash -q".to_owned(),
+        ),
+        (
+            "reset",
+            format!("echo x >> src/lib.txt; {commit}; git reset -q --hard HEAD~1"),
+        ),
+        (
+            "worktree",
+            "git worktree add -q ../home/other v1".to_owned(),
+        ),
         ("broken", "rm .git/HEAD".to_owned()),
-        ("hidden", "mv .git ../home/git; ln -s ../home/git .git; echo x > y".to_owned()),
+        (
+            "hidden",
+            "mv .git ../home/git; ln -s ../home/git .git; echo x > y".to_owned(),
+        ),
     ] {
         world.used(name, &origin, &command, 1).await;
         let evicted = world.evict(&[], 0).await;
-        assert_eq!((evicted.count, evicted.kept), (0, vec![world.place(name)]), "{name}");
+        assert_eq!(
+            (evicted.count, evicted.kept),
+            (0, vec![world.place(name)]),
+            "{name}"
+        );
         std::fs::rename(world.place(name), world.folder.path().join(name)).unwrap();
     }
 }
@@ -109,7 +137,11 @@ async fn trees_in_use_or_of_live_runs_stay() {
     // Another use after the measurement.
     let usage = world.provider.measure().await.unwrap();
     drop(world.open_from("open", &origin).await.unwrap());
-    let evicted = world.provider.evict(usage, &HashSet::new(), 0).await.unwrap();
+    let evicted = world
+        .provider
+        .evict(usage, &HashSet::new(), 0)
+        .await
+        .unwrap();
     assert_eq!(evicted.count, 1, "that of the thread without a live run");
     assert!(world.is_there("open") && !world.is_there("live") && world.is_there("recent"));
 }
@@ -121,23 +153,48 @@ async fn evicted_tree_is_cloned_again() {
     let origin = world.origin();
     let place = origin.display().to_string();
     let never = CancellationToken::new();
-    let first = world.open_at("t", &place, Some("topic"), &never).await.unwrap();
-    must(&*first, "mkdir -p ../home/go/pkg && touch ../home/go/pkg/x && chmod -R a-w ../home/go").await;
+    let first = world
+        .open_at("t", &place, Some("topic"), &never)
+        .await
+        .unwrap();
+    must(
+        &*first,
+        "mkdir -p ../home/go/pkg && touch ../home/go/pkg/x && chmod -R a-w ../home/go",
+    )
+    .await;
     drop(first);
     world.age("t", 1);
     assert_eq!(world.evict(&[], 0).await.count, 1);
     assert_eq!(world.places(), Vec::<String>::new());
 
     let thread = thread("t");
-    let own = world.provider.repository_of(&thread).await.unwrap().unwrap();
+    let own = world
+        .provider
+        .repository_of(&thread)
+        .await
+        .unwrap()
+        .unwrap();
     let request = WorkspaceRequest::of(&thread);
     let error = world.provider.open(request, &never).await.err().unwrap();
-    assert!(matches!(&error, WorkspaceError::Infra(text) if text.contains("free the disk")), "{error}");
-    let request = WorkspaceRequest { own: Some(&own), ..request };
+    assert!(
+        matches!(&error, WorkspaceError::Infra(text) if text.contains("free the disk")),
+        "{error}"
+    );
+    let request = WorkspaceRequest {
+        own: Some(&own),
+        ..request
+    };
     let again = world.provider.open(request, &never).await.unwrap();
     assert!(again.is_cloned_again());
     assert_eq!(text(&*again, "topic.txt").await.as_deref(), Some("topic\n"));
-    assert!(!world.provider.open(request, &never).await.unwrap().is_cloned_again());
+    assert!(
+        !world
+            .provider
+            .open(request, &never)
+            .await
+            .unwrap()
+            .is_cloned_again()
+    );
     assert_eq!(world.evict(&[], 0).await, Evicted::default());
 }
 
@@ -146,7 +203,13 @@ async fn trees_without_an_origin_stay() {
     let world = world();
     let thread = thread("t");
     let request = WorkspaceRequest::of(&thread);
-    drop(world.provider.open(request, &CancellationToken::new()).await.unwrap());
+    drop(
+        world
+            .provider
+            .open(request, &CancellationToken::new())
+            .await
+            .unwrap(),
+    );
     world.age("t", 1);
     assert_eq!(world.evict(&[], 0).await.kept, [world.place("t")]);
 }
@@ -169,12 +232,21 @@ async fn opening_excludes_an_eviction() {
         };
         let (workspace, evicted) = tokio::join!(opened, world.evict(&[], 0));
         evictions += evicted.count;
-        assert!(text(&*workspace, "src/lib.txt").await.is_some(), "it was taken away");
+        assert!(
+            text(&*workspace, "src/lib.txt").await.is_some(),
+            "it was taken away"
+        );
         workspace.write("src/lib.txt", b"work").await.unwrap();
         assert!(!workspace.diff().await.unwrap().is_empty());
-        git(&world.provider.tree_of(&thread("t")), &["checkout", "-q", "."]);
+        git(
+            &world.provider.tree_of(&thread("t")),
+            &["checkout", "-q", "."],
+        );
         drop::<Arc<dyn Workspace>>(workspace);
         world.age("t", 1);
     }
-    assert!(evictions >= 10, "each second round begins with an eviction: {evictions}");
+    assert!(
+        evictions >= 10,
+        "each second round begins with an eviction: {evictions}"
+    );
 }

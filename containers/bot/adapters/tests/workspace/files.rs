@@ -31,15 +31,34 @@ async fn no_path_leads_out_of_the_tree() {
         .split(' ')
     {
         let read = workspace.read(path, 100).await;
-        assert!(matches!(read, Err(WorkspaceError::PathEscape(_))), "{path}: {read:?}");
+        assert!(
+            matches!(read, Err(WorkspaceError::PathEscape(_))),
+            "{path}: {read:?}"
+        );
         let written = workspace.write(path, b"owned").await;
-        assert!(matches!(written, Err(WorkspaceError::PathEscape(_))), "{path}: {written:?}");
+        assert!(
+            matches!(written, Err(WorkspaceError::PathEscape(_))),
+            "{path}: {written:?}"
+        );
         let listed = workspace.list(path, 10).await;
-        assert!(matches!(listed, Err(WorkspaceError::PathEscape(_))), "{path}: {listed:?}");
+        assert!(
+            matches!(listed, Err(WorkspaceError::PathEscape(_))),
+            "{path}: {listed:?}"
+        );
         let searched = workspace.search("untouched", path, 10).await;
-        assert!(matches!(searched, Err(WorkspaceError::PathEscape(_))), "{path}: {searched:?}");
+        assert!(
+            matches!(searched, Err(WorkspaceError::PathEscape(_))),
+            "{path}: {searched:?}"
+        );
     }
-    assert!(workspace.search("untouched", ".", 10).await.unwrap().0.is_empty());
+    assert!(
+        workspace
+            .search("untouched", ".", 10)
+            .await
+            .unwrap()
+            .0
+            .is_empty()
+    );
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "untouched");
     let beside: Vec<_> = std::fs::read_dir(world.folder.path()).unwrap().collect();
     assert_eq!(beside.len(), 3, "{beside:?}");
@@ -51,41 +70,87 @@ async fn inner_paths_are_followed_in_every_spelling() {
     let tree = world.tree().canonicalize().unwrap();
     let absolute = tree.join("src/lib.txt").display().to_string();
     symlink("src", tree.join("alias")).unwrap();
-    for path in ["src/lib.txt", "./src//lib.txt", "src/../src/lib.txt", "alias/lib.txt", &absolute] {
-        assert_eq!(text(&*workspace, path).await.unwrap(), "one\ntwo\nthree\n", "{path}");
+    for path in [
+        "src/lib.txt",
+        "./src//lib.txt",
+        "src/../src/lib.txt",
+        "alias/lib.txt",
+        &absolute,
+    ] {
+        assert_eq!(
+            text(&*workspace, path).await.unwrap(),
+            "one\ntwo\nthree\n",
+            "{path}"
+        );
         workspace.write(path, b"one\ntwo\nthree\n").await.unwrap();
     }
     let inside_out = format!("{}/../../../etc/passwd", tree.display());
-    assert!(matches!(workspace.read(&inside_out, 9).await, Err(WorkspaceError::PathEscape(_))));
+    assert!(matches!(
+        workspace.read(&inside_out, 9).await,
+        Err(WorkspaceError::PathEscape(_))
+    ));
     let sibling = format!("{}-other/x", tree.display());
-    assert!(matches!(workspace.read(&sibling, 9).await, Err(WorkspaceError::PathEscape(_))));
+    assert!(matches!(
+        workspace.read(&sibling, 9).await,
+        Err(WorkspaceError::PathEscape(_))
+    ));
 }
 
 #[tokio::test]
 async fn names_and_contents_of_any_script_survive() {
     let (_world, workspace) = opened().await;
-    for path in ["ünïcødé/файл 文件.txt", "a b/'q\"\\n.txt", "-rf", "$(touch x)", "new\nline"] {
-        workspace.write(path, "naïve 文字 🦀\n".as_bytes()).await.unwrap();
-        assert_eq!(text(&*workspace, path).await.unwrap(), "naïve 文字 🦀\n", "{path}");
+    for path in [
+        "ünïcødé/файл 文件.txt",
+        "a b/'q\"\\n.txt",
+        "-rf",
+        "$(touch x)",
+        "new\nline",
+    ] {
+        workspace
+            .write(path, "naïve 文字 🦀\n".as_bytes())
+            .await
+            .unwrap();
+        assert_eq!(
+            text(&*workspace, path).await.unwrap(),
+            "naïve 文字 🦀\n",
+            "{path}"
+        );
         let (listed, _) = workspace.list(path, 10).await.unwrap();
         assert_eq!(listed[0].path, path);
-        assert_eq!(workspace.search("🦀", path, 10).await.unwrap().0[0].path, path);
+        assert_eq!(
+            workspace.search("🦀", path, 10).await.unwrap().0[0].path,
+            path
+        );
     }
-    assert!(matches!(workspace.read(&"x".repeat(5_000), 9).await, Err(WorkspaceError::Refused(_))));
-    assert!(matches!(workspace.write(&"x".repeat(300), b"").await, Err(WorkspaceError::Refused(_))));
+    assert!(matches!(
+        workspace.read(&"x".repeat(5_000), 9).await,
+        Err(WorkspaceError::Refused(_))
+    ));
+    assert!(matches!(
+        workspace.write(&"x".repeat(300), b"").await,
+        Err(WorkspaceError::Refused(_))
+    ));
 }
 
 #[tokio::test]
 async fn git_files_are_read_only() {
     let (world, workspace) = opened().await;
-    assert!(text(&*workspace, ".git/config").await.unwrap().contains("[core]"));
+    assert!(
+        text(&*workspace, ".git/config")
+            .await
+            .unwrap()
+            .contains("[core]")
+    );
     symlink(".git", world.tree().join("g")).unwrap();
     for path in ".git/config .git/new/folder/x .GIT/config src/../.git/hooks/pre-commit g/config \
         g/hooks/pre-commit vendor/.git/config .git"
         .split(' ')
     {
         let written = workspace.write(path, b"owned").await;
-        assert!(matches!(written, Err(WorkspaceError::Refused(_))), "{path}: {written:?}");
+        assert!(
+            matches!(written, Err(WorkspaceError::Refused(_))),
+            "{path}: {written:?}"
+        );
     }
     let tree = world.tree();
     assert!(!tree.join(".git/new").exists() && !tree.join("vendor").exists());
@@ -96,14 +161,37 @@ async fn git_files_are_read_only() {
 async fn special_files_are_rejected_without_blocking() {
     let (world, workspace) = opened().await;
     let _socket = std::os::unix::net::UnixListener::bind(world.tree().join("socket")).unwrap();
-    must(&*workspace, "mkfifo fifo; ln -s fifo to-fifo; ln -s loop loop; mkdir d").await;
-    for path in ["fifo", "to-fifo", "socket", "loop", "d", ".", "", "a\0b", "src/lib.txt/below"] {
+    must(
+        &*workspace,
+        "mkfifo fifo; ln -s fifo to-fifo; ln -s loop loop; mkdir d",
+    )
+    .await;
+    for path in [
+        "fifo",
+        "to-fifo",
+        "socket",
+        "loop",
+        "d",
+        ".",
+        "",
+        "a\0b",
+        "src/lib.txt/below",
+    ] {
         let read = workspace.read(path, 100).await;
-        assert!(matches!(read, Err(WorkspaceError::Refused(_))), "{path:?}: {read:?}");
+        assert!(
+            matches!(read, Err(WorkspaceError::Refused(_))),
+            "{path:?}: {read:?}"
+        );
         let written = workspace.write(path, b"x").await;
-        assert!(matches!(written, Err(WorkspaceError::Refused(_))), "{path:?}: {written:?}");
+        assert!(
+            matches!(written, Err(WorkspaceError::Refused(_))),
+            "{path:?}: {written:?}"
+        );
     }
-    assert!(matches!(workspace.read("nowhere", 1).await, Err(WorkspaceError::NotFound(_))));
+    assert!(matches!(
+        workspace.read("nowhere", 1).await,
+        Err(WorkspaceError::NotFound(_))
+    ));
     let kinds = must(&*workspace, "stat -c %F fifo d; stat -c %F socket").await;
     assert_eq!(kinds, "fifo\ndirectory\nsocket\n");
     // A listing and a search skip the same files.
@@ -121,21 +209,46 @@ async fn read_is_cut_and_returns_the_full_size() {
 #[tokio::test]
 async fn write_keeps_mode_and_links() {
     let (_world, workspace) = opened().await;
-    must(&*workspace, "printf x > run.sh; chmod 755 run.sh; ln -s run.sh alias; ln -s nothing broken").await;
+    must(
+        &*workspace,
+        "printf x > run.sh; chmod 755 run.sh; ln -s run.sh alias; ln -s nothing broken",
+    )
+    .await;
     workspace.write("alias", b"echo hi\n").await.unwrap();
-    assert_eq!(must(&*workspace, "./run.sh; test -L alias && echo link").await, "hi\nlink\n");
+    assert_eq!(
+        must(&*workspace, "./run.sh; test -L alias && echo link").await,
+        "hi\nlink\n"
+    );
     workspace.write("broken", b"new").await.unwrap();
-    assert_eq!(must(&*workspace, "test -L broken && cat nothing").await, "new");
-    must(&*workspace, "ln -s round around; ln -s around round; ln -s missing/file far").await;
-    assert!(workspace.write("around", b"x").await.is_err() && workspace.write("far", b"x").await.is_err());
-    assert_eq!(must(&*workspace, "test -L around && test -L far && echo kept").await, "kept\n");
-    assert_eq!(must(&*workspace, "ls -A | grep -c '^.ars-' || true").await, "0\n");
+    assert_eq!(
+        must(&*workspace, "test -L broken && cat nothing").await,
+        "new"
+    );
+    must(
+        &*workspace,
+        "ln -s round around; ln -s around round; ln -s missing/file far",
+    )
+    .await;
+    assert!(
+        workspace.write("around", b"x").await.is_err()
+            && workspace.write("far", b"x").await.is_err()
+    );
+    assert_eq!(
+        must(&*workspace, "test -L around && test -L far && echo kept").await,
+        "kept\n"
+    );
+    assert_eq!(
+        must(&*workspace, "ls -A | grep -c '^.ars-' || true").await,
+        "0\n"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_writes_are_atomic() {
     let (_world, workspace) = opened().await;
-    let contents: Vec<String> = ('a'..='h').map(|letter| letter.to_string().repeat(200_000)).collect();
+    let contents: Vec<String> = ('a'..='h')
+        .map(|letter| letter.to_string().repeat(200_000))
+        .collect();
     workspace.write("f", contents[0].as_bytes()).await.unwrap();
     let writers = join_all(contents.iter().map(|content| async {
         for _ in 0..20 {
@@ -149,7 +262,10 @@ async fn concurrent_writes_are_atomic() {
         }
     };
     tokio::join!(writers, readers);
-    assert_eq!(must(&*workspace, "ls -A | grep -c '^.ars-' || true").await, "0\n");
+    assert_eq!(
+        must(&*workspace, "ls -A | grep -c '^.ars-' || true").await,
+        "0\n"
+    );
 }
 
 /// Swaps a folder of the tree for a symlink out of it and back, atomically, until it is dropped.
@@ -168,7 +284,10 @@ impl Swapper {
                 renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).unwrap();
             }
         });
-        Self { stop, thread: Some(thread) }
+        Self {
+            stop,
+            thread: Some(thread),
+        }
     }
 }
 
@@ -184,15 +303,22 @@ async fn read_and_write(workspace: &dyn Workspace, round: usize) -> (bool, bool)
     if let Ok((content, _)) = &read {
         assert_ne!(content, CANARY.as_bytes());
     }
-    let (hits, _) = workspace.search(CANARY, "swapped", 10).await.unwrap_or_default();
+    let (hits, _) = workspace
+        .search(CANARY, "swapped", 10)
+        .await
+        .unwrap_or_default();
     assert!(hits.is_empty());
     let written = [
         workspace.write("swapped/f", b"inside").await,
-        workspace.write(&format!("swapped/new{round}/deeper/f"), b"inside").await,
+        workspace
+            .write(&format!("swapped/new{round}/deeper/f"), b"inside")
+            .await,
     ];
     let escape = |error: &WorkspaceError| matches!(error, WorkspaceError::PathEscape(_));
-    let escaped =
-        read.as_ref().is_err_and(escape) || written.iter().any(|written| written.as_ref().is_err_and(escape));
+    let escaped = read.as_ref().is_err_and(escape)
+        || written
+            .iter()
+            .any(|written| written.as_ref().is_err_and(escape));
     (read.is_ok(), escaped)
 }
 

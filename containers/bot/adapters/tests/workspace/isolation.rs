@@ -8,7 +8,10 @@ use crate::support::{CANARY, exec, git, must, opened, world};
 async fn command_environment_is_built_from_scratch() {
     let (world, workspace) = opened().await;
     let output = must(&*workspace, "env -u SHLVL -u _ -u OLDPWD").await;
-    let names: BTreeSet<_> = output.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let names: BTreeSet<_> = output
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.0))
+        .collect();
     let expected = "ALL_PROXY GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_CEILING_DIRECTORIES GIT_COMMITTER_EMAIL \
         GIT_COMMITTER_NAME GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_NOSYSTEM GIT_CONFIG_VALUE_0 \
         GIT_TERMINAL_PROMPT HOME HTTPS_PROXY HTTP_PROXY LANG \
@@ -17,7 +20,10 @@ async fn command_environment_is_built_from_scratch() {
     assert_eq!(names, expected.split(' ').collect());
     assert!(!output.contains(CANARY), "{output}");
     let home = world.tree().parent().unwrap().join("home");
-    assert_eq!(must(&*workspace, "cd && pwd").await.trim(), home.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(
+        must(&*workspace, "cd && pwd").await.trim(),
+        home.canonicalize().unwrap().to_str().unwrap()
+    );
 }
 
 #[tokio::test]
@@ -44,7 +50,14 @@ async fn service_git_runs_no_configured_program() {
     assert!(workspace.diff().await.unwrap().contains("+changed"));
     assert!(workspace.head().await.unwrap().is_some());
     assert!(!workspace.list(".", 10).await.unwrap().0.is_empty());
-    assert!(!workspace.search("changed", ".", 10).await.unwrap().0.is_empty());
+    assert!(
+        !workspace
+            .search("changed", ".", 10)
+            .await
+            .unwrap()
+            .0
+            .is_empty()
+    );
     assert!(!mark.exists());
     // The agent's own git does run the program, so the check above is meaningful.
     exec(&*workspace, "git status").await;
@@ -59,7 +72,11 @@ async fn tree_without_git_ignores_outer_repositories() {
     let workspace = world.open().await;
     must(&*workspace, "rm -rf .git").await;
     let outcome = exec(&*workspace, "git status").await;
-    assert!(outcome.exit_code != 0 && outcome.output.contains("not a git repository"), "{}", outcome.output);
+    assert!(
+        outcome.exit_code != 0 && outcome.output.contains("not a git repository"),
+        "{}",
+        outcome.output
+    );
     assert_eq!(workspace.head().await.unwrap(), None);
     assert!(workspace.diff().await.is_err());
     let (files, _) = workspace.list(".", 100).await.unwrap();
@@ -74,28 +91,67 @@ async fn redirected_work_tree_is_not_shown() {
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("private.txt"), CANARY).unwrap();
     let workspace = world.open().await;
-    must(&*workspace, &format!("git config core.worktree {}", outside.display())).await;
+    must(
+        &*workspace,
+        &format!("git config core.worktree {}", outside.display()),
+    )
+    .await;
     assert!(!workspace.diff().await.unwrap().contains(CANARY));
     let (files, _) = workspace.list(".", 100).await.unwrap();
     assert!(files.iter().all(|file| !file.path.contains("private")));
-    assert!(workspace.search(CANARY, ".", 10).await.unwrap().0.is_empty());
+    assert!(
+        workspace
+            .search(CANARY, ".", 10)
+            .await
+            .unwrap()
+            .0
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn command_cannot_inspect_the_service() {
     let (world, workspace) = opened().await;
-    let rights = must(&*workspace, "grep -E '^(CapPrm|CapEff|CapAmb|NoNewPrivs):' /proc/self/status").await;
-    let held: Vec<_> = rights.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
-    assert_eq!(held, ["0000000000000000", "0000000000000000", "0000000000000000", "1"]);
+    let rights = must(
+        &*workspace,
+        "grep -E '^(CapPrm|CapEff|CapAmb|NoNewPrivs):' /proc/self/status",
+    )
+    .await;
+    let held: Vec<_> = rights
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .collect();
+    assert_eq!(
+        held,
+        [
+            "0000000000000000",
+            "0000000000000000",
+            "0000000000000000",
+            "1"
+        ]
+    );
 
     let service = std::process::id();
     for secret in ["environ", "mem", "maps", "fd/0"] {
-        let looked = exec(&*workspace, &format!("head -c 1 /proc/{service}/{secret} | wc -c")).await.output;
-        assert!(looked.contains("Permission denied") && looked.ends_with("0\n"), "{secret}: {looked}");
+        let looked = exec(
+            &*workspace,
+            &format!("head -c 1 /proc/{service}/{secret} | wc -c"),
+        )
+        .await
+        .output;
+        assert!(
+            looked.contains("Permission denied") && looked.ends_with("0\n"),
+            "{secret}: {looked}"
+        );
     }
     // A diff runs no filter, because a command may have written it.
-    must(&*workspace, "echo '* filter=look' > .gitattributes; echo changed > src/lib.txt").await;
-    let look = format!("git config filter.look.clean 'cat /proc/{service}/environ > ../home/looked; cat'");
+    must(
+        &*workspace,
+        "echo '* filter=look' > .gitattributes; echo changed > src/lib.txt",
+    )
+    .await;
+    let look =
+        format!("git config filter.look.clean 'cat /proc/{service}/environ > ../home/looked; cat'");
     must(&*workspace, &look).await;
     workspace.diff().await.unwrap();
     assert!(!world.tree().join("../home/looked").exists());

@@ -10,7 +10,8 @@ use ars_bot_adapters::{
     sandbox::SandboxSettings,
 };
 use ars_bot_ports::{
-    Clock, CodeHost, ExecOutcome, Randomness, Repository, Workspace, WorkspaceProvider as _, WorkspaceRequest,
+    Clock, CodeHost, ExecOutcome, Randomness, Repository, Workspace, WorkspaceProvider as _,
+    WorkspaceRequest,
 };
 use ars_codehost::Host;
 use ars_testkit::github::{FakeGitHub, Fault};
@@ -45,7 +46,11 @@ fn code_host(fake: &FakeGitHub, site: &str) -> Arc<dyn CodeHost> {
     let key = Box::new(AppKey::parse(&key).unwrap());
     let host = GitHub::new(GitHubSettings {
         host: Host::parse(site).unwrap(),
-        credentials: Credentials::App { app_id: app.id, installation: app.installation, key },
+        credentials: Credentials::App {
+            app_id: app.id,
+            installation: app.installation,
+            key,
+        },
         clock: Arc::new(Fixed),
         pause: Arc::new(TokioPause),
         randomness: Randomness::default(),
@@ -62,30 +67,58 @@ async fn hosted(agents: &[&str]) -> Hosted {
     let rule = site.trim_start_matches("http://");
     let egress = EgressSettings {
         allow: vec![HostRule::parse(rule).unwrap()],
-        push: [("acme/app".to_owned(), agents.iter().map(|agent| (*agent).to_owned()).collect())].into(),
+        push: [(
+            "acme/app".to_owned(),
+            agents.iter().map(|agent| (*agent).to_owned()).collect(),
+        )]
+        .into(),
         ..EgressSettings::default()
     };
     let kind = Some(SandboxKind::Landlock);
-    let world = world_in(SandboxSettings { kind, egress, ..SandboxSettings::default() });
+    let world = world_in(SandboxSettings {
+        kind,
+        egress,
+        ..SandboxSettings::default()
+    });
     let logins = Logins::new([], Some(code_host(&fake, &site)));
     let World { folder, provider } = world;
-    let world = World { folder, provider: provider.with_logins(logins) };
-    let repository = Repository { name: "acme/app".into(), origin: format!("{site}/acme/app.git") };
+    let world = World {
+        folder,
+        provider: provider.with_logins(logins),
+    };
+    let repository = Repository {
+        name: "acme/app".into(),
+        origin: format!("{site}/acme/app.git"),
+    };
     let thread = thread("t");
     let request = WorkspaceRequest {
         repository: Some(&repository),
         agent: Some("coding"),
         ..WorkspaceRequest::of(&thread)
     };
-    let workspace = world.provider.open(request, &CancellationToken::new()).await.unwrap();
-    Hosted { fake, site, _world: world, workspace }
+    let workspace = world
+        .provider
+        .open(request, &CancellationToken::new())
+        .await
+        .unwrap();
+    Hosted {
+        fake,
+        site,
+        _world: world,
+        workspace,
+    }
 }
 
 impl Hosted {
     /// Runs a command and checks that no form of a token is in its output.
     async fn run(&self, command: &str) -> ExecOutcome {
         let outcome = exec(&*self.workspace, command).await;
-        let tokens: Vec<String> = self.fake.seen().into_iter().filter_map(|seen| seen.token).collect();
+        let tokens: Vec<String> = self
+            .fake
+            .seen()
+            .into_iter()
+            .filter_map(|seen| seen.token)
+            .collect();
         assert!(!outcome.output.contains(TOKEN), "{}", outcome.output);
         for token in tokens {
             let basic = BASE64_STANDARD.encode(format!("x-access-token:{token}"));
@@ -96,7 +129,11 @@ impl Hosted {
 
     /// Returns the requests with this text in their path and whether each had a token.
     fn requests(&self, part: &str) -> Vec<bool> {
-        let seen = self.fake.seen().into_iter().filter(|seen| seen.target.contains(part));
+        let seen = self
+            .fake
+            .seen()
+            .into_iter()
+            .filter(|seen| seen.target.contains(part));
         seen.map(|seen| seen.token.is_some()).collect()
     }
 }
@@ -104,30 +141,60 @@ impl Hosted {
 #[tokio::test]
 async fn private_repository_is_fetched_without_a_visible_login() {
     let hosted = hosted(&[]).await;
-    let commit = hosted.fake.commit("acme/app", "topic", &[("new.txt", Some("new\n"))]);
-    let fetched = hosted.run("GIT_TRACE_CURL=1 git fetch origin 2>&1; git rev-parse origin/topic").await;
+    let commit = hosted
+        .fake
+        .commit("acme/app", "topic", &[("new.txt", Some("new\n"))]);
+    let fetched = hosted
+        .run("GIT_TRACE_CURL=1 git fetch origin 2>&1; git rev-parse origin/topic")
+        .await;
     assert!(fetched.output.contains(&commit), "{}", fetched.output);
-    let clone = format!("git clone -q {}/acme/app ../tmp/again && ls ../tmp/again", hosted.site);
+    let clone = format!(
+        "git clone -q {}/acme/app ../tmp/again && ls ../tmp/again",
+        hosted.site
+    );
     assert_eq!(hosted.run(&clone).await.output.trim(), "README.md");
-    hosted.run("env; set; git config --list --show-origin; cat .git/config; grep -r . ../home ../tmp").await;
-    hosted.run("cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'").await;
+    hosted
+        .run("env; set; git config --list --show-origin; cat .git/config; grep -r . ../home ../tmp")
+        .await;
+    hosted
+        .run("cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'")
+        .await;
     // Any other path of the host gets no login.
-    let asked = hosted.run("curl -sS --noproxy '' http://code-host.invalid/api/v3/user").await;
-    assert!(asked.output.contains("the run's own repository"), "{}", asked.output);
+    let asked = hosted
+        .run("curl -sS --noproxy '' http://code-host.invalid/api/v3/user")
+        .await;
+    assert!(
+        asked.output.contains("the run's own repository"),
+        "{}",
+        asked.output
+    );
 }
 
 #[tokio::test]
 async fn other_repository_and_other_host_get_no_login() {
     let hosted = hosted(&[]).await;
-    let command =
-        format!("git -c http.proxy=$http_proxy clone {}/acme/app-other ../tmp/other 2>&1", hosted.site);
+    let command = format!(
+        "git -c http.proxy=$http_proxy clone {}/acme/app-other ../tmp/other 2>&1",
+        hosted.site
+    );
     assert_ne!(hosted.run(&command).await.exit_code, 0);
-    assert!(hosted.requests("app-other").iter().all(|has_token| !has_token));
+    assert!(
+        hosted
+            .requests("app-other")
+            .iter()
+            .all(|has_token| !has_token)
+    );
     let elsewhere = FakeGitHub::start().await;
     let port = elsewhere.url().rsplit_once(':').unwrap().1.parse().unwrap();
-    hosted.fake.fail("GET /acme/app.git/info/refs", Fault::Moved(port));
+    hosted
+        .fake
+        .fail("GET /acme/app.git/info/refs", Fault::Moved(port));
     let moved = hosted.run("git fetch origin 2>&1").await;
-    assert!(moved.exit_code != 0 && moved.output.contains("mend the configured origin"), "{}", moved.output);
+    assert!(
+        moved.exit_code != 0 && moved.output.contains("mend the configured origin"),
+        "{}",
+        moved.output
+    );
     assert!(elsewhere.seen().is_empty());
 }
 
@@ -160,7 +227,10 @@ async fn text_of_the_host_is_replaced() {
     ] {
         hosted.fake.fail("GET /acme/app.git/info/refs", fault);
         let output = hosted.run("git fetch origin 2>&1").await.output;
-        assert!(output.contains(expected) && !output.contains("html"), "{output}");
+        assert!(
+            output.contains(expected) && !output.contains("html"),
+            "{output}"
+        );
         assert!(!output.contains("integration"), "{output}");
     }
 }

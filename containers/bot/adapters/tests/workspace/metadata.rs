@@ -21,20 +21,39 @@ fn stored(world: &World) -> PathBuf {
 
 /// Returns how many workspaces were set aside.
 fn set_aside(world: &World) -> usize {
-    world.places().iter().filter(|name| name.starts_with(".set-aside-")).count()
+    world
+        .places()
+        .iter()
+        .filter(|name| name.starts_with(".set-aside-"))
+        .count()
 }
 
 #[tokio::test]
 async fn metadata_of_an_older_version_is_adopted() {
     let world = world();
     let origin = world.origin();
-    world.open_from("t", &origin).await.unwrap().write("draft", b"unsaved").await.unwrap();
+    world
+        .open_from("t", &origin)
+        .await
+        .unwrap()
+        .write("draft", b"unsaved")
+        .await
+        .unwrap();
     let old = world.tree().with_file_name("meta.json");
     fs::rename(stored(&world), &old).unwrap();
     let again = world.open_from("t", &origin).await.unwrap();
     assert_eq!(text(&*again, "draft").await.as_deref(), Some("unsaved"));
     assert!(!old.exists() && stored(&world).is_file());
-    assert_eq!(world.provider.repository_of(&thread("t")).await.unwrap().unwrap().name, "acme/app");
+    assert_eq!(
+        world
+            .provider
+            .repository_of(&thread("t"))
+            .await
+            .unwrap()
+            .unwrap()
+            .name,
+        "acme/app"
+    );
 }
 
 #[tokio::test]
@@ -43,22 +62,40 @@ async fn unusual_metadata_is_never_read() {
         |path| mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap(),
         |path| symlink("/dev/zero", path).unwrap(),
         |path| symlink(path.with_file_name("valid.json"), path).unwrap(),
-        |path| fs::write(path, format!("{{\"repository\":\"{}\"}}", "x".repeat(1 << 20))).unwrap(),
+        |path| {
+            fs::write(
+                path,
+                format!("{{\"repository\":\"{}\"}}", "x".repeat(1 << 20)),
+            )
+            .unwrap()
+        },
         |path| fs::create_dir(path).unwrap(),
     ];
     for make in make {
         let world = world();
         let origin = world.origin();
-        world.open_from("t", &origin).await.unwrap().write("draft", b"unsaved").await.unwrap();
+        world
+            .open_from("t", &origin)
+            .await
+            .unwrap()
+            .write("draft", b"unsaved")
+            .await
+            .unwrap();
         let old = world.tree().with_file_name("meta.json");
         fs::rename(stored(&world), old.with_file_name("valid.json")).unwrap();
         make(&old);
         assert_eq!(
-            timeout(TIMEOUT, world.provider.repository_of(&thread("t"))).await.unwrap().unwrap(),
+            timeout(TIMEOUT, world.provider.repository_of(&thread("t")))
+                .await
+                .unwrap()
+                .unwrap(),
             None
         );
         // The tree is cloned again, and its former content is kept.
-        let again = timeout(TIMEOUT, world.open_from("t", &origin)).await.unwrap().unwrap();
+        let again = timeout(TIMEOUT, world.open_from("t", &origin))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(text(&*again, "draft").await, None);
         assert_eq!(set_aside(&world), 1);
     }
@@ -78,11 +115,25 @@ async fn tree_that_became_a_link_is_cloned_again() {
     // A run that continues gets no other tree than its own.
     let thread = thread("t");
     let request = WorkspaceRequest::of(&thread);
-    let error = world.provider.open(request, &CancellationToken::new()).await.err().unwrap();
-    assert!(matches!(&error, WorkspaceError::Infra(text) if text.contains("repo:")), "{error}");
+    let error = world
+        .provider
+        .open(request, &CancellationToken::new())
+        .await
+        .err()
+        .unwrap();
+    assert!(
+        matches!(&error, WorkspaceError::Infra(text) if text.contains("repo:")),
+        "{error}"
+    );
 
     let again = world.open_from("t", &origin).await.unwrap();
-    assert!(text(&*again, "private.txt").await.is_none() && text(&*again, "src/lib.txt").await.is_some());
+    assert!(
+        text(&*again, "private.txt").await.is_none()
+            && text(&*again, "src/lib.txt").await.is_some()
+    );
     assert_eq!(set_aside(&world), 1);
-    assert_eq!(fs::read_to_string(private.join("private.txt")).unwrap(), CANARY);
+    assert_eq!(
+        fs::read_to_string(private.join("private.txt")).unwrap(),
+        CANARY
+    );
 }

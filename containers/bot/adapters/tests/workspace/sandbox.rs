@@ -22,16 +22,30 @@ pub fn kinds() -> Vec<SandboxKind> {
     if bubblewrap.is_none() {
         leave_out("the tests under bubblewrap");
     }
-    bubblewrap.into_iter().chain([SandboxKind::Landlock]).collect()
+    bubblewrap
+        .into_iter()
+        .chain([SandboxKind::Landlock])
+        .collect()
 }
 
 pub async fn opened(kind: SandboxKind, network: SandboxNetwork) -> (World, Arc<dyn Workspace>) {
-    let world =
-        world_in(SandboxSettings { kind: Some(kind), network: Some(network), ..SandboxSettings::default() });
+    let world = world_in(SandboxSettings {
+        kind: Some(kind),
+        network: Some(network),
+        ..SandboxSettings::default()
+    });
     let workspace = world.open().await;
     let sandbox = world.provider.sandbox();
     let cgroup = world.provider.confinement().unwrap().cgroup;
-    assert_eq!(sandbox, Some(CommandSandbox { kind, network, skipped: None, cgroup }));
+    assert_eq!(
+        sandbox,
+        Some(CommandSandbox {
+            kind,
+            network,
+            skipped: None,
+            cgroup
+        })
+    );
     (world, workspace)
 }
 
@@ -47,8 +61,12 @@ async fn reason_for_a_skipped_kind_is_kept() {
 
 /// Returns the processes with this word in their arguments.
 fn processes_with(word: &str) -> usize {
-    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
-    all.filter(|path| fs::read_to_string(path).is_ok_and(|arguments| arguments.contains(word))).count()
+    let all = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path().join("cmdline"));
+    all.filter(|path| fs::read_to_string(path).is_ok_and(|arguments| arguments.contains(word)))
+        .count()
 }
 
 /// A process of the same user outside of every sandbox, until dropped.
@@ -56,7 +74,13 @@ pub struct Bystander(pub Child);
 
 impl Bystander {
     pub fn start() -> Self {
-        Self(Command::new("sleep").arg("600").env("SECRET", CANARY).spawn().unwrap())
+        Self(
+            Command::new("sleep")
+                .arg("600")
+                .env("SECRET", CANARY)
+                .spawn()
+                .unwrap(),
+        )
     }
 
     fn has_ended(&mut self) -> bool {
@@ -75,9 +99,15 @@ impl Drop for Bystander {
 async fn hostile_command_reaches_only_its_own_folders() {
     for kind in kinds() {
         let (world, workspace) = opened(kind, SandboxNetwork::Open).await;
-        let other = world.open_from("other", &world.folder.path().join("origin")).await.unwrap();
+        let other = world
+            .open_from("other", &world.folder.path().join("origin"))
+            .await
+            .unwrap();
         other.write("private.txt", CANARY.as_bytes()).await.unwrap();
-        let sibling = world.provider.tree_of(&crate::support::thread("other")).join("private.txt");
+        let sibling = world
+            .provider
+            .tree_of(&crate::support::thread("other"))
+            .join("private.txt");
         let data = world.folder.path().join("data");
         let store = data.join("store.sqlite3");
         fs::write(&store, CANARY).unwrap();
@@ -108,10 +138,22 @@ async fn hostile_command_reaches_only_its_own_folders() {
             assert!(!shown.contains(CANARY), "{kind}: {attempt}: {output}");
         }
         for (path, content) in [(&sibling, CANARY), (&store, CANARY)] {
-            assert_eq!(fs::read_to_string(path).unwrap(), content, "{kind}: {}", path.display());
+            assert_eq!(
+                fs::read_to_string(path).unwrap(),
+                content,
+                "{kind}: {}",
+                path.display()
+            );
         }
-        let places = ["/etc/cron.d/hostile", "/usr/local/bin/hostile", "/usr/bin/hostile"];
-        assert!(places.iter().all(|place| !Path::new(place).exists()), "{kind}");
+        let places = [
+            "/etc/cron.d/hostile",
+            "/usr/local/bin/hostile",
+            "/usr/bin/hostile",
+        ];
+        assert!(
+            places.iter().all(|place| !Path::new(place).exists()),
+            "{kind}"
+        );
         assert!(
             world.tree().join("src/lib.txt").is_file() && !world.tree().join("device").exists(),
             "{kind}"
@@ -126,8 +168,11 @@ async fn signals_reach_only_own_processes() {
         let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
         let mut bystander = Bystander::start();
         let pid = bystander.0.id();
-        let outcome =
-            exec(&*workspace, &format!("kill -9 {pid}; kill -9 -{pid}; kill -9 -1; kill -9 $$")).await;
+        let outcome = exec(
+            &*workspace,
+            &format!("kill -9 {pid}; kill -9 -{pid}; kill -9 -1; kill -9 $$"),
+        )
+        .await;
         assert_ne!(outcome.exit_code, 0, "{kind}");
         assert!(!bystander.has_ended(), "{kind}");
         must(&*workspace, "sleep 600 & kill -9 $!").await;
@@ -146,7 +191,9 @@ async fn survivors_end_with_their_command() {
         until("every survivor is gone", async || processes_with(word) == 0).await;
         // Also after a timeout.
         assert!(
-            exec_for(&*workspace, &format!("setsid sleep {word} & sleep 600"), 1).await.timed_out,
+            exec_for(&*workspace, &format!("setsid sleep {word} & sleep 600"), 1)
+                .await
+                .timed_out,
             "{kind}"
         );
         until("every survivor is gone", async || processes_with(word) == 0).await;
@@ -164,7 +211,10 @@ async fn closed_network_reaches_no_socket() {
         udp.set_nonblocking(true).unwrap();
         let send = format!("echo x > /dev/udp/127.0.0.1/{port}; exec 3<>/dev/tcp/127.0.0.1/{port}");
         assert_ne!(exec(&*workspace, &send).await.exit_code, 0, "{kind}");
-        assert!(tcp.accept().is_err() && udp.recv(&mut [0]).is_err(), "{kind}");
+        assert!(
+            tcp.accept().is_err() && udp.recv(&mut [0]).is_err(),
+            "{kind}"
+        );
     }
 }
 
@@ -175,15 +225,24 @@ async fn sockets_of_other_families_are_refused() {
     /// `AF_VSOCK`, which reaches the host of a virtual machine. A kernel without it has another error.
     const VSOCK: u8 = 40;
     const IO_URING_SETUP: u16 = 425;
-    let socket = if cfg!(target_arch = "x86_64") { 41 } else { 198 };
-    for (kind, network) in kinds()
-        .into_iter()
-        .flat_map(|kind| [SandboxNetwork::Open, SandboxNetwork::None].map(|network| (kind, network)))
-    {
+    let socket = if cfg!(target_arch = "x86_64") {
+        41
+    } else {
+        198
+    };
+    for (kind, network) in kinds().into_iter().flat_map(|kind| {
+        [SandboxNetwork::Open, SandboxNetwork::None].map(|network| (kind, network))
+    }) {
         let (_world, workspace) = opened(kind, network).await;
-        for call in [format!("{socket}, {VSOCK}, 1, 0"), format!("{IO_URING_SETUP}, 8, 0")] {
-            let errors =
-                must(&*workspace, &format!("perl -e 'syscall({call}); print $!{{EPERM}} ? 1 : $!'")).await;
+        for call in [
+            format!("{socket}, {VSOCK}, 1, 0"),
+            format!("{IO_URING_SETUP}, 8, 0"),
+        ] {
+            let errors = must(
+                &*workspace,
+                &format!("perl -e 'syscall({call}); print $!{{EPERM}} ? 1 : $!'"),
+            )
+            .await;
             assert_eq!(errors, "1", "{kind}: {network:?}: {call}");
         }
     }
@@ -202,10 +261,20 @@ async fn unix_socket_of_another_program_is_unreachable() {
             path.display()
         );
         let output = exec(&*workspace, &connect).await.output;
-        assert!(socket.accept().is_err() && !output.contains("connected"), "{kind}: {output}");
+        assert!(
+            socket.accept().is_err() && !output.contains("connected"),
+            "{kind}: {output}"
+        );
         // The network of the machine is open.
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        must(&*workspace, &format!("exec 3<>/dev/tcp/127.0.0.1/{}", tcp.local_addr().unwrap().port())).await;
+        must(
+            &*workspace,
+            &format!(
+                "exec 3<>/dev/tcp/127.0.0.1/{}",
+                tcp.local_addr().unwrap().port()
+            ),
+        )
+        .await;
     }
 }
 
@@ -220,21 +289,39 @@ async fn maps(workspace: &dyn Workspace, bytes: u64) -> bool {
 async fn resources_are_limited() {
     for kind in kinds() {
         let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
-        let limits = must(&*workspace, "ulimit -c; ulimit -f; ulimit -d; cat /proc/self/oom_score_adj").await;
+        let limits = must(
+            &*workspace,
+            "ulimit -c; ulimit -f; ulimit -d; cat /proc/self/oom_score_adj",
+        )
+        .await;
         let limits: Vec<&str> = limits.lines().collect();
         assert_eq!((limits[0], limits[3]), ("0", "1000"), "{kind}: {limits:?}");
-        assert!(limits[1].parse::<u64>().is_ok() && limits[2].parse::<u64>().is_ok(), "{kind}: {limits:?}");
+        assert!(
+            limits[1].parse::<u64>().is_ok() && limits[2].parse::<u64>().is_ok(),
+            "{kind}: {limits:?}"
+        );
         let reset = "echo 0 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj";
-        assert!(exec(&*workspace, reset).await.output.ends_with("1000\n"), "{kind}");
+        assert!(
+            exec(&*workspace, reset).await.output.ends_with("1000\n"),
+            "{kind}"
+        );
         if kind == SandboxKind::Bubblewrap {
             // Folders in memory are limited or read-only.
-            assert_eq!(must(&*workspace, "df -k --output=size /dev/shm | tail -n 1").await.trim(), "1048576");
+            assert_eq!(
+                must(&*workspace, "df -k --output=size /dev/shm | tail -n 1")
+                    .await
+                    .trim(),
+                "1048576"
+            );
             let made = exec(&*workspace, "echo x > /x || echo x > /dev/x").await;
             assert_ne!(made.exit_code, 0, "{}", made.output);
         }
         // A process obtains half of its memory and no more than all.
         let most = limits[2].parse::<u64>().unwrap() << 10;
-        assert!(maps(&*workspace, most / 2).await && !maps(&*workspace, most + (64 << 20)).await, "{kind}");
+        assert!(
+            maps(&*workspace, most / 2).await && !maps(&*workspace, most + (64 << 20)).await,
+            "{kind}"
+        );
     }
 }
 
@@ -248,21 +335,37 @@ async fn honest_test_suite_passes() {
                      perl -e 'exit 0'\ndate > /dev/null\ncat /dev/urandom | head -c 10 > $HOME/seed\n\
                      if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -c 'import json, tempfile, subprocess; \
                      subprocess.run([\"true\"], check=True); tempfile.TemporaryFile()'; fi\n";
-        workspace.write("Makefile", makefile.as_bytes()).await.unwrap();
+        workspace
+            .write("Makefile", makefile.as_bytes())
+            .await
+            .unwrap();
         workspace.write("check.sh", check.as_bytes()).await.unwrap();
-        must(&*workspace, "chmod +x check.sh && make test && git add . && git commit -qm tested").await;
-        assert!(workspace.diff().await.unwrap().contains("+test: unit"), "{kind}");
+        must(
+            &*workspace,
+            "chmod +x check.sh && make test && git add . && git commit -qm tested",
+        )
+        .await;
+        assert!(
+            workspace.diff().await.unwrap().contains("+test: unit"),
+            "{kind}"
+        );
     }
 }
 
 #[tokio::test]
 async fn unconfined_commands_are_refused_as_root() {
-    let world = world_in(SandboxSettings { kind: Some(SandboxKind::None), ..SandboxSettings::default() });
+    let world = world_in(SandboxSettings {
+        kind: Some(SandboxKind::None),
+        ..SandboxSettings::default()
+    });
     let origin = world.origin();
     let opened = world.open_from("t", &origin).await;
     if rustix::process::geteuid().is_root() {
         let error = opened.err().unwrap().to_string();
-        assert!(error.contains("refused as root") && error.contains("apt install bubblewrap"), "{error}");
+        assert!(
+            error.contains("refused as root") && error.contains("apt install bubblewrap"),
+            "{error}"
+        );
     } else {
         must(&*opened.unwrap(), "true").await;
     }

@@ -47,29 +47,44 @@ struct Served {
 
 /// Returns the arguments and environments of the processes that have this address.
 fn shown_with(address: &str) -> String {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let processes = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
     let read = |path: PathBuf| {
         let bytes = std::fs::read(path).unwrap_or_default();
         String::from_utf8_lossy(&bytes).replace('\0', " ")
     };
     let told = processes.map(|process| (read(process.join("cmdline")), process));
     let told = told.filter(|(arguments, _)| arguments.contains(address));
-    told.map(|(arguments, process)| format!("{arguments} {}\n", read(process.join("environ")))).collect()
+    told.map(|(arguments, process)| format!("{arguments} {}\n", read(process.join("environ"))))
+        .collect()
 }
 
 async fn serve(State(served): State<Served>, request: Request) -> Response {
-    let Served { files, expected, address, shown } = served;
+    let Served {
+        files,
+        expected,
+        address,
+        shown,
+    } = served;
     shown.lock().unwrap().push_str(&shown_with(&address));
     let answer = Response::builder();
     let given = request.headers().get(header::AUTHORIZATION);
     if given.is_none_or(|given| given.as_bytes() != expected.as_bytes()) {
         let challenge = answer.header(header::WWW_AUTHENTICATE, "Basic realm=\"git\"");
-        return challenge.status(StatusCode::UNAUTHORIZED).body(Body::empty()).unwrap();
+        return challenge
+            .status(StatusCode::UNAUTHORIZED)
+            .body(Body::empty())
+            .unwrap();
     }
     let path = request.uri().path().trim_start_matches("/repo.git/");
     match std::fs::read(files.join(path)) {
         Ok(content) => answer.body(Body::from(content)).unwrap(),
-        Err(_) => answer.status(StatusCode::NOT_FOUND).body(Body::empty()).unwrap(),
+        Err(_) => answer
+            .status(StatusCode::NOT_FOUND)
+            .body(Body::empty())
+            .unwrap(),
     }
 }
 
@@ -86,8 +101,15 @@ pub async fn redirecting_to(target: &str) -> String {
     let address = listener.local_addr().unwrap();
     let target = target.to_owned();
     let redirect = move |request: Request| {
-        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
-        let place = format!("{target}{}{query}", request.uri().path().trim_start_matches("/repo.git"));
+        let query = request
+            .uri()
+            .query()
+            .map(|query| format!("?{query}"))
+            .unwrap_or_default();
+        let place = format!(
+            "{target}{}{query}",
+            request.uri().path().trim_start_matches("/repo.git")
+        );
         async move { (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, place)]) }
     };
     tokio::spawn(async move { axum::serve(listener, Router::new().fallback(redirect)).await });

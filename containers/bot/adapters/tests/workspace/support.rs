@@ -12,7 +12,8 @@ use ars_bot_adapters::{
     workspace::{ChildEnvironment, GitWorkspaces},
 };
 use ars_bot_ports::{
-    ExecOutcome, ExecRequest, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    ExecOutcome, ExecRequest, Repository, Workspace, WorkspaceError, WorkspaceProvider,
+    WorkspaceRequest,
 };
 use ars_types::{RefName, SandboxKind, ThreadKey};
 use tempfile::TempDir;
@@ -29,15 +30,25 @@ pub struct World {
 }
 
 pub fn world() -> World {
-    let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() };
+    let sandbox = SandboxSettings {
+        kind: Some(SandboxKind::Landlock),
+        ..SandboxSettings::default()
+    };
     world_in(sandbox)
 }
 
 /// The program that is the first one in a sandbox: an example of this crate.
 fn entry() -> PathBuf {
     let program = std::env::current_exe().unwrap();
-    let entry = program.parent().unwrap().with_file_name("examples/sandbox_entry");
-    assert!(entry.is_file(), "{} is built with the tests", entry.display());
+    let entry = program
+        .parent()
+        .unwrap()
+        .with_file_name("examples/sandbox_entry");
+    assert!(
+        entry.is_file(),
+        "{} is built with the tests",
+        entry.display()
+    );
     entry
 }
 
@@ -45,7 +56,10 @@ fn entry() -> PathBuf {
 /// Without a kind it does not know the service's program.
 pub fn world_in(sandbox: SandboxSettings) -> World {
     let folder = tempfile::tempdir().unwrap();
-    let sandbox = SandboxSettings { entry: sandbox.kind.map(|_| entry()), ..sandbox };
+    let sandbox = SandboxSettings {
+        entry: sandbox.kind.map(|_| entry()),
+        ..sandbox
+    };
     let provider = GitWorkspaces::new(&folder.path().join("data"), environment(), sandbox);
     World { folder, provider }
 }
@@ -61,14 +75,27 @@ pub async fn opened() -> (World, Arc<dyn Workspace>) {
 fn environment() -> ChildEnvironment {
     ChildEnvironment::from_service(|name| match name {
         "PATH" => std::env::var_os("PATH"),
-        "HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "JAVA_HOME" | "GOROOT" | "PYENV_ROOT" | "TZ" => None,
+        "HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "JAVA_HOME" | "GOROOT" | "PYENV_ROOT"
+        | "TZ" => None,
         _ => Some(CANARY.into()),
     })
 }
 
 pub fn git(directory: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
-    let status = Command::new("git").args(identity).args(arguments).current_dir(directory).status().unwrap();
+    let identity = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@localhost",
+        "-c",
+        "init.defaultBranch=main",
+    ];
+    let status = Command::new("git")
+        .args(identity)
+        .args(arguments)
+        .current_dir(directory)
+        .status()
+        .unwrap();
     assert!(status.success(), "{arguments:?}");
 }
 
@@ -102,7 +129,10 @@ impl World {
         git_ref: Option<&str>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        let repository = Repository { name: "acme/app".into(), origin: origin.to_owned() };
+        let repository = Repository {
+            name: "acme/app".into(),
+            origin: origin.to_owned(),
+        };
         let git_ref = git_ref.map(|text| RefName::parse(text).unwrap());
         let thread = thread(name);
         let request = WorkspaceRequest {
@@ -113,8 +143,18 @@ impl World {
         self.provider.open(request, cancel).await
     }
 
-    pub async fn open_from(&self, name: &str, origin: &Path) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        self.open_at(name, &origin.display().to_string(), None, &CancellationToken::new()).await
+    pub async fn open_from(
+        &self,
+        name: &str,
+        origin: &Path,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        self.open_at(
+            name,
+            &origin.display().to_string(),
+            None,
+            &CancellationToken::new(),
+        )
+        .await
     }
 
     pub async fn open(&self) -> Arc<dyn Workspace> {
@@ -129,13 +169,22 @@ impl World {
     /// Returns the entries of the workspaces' root.
     pub fn places(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path().join("data/workspaces")).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
     }
 }
 
 pub async fn exec_for(workspace: &dyn Workspace, command: &str, seconds: u64) -> ExecOutcome {
-    let request = ExecRequest { command, timeout: Duration::from_secs(seconds), output_limit: 10_000 };
-    workspace.exec(request, &CancellationToken::new()).await.unwrap()
+    let request = ExecRequest {
+        command,
+        timeout: Duration::from_secs(seconds),
+        output_limit: 10_000,
+    };
+    workspace
+        .exec(request, &CancellationToken::new())
+        .await
+        .unwrap()
 }
 
 pub async fn exec(workspace: &dyn Workspace, command: &str) -> ExecOutcome {
@@ -160,13 +209,20 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    assert!(tokio::time::timeout(TIMEOUT, wait).await.is_ok(), "never: {what}");
+    assert!(
+        tokio::time::timeout(TIMEOUT, wait).await.is_ok(),
+        "never: {what}"
+    );
 }
 
 pub fn is_alive(pid: &str) -> bool {
     // A zombie has ended, but its parent has not reaped it.
-    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
-        .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
+    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| {
+        !stat
+            .rsplit(") ")
+            .next()
+            .is_some_and(|rest| rest.starts_with('Z'))
+    })
 }
 
 pub async fn assert_dies(pid: &str) {

@@ -13,7 +13,12 @@ use crate::{
 /// Prints the script. It has every command, because it outlives the configuration.
 pub fn run(args: &Completions) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command_line(&catalogue()), "ars", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut command_line(&catalogue()),
+        "ars",
+        &mut script,
+    );
     terminal::print(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

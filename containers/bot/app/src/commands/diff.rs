@@ -14,7 +14,9 @@ pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
     let (config, state_url) = (args.config.as_deref(), args.state_url.as_deref());
     let workspaces = compose::configured_workspaces(args.data.clone(), config, state_url).await?;
     let thread = ThreadKey::from_text(&args.thread).ok_or_else(|| {
-        Failure::InvalidInput("the thread must be a key, such as `http:default:mine` or `cli:mine`".into())
+        Failure::InvalidInput(
+            "the thread must be a key, such as `http:default:mine` or `cli:mine`".into(),
+        )
     })?;
     if workspaces.repository_of(&thread).await?.is_none() {
         let data_dir = compose::data_dir(args.data)?;

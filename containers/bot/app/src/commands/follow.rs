@@ -20,7 +20,10 @@ const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Returns the format of steps on standard output.
 pub(super) fn steps() -> Steps {
-    Steps::new(Style::choose(std::io::stdout().is_terminal(), environment::raw("NO_COLOR").is_some()))
+    Steps::new(Style::choose(
+        std::io::stdout().is_terminal(),
+        environment::raw("NO_COLOR").is_some(),
+    ))
 }
 
 /// An event stream.
@@ -72,11 +75,14 @@ async fn connect(stream: &Stream<'_>, last_id: Option<&str>) -> Result<Response,
         None => request,
     };
     let response = request.send().await.map_err(reqwest::Error::without_url);
-    let response = response.context("the service could not be reached").map_err(Failure::Unavailable)?;
+    let response = response
+        .context("the service could not be reached")
+        .map_err(Failure::Unavailable)?;
     match response.status() {
         status if status.is_success() => Ok(response),
         status if status.as_u16() == 404 => {
-            let message = "the service answered 404: no such run, or it is not visible to this caller";
+            let message =
+                "the service answered 404: no such run, or it is not visible to this caller";
             Err(Failure::Command(ErrorCode::NotFound, message.to_owned()))
         }
         _ => Err(failure_of(response).await),
@@ -84,14 +90,20 @@ async fn connect(stream: &Stream<'_>, last_id: Option<&str>) -> Result<Response,
 }
 
 /// Reads until the run ends or the connection breaks.
-async fn read(response: Response, steps: &Steps, last_id: &mut Option<String>) -> Result<End, Failure> {
+async fn read(
+    response: Response,
+    steps: &Steps,
+    last_id: &mut Option<String>,
+) -> Result<End, Failure> {
     let mut decoder = Decoder::default();
     let mut body = response.bytes_stream();
     while let Some(bytes) = body.next().await {
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
-                return Ok(End::Connection(anyhow!(error.without_url()).context("the stream broke off")));
+                return Ok(End::Connection(
+                    anyhow!(error.without_url()).context("the stream broke off"),
+                ));
             }
         };
         for Frame { id, event, data } in decoder.push(&bytes) {
@@ -101,7 +113,9 @@ async fn read(response: Response, steps: &Steps, last_id: &mut Option<String>) -
                 Some(_) => {}
                 None => match serde_json::from_str(&data) {
                     Ok(event) => show(steps, event)?,
-                    Err(_) => return Err(anyhow!("the service sent an event that is not JSON").into()),
+                    Err(_) => {
+                        return Err(anyhow!("the service sent an event that is not JSON").into());
+                    }
                 },
             }
         }
@@ -113,7 +127,10 @@ async fn read(response: Response, steps: &Steps, last_id: &mut Option<String>) -
 pub(super) fn show(steps: &Steps, event: Value) -> std::io::Result<()> {
     let event = &with_texts(event, &|text| ars_events::clean(&text, usize::MAX));
     if event["type"] == "answer" {
-        terminal::print(&format!("\n{}\n", event["text"].as_str().unwrap_or_default()))?;
+        terminal::print(&format!(
+            "\n{}\n",
+            event["text"].as_str().unwrap_or_default()
+        ))?;
     } else if let Some(lines) = steps.lines(event) {
         terminal::print(&format!("{lines}\n"))?;
     }
@@ -124,10 +141,14 @@ pub(super) fn show(steps: &Steps, event: Value) -> std::io::Result<()> {
 pub(super) fn with_texts(value: Value, replace: &impl Fn(String) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(replace(text)),
-        Value::Array(items) => items.into_iter().map(|item| with_texts(item, replace)).collect(),
-        Value::Object(members) => {
-            members.into_iter().map(|(name, value)| (name, with_texts(value, replace))).collect()
-        }
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| with_texts(item, replace))
+            .collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, value)| (name, with_texts(value, replace)))
+            .collect(),
         value => value,
     }
 }

@@ -26,7 +26,9 @@ impl Reconnect {
     pub(super) async fn wait(&mut self) -> bool {
         let began = *self.began.get_or_insert_with(|| {
             let minutes = RECONNECT_TIMEOUT.as_secs() / 60;
-            terminal::tell(&format!("connection lost: trying again for up to {minutes} minutes"));
+            terminal::tell(&format!(
+                "connection lost: trying again for up to {minutes} minutes"
+            ));
             Instant::now()
         });
         self.interval = (self.interval * 2).clamp(RECONNECT_INTERVAL, MAX_RECONNECT_INTERVAL);
@@ -61,7 +63,10 @@ mod tests {
             }
             waits.push(before.elapsed().as_millis());
         }
-        assert_eq!(waits[..8], [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+        assert_eq!(
+            waits[..8],
+            [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]
+        );
         assert_eq!(waits.iter().max(), Some(&10_000));
         let lasted = began.elapsed();
         assert!(

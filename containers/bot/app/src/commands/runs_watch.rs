@@ -85,16 +85,26 @@ pub(super) async fn watch(
     id: RunId,
     show: impl Fn(Value) -> io::Result<()>,
 ) -> Result<ExitCode, Failure> {
-    Watched { service, id, after: 0, resumed: None, has_answered: false }
-        .follow(|event| show(plain(event)))
-        .await
+    Watched {
+        service,
+        id,
+        after: 0,
+        resumed: None,
+        has_answered: false,
+    }
+    .follow(|event| show(plain(event)))
+    .await
 }
 
 fn ended(status: Option<RunStatus>) -> Result<ExitCode, Failure> {
     match status {
         Some(status) if is_success(status) => Ok(ExitCode::SUCCESS),
-        Some(status) => Err(Failure::Failed(format!("the status of the run is {status}"))),
-        None => Err(Failure::Failed("the status of the run is unknown".to_owned())),
+        Some(status) => Err(Failure::Failed(format!(
+            "the status of the run is {status}"
+        ))),
+        None => Err(Failure::Failed(
+            "the status of the run is unknown".to_owned(),
+        )),
     }
 }
 
@@ -135,8 +145,15 @@ impl<S: Service> Watched<S> {
             }
         }
         let before = self.after;
-        let Page { events, next_after_seq, .. } = page;
-        let last = events.iter().filter_map(|event| event["seq"].as_u64()).max();
+        let Page {
+            events,
+            next_after_seq,
+            ..
+        } = page;
+        let last = events
+            .iter()
+            .filter_map(|event| event["seq"].as_u64())
+            .max();
         self.after = self.after.max(next_after_seq.or(last).unwrap_or(0));
         Ok(Some(events).filter(|_| self.after > before))
     }
@@ -147,7 +164,11 @@ impl<S: Service> Watched<S> {
     }
 
     /// Invokes a command. Retries while the service cannot be reached or has an outage.
-    async fn post<T: DeserializeOwned>(&mut self, command: &str, input: &Value) -> Result<T, Failure> {
+    async fn post<T: DeserializeOwned>(
+        &mut self,
+        command: &str,
+        input: &Value,
+    ) -> Result<T, Failure> {
         let mut reconnect = Reconnect::default();
         let json = loop {
             match self.service.post(command, input).await {
@@ -162,7 +183,9 @@ impl<S: Service> Watched<S> {
         reconnect.succeeded();
         self.has_answered = true;
         serde_json::from_str(&json).map_err(|error| {
-            Failure::Unavailable(anyhow!(error).context(format!("the output of {command} is invalid")))
+            Failure::Unavailable(
+                anyhow!(error).context(format!("the output of {command} is invalid")),
+            )
         })
     }
 }
@@ -170,7 +193,9 @@ impl<S: Service> Watched<S> {
 /// Removes the delimiters around the texts of an event.
 /// They are for programs that pass them to a model.
 fn plain(event: Value) -> Value {
-    with_texts(event, &|text| unwrap_untrusted(&text).map(str::to_owned).unwrap_or(text))
+    with_texts(event, &|text| {
+        unwrap_untrusted(&text).map(str::to_owned).unwrap_or(text)
+    })
 }
 
 #[cfg(test)]
@@ -196,9 +221,13 @@ mod tests {
     impl Service for Scripted<'_> {
         async fn post(&self, command: &str, input: &Value) -> Result<String, Failure> {
             let at = self.began.elapsed().as_secs_f64();
-            self.asked.borrow_mut().push((at, command.to_owned(), input["afterSeq"].clone()));
+            self.asked
+                .borrow_mut()
+                .push((at, command.to_owned(), input["afterSeq"].clone()));
             let answer = self.answers.borrow_mut().pop_front().flatten();
-            answer.map(str::to_owned).ok_or_else(|| Failure::Unavailable(anyhow!("gone")))
+            answer
+                .map(str::to_owned)
+                .ok_or_else(|| Failure::Unavailable(anyhow!("gone")))
         }
     }
 
@@ -209,9 +238,19 @@ mod tests {
         let asked = RefCell::default();
         let shown = RefCell::new(0);
         let answers = RefCell::new(answers.iter().copied().collect());
-        let service = Scripted { answers, asked: &asked, began: Instant::now() };
+        let service = Scripted {
+            answers,
+            asked: &asked,
+            began: Instant::now(),
+        };
         let id = RunId::parse("r1").unwrap();
-        let watched = Watched { service, id, after: 0, resumed: None, has_answered: false };
+        let watched = Watched {
+            service,
+            id,
+            after: 0,
+            resumed: None,
+            has_answered: false,
+        };
         let show = |_| {
             *shown.borrow_mut() += 1;
             Ok(())
@@ -222,8 +261,15 @@ mod tests {
 
     /// Returns the seconds between the requests of `runs.get`.
     fn intervals(asked: &[(f64, String, Value)]) -> Vec<f64> {
-        let times: Vec<f64> = asked.iter().filter(|ask| ask.1 == "runs.get").map(|ask| ask.0).collect();
-        times.windows(2).map(|pair| (pair[1] - pair[0]).round()).collect()
+        let times: Vec<f64> = asked
+            .iter()
+            .filter(|ask| ask.1 == "runs.get")
+            .map(|ask| ask.0)
+            .collect();
+        times
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]).round())
+            .collect()
     }
 
     #[tokio::test(start_paused = true)]
@@ -231,10 +277,16 @@ mod tests {
         let quiet = [Some(LIVE), Some(NONE)];
         let mut answers = quiet.repeat(5);
         answers.extend([Some(LIVE), Some(STEP), Some(NONE)]);
-        answers.extend([Some(r#"{"finished":true,"status":"completed"}"#), Some(NONE)]);
+        answers.extend([
+            Some(r#"{"finished":true,"status":"completed"}"#),
+            Some(NONE),
+        ]);
         let (ended, shown, asked) = watch(&answers).await;
         assert!(ended.is_ok());
-        assert_eq!((shown, intervals(&asked)), (1, vec![1.0, 2.0, 4.0, 5.0, 5.0, 1.0]));
+        assert_eq!(
+            (shown, intervals(&asked)),
+            (1, vec![1.0, 2.0, 4.0, 5.0, 5.0, 1.0])
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -249,13 +301,20 @@ mod tests {
     async fn watch_continues_after_four_minutes_without_service() {
         let mut answers = vec![Some(LIVE), Some(STEP)];
         answers.extend([None; 28]);
-        answers.extend([Some(NONE), Some(r#"{"finished":true,"status":"failed"}"#), Some(NONE)]);
+        answers.extend([
+            Some(NONE),
+            Some(r#"{"finished":true,"status":"failed"}"#),
+            Some(NONE),
+        ]);
         let (ended, shown, asked) = watch(&answers).await;
         assert!(matches!(ended, Err(Failure::Failed(text)) if text.contains("failed")));
         assert_eq!(shown, 1);
         let events = asked.iter().filter(|ask| ask.1 == "runs.events");
         let cursors: Vec<&Value> = events.map(|ask| &ask.2).collect();
-        assert!(cursors[0] == 0 && cursors[1..].iter().all(|after| **after == 7), "{cursors:?}");
+        assert!(
+            cursors[0] == 0 && cursors[1..].iter().all(|after| **after == 7),
+            "{cursors:?}"
+        );
         assert!(asked.last().unwrap().0 > 225.0, "{asked:?}");
     }
 
@@ -282,7 +341,10 @@ mod tests {
     async fn watch_steps_back_once_per_resumed_process() {
         let second = r#"{"events":[{"seq":4},{"seq":5}],"resumed":{"at":10,"afterSeq":3}}"#;
         let third = r#"{"events":[{"seq":4}],"resumed":{"at":20,"afterSeq":3}}"#;
-        let none = |page: &str| page.replace(r#"{"seq":4},{"seq":5}"#, "").replace(r#"{"seq":4}"#, "");
+        let none = |page: &str| {
+            page.replace(r#"{"seq":4},{"seq":5}"#, "")
+                .replace(r#"{"seq":4}"#, "")
+        };
         let (second_none, third_none) = (none(second), none(third));
         let ended = r#"{"finished":true,"status":"completed"}"#;
         let answers = [

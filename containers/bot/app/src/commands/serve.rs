@@ -28,8 +28,8 @@ use crate::{
     environment::{self, name},
     secret_length,
     services::{
-        self, DiskService, FollowService, HttpService, LedgerService, MEASURE_INTERVAL, OverridesService,
-        RequeueService, ScheduleService, Supervisor,
+        self, DiskService, FollowService, HttpService, LedgerService, MEASURE_INTERVAL,
+        OverridesService, RequeueService, ScheduleService, Supervisor,
     },
     shutdown::{self, ShutdownCause, ShutdownOutcome},
     signals::{Signals, StopSignal},
@@ -60,7 +60,14 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
             StopSignal::Interrupt => interrupted(),
         }),
     };
-    let Started { core, telemetry, mut supervisor, server, _data_dir, tree_folder: _locked } = started;
+    let Started {
+        core,
+        telemetry,
+        mut supervisor,
+        server,
+        _data_dir,
+        tree_folder: _locked,
+    } = started;
 
     let cause = tokio::select! {
         signal = signals.next() => ShutdownCause::Signal(signal),
@@ -72,7 +79,9 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     Ok(match (cause, outcome) {
         (_, ShutdownOutcome::Stopped) => interrupted(),
         (ShutdownCause::Signal(_), ShutdownOutcome::Drained) => ExitCode::SUCCESS,
-        (ShutdownCause::ServiceFailed(_), _) | (_, ShutdownOutcome::DeadlinePassed) => ExitCode::FAILURE,
+        (ShutdownCause::ServiceFailed(_), _) | (_, ShutdownOutcome::DeadlinePassed) => {
+            ExitCode::FAILURE
+        }
     })
 }
 
@@ -105,21 +114,38 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let address = listen_address(args.listen)?;
     secret_length::check(address, parsed.map.secrets(), &plan)?;
     let listener = TcpListener::bind(address).await;
-    let listener =
-        listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;
+    let listener = listener
+        .with_context(|| format!("cannot listen on {address}"))
+        .map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
     let edge_secret = plan.edge_secret.take();
-    let (mut connections, streams) = (plan.file.limits.of_connections(), plan.file.limits.of_streams());
+    let (mut connections, streams) = (
+        plan.file.limits.of_connections(),
+        plan.file.limits.of_streams(),
+    );
     allow_open_files(connections.max);
     let disk_limit = plan.file.limits.of_workspaces();
     let tree_folder = plan.lock_tree_folder()?;
     let data_dir = plan.data_dir.clone();
-    let Built { core, workspaces, webhooks, local_residents, are_stores_shared, .. } =
-        plan.build(args.store, args.state_url).await?;
+    let Built {
+        core,
+        workspaces,
+        webhooks,
+        local_residents,
+        are_stores_shared,
+        ..
+    } = plan.build(args.store, args.state_url).await?;
     // With the state Worker another process may follow this one on its trees (docs/reference/ledger.md).
-    let data_dir = (!are_stores_shared).then(|| DataDirLock::take(&data_dir)).transpose()?;
-    let Reported { sandbox, network, cgroup, skipped } = report_sandbox(Arc::clone(&workspaces)).await;
+    let data_dir = (!are_stores_shared)
+        .then(|| DataDirLock::take(&data_dir))
+        .transpose()?;
+    let Reported {
+        sandbox,
+        network,
+        cgroup,
+        skipped,
+    } = report_sandbox(Arc::clone(&workspaces)).await;
     if let Some(residents) = local_residents
         && let Err(error) = residents.start().await
     {
@@ -130,8 +156,12 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     state = state.with_dashboard(dashboard).with_stream_limits(streams);
     state = state.with_crash(|| std::process::exit(CRASHED));
     if let Some(text) = environment::variable(name::PEER_HEADER) {
-        let problem =
-            |_| Failure::InvalidInput(format!("{} must be the name of a header", name::PEER_HEADER));
+        let problem = |_| {
+            Failure::InvalidInput(format!(
+                "{} must be the name of a header",
+                name::PEER_HEADER
+            ))
+        };
         connections.peer_header = Some(text.trim().parse().map_err(problem)?);
     }
     if let Some(name) = &connections.peer_header {
@@ -141,7 +171,10 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         state = state.with_edge_secret(secret);
     }
     if let Some(webhooks) = webhooks {
-        tracing::info!(users = webhooks.users.len(), "webhooks of the code host are accepted");
+        tracing::info!(
+            users = webhooks.users.len(),
+            "webhooks of the code host are accepted"
+        );
         state = state.with_webhooks(webhooks);
     }
     if let Some(metrics) = telemetry.metrics().cloned() {
@@ -162,10 +195,24 @@ async fn start(args: Serve) -> Result<Started, Failure> {
             interval: MEASURE_INTERVAL,
         });
     }
-    let server = supervisor.start(HttpService { listener, state, limits: connections });
-    terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
+    let server = supervisor.start(HttpService {
+        listener,
+        state,
+        limits: connections,
+    });
+    terminal::print(&format!(
+        "{}\n",
+        serde_json::json!({ "listening": format!("http://{address}") })
+    ))?;
     tracing::info!(%address, sandbox, network, cgroup, skipped, history = history_of(&core), "listening");
-    Ok(Started { core, telemetry, supervisor, server, _data_dir: data_dir, tree_folder })
+    Ok(Started {
+        core,
+        telemetry,
+        supervisor,
+        server,
+        _data_dir: data_dir,
+        tree_folder,
+    })
 }
 
 /// Returns what is kept of runs, for the log.
@@ -201,7 +248,14 @@ async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> Reported {
     let tried = Arc::clone(&workspaces);
     let confinement = tokio::task::spawn_blocking(move || tried.confinement()).await;
     match confinement.unwrap_or_else(|_| Err("the trial of the sandbox broke off".to_owned())) {
-        Ok(Confinement { kind, network, gaps, skipped, cgroup, no_cgroup }) => {
+        Ok(Confinement {
+            kind,
+            network,
+            gaps,
+            skipped,
+            cgroup,
+            no_cgroup,
+        }) => {
             for gap in gaps {
                 tracing::warn!(%kind, network = network.as_str(), "{gap}");
             }
@@ -212,11 +266,21 @@ async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> Reported {
                 tracing::error!(%reason, "commands have no network");
             }
             let (sandbox, network) = (kind.as_str(), network.as_str());
-            Reported { sandbox, network, cgroup: cgroup.as_str(), skipped }
+            Reported {
+                sandbox,
+                network,
+                cgroup: cgroup.as_str(),
+                skipped,
+            }
         }
         Err(reason) => {
             tracing::warn!(%reason, "requests on repositories are refused");
-            Reported { sandbox: "unavailable", network: "none", cgroup: "none", skipped: None }
+            Reported {
+                sandbox: "unavailable",
+                network: "none",
+                cgroup: "none",
+                skipped: None,
+            }
         }
     }
 }
@@ -226,11 +290,19 @@ async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> Reported {
 /// Connections would use up the descriptors of runs.
 fn allow_open_files(connections: usize) {
     let own = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own }) {
+    if let Err(error) = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: own.maximum,
+            ..own
+        },
+    ) {
         tracing::warn!(%error, "the limit of open files stays as it was");
     }
     let needed = (connections as u64).saturating_add(CONNECTION_FILES + MIN_OTHER_FILES);
-    let is_scarce = getrlimit(Resource::Nofile).current.is_some_and(|files| files < needed);
+    let is_scarce = getrlimit(Resource::Nofile)
+        .current
+        .is_some_and(|files| files < needed);
     if is_scarce && connections < usize::MAX {
         tracing::warn!(
             needed,
@@ -251,14 +323,23 @@ fn warn_of_disabled_parts(tokens: &ParsedTokens, plan: &compose::Plan) {
         tracing::warn!(variable, "no ingress tokens: the endpoints are disabled");
     }
     if !tokens.is_complete() {
-        tracing::error!(variable, "runs of other processes wait until every token is readable");
+        tracing::error!(
+            variable,
+            "runs of other processes wait until every token is readable"
+        );
     }
     for repository in missing_origins(&plan.settings) {
-        tracing::warn!(repository, "the origin of a configured repository does not exist");
+        tracing::warn!(
+            repository,
+            "the origin of a configured repository does not exist"
+        );
     }
     if !plan.has_model() {
         let mend = plan.model_hint.as_deref();
-        tracing::warn!(mend, "no model is configured: every request will be rejected");
+        tracing::warn!(
+            mend,
+            "no model is configured: every request will be rejected"
+        );
     }
 }
 
@@ -267,9 +348,10 @@ fn listen_address(wanted: Option<SocketAddr>) -> Result<SocketAddr, Failure> {
         return Ok(address);
     }
     let port = match environment::variable(name::PORT) {
-        Some(text) => {
-            text.trim().parse().map_err(|_| Failure::InvalidInput("PORT must be a port number".into()))?
-        }
+        Some(text) => text
+            .trim()
+            .parse()
+            .map_err(|_| Failure::InvalidInput("PORT must be a port number".into()))?,
         None => DEFAULT_PORT,
     };
     Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))

@@ -22,7 +22,10 @@ pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
         Failure::InvalidInput("the URL must be that of a run's page: …/runs/<id>?t=<token>".into())
     })?;
     // A redirect could lead the token to another host.
-    let client = Client::builder().redirect(redirect::Policy::none()).build().context("the HTTP client")?;
+    let client = Client::builder()
+        .redirect(redirect::Policy::none())
+        .build()
+        .context("the HTTP client")?;
     let server = environment::variable(name::SERVER);
     let mut token = environment::variable(name::TOKEN);
     let is_withheld = token.is_some() && !is_recipient(&url, server.as_deref())?;
@@ -34,7 +37,10 @@ pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
     match follow(&Stream { request: &request }).await {
         Err(Failure::Command(ErrorCode::Unauthorized, message)) if is_withheld => {
             let hint = "ARS_TOKEN is sent only to the service at ARS_SERVER and to this machine";
-            Err(Failure::Command(ErrorCode::Unauthorized, format!("{message} ({hint})")))
+            Err(Failure::Command(
+                ErrorCode::Unauthorized,
+                format!("{message} ({hint})"),
+            ))
         }
         ended => ended,
     }
@@ -47,11 +53,18 @@ pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
 ///
 /// The service at `ARS_SERVER` would get the token without encryption.
 fn is_recipient(url: &str, server: Option<&str>) -> Result<bool, Failure> {
-    let origin =
-        |text: &str| Url::parse(text).ok().map(|url| url.origin()).filter(|origin| origin.is_tuple());
-    let is_server = server.and_then(origin).is_some_and(|server| origin(url) == Some(server));
+    let origin = |text: &str| {
+        Url::parse(text)
+            .ok()
+            .map(|url| url.origin())
+            .filter(|origin| origin.is_tuple())
+    };
+    let is_server = server
+        .and_then(origin)
+        .is_some_and(|server| origin(url) == Some(server));
     if is_server && !is_private(url) {
-        let problem = "ARS_SERVER must begin with https:// (http:// only for this machine) to get the token";
+        let problem =
+            "ARS_SERVER must begin with https:// (http:// only for this machine) to get the token";
         return Err(Failure::InvalidInput(problem.into()));
     }
     Ok(is_private(url) && (is_server || is_local(url)))
@@ -64,7 +77,11 @@ fn events_url(page: &str) -> Option<String> {
     if id.is_empty() || id.contains('/') {
         return None;
     }
-    Some(if query.is_empty() { format!("{path}/events") } else { format!("{path}/events?{query}") })
+    Some(if query.is_empty() {
+        format!("{path}/events")
+    } else {
+        format!("{path}/events?{query}")
+    })
 }
 
 #[cfg(test)]
@@ -73,8 +90,14 @@ mod tests {
 
     #[test]
     fn the_stream_stands_beside_the_page() {
-        assert_eq!(events_url("http://h/runs/a?t=x").as_deref(), Some("http://h/runs/a/events?t=x"));
-        assert_eq!(events_url("http://h/runs/a").as_deref(), Some("http://h/runs/a/events"));
+        assert_eq!(
+            events_url("http://h/runs/a?t=x").as_deref(),
+            Some("http://h/runs/a/events?t=x")
+        );
+        assert_eq!(
+            events_url("http://h/runs/a").as_deref(),
+            Some("http://h/runs/a/events")
+        );
         for other in ["http://h/", "http://h/runs/", "http://h/runs/a/b"] {
             assert_eq!(events_url(other), None, "{other}");
         }
@@ -85,7 +108,10 @@ mod tests {
         let server = Some("https://bot.example");
         for (url, server) in [
             ("https://bot.example/runs/r1/events?t=x", server),
-            ("https://BOT.example:443/runs/r1/events", Some("https://bot.example/base")),
+            (
+                "https://BOT.example:443/runs/r1/events",
+                Some("https://bot.example/base"),
+            ),
             ("http://127.0.0.1:8787/runs/r1/events", None),
             ("http://localhost:1/runs/r1/events", server),
         ] {

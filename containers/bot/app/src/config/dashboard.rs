@@ -68,9 +68,9 @@ impl Dashboard {
             (None | Some(Mode::Access), (Some(team_domain), Some(audience))) => {
                 access(team_domain.trim(), audience.trim())
             }
-            (Some(Mode::Access), _) => {
-                invalid(&format!("`access` needs {ACCESS_TEAM_DOMAIN} and {ACCESS_AUD}"))
-            }
+            (Some(Mode::Access), _) => invalid(&format!(
+                "`access` needs {ACCESS_TEAM_DOMAIN} and {ACCESS_AUD}"
+            )),
             // Without a configured mode the pages are for this machine only.
             (None, _) => Ok(Gate::Loopback),
             (Some(Mode::None), _) if is_public => {
@@ -85,18 +85,25 @@ impl Dashboard {
                 let Some(secret) = Secret::parse(variable(name)) else {
                     return invalid(&format!("`token` needs a secret in {name}"));
                 };
-                Ok(Gate::Token { secret, actor: self.actor()? })
+                Ok(Gate::Token {
+                    secret,
+                    actor: self.actor()?,
+                })
             }
         }
     }
 
     fn actor(&self) -> Result<String, ConfigError> {
         let invalid = |problem: &str| Err(ConfigError::invalid("dashboard.token.actor", problem));
-        let Some(actor) = &self.token.actor else { return invalid("mode `token` needs an actor") };
+        let Some(actor) = &self.token.actor else {
+            return invalid("mode `token` needs an actor");
+        };
         let is_plain = |name: &str| {
             !name.is_empty()
                 && actor.len() <= MAX_ACTOR_CHARS
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || ":@._-".contains(c))
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || ":@._-".contains(c))
         };
         match Platform::split(actor) {
             Some((Platform::Access, name)) if is_plain(name) => Ok(actor.clone()),
@@ -111,13 +118,17 @@ fn invalid(problem: &str) -> Result<Gate, ConfigError> {
 
 fn access(team_domain: &str, audience: &str) -> Result<Gate, ConfigError> {
     let Some(proxy) = Proxy::new(team_domain, audience) else {
-        let problem = format!("{ACCESS_TEAM_DOMAIN} must be a host name, and {ACCESS_AUD} one word");
+        let problem =
+            format!("{ACCESS_TEAM_DOMAIN} must be a host name, and {ACCESS_AUD} one word");
         return invalid(&problem);
     };
     let Ok(certificates) = TeamCertificates::new(&proxy, &environment::upstream()) else {
         return invalid("the HTTP client for the keys of the access proxy cannot be set up");
     };
-    Ok(Gate::Access(Arc::new(Access::new(proxy, Arc::new(certificates)))))
+    Ok(Gate::Access(Arc::new(Access::new(
+        proxy,
+        Arc::new(certificates),
+    ))))
 }
 
 #[cfg(test)]
@@ -126,7 +137,11 @@ mod tests {
 
     fn gate(text: &str, secret: Option<&str>, is_public: bool) -> Result<Option<String>, String> {
         let dashboard: Dashboard = toml::from_str(text).unwrap();
-        let read = |name: &str| secret.filter(|_| name == DASHBOARD_TOKEN).map(str::to_owned);
+        let read = |name: &str| {
+            secret
+                .filter(|_| name == DASHBOARD_TOKEN)
+                .map(str::to_owned)
+        };
         match dashboard.gate(read, is_public) {
             Ok(Gate::Loopback) => Ok(None),
             Ok(Gate::Token { actor, .. }) => Ok(Some(actor)),
@@ -146,10 +161,26 @@ mod tests {
             ("auth = \"access\"", None, "access"),
             (token, None, DASHBOARD_TOKEN),
             ("auth = \"token\"", Some("s"), "dashboard.token.actor"),
-            ("auth = \"token\"\n[token]\nactor = \"http:ops\"", Some("s"), "dashboard.token.actor"),
-            ("auth = \"token\"\n[token]\nactor = \"access:\"", Some("s"), "dashboard.token.actor"),
-            ("auth = \"token\"\n[token]\nactor = \"access:a b\"", Some("s"), "dashboard.token.actor"),
-            ("auth = \"token\"\n[token]\nenv = \"OTHER\"\nactor = \"access:a\"", Some("s"), "OTHER"),
+            (
+                "auth = \"token\"\n[token]\nactor = \"http:ops\"",
+                Some("s"),
+                "dashboard.token.actor",
+            ),
+            (
+                "auth = \"token\"\n[token]\nactor = \"access:\"",
+                Some("s"),
+                "dashboard.token.actor",
+            ),
+            (
+                "auth = \"token\"\n[token]\nactor = \"access:a b\"",
+                Some("s"),
+                "dashboard.token.actor",
+            ),
+            (
+                "auth = \"token\"\n[token]\nenv = \"OTHER\"\nactor = \"access:a\"",
+                Some("s"),
+                "OTHER",
+            ),
         ] {
             let problem = gate(text, secret, true).unwrap_err();
             assert!(problem.contains(word), "{text}: {problem}");
@@ -159,15 +190,24 @@ mod tests {
     fn of_environment(text: &str, variables: &[(&str, &str)]) -> Result<&'static str, String> {
         let dashboard: Dashboard = toml::from_str(text).unwrap();
         let read = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
         };
         let is_public = !variables.iter().any(|(name, _)| *name == name::PEER_HEADER);
-        dashboard.gate(read, is_public).map(|gate| gate.mode()).map_err(|error| error.to_string())
+        dashboard
+            .gate(read, is_public)
+            .map(|gate| gate.mode())
+            .map_err(|error| error.to_string())
     }
 
     #[test]
     fn access_is_the_default_with_both_variables() {
-        let both = [(ACCESS_TEAM_DOMAIN, "team.example.com"), (ACCESS_AUD, "app")];
+        let both = [
+            (ACCESS_TEAM_DOMAIN, "team.example.com"),
+            (ACCESS_AUD, "app"),
+        ];
         assert_eq!(of_environment("", &both), Ok("access"));
         assert_eq!(of_environment("auth = \"access\"", &both), Ok("access"));
         assert_eq!(of_environment("", &both[..1]), Ok("none"));
@@ -181,12 +221,22 @@ mod tests {
             ("auth = \"access\"", &both[..1], ACCESS_AUD),
             ("auth = \"access\"", &both[1..], ACCESS_TEAM_DOMAIN),
             ("auth = \"access\"", &[], ACCESS_TEAM_DOMAIN),
-            ("", &[(ACCESS_TEAM_DOMAIN, "https://team.example.com"), (ACCESS_AUD, "app")], "host name"),
+            (
+                "",
+                &[
+                    (ACCESS_TEAM_DOMAIN, "https://team.example.com"),
+                    (ACCESS_AUD, "app"),
+                ],
+                "host name",
+            ),
             ("auth = \"none\"", &both, "PUBLIC_BASE_URL"),
             ("auth = \"none\"", &behind_a_proxy, name::PEER_HEADER),
         ] {
             let problem = of_environment(text, variables).unwrap_err();
-            assert!(problem.contains("dashboard.auth") && problem.contains(word), "{text}: {problem}");
+            assert!(
+                problem.contains("dashboard.auth") && problem.contains(word),
+                "{text}: {problem}"
+            );
         }
     }
 }

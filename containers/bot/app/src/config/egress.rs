@@ -26,7 +26,13 @@ pub struct Egress {
 impl Default for Egress {
     fn default() -> Self {
         let (repositories, agents) = (BTreeMap::new(), BTreeMap::new());
-        Self { registries: true, allow: Vec::new(), repositories, agents, push: BTreeMap::new() }
+        Self {
+            registries: true,
+            allow: Vec::new(),
+            repositories,
+            agents,
+            push: BTreeMap::new(),
+        }
     }
 }
 
@@ -48,7 +54,10 @@ fn lists(
     lists: &BTreeMap<String, Vec<String>>,
 ) -> Result<BTreeMap<String, Vec<HostRule>>, ConfigError> {
     let parse = |(name, entries): (&String, &Vec<String>)| {
-        Ok((name.clone(), rules(&format!("sandbox.egress.{table}.{name}"), entries)?))
+        Ok((
+            name.clone(),
+            rules(&format!("sandbox.egress.{table}.{name}"), entries)?,
+        ))
     };
     lists.iter().map(parse).collect()
 }
@@ -77,7 +86,10 @@ mod tests {
         let settings = settings(text).unwrap();
         assert!(!settings.registries);
         assert_eq!(settings.allow[0].to_string(), "a.example");
-        assert_eq!(settings.repositories["acme/app"][0].to_string(), "*.b.example");
+        assert_eq!(
+            settings.repositories["acme/app"][0].to_string(),
+            "*.b.example"
+        );
         assert_eq!(settings.agents["coding"][0].to_string(), "c:3000");
         assert_eq!(settings.push["acme/app"], ["coding"]);
     }
@@ -85,9 +97,18 @@ mod tests {
     #[test]
     fn invalid_entry_is_named_by_its_key() {
         for (text, key) in [
-            ("allow = [\"a.example\", \"https://b.example\"]", "sandbox.egress.allow[1]"),
-            ("[agents]\ncoding = [\"10.0.0.1:80\"]", "sandbox.egress.agents.coding[0]"),
-            ("[repositories]\n\"acme/app\" = [\"*\"]", "sandbox.egress.repositories.acme/app[0]"),
+            (
+                "allow = [\"a.example\", \"https://b.example\"]",
+                "sandbox.egress.allow[1]",
+            ),
+            (
+                "[agents]\ncoding = [\"10.0.0.1:80\"]",
+                "sandbox.egress.agents.coding[0]",
+            ),
+            (
+                "[repositories]\n\"acme/app\" = [\"*\"]",
+                "sandbox.egress.repositories.acme/app[0]",
+            ),
         ] {
             let error = settings(text).unwrap_err();
             assert!(error.contains(key), "{error}");

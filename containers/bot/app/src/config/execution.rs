@@ -65,9 +65,15 @@ impl Resident {
     /// The first such key, or a timeout out of its bounds.
     pub fn check(&self) -> Result<(), ConfigError> {
         let invalid = |key: &str, problem: &str| {
-            Err(ConfigError::invalid(format!("execution.resident.{key}"), problem))
+            Err(ConfigError::invalid(
+                format!("execution.resident.{key}"),
+                problem,
+            ))
         };
-        if self.probe_timeout_ms.is_some_and(|ms| !(1..=PROBE_TIMEOUT_MAX_MS).contains(&ms)) {
+        if self
+            .probe_timeout_ms
+            .is_some_and(|ms| !(1..=PROBE_TIMEOUT_MAX_MS).contains(&ms))
+        {
             return invalid("probeTimeoutMs", "must be from 1 to 60000");
         }
         if self.base_url.is_some() {
@@ -105,7 +111,11 @@ impl TryFrom<String> for ExecutionKind {
     type Error = UnknownExecution;
 
     fn try_from(word: String) -> Result<Self, UnknownExecution> {
-        if word == "local" { Ok(Self::Local) } else { Err(UnknownExecution) }
+        if word == "local" {
+            Ok(Self::Local)
+        } else {
+            Err(UnknownExecution)
+        }
     }
 }
 
@@ -120,14 +130,18 @@ impl File {
         data_dir: &Path,
     ) -> Result<Option<PathBuf>, ConfigError> {
         let invalid = |problem: &str| ConfigError::invalid(KEY, problem);
-        let Some(wanted) = &self.workspace_dir else { return Ok(None) };
+        let Some(wanted) = &self.workspace_dir else {
+            return Ok(None);
+        };
         if wanted.as_os_str().is_empty() {
             return Err(invalid("must be a folder"));
         }
         let wanted = match beside {
             Some(beside) => beside.join(wanted),
             None if wanted.is_relative() => {
-                return Err(invalid("must be absolute in a document of the state Worker"));
+                return Err(invalid(
+                    "must be absolute in a document of the state Worker",
+                ));
             }
             None => wanted.clone(),
         };
@@ -151,7 +165,8 @@ pub fn folder_of(file: &Path) -> Option<PathBuf> {
 
 /// Returns an absolute path without links and `..`. Its end need not exist.
 fn without_links(path: &Path) -> Result<PathBuf, ConfigError> {
-    let path = absolute(path).map_err(|_| ConfigError::invalid(KEY, "cannot be made an absolute path"))?;
+    let path =
+        absolute(path).map_err(|_| ConfigError::invalid(KEY, "cannot be made an absolute path"))?;
     let mut real = PathBuf::new();
     for part in path.components() {
         if part == Component::ParentDir {
@@ -174,7 +189,8 @@ mod tests {
 
     fn folder(text: &str, beside: Option<&Path>, data: &Path) -> Result<Option<PathBuf>, String> {
         let file = parse(text, Format::Yaml).map_err(|error| error.to_string())?;
-        file.tree_folder(beside, data).map_err(|error| error.to_string())
+        file.tree_folder(beside, data)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -184,8 +200,14 @@ mod tests {
         let real = machine.path().canonicalize().unwrap();
         let expected = |name: &str| Ok(Some(real.join(name)));
         assert_eq!(folder("{}", Some(&etc), &data), Ok(None));
-        assert_eq!(folder("workspaceDir: trees", Some(&etc), &data), expected("etc/trees"));
-        assert_eq!(folder("workspace_dir: ./a/../../trees", Some(&etc), &data), expected("trees"));
+        assert_eq!(
+            folder("workspaceDir: trees", Some(&etc), &data),
+            expected("etc/trees")
+        );
+        assert_eq!(
+            folder("workspace_dir: ./a/../../trees", Some(&etc), &data),
+            expected("trees")
+        );
         let whole = format!("workspaceDir: {}", machine.path().join("trees").display());
         for beside in [None, Some(&*etc)] {
             assert_eq!(folder(&whole, beside, &data), expected("trees"));
@@ -197,7 +219,10 @@ mod tests {
     fn keys_of_residents_go_together() {
         let check = |text: &str| {
             let file = parse(text, Format::Yaml).map_err(|error| error.to_string())?;
-            file.execution.resident.check().map_err(|error| error.to_string())
+            file.execution
+                .resident
+                .check()
+                .map_err(|error| error.to_string())
         };
         let resident = |fields: &str| check(&format!("execution: {{ resident: {{ {fields} }} }}"));
         for good in [
@@ -219,7 +244,12 @@ mod tests {
             ("probeTimeoutMs: 0", "probeTimeoutMs"),
             ("probeTimeoutMs: 60001", "probeTimeoutMs"),
         ] {
-            assert!(resident(bad).unwrap_err().contains(&format!("execution.resident.{key}")), "{bad}");
+            assert!(
+                resident(bad)
+                    .unwrap_err()
+                    .contains(&format!("execution.resident.{key}")),
+                "{bad}"
+            );
         }
         assert!(resident("token: x").is_err());
     }
@@ -232,22 +262,50 @@ mod tests {
             fs::create_dir_all(data.join(name)).unwrap();
         }
         symlink(data.join("meta"), machine.path().join("link")).unwrap();
-        for name in
-            ["data", "data/meta", "data/memory/trees", "data/workspaces/a", "data/x/../meta", "link/a"]
-        {
-            let problem = folder(&format!("workspaceDir: {name}"), Some(machine.path()), &data).unwrap_err();
-            assert!(problem.starts_with("workspaceDir: must"), "{name}: {problem}");
+        for name in [
+            "data",
+            "data/meta",
+            "data/memory/trees",
+            "data/workspaces/a",
+            "data/x/../meta",
+            "link/a",
+        ] {
+            let problem = folder(
+                &format!("workspaceDir: {name}"),
+                Some(machine.path()),
+                &data,
+            )
+            .unwrap_err();
+            assert!(
+                problem.starts_with("workspaceDir: must"),
+                "{name}: {problem}"
+            );
         }
         for name in [".", "/", "''"] {
-            let problem = folder(&format!("workspaceDir: {name}"), Some(machine.path()), &data).unwrap_err();
-            assert!(problem.starts_with("workspaceDir: must"), "{name}: {problem}");
+            let problem = folder(
+                &format!("workspaceDir: {name}"),
+                Some(machine.path()),
+                &data,
+            )
+            .unwrap_err();
+            assert!(
+                problem.starts_with("workspaceDir: must"),
+                "{name}: {problem}"
+            );
         }
         for name in ["data/workspaces", "database"] {
             let real = machine.path().canonicalize().unwrap().join(name);
-            let found = folder(&format!("workspaceDir: {name}"), Some(machine.path()), &data);
+            let found = folder(
+                &format!("workspaceDir: {name}"),
+                Some(machine.path()),
+                &data,
+            );
             assert_eq!(found, Ok(Some(real)));
         }
         let problem = folder("workspaceDir: trees", None, &data).unwrap_err();
-        assert!(problem.contains("workspaceDir") && problem.contains("absolute"), "{problem}");
+        assert!(
+            problem.contains("workspaceDir") && problem.contains("absolute"),
+            "{problem}"
+        );
     }
 }

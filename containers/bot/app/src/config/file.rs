@@ -150,7 +150,8 @@ pub struct SandboxLimits {
 impl SandboxLimits {
     fn settings(self) -> RunLimits {
         let defaults = RunLimits::default();
-        let of = |set: Option<u64>, default| set.map_or(default, |max| Some(max).filter(|max| *max > 0));
+        let of =
+            |set: Option<u64>, default| set.map_or(default, |max| Some(max).filter(|max| *max > 0));
         RunLimits {
             memory_bytes: of(self.memory_bytes, defaults.memory_bytes),
             processes: of(self.processes, defaults.processes),
@@ -177,7 +178,10 @@ impl Sandbox {
     /// Returns the settings of the workspaces.
     pub fn settings(&self) -> Result<SandboxSettings, ConfigError> {
         if self.readable.iter().any(|path| !path.is_absolute()) {
-            return Err(ConfigError::invalid("sandbox.readable", "must be absolute paths"));
+            return Err(ConfigError::invalid(
+                "sandbox.readable",
+                "must be absolute paths",
+            ));
         }
         let kind = match self.kind {
             SandboxChoice::Auto => None,

@@ -23,7 +23,10 @@ pub enum Format {
 impl Format {
     /// Returns the syntax of a file by its extension. Without a known one it is TOML.
     pub fn of(path: &Path) -> Self {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let extension = path
+            .extension()
+            .and_then(|extension| extension.to_str())
+            .unwrap_or_default();
         match extension.to_ascii_lowercase().as_str() {
             "yaml" | "yml" => Self::Yaml,
             "json" => Self::Json,
@@ -40,13 +43,18 @@ impl Format {
             Self::Json => key.trim().strip_prefix('"')?.strip_suffix('"')?,
         };
         // Within a list or a long text, the characters before the separator may be the beginning of a secret.
-        key.chars().all(|c| c.is_ascii_alphabetic() || "_.".contains(c)).then_some(key)
+        key.chars()
+            .all(|c| c.is_ascii_alphabetic() || "_.".contains(c))
+            .then_some(key)
     }
 }
 
 /// Reads and validates a file.
 pub fn load(path: &Path) -> Result<File, ConfigError> {
-    parse(&std::fs::read_to_string(path).map_err(ConfigError::Unreadable)?, Format::of(path))
+    parse(
+        &std::fs::read_to_string(path).map_err(ConfigError::Unreadable)?,
+        Format::of(path),
+    )
 }
 
 /// Validates a text.
@@ -66,8 +74,15 @@ pub fn parse(text: &str, format: Format) -> Result<File, ConfigError> {
         },
     };
     let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let key = format.key_of(source).map(|key| format!(", `{key}`")).unwrap_or_default();
-    Err(ConfigError::Malformed { line: line.max(1), key, problem: without_values(&message) })
+    let key = format
+        .key_of(source)
+        .map(|key| format!(", `{key}`"))
+        .unwrap_or_default();
+    Err(ConfigError::Malformed {
+        line: line.max(1),
+        key,
+        problem: without_values(&message),
+    })
 }
 
 fn yaml(text: &str) -> Result<File, YamlError> {
@@ -82,11 +97,17 @@ fn toml_line(text: &str, error: &toml::de::Error) -> usize {
 
 fn json_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    message.rsplit_once(" at line ").map_or(message.as_str(), |(problem, _)| problem).to_owned()
+    message
+        .rsplit_once(" at line ")
+        .map_or(message.as_str(), |(problem, _)| problem)
+        .to_owned()
 }
 
 fn yaml_line(error: &YamlError) -> usize {
-    error.location().and_then(|location| usize::try_from(location.line()).ok()).unwrap_or(1)
+    error
+        .location()
+        .and_then(|location| usize::try_from(location.line()).ok())
+        .unwrap_or(1)
 }
 
 /// Returns the problem without the place and the source, which the error's text may quote.
@@ -95,10 +116,13 @@ fn yaml_message(error: &YamlError) -> String {
         YamlError::Message { msg, .. } => msg.clone(),
         YamlError::SerdeUnknownField { field, .. } => format!("unknown field `{field}`"),
         YamlError::SerdeMissingField { field, .. } => format!("missing field `{field}`"),
-        YamlError::SerdeInvalidType { expected, .. } | YamlError::SerdeInvalidValue { expected, .. } => {
+        YamlError::SerdeInvalidType { expected, .. }
+        | YamlError::SerdeInvalidValue { expected, .. } => {
             format!("expected {expected}")
         }
-        YamlError::SerdeUnknownVariant { expected, .. } => format!("expected one of {}", expected.join(", ")),
+        YamlError::SerdeUnknownVariant { expected, .. } => {
+            format!("expected one of {}", expected.join(", "))
+        }
         YamlError::InvalidScalar { ty, .. } => format!("expected {ty}"),
         YamlError::Unexpected { expected, .. } => format!("expected {expected}"),
         YamlError::DuplicateMappingKey { .. } => "the key is there twice".to_owned(),
@@ -108,7 +132,10 @@ fn yaml_message(error: &YamlError) -> String {
 
 /// Removes the offending value, which serde quotes before the expected form, but not field names.
 fn without_values(message: &str) -> String {
-    if let Some(key) = message.strip_prefix("duplicate field `").and_then(|rest| rest.strip_suffix('`')) {
+    if let Some(key) = message
+        .strip_prefix("duplicate field `")
+        .and_then(|rest| rest.strip_suffix('`'))
+    {
         return twice(key);
     }
     if message.starts_with("unknown field") || message.starts_with("missing field") {

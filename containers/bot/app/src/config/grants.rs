@@ -59,8 +59,11 @@ pub struct Restrict {
 pub fn grants(entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Grants>, ConfigError> {
     let checked = entries.iter().map(|(actor, entry)| {
         check_entry(actor).map_err(|fault| ConfigError::invalid("grants", fault.to_string()))?;
-        let grants =
-            Grants { actions: entry.actions.set(), channels: entry.channels.set(), repos: entry.repos.set() };
+        let grants = Grants {
+            actions: entry.actions.set(),
+            channels: entry.channels.set(),
+            repos: entry.repos.set(),
+        };
         Ok((actor.clone(), grants))
     });
     checked.collect()
@@ -69,14 +72,28 @@ pub fn grants(entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Gran
 /// Returns the restrictions.
 /// An unknown agent or a malformed repository is an error, because it would restrict nothing.
 pub fn restrictions(restrict: &Restrict) -> Result<Restrictions, ConfigError> {
-    if restrict.agents.iter().any(|agent| agents::find(agent).is_none()) {
-        return Err(ConfigError::invalid("restrict.agents", format!("the agents are: {}", agents::names())));
+    if restrict
+        .agents
+        .iter()
+        .any(|agent| agents::find(agent).is_none())
+    {
+        return Err(ConfigError::invalid(
+            "restrict.agents",
+            format!("the agents are: {}", agents::names()),
+        ));
     }
-    if restrict.repos.iter().any(|repo| RepoSlug::parse(repo.as_str()).is_err()) {
+    if restrict
+        .repos
+        .iter()
+        .any(|repo| RepoSlug::parse(repo.as_str()).is_err())
+    {
         return Err(ConfigError::invalid(
             "restrict.repos",
             "a repository must be `owner/name` in lower case",
         ));
     }
-    Ok(Restrictions { agents: restrict.agents.clone(), repos: restrict.repos.clone() })
+    Ok(Restrictions {
+        agents: restrict.agents.clone(),
+        repos: restrict.repos.clone(),
+    })
 }

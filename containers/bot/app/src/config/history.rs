@@ -75,7 +75,10 @@ impl RunHistory {
             ("maxBytes", self.max_bytes),
         ];
         if let Some((name, _)) = fields.iter().find(|(_, value)| *value == Some(0)) {
-            return Err(ConfigError::invalid(format!("runHistory.{name}"), "must be at least 1"));
+            return Err(ConfigError::invalid(
+                format!("runHistory.{name}"),
+                "must be at least 1",
+            ));
         }
         let policy = Policy {
             retention_days: self.retention_days,

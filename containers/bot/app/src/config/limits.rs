@@ -59,7 +59,10 @@ impl Limits {
             requests_per_minute: of(self.requests_per_minute, defaults.requests_per_minute),
             runs_per_caller: of(self.runs_per_caller, defaults.runs_per_caller),
             runs: of(self.runs, defaults.runs),
-            queued_runs_per_caller: of(self.queued_runs_per_caller, defaults.queued_runs_per_caller),
+            queued_runs_per_caller: of(
+                self.queued_runs_per_caller,
+                defaults.queued_runs_per_caller,
+            ),
             queued_runs: of(self.queued_runs, defaults.queued_runs),
             follow_ups: of(self.follow_ups, defaults.follow_ups),
             follow_up_bytes: of(self.follow_up_bytes, defaults.follow_up_bytes),
@@ -109,7 +112,8 @@ mod tests {
 
     #[test]
     fn zero_removes_a_limit() {
-        let limits: Limits = toml::from_str("runs = 0\nrunsPerCaller = 3\nqueued_runs = 5").unwrap();
+        let limits: Limits =
+            toml::from_str("runs = 0\nrunsPerCaller = 3\nqueued_runs = 5").unwrap();
         let expected = LoadLimits {
             runs: None,
             runs_per_caller: Some(3),
@@ -130,6 +134,9 @@ mod tests {
         let (connections, streams) = (limits.of_connections(), limits.of_streams());
         assert_eq!((connections.max, connections.max_per_peer), (9, 64));
         assert_eq!((streams.max, streams.max_per_peer), (usize::MAX, 3));
-        assert_eq!((limits.of_workspaces(), Limits::default().of_workspaces()), (None, Some(53_687_091_200)));
+        assert_eq!(
+            (limits.of_workspaces(), Limits::default().of_workspaces()),
+            (None, Some(53_687_091_200))
+        );
     }
 }

@@ -43,13 +43,20 @@ impl Memory {
         if !(1..=MOST_LIMIT).contains(&limit) {
             return Err(ConfigError::invalid("memory.limit", "must be 1 to 50"));
         }
-        Ok(Budget { limit, max_tokens: self.max_tokens.unwrap_or(usual.max_tokens) })
+        Ok(Budget {
+            limit,
+            max_tokens: self.max_tokens.unwrap_or(usual.max_tokens),
+        })
     }
 
     /// Returns the limit of records in a scope. An invalid value is logged and replaced by the default.
     pub fn records_per_scope(&self) -> u32 {
-        let Some(wanted) = &self.max_records_per_scope else { return MAX_RECORDS };
-        let records = wanted.as_u64().and_then(|records| u32::try_from(records).ok());
+        let Some(wanted) = &self.max_records_per_scope else {
+            return MAX_RECORDS;
+        };
+        let records = wanted
+            .as_u64()
+            .and_then(|records| u32::try_from(records).ok());
         if let Some(records) = records.filter(|records| (1..=MOST_RECORDS).contains(records)) {
             return records;
         }
@@ -71,7 +78,10 @@ mod tests {
         let memory: Memory = toml::from_str("").unwrap();
         assert!(!memory.enabled);
         let budget = memory.budget().unwrap();
-        assert_eq!((budget.limit, budget.max_tokens, memory.records_per_scope()), (8, 800, 500));
+        assert_eq!(
+            (budget.limit, budget.max_tokens, memory.records_per_scope()),
+            (8, 800, 500)
+        );
     }
 
     fn memory(text: &str) -> Memory {
@@ -81,19 +91,41 @@ mod tests {
     #[test]
     fn a_prompt_shows_between_1_and_50_records() {
         for limit in [1, 50] {
-            assert_eq!(memory(&format!("limit = {limit}")).budget().unwrap().limit, limit);
+            assert_eq!(
+                memory(&format!("limit = {limit}")).budget().unwrap().limit,
+                limit
+            );
         }
         for text in ["limit = 0", "limit = 51"] {
-            assert!(memory(text).budget().unwrap_err().to_string().contains("memory.limit"), "{text}");
+            assert!(
+                memory(text)
+                    .budget()
+                    .unwrap_err()
+                    .to_string()
+                    .contains("memory.limit"),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn invalid_record_limit_becomes_the_default() {
         for (value, records) in [("1", 1), ("10000", 10_000)] {
-            assert_eq!(memory(&format!("max_records_per_scope = {value}")).records_per_scope(), records);
+            assert_eq!(
+                memory(&format!("max_records_per_scope = {value}")).records_per_scope(),
+                records
+            );
         }
-        for value in ["0", "-1", "10001", "4294967297", "7.0", "\"7\"", "true", "[7]"] {
+        for value in [
+            "0",
+            "-1",
+            "10001",
+            "4294967297",
+            "7.0",
+            "\"7\"",
+            "true",
+            "[7]",
+        ] {
             assert_eq!(
                 memory(&format!("max_records_per_scope = {value}")).records_per_scope(),
                 500,

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use ars_auth::Secret;
-use ars_bot_adapters::models::{Endpoint, ProviderConfig, ProviderKind, ScriptSource, providers_from_env};
+use ars_bot_adapters::models::{
+    Endpoint, ProviderConfig, ProviderKind, ScriptSource, providers_from_env,
+};
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -71,8 +73,9 @@ impl Provider {
         conventional: &BTreeMap<String, ProviderConfig>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<ProviderConfig, ConfigError> {
-        let invalid =
-            |key: &str, problem: &str| ConfigError::invalid(format!("providers.{name}.{key}"), problem);
+        let invalid = |key: &str, problem: &str| {
+            ConfigError::invalid(format!("providers.{name}.{key}"), problem)
+        };
         let conventional = match &self.base_url {
             None => conventional.get(self.kind.conventional_name()),
             Some(url) => {
@@ -83,12 +86,19 @@ impl Provider {
         let api_key = match &self.api_key_env {
             None => conventional.and_then(|vendor| vendor.api_key.clone()),
             Some(key) => {
-                let unset = || invalid("apiKeyEnv", "names a variable that is not set in the environment");
+                let unset = || {
+                    invalid(
+                        "apiKeyEnv",
+                        "names a variable that is not set in the environment",
+                    )
+                };
                 Some(Secret::parse(variable(key)).ok_or_else(unset)?)
             }
         };
-        let base_url =
-            self.base_url.clone().or_else(|| conventional.and_then(|vendor| vendor.base_url.clone()));
+        let base_url = self
+            .base_url
+            .clone()
+            .or_else(|| conventional.and_then(|vendor| vendor.base_url.clone()));
         let kind = match self.kind {
             Kind::Anthropic => ProviderKind::Anthropic,
             Kind::OpenaiCompatible => ProviderKind::OpenAiCompatible,
@@ -99,7 +109,12 @@ impl Provider {
             (Some(path), None) => Some(ScriptSource::File(path.clone())),
             (None, text) => text.clone().map(ScriptSource::Text),
         };
-        Ok(ProviderConfig { kind, api_key, base_url, script })
+        Ok(ProviderConfig {
+            kind,
+            api_key,
+            base_url,
+            script,
+        })
     }
 }
 
@@ -115,7 +130,10 @@ pub fn configured(
     let mut providers = providers_from_env(&variable);
     for (name, provider) in entries {
         if name.is_empty() || name.contains(['/', ' ']) {
-            return Err(ConfigError::invalid("providers", "a provider's name must not hold `/` or blanks"));
+            return Err(ConfigError::invalid(
+                "providers",
+                "a provider's name must not hold `/` or blanks",
+            ));
         }
         let config = provider.configured(name, &providers_from_env(&variable), &variable)?;
         providers.insert(name.clone(), config);
@@ -123,7 +141,12 @@ pub fn configured(
     if let Some(script) = rehearsal {
         let kind = ProviderKind::Rehearsal;
         let script = Some(ScriptSource::File(script));
-        let config = ProviderConfig { kind, api_key: None, base_url: None, script };
+        let config = ProviderConfig {
+            kind,
+            api_key: None,
+            base_url: None,
+            script,
+        };
         providers.insert(REHEARSAL.to_owned(), config);
     }
     Ok(providers)

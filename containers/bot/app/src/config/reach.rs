@@ -17,7 +17,10 @@ use crate::environment::name;
 /// Prefix of the secrets that are meant for documents (docs/guide/cloudflare.md).
 const OWN_SECRETS: &str = "ARS_SECRET_";
 /// The variables with the headers of exported spans.
-const SPAN_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+const SPAN_HEADERS: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+];
 /// The value of `CONFIG_SANDBOX` that lets documents weaken the sandbox.
 const ANY_SANDBOX: &str = "any";
 
@@ -57,33 +60,69 @@ impl Reach<'_> {
         self.worker("schedules", file.schedules.worker.as_ref())?;
         let resident = &file.execution.resident;
         for (key, variable, usual) in [
-            ("tokenEnv", &resident.token_env, name::RESIDENT_OPERATOR_TOKEN),
-            ("adminTokenEnv", &resident.admin_token_env, name::RESIDENT_ADMIN_TOKEN),
+            (
+                "tokenEnv",
+                &resident.token_env,
+                name::RESIDENT_OPERATOR_TOKEN,
+            ),
+            (
+                "adminTokenEnv",
+                &resident.admin_token_env,
+                name::RESIDENT_ADMIN_TOKEN,
+            ),
         ] {
             let key = format!("execution.resident.{key}");
-            let named = Named { key, variable: variable.as_deref(), usual: &[usual] };
+            let named = Named {
+                key,
+                variable: variable.as_deref(),
+                usual: &[usual],
+            };
             self.named(&named)?;
-            self.address("execution.resident.baseUrl", resident.base_url.as_deref(), Some(&named))?;
+            self.address(
+                "execution.resident.baseUrl",
+                resident.base_url.as_deref(),
+                Some(&named),
+            )?;
         }
         let key = "dashboard.token.env".to_owned();
         let variable = file.dashboard.token.env.as_deref();
-        self.named(&Named { key, variable, usual: &[super::dashboard::DASHBOARD_TOKEN] })?;
-        let headers = Named { key: String::new(), variable: None, usual: &SPAN_HEADERS };
-        self.address("telemetry.otlpEndpoint", file.telemetry.otlp_endpoint.as_deref(), Some(&headers))
+        self.named(&Named {
+            key,
+            variable,
+            usual: &[super::dashboard::DASHBOARD_TOKEN],
+        })?;
+        let headers = Named {
+            key: String::new(),
+            variable: None,
+            usual: &SPAN_HEADERS,
+        };
+        self.address(
+            "telemetry.otlpEndpoint",
+            file.telemetry.otlp_endpoint.as_deref(),
+            Some(&headers),
+        )
     }
 
     /// Checks that commands stay apart from the secrets and the network of the machine.
     fn sandbox(&self, sandbox: &Sandbox) -> Result<(), ConfigError> {
-        if self.sandbox.is_some_and(|value| value.trim() == ANY_SANDBOX) {
+        if self
+            .sandbox
+            .is_some_and(|value| value.trim() == ANY_SANDBOX)
+        {
             return Ok(());
         }
         let weakening = [
             ("sandbox.kind", sandbox.kind == SandboxChoice::None),
-            ("sandbox.network", sandbox.network == Some(SandboxNetwork::Open)),
+            (
+                "sandbox.network",
+                sandbox.network == Some(SandboxNetwork::Open),
+            ),
             ("sandbox.readable", !sandbox.readable.is_empty()),
             ("sandbox.listen", sandbox.listen),
         ];
-        let Some((key, _)) = weakening.into_iter().find(|(_, is_weaker)| *is_weaker) else { return Ok(()) };
+        let Some((key, _)) = weakening.into_iter().find(|(_, is_weaker)| *is_weaker) else {
+            return Ok(());
+        };
         let problem = format!(
             "in a document of the state Worker must not weaken the sandbox, unless {}={ANY_SANDBOX} is set",
             name::CONFIG_SANDBOX
@@ -94,40 +133,75 @@ impl Reach<'_> {
     fn provider(&self, name: &str, provider: &Provider) -> Result<(), ConfigError> {
         let usual = [provider.kind.conventional_key()];
         // The vendor's key goes to the vendor only.
-        let usual = if provider.base_url.is_none() { &usual[..] } else { &[] };
+        let usual = if provider.base_url.is_none() {
+            &usual[..]
+        } else {
+            &[]
+        };
         let key = format!("providers.{name}.apiKeyEnv");
-        let named = Named { key, variable: provider.api_key_env.as_deref(), usual };
+        let named = Named {
+            key,
+            variable: provider.api_key_env.as_deref(),
+            usual,
+        };
         self.named(&named)?;
         let sent = named.variable.is_some().then_some(&named);
-        self.address(&format!("providers.{name}.baseUrl"), provider.base_url.as_deref(), sent)
+        self.address(
+            &format!("providers.{name}.baseUrl"),
+            provider.base_url.as_deref(),
+            sent,
+        )
     }
 
     fn worker(&self, section: &str, worker: Option<&Worker>) -> Result<(), ConfigError> {
         let Some(worker) = worker else { return Ok(()) };
         let key = format!("{section}.worker.tokenEnv");
-        let named = Named { key, variable: worker.token_env.as_deref(), usual: &[name::MEMORY_TOKEN] };
+        let named = Named {
+            key,
+            variable: worker.token_env.as_deref(),
+            usual: &[name::MEMORY_TOKEN],
+        };
         self.named(&named)?;
-        self.address(&format!("{section}.worker.baseUrl"), Some(&worker.base_url), Some(&named))
+        self.address(
+            &format!("{section}.worker.baseUrl"),
+            Some(&worker.base_url),
+            Some(&named),
+        )
     }
 
     /// Checks that a field names a variable within reach.
     fn named(&self, named: &Named<'_>) -> Result<(), ConfigError> {
-        let Some(variable) = named.variable else { return Ok(()) };
+        let Some(variable) = named.variable else {
+            return Ok(());
+        };
         if is_own(variable) || named.usual.contains(&variable) {
             return Ok(());
         }
-        let usual: String = named.usual.iter().map(|usual| format!("{usual}, or ")).collect();
-        let problem = format!("in a document of the state Worker must be {usual}a name with {OWN_SECRETS}");
+        let usual: String = named
+            .usual
+            .iter()
+            .map(|usual| format!("{usual}, or "))
+            .collect();
+        let problem =
+            format!("in a document of the state Worker must be {usual}a name with {OWN_SECRETS}");
         Err(ConfigError::invalid(&named.key, problem))
     }
 
     /// Checks that a secret which goes to an address stays within reach.
     /// A listed host may get everything. Without a list the own secrets of documents may go to any host.
-    fn address(&self, key: &str, url: Option<&str>, sent: Option<&Named<'_>>) -> Result<(), ConfigError> {
+    fn address(
+        &self,
+        key: &str,
+        url: Option<&str>,
+        sent: Option<&Named<'_>>,
+    ) -> Result<(), ConfigError> {
         let Some(url) = url else { return Ok(()) };
         let is_secret_sent = sent.is_some_and(|named| match named.variable {
             Some(variable) => self.hosts.is_some() || !is_own(variable),
-            None => named.usual.iter().any(|usual| Secret::parse((self.variable)(usual)).is_some()),
+            None => named
+                .usual
+                .iter()
+                .any(|usual| Secret::parse((self.variable)(usual)).is_some()),
         });
         if !is_secret_sent || self.is_listed(url) {
             return Ok(());
@@ -146,19 +220,25 @@ impl Reach<'_> {
             let url = Url::parse(url).ok()?;
             Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
         };
-        let Some((host, port)) = place_of(url) else { return false };
+        let Some((host, port)) = place_of(url) else {
+            return false;
+        };
         if place_of(self.state_url).is_some_and(|own| own == (host.clone(), port)) {
             return true;
         }
         let with_port = format!("{host}:{port}");
         let mut listed = self.hosts.unwrap_or_default().split(',').map(str::trim);
-        listed.any(|entry| entry.eq_ignore_ascii_case(&host) || entry.eq_ignore_ascii_case(&with_port))
+        listed.any(|entry| {
+            entry.eq_ignore_ascii_case(&host) || entry.eq_ignore_ascii_case(&with_port)
+        })
     }
 }
 
 /// Returns whether a variable is meant for documents.
 fn is_own(variable: &str) -> bool {
-    variable.strip_prefix(OWN_SECRETS).is_some_and(|rest| !rest.is_empty())
+    variable
+        .strip_prefix(OWN_SECRETS)
+        .is_some_and(|rest| !rest.is_empty())
 }
 
 #[cfg(test)]
@@ -171,7 +251,12 @@ mod tests {
     /// Checks a document in a process in which every variable is set.
     fn check(text: &str, hosts: Option<&str>) -> Result<(), String> {
         let file = parse(text, Format::Yaml).unwrap();
-        let reach = Reach { state_url: STATE, hosts, sandbox: None, variable: &|_| Some("x".into()) };
+        let reach = Reach {
+            state_url: STATE,
+            hosts,
+            sandbox: None,
+            variable: &|_| Some("x".into()),
+        };
         reach.check(&file).map_err(|error| error.to_string())
     }
 
@@ -182,25 +267,52 @@ mod tests {
                 "providers: { a: { type: anthropic, baseUrl: 'https://x.example', apiKeyEnv: ANTHROPIC_API_KEY } }",
                 "providers.a.apiKeyEnv",
             ),
-            ("providers: { a: { type: anthropic, apiKeyEnv: OPENAI_API_KEY } }", "providers.a.apiKeyEnv"),
-            ("providers: { a: { type: anthropic, apiKeyEnv: ARS_SECRET_ } }", "providers.a.apiKeyEnv"),
-            ("memory: { worker: { baseUrl: 'https://x.example' } }", "memory.worker.baseUrl"),
+            (
+                "providers: { a: { type: anthropic, apiKeyEnv: OPENAI_API_KEY } }",
+                "providers.a.apiKeyEnv",
+            ),
+            (
+                "providers: { a: { type: anthropic, apiKeyEnv: ARS_SECRET_ } }",
+                "providers.a.apiKeyEnv",
+            ),
+            (
+                "memory: { worker: { baseUrl: 'https://x.example' } }",
+                "memory.worker.baseUrl",
+            ),
             (
                 "runHistory: { worker: { baseUrl: 'https://x.example', tokenEnv: GH_TOKEN } }",
                 "runHistory.worker.tokenEnv",
             ),
-            ("schedules: { worker: { baseUrl: 'https://x.example' } }", "schedules.worker.baseUrl"),
-            ("execution: { resident: { baseUrl: 'https://x.example' } }", "execution.resident.baseUrl"),
+            (
+                "schedules: { worker: { baseUrl: 'https://x.example' } }",
+                "schedules.worker.baseUrl",
+            ),
+            (
+                "execution: { resident: { baseUrl: 'https://x.example' } }",
+                "execution.resident.baseUrl",
+            ),
             (
                 "execution: { resident: { baseUrl: 'https://x.example', tokenEnv: PATH } }",
                 "execution.resident.tokenEnv",
             ),
             ("dashboard: { token: { env: HOME } }", "dashboard.token.env"),
-            ("telemetry: { otlpEndpoint: 'https://x.example' }", "telemetry.otlpEndpoint"),
+            (
+                "telemetry: { otlpEndpoint: 'https://x.example' }",
+                "telemetry.otlpEndpoint",
+            ),
             // A port of this machine, or of the state Worker's host, may belong to another program.
-            ("execution: { resident: { baseUrl: 'http://127.0.0.1:1' } }", "execution.resident.baseUrl"),
-            ("memory: { worker: { baseUrl: 'http://localhost:9999' } }", "memory.worker.baseUrl"),
-            ("memory: { worker: { baseUrl: 'https://state.example:8443' } }", "memory.worker.baseUrl"),
+            (
+                "execution: { resident: { baseUrl: 'http://127.0.0.1:1' } }",
+                "execution.resident.baseUrl",
+            ),
+            (
+                "memory: { worker: { baseUrl: 'http://localhost:9999' } }",
+                "memory.worker.baseUrl",
+            ),
+            (
+                "memory: { worker: { baseUrl: 'https://state.example:8443' } }",
+                "memory.worker.baseUrl",
+            ),
         ] {
             let error = check(text, None).unwrap_err();
             assert!(error.contains(key), "{text}: {error}");
@@ -213,16 +325,30 @@ mod tests {
         for (text, key) in [
             ("sandbox: { kind: none }", "sandbox.kind"),
             ("sandbox: { network: open }", "sandbox.network"),
-            ("sandbox: { readable: ['/home/me/.ssh'] }", "sandbox.readable"),
+            (
+                "sandbox: { readable: ['/home/me/.ssh'] }",
+                "sandbox.readable",
+            ),
             ("sandbox: { listen: true }", "sandbox.listen"),
         ] {
             let error = check(text, Some("state.example")).unwrap_err();
-            assert!(error.contains(key) && error.contains("CONFIG_SANDBOX=any"), "{text}: {error}");
+            assert!(
+                error.contains(key) && error.contains("CONFIG_SANDBOX=any"),
+                "{text}: {error}"
+            );
             let file = parse(text, Format::Yaml).unwrap();
             for (value, is_allowed) in [("any", true), ("", false), ("true", false)] {
-                let reach =
-                    Reach { state_url: STATE, hosts: None, sandbox: Some(value), variable: &|_| None };
-                assert_eq!(reach.check(&file).is_ok(), is_allowed, "{text} with {value:?}");
+                let reach = Reach {
+                    state_url: STATE,
+                    hosts: None,
+                    sandbox: Some(value),
+                    variable: &|_| None,
+                };
+                assert_eq!(
+                    reach.check(&file).is_ok(),
+                    is_allowed,
+                    "{text} with {value:?}"
+                );
             }
         }
     }
@@ -239,7 +365,12 @@ mod tests {
             (Some("127.0.0.1:8789"), true),
             (Some("127.0.0.1"), true),
         ] {
-            let reach = Reach { state_url: "http://127.0.0.1:8788", hosts, sandbox: None, variable };
+            let reach = Reach {
+                state_url: "http://127.0.0.1:8788",
+                hosts,
+                sandbox: None,
+                variable,
+            };
             assert_eq!(reach.check(&file).is_ok(), is_in_reach, "{hosts:?}");
         }
     }
@@ -265,13 +396,25 @@ mod tests {
         let own = "providers: { a: { type: anthropic, baseUrl: 'https://x.example:8443', apiKeyEnv: ARS_SECRET_A } }";
         assert_eq!(check(own, Some("x.example")), Ok(()));
         let error = check(own, Some("y.example")).unwrap_err();
-        assert!(error.contains("providers.a.baseUrl") && error.contains("CONFIG_HOSTS"), "{error}");
+        assert!(
+            error.contains("providers.a.baseUrl") && error.contains("CONFIG_HOSTS"),
+            "{error}"
+        );
     }
 
     #[test]
     fn unset_default_is_not_sent() {
-        let file = parse("telemetry: { otlpEndpoint: 'https://x.example' }", Format::Yaml).unwrap();
-        let reach = Reach { state_url: STATE, hosts: None, sandbox: None, variable: &|_| None };
+        let file = parse(
+            "telemetry: { otlpEndpoint: 'https://x.example' }",
+            Format::Yaml,
+        )
+        .unwrap();
+        let reach = Reach {
+            state_url: STATE,
+            hosts: None,
+            sandbox: None,
+            variable: &|_| None,
+        };
         assert!(reach.check(&file).is_ok());
     }
 }

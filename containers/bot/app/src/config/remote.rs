@@ -50,13 +50,16 @@ pub async fn load(key: &str, url: &str, token: &Secret) -> Result<File, RemoteEr
     read(async || store.newest(key).await.map(|found| found.document)).await
 }
 
-async fn read(newest: impl AsyncFn() -> Result<Option<Value>, StoreError>) -> Result<File, RemoteError> {
+async fn read(
+    newest: impl AsyncFn() -> Result<Option<Value>, StoreError>,
+) -> Result<File, RemoteError> {
     let (began, mut wait) = (Instant::now(), FIRST_WAIT);
     let found = loop {
         match newest().await {
             Ok(found) => break found,
             Err(error)
-                if error.kind == StoreErrorKind::Transient && began.elapsed() + wait < READ_TIMEOUT =>
+                if error.kind == StoreErrorKind::Transient
+                    && began.elapsed() + wait < READ_TIMEOUT =>
             {
                 sleep(wait).await;
                 wait *= 2;
@@ -85,8 +88,15 @@ mod tests {
         let left = Mutex::new(answers);
         read(async || {
             let mut left = left.lock().unwrap();
-            let next = if left.len() > 1 { left.remove(0) } else { left[0].clone() };
-            next.map_err(|kind| StoreError { kind, message: "scripted".into() })
+            let next = if left.len() > 1 {
+                left.remove(0)
+            } else {
+                left[0].clone()
+            };
+            next.map_err(|kind| StoreError {
+                kind,
+                message: "scripted".into(),
+            })
         })
         .await
     }
@@ -121,7 +131,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn unavailable_store_times_out() {
         let began = Instant::now();
-        let refused = asked(vec![Err(StoreErrorKind::Transient)]).await.unwrap_err();
+        let refused = asked(vec![Err(StoreErrorKind::Transient)])
+            .await
+            .unwrap_err();
         assert!(matches!(refused, RemoteError::Store(_)) && began.elapsed() < READ_TIMEOUT);
         assert!(began.elapsed() > READ_TIMEOUT / 4, "{:?}", began.elapsed());
     }
@@ -130,13 +142,29 @@ mod tests {
     async fn invalid_document_is_not_quoted() {
         let said = |error: RemoteError| error.to_string();
         assert!(said(asked(vec![Ok(None)]).await.unwrap_err()).contains("no such document"));
-        for odd in [json!({}), json!({"toml": 7}), json!({"ini": ""}), json!({"toml": "", "x": "sk-secret"})]
-        {
-            assert!(matches!(asked(vec![Ok(Some(odd))]).await, Err(RemoteError::Shape)));
+        for odd in [
+            json!({}),
+            json!({"toml": 7}),
+            json!({"ini": ""}),
+            json!({"toml": "", "x": "sk-secret"}),
+        ] {
+            assert!(matches!(
+                asked(vec![Ok(Some(odd))]).await,
+                Err(RemoteError::Shape)
+            ));
         }
-        let malformed = said(asked(vec![document("[defaults]\nagent = [\"sk-secret\"]")]).await.unwrap_err());
-        assert!(malformed.contains("line 2") && !malformed.contains("secret"), "{malformed}");
-        let unauthorised = asked(vec![Err(StoreErrorKind::Permanent)]).await.unwrap_err();
+        let malformed = said(
+            asked(vec![document("[defaults]\nagent = [\"sk-secret\"]")])
+                .await
+                .unwrap_err(),
+        );
+        assert!(
+            malformed.contains("line 2") && !malformed.contains("secret"),
+            "{malformed}"
+        );
+        let unauthorised = asked(vec![Err(StoreErrorKind::Permanent)])
+            .await
+            .unwrap_err();
         assert!(matches!(unauthorised, RemoteError::Store(_)));
     }
 

@@ -39,7 +39,11 @@ pub struct ReadingDiff {
 impl Review {
     /// Returns the settings. `word` is that of the environment, which wins if it is known.
     pub fn reading_diff(&self, word: Option<&str>) -> Result<ReadingDiffSettings, ConfigError> {
-        let ReadingDiff { provider, meat_model, meat_timeout_s } = &self.reading_diff;
+        let ReadingDiff {
+            provider,
+            meat_model,
+            meat_timeout_s,
+        } = &self.reading_diff;
         let usual = ReadingDiffSettings::default();
         let provider = match provider {
             None => usual.provider,
@@ -49,10 +53,18 @@ impl Review {
         };
         let timeout_s = meat_timeout_s.unwrap_or(usual.timeout_s);
         if !(1..=MAX_ABRIDGER_TIMEOUT_S).contains(&timeout_s) {
-            return Err(ConfigError::invalid("review.readingDiff.meatTimeoutS", "must be 1 to 3600"));
+            return Err(ConfigError::invalid(
+                "review.readingDiff.meatTimeoutS",
+                "must be 1 to 3600",
+            ));
         }
         let model = meat_model.as_ref().map(ToString::to_string);
-        Ok(ReadingDiffSettings { provider, model, timeout_s }.with_override(word))
+        Ok(ReadingDiffSettings {
+            provider,
+            model,
+            timeout_s,
+        }
+        .with_override(word))
     }
 }
 
@@ -67,14 +79,24 @@ mod tests {
     #[test]
     fn word_of_the_environment_wins() {
         let meat = "[readingDiff]\nprovider = \"meat\"\nmeatModel = \"a/b\"\nmeatTimeoutS = 5";
-        let expected =
-            ReadingDiffSettings { provider: Provider::Meat, model: Some("a/b".to_owned()), timeout_s: 5 };
+        let expected = ReadingDiffSettings {
+            provider: Provider::Meat,
+            model: Some("a/b".to_owned()),
+            timeout_s: 5,
+        };
         assert_eq!(read(meat, None).unwrap(), expected);
         assert_eq!(read(meat, Some("nonsense")).unwrap(), expected);
         assert_eq!(read(meat, Some("off")).unwrap().provider, Provider::Off);
         assert_eq!(read("", None).unwrap(), ReadingDiffSettings::default());
-        for bad in ["provider = \"diff\"", "meatTimeoutS = 0", "meatTimeoutS = 3601"] {
-            assert!(read(&format!("[readingDiff]\n{bad}"), None).is_err(), "{bad}");
+        for bad in [
+            "provider = \"diff\"",
+            "meatTimeoutS = 0",
+            "meatTimeoutS = 3601",
+        ] {
+            assert!(
+                read(&format!("[readingDiff]\n{bad}"), None).is_err(),
+                "{bad}"
+            );
         }
     }
 }

@@ -43,32 +43,55 @@ pub fn scopes(
     let scopes = Scopes {
         channels: checked("channels", channels)?,
         users: checked("users", users)?,
-        org: Scope { mcp_servers: mcp_servers.clone(), ..Scope::default() },
+        org: Scope {
+            mcp_servers: mcp_servers.clone(),
+            ..Scope::default()
+        },
     };
     if name_mcp_servers(&scopes) {
-        tracing::warn!("mcpServers are configured, and no run of this version is given their tools");
+        tracing::warn!(
+            "mcpServers are configured, and no run of this version is given their tools"
+        );
     }
     Ok(scopes)
 }
 
 fn name_mcp_servers(scopes: &Scopes) -> bool {
     let entries = scopes.channels.values().chain(scopes.users.values());
-    entries.chain([&scopes.org]).any(|scope| !scope.mcp_servers.is_empty())
+    entries
+        .chain([&scopes.org])
+        .any(|scope| !scope.mcp_servers.is_empty())
 }
 
-fn checked(key: &str, entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Scope>, ConfigError> {
+fn checked(
+    key: &str,
+    entries: &BTreeMap<String, Entry>,
+) -> Result<BTreeMap<String, Scope>, ConfigError> {
     let scopes = entries.iter().map(|(id, entry)| {
         if id.is_empty() {
-            return Err(ConfigError::invalid(key, "must name its owner, such as `http:ops`"));
+            return Err(ConfigError::invalid(
+                key,
+                "must name its owner, such as `http:ops`",
+            ));
         }
         let scope = entry.scope();
         // An id is not a secret, and the error must name its entry.
-        let invalid =
-            |field: &str, problem: String| ConfigError::invalid(format!("{key}.{id}.{field}"), problem);
-        if let Some((field, _)) = scope.agents().find(|(_, agent)| agents::find(agent).is_none()) {
-            return Err(invalid(field, format!("the agents are: {}", agents::names())));
+        let invalid = |field: &str, problem: String| {
+            ConfigError::invalid(format!("{key}.{id}.{field}"), problem)
+        };
+        if let Some((field, _)) = scope
+            .agents()
+            .find(|(_, agent)| agents::find(agent).is_none())
+        {
+            return Err(invalid(
+                field,
+                format!("the agents are: {}", agents::names()),
+            ));
         }
-        let characters = scope.instructions.as_deref().map_or(0, |text| text.chars().count());
+        let characters = scope
+            .instructions
+            .as_deref()
+            .map_or(0, |text| text.chars().count());
         if characters > MAX_INSTRUCTIONS_CHARS {
             let problem = format!("must have at most {MAX_INSTRUCTIONS_CHARS} characters");
             return Err(invalid("instructions", problem));
@@ -107,11 +130,24 @@ mod tests {
     fn unused_external_servers_are_logged() {
         for (text, are_named) in [
             ("[channels.\"http:ops\"]\nagent = \"coding\"", false),
-            ("[defaults.mcp_servers.wiki]\nurl = \"https://wiki.example\"", true),
-            ("[users.\"http:ann\"]\nmcp_servers.docs = { url = \"https://docs.example\" }", true),
-            ("[channels.\"http:ops\"]\nmcp_servers.docs = { url = \"https://docs.example\" }", true),
+            (
+                "[defaults.mcp_servers.wiki]\nurl = \"https://wiki.example\"",
+                true,
+            ),
+            (
+                "[users.\"http:ann\"]\nmcp_servers.docs = { url = \"https://docs.example\" }",
+                true,
+            ),
+            (
+                "[channels.\"http:ops\"]\nmcp_servers.docs = { url = \"https://docs.example\" }",
+                true,
+            ),
         ] {
-            assert_eq!(name_mcp_servers(&scopes_of(text).unwrap()), are_named, "{text}");
+            assert_eq!(
+                name_mcp_servers(&scopes_of(text).unwrap()),
+                are_named,
+                "{text}"
+            );
         }
     }
 
@@ -148,17 +184,38 @@ mod tests {
     fn error_names_key_not_value() {
         let long = format!("[channels.C1]\ninstructions = \"{}\"", "é".repeat(2001));
         for (text, words) in [
-            ("[channels.C1]\nagent = \"hunter2\"", ["channels.C1.agent", "general"]),
-            ("[users.\"http:a\".models]\nhunter2 = \"a/b\"", ["users.http:a.models", "coding"]),
-            ("[channels.C1.efforts]\nhunter2 = \"low\"", ["channels.C1.efforts", "coding"]),
-            ("[channels.C1]\nmodel = \"hunter2\"", ["line 2, `model`", "provider/model"]),
-            ("[channels.C1]\neffort = \"hunter2\"", ["line 2, `effort`", "medium"]),
-            ("[channels.C1]\npersona = \"hunter2\"", ["line 2", "persona"]),
+            (
+                "[channels.C1]\nagent = \"hunter2\"",
+                ["channels.C1.agent", "general"],
+            ),
+            (
+                "[users.\"http:a\".models]\nhunter2 = \"a/b\"",
+                ["users.http:a.models", "coding"],
+            ),
+            (
+                "[channels.C1.efforts]\nhunter2 = \"low\"",
+                ["channels.C1.efforts", "coding"],
+            ),
+            (
+                "[channels.C1]\nmodel = \"hunter2\"",
+                ["line 2, `model`", "provider/model"],
+            ),
+            (
+                "[channels.C1]\neffort = \"hunter2\"",
+                ["line 2, `effort`", "medium"],
+            ),
+            (
+                "[channels.C1]\npersona = \"hunter2\"",
+                ["line 2", "persona"],
+            ),
             ("[users.\"\"]\neffort = \"low\"", ["users", "owner"]),
             (&long, ["channels.C1.instructions", "2000"]),
         ] {
             let problem = scopes_of(text).unwrap_err().to_string();
-            assert!(words.iter().all(|word| problem.contains(word)), "{text}: {problem}");
+            assert!(
+                words.iter().all(|word| problem.contains(word)),
+                "{text}: {problem}"
+            );
             assert!(!problem.contains("hunter2"), "{problem}");
         }
     }

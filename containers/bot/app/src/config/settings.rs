@@ -31,23 +31,42 @@ impl File {
         if let Some(agent) = &defaults.agent {
             known_agent("defaults.agent", agent)?;
         }
-        defaults.models.keys().try_for_each(|agent| known_agent("defaults.models", agent))?;
-        defaults.efforts.keys().try_for_each(|agent| known_agent("defaults.efforts", agent))?;
+        defaults
+            .models
+            .keys()
+            .try_for_each(|agent| known_agent("defaults.models", agent))?;
+        defaults
+            .efforts
+            .keys()
+            .try_for_each(|agent| known_agent("defaults.efforts", agent))?;
         let of_egress = &self.sandbox.egress.agents;
-        of_egress.keys().try_for_each(|agent| known_agent("sandbox.egress.agents", agent))?;
+        of_egress
+            .keys()
+            .try_for_each(|agent| known_agent("sandbox.egress.agents", agent))?;
         if defaults.max_tokens == Some(0) {
-            return Err(ConfigError::invalid("defaults.maxTokens", "must be at least 1"));
+            return Err(ConfigError::invalid(
+                "defaults.maxTokens",
+                "must be at least 1",
+            ));
         }
         if self.self_improvement.min_runs == Some(0) {
-            return Err(ConfigError::invalid("selfImprovement.minRuns", "must be at least 1"));
+            return Err(ConfigError::invalid(
+                "selfImprovement.minRuns",
+                "must be at least 1",
+            ));
         }
         self.webhook.users()?;
         let proposals = self.proposals()?;
         let repositories = self.repositories()?;
         if let Some(name) = &defaults.repository
-            && !repositories.iter().any(|repository| repository.name == *name)
+            && !repositories
+                .iter()
+                .any(|repository| repository.name == *name)
         {
-            return Err(ConfigError::invalid("defaults.repository", "is not one of [[repositories]]"));
+            return Err(ConfigError::invalid(
+                "defaults.repository",
+                "is not one of [[repositories]]",
+            ));
         }
         Ok(Settings {
             default_agent: defaults.agent.clone(),
@@ -77,7 +96,9 @@ impl File {
             include_context: self.run_history.include_context,
             report_min_runs: self.self_improvement.min_runs,
             proposals,
-            reading_diff: self.review.reading_diff(environment::variable(name::READING_DIFF).as_deref())?,
+            reading_diff: self
+                .review
+                .reading_diff(environment::variable(name::READING_DIFF).as_deref())?,
         })
     }
 
@@ -87,20 +108,33 @@ impl File {
     }
 
     fn proposals(&self) -> Result<ProposalSettings, ConfigError> {
-        let SelfImprovement { repo, label, top, .. } = &self.self_improvement;
+        let SelfImprovement {
+            repo, label, top, ..
+        } = &self.self_improvement;
         let slug = |name: &String| {
             RepoSlug::parse(name.to_ascii_lowercase())
                 .map_err(|_| ConfigError::invalid("selfImprovement.repo", "must be `owner/name`"))
         };
-        let is_label = |label: &String| !label.trim().is_empty() && label.chars().count() <= MAX_LABEL_CHARS;
+        let is_label =
+            |label: &String| !label.trim().is_empty() && label.chars().count() <= MAX_LABEL_CHARS;
         if label.as_ref().is_some_and(|label| !is_label(label)) {
-            return Err(ConfigError::invalid("selfImprovement.label", "must have 1 to 50 characters"));
+            return Err(ConfigError::invalid(
+                "selfImprovement.label",
+                "must have 1 to 50 characters",
+            ));
         }
         if *top == Some(0) {
-            return Err(ConfigError::invalid("selfImprovement.top", "must be at least 1"));
+            return Err(ConfigError::invalid(
+                "selfImprovement.top",
+                "must be at least 1",
+            ));
         }
         let repository = repo.as_ref().map(slug).transpose()?;
-        Ok(ProposalSettings { repository, label: label.clone(), top: *top })
+        Ok(ProposalSettings {
+            repository,
+            label: label.clone(),
+            top: *top,
+        })
     }
 
     fn repositories(&self) -> Result<Vec<Repository>, ConfigError> {
@@ -113,15 +147,24 @@ impl File {
                 ));
             }
             if entry.origin.is_empty() {
-                return Err(ConfigError::invalid("repositories.origin", "must be a path or URL"));
+                return Err(ConfigError::invalid(
+                    "repositories.origin",
+                    "must be a path or URL",
+                ));
             }
-            if repositories.iter().any(|repository| repository.name == entry.name) {
+            if repositories
+                .iter()
+                .any(|repository| repository.name == entry.name)
+            {
                 return Err(ConfigError::invalid(
                     "repositories.name",
                     format!("`{}` occurs twice", entry.name),
                 ));
             }
-            repositories.push(Repository { name: entry.name.clone(), origin: entry.origin.clone() });
+            repositories.push(Repository {
+                name: entry.name.clone(),
+                origin: entry.origin.clone(),
+            });
         }
         Ok(repositories)
     }
@@ -130,13 +173,23 @@ impl File {
         let budgets = self.agents.iter().map(|(name, wanted)| {
             known_agent("agents", name)?;
             if wanted.turns == Some(0) || wanted.minutes == Some(0) {
-                return Err(ConfigError::invalid(format!("agents.{name}"), "a budget must be at least 1"));
+                return Err(ConfigError::invalid(
+                    format!("agents.{name}"),
+                    "a budget must be at least 1",
+                ));
             }
-            let own =
-                agents::find(name).map_or(Budget { turns: 1, time_ms: MINUTE_MS }, |agent| agent.budget);
+            let own = agents::find(name).map_or(
+                Budget {
+                    turns: 1,
+                    time_ms: MINUTE_MS,
+                },
+                |agent| agent.budget,
+            );
             let budget = Budget {
                 turns: wanted.turns.unwrap_or(own.turns),
-                time_ms: wanted.minutes.map_or(own.time_ms, |minutes| i64::from(minutes) * MINUTE_MS),
+                time_ms: wanted
+                    .minutes
+                    .map_or(own.time_ms, |minutes| i64::from(minutes) * MINUTE_MS),
             };
             Ok((name.clone(), budget))
         });
@@ -147,6 +200,9 @@ impl File {
 fn known_agent(key: &str, agent: &str) -> Result<(), ConfigError> {
     match agents::find(agent) {
         Some(_) => Ok(()),
-        None => Err(ConfigError::invalid(key, format!("the agents are: {}", agents::names()))),
+        None => Err(ConfigError::invalid(
+            key,
+            format!("the agents are: {}", agents::names()),
+        )),
     }
 }

@@ -41,18 +41,31 @@ pub struct PriceEntry {
 
 /// Returns the limits of cost.
 pub(super) fn money(money: &Money) -> Result<MoneyCaps, ConfigError> {
-    let cap = |place, amount: &Option<String>| amount.as_deref().map(|text| dollars(place, text)).transpose();
-    Ok(MoneyCaps { run: cap("money.run", &money.run)?, day: cap("money.day", &money.day)? })
+    let cap = |place, amount: &Option<String>| {
+        amount
+            .as_deref()
+            .map(|text| dollars(place, text))
+            .transpose()
+    };
+    Ok(MoneyCaps {
+        run: cap("money.run", &money.run)?,
+        day: cap("money.day", &money.day)?,
+    })
 }
 
 /// Returns the prices of models.
-pub(super) fn price_table(prices: &BTreeMap<String, PriceEntry>) -> Result<PriceTable, ConfigError> {
+pub(super) fn price_table(
+    prices: &BTreeMap<String, PriceEntry>,
+) -> Result<PriceTable, ConfigError> {
     let mut table = PriceTable::default();
     for (model, entry) in prices {
         let model = ModelRef::parse(model).map_err(|_| not_a_model("prices"))?;
         let input = dollars("prices.input", &entry.input)?;
-        let or_input =
-            |place, amount: &Option<String>| amount.as_deref().map_or(Ok(input), |text| dollars(place, text));
+        let or_input = |place, amount: &Option<String>| {
+            amount
+                .as_deref()
+                .map_or(Ok(input), |text| dollars(place, text))
+        };
         table.insert(
             &model,
             Price {
@@ -67,19 +80,28 @@ pub(super) fn price_table(prices: &BTreeMap<String, PriceEntry>) -> Result<Price
 }
 
 /// Returns the context windows of models.
-pub(super) fn model_windows(windows: &BTreeMap<String, u64>) -> Result<BTreeMap<String, u64>, ConfigError> {
+pub(super) fn model_windows(
+    windows: &BTreeMap<String, u64>,
+) -> Result<BTreeMap<String, u64>, ConfigError> {
     for (model, tokens) in windows {
         ModelRef::parse(model).map_err(|_| not_a_model("windows"))?;
         if *tokens < LEAST_WINDOW {
-            return Err(ConfigError::invalid("windows", "a window must be at least 8000 tokens"));
+            return Err(ConfigError::invalid(
+                "windows",
+                "a window must be at least 8000 tokens",
+            ));
         }
     }
     Ok(windows.clone())
 }
 
 fn dollars(place: &'static str, text: &str) -> Result<u64, ConfigError> {
-    parse_dollars(text)
-        .map_err(|_| ConfigError::invalid(place, "must be dollars as a text, such as \"3\" or \"0.25\""))
+    parse_dollars(text).map_err(|_| {
+        ConfigError::invalid(
+            place,
+            "must be dollars as a text, such as \"3\" or \"0.25\"",
+        )
+    })
 }
 
 fn not_a_model(place: &'static str) -> ConfigError {
@@ -99,10 +121,23 @@ mod tests {
         let file = file(
             "[money]\nrun = \"2.50\"\n[prices.\"a/m\"]\ninput = \"3\"\noutput = \"15\"\ncache_read = \"0.3\"\n",
         );
-        assert_eq!(money(&file.money).unwrap(), MoneyCaps { run: Some(2_500_000), day: None });
-        let price = price_table(&file.prices).unwrap().of(&ModelRef::parse("a/m").unwrap()).unwrap();
-        let wanted =
-            Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_000_000 };
+        assert_eq!(
+            money(&file.money).unwrap(),
+            MoneyCaps {
+                run: Some(2_500_000),
+                day: None
+            }
+        );
+        let price = price_table(&file.prices)
+            .unwrap()
+            .of(&ModelRef::parse("a/m").unwrap())
+            .unwrap();
+        let wanted = Price {
+            input: 3_000_000,
+            output: 15_000_000,
+            cache_read: 300_000,
+            cache_write: 3_000_000,
+        };
         assert_eq!(price, wanted);
     }
 
@@ -111,14 +146,22 @@ mod tests {
         for (text, place) in [
             ("[money]\nday = \"3 dollars\"\n", "money.day"),
             ("[prices.\"m\"]\ninput = \"3\"\noutput = \"15\"\n", "prices"),
-            ("[prices.\"a/m\"]\ninput = \"3\"\noutput = \"-1\"\n", "prices.output"),
+            (
+                "[prices.\"a/m\"]\ninput = \"3\"\noutput = \"-1\"\n",
+                "prices.output",
+            ),
             ("[windows]\n\"a/m\" = 10\n", "windows"),
         ] {
             let file = file(text);
             let refused = money(&file.money).err();
-            let refused = refused.or(price_table(&file.prices).err()).or(model_windows(&file.windows).err());
+            let refused = refused
+                .or(price_table(&file.prices).err())
+                .or(model_windows(&file.windows).err());
             let words = refused.unwrap().to_string();
-            assert!(words.contains(place) && !words.contains("dollars\""), "{words}");
+            assert!(
+                words.contains(place) && !words.contains("dollars\""),
+                "{words}"
+            );
         }
     }
 }

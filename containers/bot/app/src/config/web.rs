@@ -51,7 +51,9 @@ mod tests {
 
     fn policy(text: &str) -> Result<WebPolicy, String> {
         let file = parse_toml(text).map_err(|error| error.to_string())?;
-        file.web.policy(&file.sandbox).map_err(|error| error.to_string())
+        file.web
+            .policy(&file.sandbox)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -20,12 +20,20 @@ pub struct Webhook {
 impl Webhook {
     /// Returns the actor ids by login in lower case.
     pub fn users(&self) -> Result<BTreeMap<String, String>, ConfigError> {
-        self.checks.iter().try_for_each(|id| valid("webhook.checks", id))?;
+        self.checks
+            .iter()
+            .try_for_each(|id| valid("webhook.checks", id))?;
         let mut users = BTreeMap::new();
         for (login, id) in &self.users {
             valid(&format!("webhook.users.{login}"), id)?;
-            if users.insert(login.to_ascii_lowercase(), id.clone()).is_some() {
-                return Err(ConfigError::invalid("webhook.users", format!("`{login}` occurs twice")));
+            if users
+                .insert(login.to_ascii_lowercase(), id.clone())
+                .is_some()
+            {
+                return Err(ConfigError::invalid(
+                    "webhook.users",
+                    format!("`{login}` occurs twice"),
+                ));
             }
         }
         Ok(users)
@@ -34,8 +42,8 @@ impl Webhook {
 
 fn valid(key: &str, id: &str) -> Result<(), ConfigError> {
     // The machine's own user can name any repository.
-    let is_actor =
-        Platform::split(id).is_some_and(|(platform, name)| platform != Platform::Cli && !name.is_empty());
+    let is_actor = Platform::split(id)
+        .is_some_and(|(platform, name)| platform != Platform::Cli && !name.is_empty());
     if is_actor && !id.contains(char::is_whitespace) {
         return Ok(());
     }
@@ -50,17 +58,46 @@ mod tests {
     use super::*;
 
     fn parsed(login: &str, id: &str) -> Result<BTreeMap<String, String>, ConfigError> {
-        Webhook { users: [(login.to_owned(), id.to_owned())].into(), checks: None }.users()
+        Webhook {
+            users: [(login.to_owned(), id.to_owned())].into(),
+            checks: None,
+        }
+        .users()
     }
 
     #[test]
     fn users_are_actors_of_channels() {
-        assert_eq!(parsed("Ann", "http:ann").unwrap(), [("ann".to_owned(), "http:ann".to_owned())].into());
-        for id in ["", "ann", ":ann", "http:", "http:a b", "cli:local", "telegram:ann"] {
+        assert_eq!(
+            parsed("Ann", "http:ann").unwrap(),
+            [("ann".to_owned(), "http:ann".to_owned())].into()
+        );
+        for id in [
+            "",
+            "ann",
+            ":ann",
+            "http:",
+            "http:a b",
+            "cli:local",
+            "telegram:ann",
+        ] {
             assert!(parsed("ann", id).is_err(), "{id}");
         }
         let both = ["Ann", "ann"].map(|login| (login.to_owned(), "http:ann".to_owned()));
-        assert!(Webhook { users: both.into(), checks: None }.users().is_err());
-        assert!(Webhook { users: BTreeMap::new(), checks: Some("cli:local".to_owned()) }.users().is_err());
+        assert!(
+            Webhook {
+                users: both.into(),
+                checks: None
+            }
+            .users()
+            .is_err()
+        );
+        assert!(
+            Webhook {
+                users: BTreeMap::new(),
+                checks: Some("cli:local".to_owned())
+            }
+            .users()
+            .is_err()
+        );
     }
 }

@@ -5,14 +5,24 @@ use std::sync::Arc;
 use ars_bot_adapters::stores::Transport;
 use ars_bot_core::Deps;
 
-use super::{model::KilledModels, point::KillPoint, stores::KillingTransport, workspace::KilledWorkspaces};
+use super::{
+    model::KilledModels, point::KillPoint, stores::KillingTransport, workspace::KilledWorkspaces,
+};
 use crate::commands::Failure;
 
 /// Decorates the ports with the point of the environment.
 pub fn arm(mut deps: Deps) -> Result<Deps, Failure> {
-    let Some(point) = KillPoint::of_environment()? else { return Ok(deps) };
-    deps.models = Arc::new(KilledModels { inner: deps.models, point: point.clone() });
-    deps.workspaces = Arc::new(KilledWorkspaces { inner: deps.workspaces, point });
+    let Some(point) = KillPoint::of_environment()? else {
+        return Ok(deps);
+    };
+    deps.models = Arc::new(KilledModels {
+        inner: deps.models,
+        point: point.clone(),
+    });
+    deps.workspaces = Arc::new(KilledWorkspaces {
+        inner: deps.workspaces,
+        point,
+    });
     Ok(deps)
 }
 

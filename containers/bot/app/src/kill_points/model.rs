@@ -24,7 +24,10 @@ struct KilledModel {
 impl Models for KilledModels {
     fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
         let inner = self.inner.client(model)?;
-        Ok(Arc::new(KilledModel { inner, point: self.point.clone() }))
+        Ok(Arc::new(KilledModel {
+            inner,
+            point: self.point.clone(),
+        }))
     }
 }
 
@@ -36,7 +39,9 @@ impl ModelClient for KilledModel {
         deltas: &(dyn Fn(ModelDelta) + Send + Sync),
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
-        self.point.around("model.turn", self.inner.turn(request, deltas, cancel)).await
+        self.point
+            .around("model.turn", self.inner.turn(request, deltas, cancel))
+            .await
     }
 
     fn label(&self) -> Option<&str> {

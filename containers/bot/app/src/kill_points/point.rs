@@ -27,8 +27,12 @@ pub(super) struct KillPoint {
 impl KillPoint {
     /// Returns the point of the environment, if it names one.
     pub(super) fn of_environment() -> Result<Option<Self>, Failure> {
-        let Some(text) = environment::variable(VARIABLE) else { return Ok(None) };
-        Self::parse(&text).map(Some).ok_or_else(|| Failure::InvalidInput(SHAPE.to_owned()))
+        let Some(text) = environment::variable(VARIABLE) else {
+            return Ok(None);
+        };
+        Self::parse(&text)
+            .map(Some)
+            .ok_or_else(|| Failure::InvalidInput(SHAPE.to_owned()))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -41,7 +45,11 @@ impl KillPoint {
         };
         place.split_once('.')?;
         let count = count.parse().ok().filter(|count| *count > 0)?;
-        Some(Self { place: place.into(), is_after, left: Arc::new(AtomicU64::new(count)) })
+        Some(Self {
+            place: place.into(),
+            is_after,
+            left: Arc::new(AtomicU64::new(count)),
+        })
     }
 
     /// Makes a call at a place, and aborts the process before or after it when the point names this call.

@@ -18,7 +18,9 @@ pub(super) struct KillingTransport {
 #[async_trait]
 impl Transport for KillingTransport {
     async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
-        self.point.around(&place(route), self.inner.send(route, body)).await
+        self.point
+            .around(&place(route), self.inner.send(route, body))
+            .await
     }
 }
 
@@ -41,7 +43,12 @@ fn place(route: Route) -> String {
         Route::Schedules(_) => "schedules",
         Route::Config(_) => "config",
     };
-    let verb = route.path().rsplit('/').next().unwrap_or_default().replace('-', "_");
+    let verb = route
+        .path()
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .replace('-', "_");
     format!("{store}.{verb}")
 }
 
@@ -59,7 +66,11 @@ mod tests {
             ("/runs/transcript/write", "transcripts.write"),
             ("/write", "memory.write"),
         ] {
-            assert_eq!(Route::of(path).map(place).as_deref(), Some(expected), "{path}");
+            assert_eq!(
+                Route::of(path).map(place).as_deref(),
+                Some(expected),
+                "{path}"
+            );
         }
     }
 }

@@ -34,7 +34,9 @@ impl WorkspaceProvider for KilledWorkspaces {
     }
 
     async fn repository_of(&self, thread: &ThreadKey) -> Answer<Option<Repository>> {
-        self.point.around("workspace.repository_of", self.inner.repository_of(thread)).await
+        self.point
+            .around("workspace.repository_of", self.inner.repository_of(thread))
+            .await
     }
 
     async fn find_elsewhere(&self, thread: &ThreadKey, repository: &Repository) -> Answer<bool> {
@@ -55,8 +57,14 @@ impl WorkspaceProvider for KilledWorkspaces {
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Answer<Arc<dyn Workspace>> {
-        let inner = self.point.around("workspace.open", self.inner.open(request, cancel)).await?;
-        Ok(Arc::new(KilledWorkspace { inner, point: self.point.clone() }))
+        let inner = self
+            .point
+            .around("workspace.open", self.inner.open(request, cancel))
+            .await?;
+        Ok(Arc::new(KilledWorkspace {
+            inner,
+            point: self.point.clone(),
+        }))
     }
 }
 
@@ -74,8 +82,14 @@ impl Workspace for KilledWorkspace {
         self.inner.restored_from()
     }
 
-    async fn checkpoint(&self, run: &RunId, cancel: &CancellationToken) -> Answer<Option<Checkpoint>> {
-        self.point.around("workspace.checkpoint", self.inner.checkpoint(run, cancel)).await
+    async fn checkpoint(
+        &self,
+        run: &RunId,
+        cancel: &CancellationToken,
+    ) -> Answer<Option<Checkpoint>> {
+        self.point
+            .around("workspace.checkpoint", self.inner.checkpoint(run, cancel))
+            .await
     }
 
     fn placement(&self) -> Placement {
@@ -94,28 +108,44 @@ impl Workspace for KilledWorkspace {
         self.point.around("workspace.diff", self.inner.diff()).await
     }
 
-    async fn exec(&self, request: ExecRequest<'_>, cancel: &CancellationToken) -> Answer<ExecOutcome> {
-        self.point.around("workspace.exec", self.inner.exec(request, cancel)).await
+    async fn exec(
+        &self,
+        request: ExecRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Answer<ExecOutcome> {
+        self.point
+            .around("workspace.exec", self.inner.exec(request, cancel))
+            .await
     }
 
     async fn git(&self, request: GitRequest<'_>, cancel: &CancellationToken) -> Answer<GitAnswer> {
-        self.point.around("workspace.git", self.inner.git(request, cancel)).await
+        self.point
+            .around("workspace.git", self.inner.git(request, cancel))
+            .await
     }
 
     async fn read(&self, path: &str, limit: u64) -> Answer<(Vec<u8>, u64)> {
-        self.point.around("workspace.read", self.inner.read(path, limit)).await
+        self.point
+            .around("workspace.read", self.inner.read(path, limit))
+            .await
     }
 
     async fn write(&self, path: &str, content: &[u8]) -> Answer<()> {
-        self.point.around("workspace.write", self.inner.write(path, content)).await
+        self.point
+            .around("workspace.write", self.inner.write(path, content))
+            .await
     }
 
     async fn keep_output(&self, text: &str) -> Answer<String> {
-        self.point.around("workspace.keep_output", self.inner.keep_output(text)).await
+        self.point
+            .around("workspace.keep_output", self.inner.keep_output(text))
+            .await
     }
 
     async fn list(&self, path: &str, limit: usize) -> Answer<(Vec<Entry>, bool)> {
-        self.point.around("workspace.list", self.inner.list(path, limit)).await
+        self.point
+            .around("workspace.list", self.inner.list(path, limit))
+            .await
     }
 
     fn origin(&self) -> Option<&str> {
@@ -132,14 +162,33 @@ impl Workspace for KilledWorkspace {
         branch: &RefName,
         cancel: &CancellationToken,
     ) -> Answer<PushOutcome> {
-        self.point.around("workspace.push", self.inner.push(commit, branch, cancel)).await
+        self.point
+            .around("workspace.push", self.inner.push(commit, branch, cancel))
+            .await
     }
 
-    async fn check_out(&self, pull_request: u64, commit: &Commit, cancel: &CancellationToken) -> Answer<()> {
-        self.point.around("workspace.check_out", self.inner.check_out(pull_request, commit, cancel)).await
+    async fn check_out(
+        &self,
+        pull_request: u64,
+        commit: &Commit,
+        cancel: &CancellationToken,
+    ) -> Answer<()> {
+        self.point
+            .around(
+                "workspace.check_out",
+                self.inner.check_out(pull_request, commit, cancel),
+            )
+            .await
     }
 
-    async fn search(&self, pattern: &str, path: &str, limit: usize) -> Answer<(Vec<SearchHit>, bool)> {
-        self.point.around("workspace.search", self.inner.search(pattern, path, limit)).await
+    async fn search(
+        &self,
+        pattern: &str,
+        path: &str,
+        limit: usize,
+    ) -> Answer<(Vec<SearchHit>, bool)> {
+        self.point
+            .around("workspace.search", self.inner.search(pattern, path, limit))
+            .await
     }
 }

@@ -31,7 +31,9 @@ impl DiskService {
     /// Returns the limit, or the share of a smaller disk: an eviction needs some free space itself.
     fn limit(&self) -> u64 {
         let share = |size: u64| size / 100 * DISK_SHARE_PERCENT;
-        self.workspaces.disk_size().map_or(self.max_bytes, |size| self.max_bytes.min(share(size)))
+        self.workspaces
+            .disk_size()
+            .map_or(self.max_bytes, |size| self.max_bytes.min(share(size)))
     }
 
     async fn make_room(&self) -> anyhow::Result<()> {
@@ -43,7 +45,11 @@ impl DiskService {
         }
         // Read after the measurement, which has the times of last use.
         let live = self.core.live_threads().await?;
-        let Evicted { freed_bytes, count, kept } = self.workspaces.evict(usage, &live, limit).await?;
+        let Evicted {
+            freed_bytes,
+            count,
+            kept,
+        } = self.workspaces.evict(usage, &live, limit).await?;
         let left = used.saturating_sub(freed_bytes);
         if left > limit {
             tracing::warn!(

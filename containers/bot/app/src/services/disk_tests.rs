@@ -29,12 +29,25 @@ use crate::{
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn core(data_dir: &Path, workspaces: &Arc<GitWorkspaces>) -> Core {
-    let place = Place { wanted: None, state_url: None, token: None, data_dir, memory_cap: 10 };
+    let place = Place {
+        wanted: None,
+        state_url: None,
+        token: None,
+        data_dir,
+        memory_cap: 10,
+    };
     Core::new(Deps {
         clock: Arc::new(SystemClock),
-        models: Arc::new(Catalog::new(BTreeMap::new(), Transport::default()).ok().unwrap()),
+        models: Arc::new(
+            Catalog::new(BTreeMap::new(), Transport::default())
+                .ok()
+                .unwrap(),
+        ),
         workspaces: Arc::<GitWorkspaces>::clone(workspaces),
-        store: Stores::open(&RunHistory::default(), &place).ok().unwrap().runs,
+        store: Stores::open(&RunHistory::default(), &place)
+            .ok()
+            .unwrap()
+            .runs,
         capabilities: Capabilities::default(),
         redactor: Arc::new(Redactor::new(Vec::new())),
         settings: Settings::default(),
@@ -45,21 +58,48 @@ fn core(data_dir: &Path, workspaces: &Arc<GitWorkspaces>) -> Core {
 fn origin(folder: &Path) -> Repository {
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("a.txt"), "one\n").unwrap();
-    for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "first"]] {
+    for arguments in [
+        &["init", "-q"][..],
+        &["add", "."],
+        &["commit", "-qm", "first"],
+    ] {
         let mut git = Command::new("git");
-        git.args(["-c", "user.name=t", "-c", "user.email=t@localhost"]).args(arguments);
-        assert!(git.current_dir(folder).status().unwrap().success(), "{arguments:?}");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
+            .args(arguments);
+        assert!(
+            git.current_dir(folder).status().unwrap().success(),
+            "{arguments:?}"
+        );
     }
-    Repository { name: "acme/app".into(), origin: folder.display().to_string() }
+    Repository {
+        name: "acme/app".into(),
+        origin: folder.display().to_string(),
+    }
 }
 
 /// Clones a tree that was used so many hours ago, and returns its place.
-async fn cloned(workspaces: &GitWorkspaces, origin: &Repository, name: &str, hours: u32) -> PathBuf {
+async fn cloned(
+    workspaces: &GitWorkspaces,
+    origin: &Repository,
+    name: &str,
+    hours: u32,
+) -> PathBuf {
     let thread = ThreadKey::new(Platform::Http, "default", name);
-    let request = WorkspaceRequest { repository: Some(origin), ..WorkspaceRequest::of(&thread) };
-    drop(workspaces.open(request, &CancellationToken::new()).await.unwrap());
+    let request = WorkspaceRequest {
+        repository: Some(origin),
+        ..WorkspaceRequest::of(&thread)
+    };
+    drop(
+        workspaces
+            .open(request, &CancellationToken::new())
+            .await
+            .unwrap(),
+    );
     let place = workspaces.tree_of(&thread).parent().unwrap().to_path_buf();
-    File::open(&place).unwrap().set_modified(SystemTime::now() - HOUR * hours).unwrap();
+    File::open(&place)
+        .unwrap()
+        .set_modified(SystemTime::now() - HOUR * hours)
+        .unwrap();
     place
 }
 
@@ -74,7 +114,12 @@ async fn oldest_clean_tree_goes_above_the_limit() {
     let used = workspaces.measure().await.unwrap().bytes();
 
     let core = core(&data_dir, &workspaces);
-    let disk = DiskService { core, workspaces, max_bytes: used - 1, interval: Duration::from_millis(1) };
+    let disk = DiskService {
+        core,
+        workspaces,
+        max_bytes: used - 1,
+        interval: Duration::from_millis(1),
+    };
     let mut supervisor = Supervisor::new();
     supervisor.start(disk);
     while oldest.exists() {

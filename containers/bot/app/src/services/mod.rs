@@ -5,7 +5,9 @@ mod disk;
 mod http;
 mod supervisor;
 
-pub use background::{FollowService, LedgerService, OverridesService, RequeueService, ScheduleService};
+pub use background::{
+    FollowService, LedgerService, OverridesService, RequeueService, ScheduleService,
+};
 pub use disk::{DiskService, MEASURE_INTERVAL};
 pub use http::HttpService;
 pub use supervisor::{Handle, Service, Supervisor};

@@ -57,7 +57,11 @@ impl Supervisor {
     /// Makes a supervisor without services.
     pub fn new() -> Self {
         let (report, failures) = mpsc::unbounded_channel();
-        Self { services: Vec::new(), report, failures }
+        Self {
+            services: Vec::new(),
+            report,
+            failures,
+        }
     }
 
     /// Starts a service that this installation may not have.
@@ -73,7 +77,12 @@ impl Supervisor {
         let stop = CancellationToken::new();
         let (sender, has_ended) = watch::channel(false);
         let task = tokio::spawn(service.run(stop.clone()));
-        let handle = Handle { name, stop, has_ended, task: task.abort_handle() };
+        let handle = Handle {
+            name,
+            stop,
+            has_ended,
+            task: task.abort_handle(),
+        };
         let (stop, report) = (handle.stop.clone(), self.report.clone());
         tokio::spawn(async move {
             let failure = match task.await {

@@ -51,13 +51,21 @@ impl Changes {
 fn hunk(line: &str) -> Option<(usize, usize)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
-    let length = |range: &str| range.split_once(',').map_or(Some(1), |(_, length)| length.parse().ok());
+    let length = |range: &str| {
+        range
+            .split_once(',')
+            .map_or(Some(1), |(_, length)| length.parse().ok())
+    };
     Some((length(old)?, length(new)?))
 }
 
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { files, added, removed } = self;
+        let Self {
+            files,
+            added,
+            removed,
+        } = self;
         let plural = if *files == 1 { "" } else { "s" };
         write!(f, "{files} file{plural} changed, +{added} -{removed}")
     }
@@ -73,7 +81,14 @@ mod tests {
             @@ -9 +9,2 @@\n-z\n+z\n+y\n\\ No newline at end of file\n\
             diff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+diff --git a/q b/q\n";
         let changes = Changes::of(diff);
-        assert_eq!(changes, Changes { files: 2, added: 4, removed: 2 });
+        assert_eq!(
+            changes,
+            Changes {
+                files: 2,
+                added: 4,
+                removed: 2
+            }
+        );
         assert_eq!(changes.to_string(), "2 files changed, +4 -2");
     }
 

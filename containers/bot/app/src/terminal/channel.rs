@@ -40,16 +40,39 @@ impl CliChannel {
     /// Makes a channel and a receiver of the run's id. `on_status` receives short texts on progress.
     pub fn new(redactor: Arc<Redactor>, on_status: fn(&str)) -> (Self, oneshot::Receiver<RunId>) {
         let (started, when_started) = oneshot::channel();
-        let state =
-            State { replies: Vec::new(), run: None, cost: None, command: None, started: Some(started) };
-        (Self { redactor, state: Mutex::new(state), on_status }, when_started)
+        let state = State {
+            replies: Vec::new(),
+            run: None,
+            cost: None,
+            command: None,
+            started: Some(started),
+        };
+        (
+            Self {
+                redactor,
+                state: Mutex::new(state),
+                on_status,
+            },
+            when_started,
+        )
     }
 
     /// Returns the result so far; it is complete once the dispatch ended.
     pub fn outcome(&self) -> Outcome {
         let state = self.lock();
-        let State { replies, run, cost, command, .. } = &*state;
-        Outcome { reply: replies.join("\n\n"), run: run.clone(), cost: *cost, command: *command }
+        let State {
+            replies,
+            run,
+            cost,
+            command,
+            ..
+        } = &*state;
+        Outcome {
+            reply: replies.join("\n\n"),
+            run: run.clone(),
+            cost: *cost,
+            command: *command,
+        }
     }
 
     /// Ends the wait for a run: none will start any more.
@@ -94,7 +117,9 @@ impl Channel for CliChannel {
                 state.replies.push(texts::run_continues_elsewhere(&page));
             }
             other => {
-                let text = other.into_text().map(|text| self.redactor.clean(&text, usize::MAX));
+                let text = other
+                    .into_text()
+                    .map(|text| self.redactor.clean(&text, usize::MAX));
                 state.replies.extend(text);
             }
         }
@@ -112,17 +137,37 @@ mod tests {
         let (channel, started) = CliChannel::new(redactor, |_| {});
         assert_eq!(channel.outcome(), Outcome::default());
         let id = RunId::parse("r1").unwrap();
-        channel.send(ChannelEvent::RunStarted(id.clone())).await.unwrap();
+        channel
+            .send(ChannelEvent::RunStarted(id.clone()))
+            .await
+            .unwrap();
         assert_eq!(started.await.unwrap(), id);
-        channel.send(ChannelEvent::Reply("a\u{1b}[31mb".into())).await.unwrap();
-        channel.send(ChannelEvent::Reply("hunter22".into())).await.unwrap();
+        channel
+            .send(ChannelEvent::Reply("a\u{1b}[31mb".into()))
+            .await
+            .unwrap();
+        channel
+            .send(ChannelEvent::Reply("hunter22".into()))
+            .await
+            .unwrap();
         channel.send(ChannelEvent::RunCost(4_500)).await.unwrap();
         let status = RunStatus::Completed;
-        channel.send(ChannelEvent::RunFinished { run: id.clone(), status }).await.unwrap();
+        channel
+            .send(ChannelEvent::RunFinished {
+                run: id.clone(),
+                status,
+            })
+            .await
+            .unwrap();
         let run = Some((id, Some(status)));
         assert_eq!(
             channel.outcome(),
-            Outcome { reply: "ab\n\n[redacted]".into(), run, cost: Some(4_500), command: None }
+            Outcome {
+                reply: "ab\n\n[redacted]".into(),
+                run,
+                cost: Some(4_500),
+                command: None
+            }
         );
     }
 }

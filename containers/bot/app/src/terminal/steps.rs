@@ -26,7 +26,11 @@ impl Steps {
         Some(match text("type") {
             "run_meta" => {
                 let sandbox = text("sandbox");
-                let sandbox = if sandbox.is_empty() { String::new() } else { format!("sandbox: {sandbox}") };
+                let sandbox = if sandbox.is_empty() {
+                    String::new()
+                } else {
+                    format!("sandbox: {sandbox}")
+                };
                 let facts = [text("agent"), text("model"), text("repo"), &sandbox];
                 let facts: Vec<_> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
                 let skipped = text("sandboxSkipped");
@@ -37,9 +41,11 @@ impl Steps {
                 };
                 style.dim(&format!("· {}{skipped}", facts.join(" · ")))
             }
-            "assistant" => {
-                text("text").lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-            }
+            "assistant" => text("text")
+                .lines()
+                .map(|line| format!("  {line}"))
+                .collect::<Vec<_>>()
+                .join("\n"),
             "tool_call" => format!("{} {}", style.bold("▸"), short(text("summary"))),
             "tool_result" => self.result(event, text("summary")),
             "run_note" => style.dim(&format!("! {}", short(text("summary")))),
@@ -49,7 +55,11 @@ impl Steps {
 
     fn result(&self, event: &Value, summary: &str) -> String {
         let ok = event.get("ok").and_then(Value::as_bool).unwrap_or(true);
-        let mark = if ok { self.style.good("✓") } else { self.style.bad("✗") };
+        let mark = if ok {
+            self.style.good("✓")
+        } else {
+            self.style.bad("✗")
+        };
         let detail = match event.get("exitCode").and_then(Value::as_i64) {
             Some(code) if code != 0 => failed_command(code, event),
             Some(_) | None => summary.to_owned(),
@@ -60,11 +70,23 @@ impl Steps {
 
 /// Returns the exit code and the command's first output line, after a line that only repeats the code.
 fn failed_command(code: i64, event: &Value) -> String {
-    let output = event.get("output").and_then(Value::as_str).unwrap_or_default();
-    let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
-    let repeats_the_code = |line: &str| line.strip_prefix("exit ").is_some_and(|rest| rest.ends_with(':'));
+    let output = event
+        .get("output")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let mut lines = output
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let repeats_the_code = |line: &str| {
+        line.strip_prefix("exit ")
+            .is_some_and(|rest| rest.ends_with(':'))
+    };
     let own = lines.find(|line| !repeats_the_code(line));
-    own.map_or_else(|| format!("exit {code}"), |line| format!("exit {code}: {line}"))
+    own.map_or_else(
+        || format!("exit {code}"),
+        |line| format!("exit {code}: {line}"),
+    )
 }
 
 fn short(text: &str) -> String {
@@ -104,8 +126,7 @@ mod tests {
             line(json!({"type": "run_meta", "agent": "coding", "model": "a/b"})),
             Some("· coding · a/b".into())
         );
-        let meta =
-            json!({"type": "run_meta", "agent": "coding", "sandbox": "landlock", "sandboxSkipped": "bwrap"});
+        let meta = json!({"type": "run_meta", "agent": "coding", "sandbox": "landlock", "sandboxSkipped": "bwrap"});
         assert_eq!(
             line(meta),
             Some("· coding · sandbox: landlock\n! a stronger sandbox is missing: bwrap".into())
@@ -113,7 +134,8 @@ mod tests {
         assert_eq!(line(json!({"type": "span_end", "name": "tool.bash"})), None);
         assert_eq!(line(json!({"type": "a_later_kind"})), None);
         assert_eq!(
-            line(json!({"type": "tool_call", "summary": "x".repeat(500)})).map(|l| l.chars().count()),
+            line(json!({"type": "tool_call", "summary": "x".repeat(500)}))
+                .map(|l| l.chars().count()),
             Some(162)
         );
     }
@@ -121,8 +143,18 @@ mod tests {
     #[test]
     fn colour_follows_the_style() {
         let event = json!({"type": "tool_result", "ok": true, "summary": "fine"});
-        assert!(!Steps::new(Style::Plain).lines(&event).unwrap_or_default().contains('\x1b'));
-        assert!(Steps::new(Style::Colour).lines(&event).unwrap_or_default().contains('\x1b'));
+        assert!(
+            !Steps::new(Style::Plain)
+                .lines(&event)
+                .unwrap_or_default()
+                .contains('\x1b')
+        );
+        assert!(
+            Steps::new(Style::Colour)
+                .lines(&event)
+                .unwrap_or_default()
+                .contains('\x1b')
+        );
         assert_eq!(Style::choose(true, true), Style::Plain);
     }
 }

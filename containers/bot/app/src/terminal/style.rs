@@ -12,7 +12,11 @@ pub enum Style {
 impl Style {
     /// Colour on a terminal, unless `NO_COLOR` is set.
     pub fn choose(on_terminal: bool, no_color: bool) -> Self {
-        if on_terminal && !no_color { Self::Colour } else { Self::Plain }
+        if on_terminal && !no_color {
+            Self::Colour
+        } else {
+            Self::Plain
+        }
     }
 
     /// Dimmed text.

@@ -27,13 +27,29 @@ async fn json_lines_are_events_and_a_result() {
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--json-lines"])).await;
     ended.assert_code(0);
     assert_eq!(ended.stderr, "");
-    let lines: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let (result, events) = lines.split_last().unwrap();
-    assert!(events.iter().all(|event| event["type"].is_string() && event["seq"].is_u64()), "{events:#?}");
-    assert!(events.iter().any(|event| event["type"] == "answer"), "{events:#?}");
-    assert_eq!((&result["type"], &result["reply"]), (&json!("result"), &json!("forty-two")));
+    assert!(
+        events
+            .iter()
+            .all(|event| event["type"].is_string() && event["seq"].is_u64()),
+        "{events:#?}"
+    );
+    assert!(
+        events.iter().any(|event| event["type"] == "answer"),
+        "{events:#?}"
+    );
+    assert_eq!(
+        (&result["type"], &result["reply"]),
+        (&json!("result"), &json!("forty-two"))
+    );
     assert_eq!(result["run"]["status"], "completed");
-    let both = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--json", "--json-lines"])).await;
+    let both =
+        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--json", "--json-lines"])).await;
     both.assert_code(2);
 }
 
@@ -55,43 +71,80 @@ async fn request_edits_a_copy_of_the_repository() {
     let machine = Machine::new();
     let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
     let (project, script) = (project.to_str().unwrap(), script.to_str().unwrap());
-    let ended =
-        run(&mut machine.ars(&["ask", "mend the greeting", "--repo", project, "--rehearsal", script])).await;
+    let ended = run(&mut machine.ars(&[
+        "ask",
+        "mend the greeting",
+        "--repo",
+        project,
+        "--rehearsal",
+        script,
+    ]))
+    .await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "[rehearsal] The greeting is right now.\n");
 
     let steps = &ended.stderr;
-    for step in "rehearsal/script|I mend the greeting.|edit_file greeting.txt|$ cat greeting.txt|exit 1|\
+    for step in
+        "rehearsal/script|I mend the greeting.|edit_file greeting.txt|$ cat greeting.txt|exit 1|\
         hello"
-        .split('|')
+            .split('|')
     {
         assert!(steps.contains(step), "{step:?} in {steps}");
     }
-    assert!(!steps.contains('\u{1b}'), "colour is for terminals: {steps}");
-    assert!(steps.contains("1 file changed") && steps.contains("+1 -1"), "{steps}");
+    assert!(
+        !steps.contains('\u{1b}'),
+        "colour is for terminals: {steps}"
+    );
+    assert!(
+        steps.contains("1 file changed") && steps.contains("+1 -1"),
+        "{steps}"
+    );
 
-    let thread = steps.lines().find_map(|line| line.strip_prefix("thread: ")).unwrap();
+    let thread = steps
+        .lines()
+        .find_map(|line| line.strip_prefix("thread: "))
+        .unwrap();
     let (name, _) = thread.split_once(" (go on with --thread ").unwrap();
     let diff = run(&mut machine.ars(&["diff", &format!("cli:{name}")])).await;
-    assert!(diff.stdout.contains("+hello") && steps.contains(&format!("`ars diff cli:{name} | git apply`")));
-    let tree = steps.lines().find_map(|line| line.strip_prefix("working tree: ")).unwrap();
-    assert_eq!(std::fs::read_to_string(format!("{tree}/greeting.txt")).unwrap(), "hello\n");
-    assert_eq!(std::fs::read_to_string(format!("{project}/greeting.txt")).unwrap(), "helo\n");
+    assert!(
+        diff.stdout.contains("+hello")
+            && steps.contains(&format!("`ars diff cli:{name} | git apply`"))
+    );
+    let tree = steps
+        .lines()
+        .find_map(|line| line.strip_prefix("working tree: "))
+        .unwrap();
+    assert_eq!(
+        std::fs::read_to_string(format!("{tree}/greeting.txt")).unwrap(),
+        "hello\n"
+    );
+    assert_eq!(
+        std::fs::read_to_string(format!("{project}/greeting.txt")).unwrap(),
+        "helo\n"
+    );
 
     let record = machine.record().await;
     assert_eq!(record["status"], "completed");
     assert_eq!(record["replyOk"], json!(true));
     // The full path is the name: another `project` is another repository.
-    let place = format!("origin:{}", std::fs::canonicalize(project).unwrap().display());
-    assert_eq!((record["agent"].as_str(), record["repo"].as_str()), (Some("coding"), Some(place.as_str())));
+    let place = format!(
+        "origin:{}",
+        std::fs::canonicalize(project).unwrap().display()
+    );
+    assert_eq!(
+        (record["agent"].as_str(), record["repo"].as_str()),
+        (Some("coding"), Some(place.as_str()))
+    );
     assert_eq!(
         (record["userId"].as_str(), record["channelId"].as_str()),
         (Some("cli:local"), Some("cli:local"))
     );
     assert!(record["threadKey"].as_str().unwrap().starts_with("cli:"));
     assert_eq!(record["channelVisibility"], "unknown");
-    let exits: Vec<_> =
-        events(&record, "tool_result").iter().map(|event| event["exitCode"].clone()).collect();
+    let exits: Vec<_> = events(&record, "tool_result")
+        .iter()
+        .map(|event| event["exitCode"].clone())
+        .collect();
     assert_eq!(exits, [Value::Null, json!(1)]);
 }
 
@@ -101,7 +154,12 @@ async fn thread_reopens_its_working_tree() {
     let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
     let (project, script) = (project.to_str().unwrap(), script.to_str().unwrap());
     let thread = ["--thread", "greeting", "--agent", "coding", "--rehearsal"];
-    let first = [&["ask", "mend it", "--repo", project], &thread[..], &[script]].concat();
+    let first = [
+        &["ask", "mend it", "--repo", project],
+        &thread[..],
+        &[script],
+    ]
+    .concat();
     run(&mut machine.ars(&first)).await.assert_code(0);
     // The thread's own repository wins over the current directory's.
     let other = machine.path("elsewhere");
@@ -118,12 +176,22 @@ async fn thread_reopens_its_working_tree() {
 async fn coding_request_uses_the_surrounding_repository() {
     let machine = Machine::new();
     let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
-    let arguments = ["ask", "mend it", "--agent", "coding", "--rehearsal", script.to_str().unwrap()];
+    let arguments = [
+        "ask",
+        "mend it",
+        "--agent",
+        "coding",
+        "--rehearsal",
+        script.to_str().unwrap(),
+    ];
     let ended = run(machine.ars(&arguments).current_dir(project.join("src"))).await;
     ended.assert_code(0);
     let root = project.canonicalize().unwrap();
     assert!(ended.stderr.contains(root.to_str().unwrap()), "{ended:#?}");
-    assert_eq!(machine.record().await["repo"], format!("origin:{}", root.display()));
+    assert_eq!(
+        machine.record().await["repo"],
+        format!("origin:{}", root.display())
+    );
 }
 
 #[tokio::test]
@@ -133,13 +201,20 @@ async fn json_output_is_one_object() {
     ended.assert_code(0);
     let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
     let record = machine.record().await;
-    assert_eq!(answer, json!({"reply": "forty-two", "run": {"id": record["id"], "status": "completed"}}));
+    assert_eq!(
+        answer,
+        json!({"reply": "forty-two", "run": {"id": record["id"], "status": "completed"}})
+    );
 }
 
 #[tokio::test]
 async fn a_dash_reads_the_request_from_standard_input() {
     let (machine, fake) = answering([Reply::text("yes")]).await;
-    let ended = run_with_input(&mut machine.ars_with(&fake.url(), &["ask", "-"]), "is it\nraining?\n").await;
+    let ended = run_with_input(
+        &mut machine.ars_with(&fake.url(), &["ask", "-"]),
+        "is it\nraining?\n",
+    )
+    .await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "yes\n");
     let sent = fake.requests()[0].body.to_string();
@@ -149,11 +224,19 @@ async fn a_dash_reads_the_request_from_standard_input() {
 #[tokio::test]
 async fn command_line_model_wins() {
     let (machine, fake) = answering([Reply::text("done")]).await;
-    let config =
-        "[defaults]\nmodel = \"anthropic/of-all\"\n[defaults.models]\ngeneral = \"anthropic/of-the-agent\"\n";
+    let config = "[defaults]\nmodel = \"anthropic/of-all\"\n[defaults.models]\ngeneral = \"anthropic/of-the-agent\"\n";
     let config = machine.file("ars.toml", config);
-    let arguments = ["ask", "hi", "--config", config.to_str().unwrap(), "--model", "anthropic/of-the-flag"];
-    run(&mut machine.ars_with(&fake.url(), &arguments)).await.assert_code(0);
+    let arguments = [
+        "ask",
+        "hi",
+        "--config",
+        config.to_str().unwrap(),
+        "--model",
+        "anthropic/of-the-flag",
+    ];
+    run(&mut machine.ars_with(&fake.url(), &arguments))
+        .await
+        .assert_code(0);
     assert_eq!(fake.requests()[0].body["model"], "of-the-flag");
 }
 
@@ -164,13 +247,18 @@ async fn rehearsal_never_uses_a_real_model() {
     let arguments = ["ask", "hi", "--rehearsal", script.to_str().unwrap()];
     let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
     ended.assert_code(0);
-    assert_eq!((ended.stdout.as_str(), fake.request_count()), ("[rehearsal] as rehearsed\n", 0));
+    assert_eq!(
+        (ended.stdout.as_str(), fake.request_count()),
+        ("[rehearsal] as rehearsed\n", 0)
+    );
 }
 
 #[tokio::test]
 async fn answer_is_redacted_on_the_terminal() {
-    let (machine, fake) =
-        answering([Reply::text(format!("a\u{1b}[2J\u{1b}]0;title\u{7}b {CANARY}-key c"))]).await;
+    let (machine, fake) = answering([Reply::text(format!(
+        "a\u{1b}[2J\u{1b}]0;title\u{7}b {CANARY}-key c"
+    ))])
+    .await;
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi"])).await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "ab [redacted] c\n");
@@ -179,7 +267,10 @@ async fn answer_is_redacted_on_the_terminal() {
 #[tokio::test]
 async fn closed_pipe_does_not_fail_the_run() {
     let (machine, fake) = answering([Reply::text("a long answer\n".repeat(20_000))]).await;
-    let mut child = machine.ars_with(&fake.url(), &["ask", "hi"]).spawn().unwrap();
+    let mut child = machine
+        .ars_with(&fake.url(), &["ask", "hi"])
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().await.unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -193,16 +284,29 @@ async fn command_needs_no_model() {
     let machine = Machine::new();
     let shown = run(&mut machine.ars(&["ask", "config show"])).await;
     shown.assert_code(0);
-    assert!(shown.stdout.starts_with("In effect here: `general`"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.starts_with("In effect here: `general`"),
+        "{}",
+        shown.stdout
+    );
     let reported = run(&mut machine.ars(&["ask", "--json", "friction report"])).await;
     reported.assert_code(0);
     let answer: Value = serde_json::from_str(&reported.stdout).unwrap();
     assert_eq!(answer["run"]["status"], "completed");
     let record = machine.record().await;
-    assert_eq!((&record["agent"], &record["id"]), (&json!("command"), &answer["run"]["id"]));
+    assert_eq!(
+        (&record["agent"], &record["id"]),
+        (&json!("command"), &answer["run"]["id"])
+    );
     let malformed = run(&mut machine.ars(&["ask", "config show --bogus"])).await;
     malformed.assert_code(1);
-    assert!(malformed.stderr.contains("error (refused): ⚠️ `config show`: "), "{}", malformed.stderr);
+    assert!(
+        malformed
+            .stderr
+            .contains("error (refused): ⚠️ `config show`: "),
+        "{}",
+        malformed.stderr
+    );
 }
 
 /// The thread has the name of a subcommand, and a pipe can be read once.
@@ -223,7 +327,14 @@ async fn configuration_is_read_once_from_a_pipe() {
     let written = tokio::task::spawn_blocking(move || {
         std::fs::write(path, "[defaults]\nmodel = \"anthropic/claude-piped\"\n")
     });
-    let arguments = ["ask", "hi", "--thread", "help", "--config", config.to_str().unwrap()];
+    let arguments = [
+        "ask",
+        "hi",
+        "--thread",
+        "help",
+        "--config",
+        config.to_str().unwrap(),
+    ];
     let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
     ended.assert_code(0);
     written.await.unwrap().unwrap();

@@ -17,7 +17,13 @@ use crate::support::{
 async fn service(machine: &Machine, fake: &FakeAnthropic, viewer: &str) -> Server {
     let config = machine.file("ars.toml", OPERATOR_CONFIG);
     let mut serve = machine.ars_with(&fake.url(), &SERVE);
-    Server::start(serve.arg("--config").arg(config).env("DASHBOARD_TOKEN", viewer)).await
+    Server::start(
+        serve
+            .arg("--config")
+            .arg(config)
+            .env("DASHBOARD_TOKEN", viewer),
+    )
+    .await
 }
 
 /// The client has neither a data directory nor a model.
@@ -46,12 +52,22 @@ async fn request_runs_on_the_service_and_is_followed() {
         assert!(ended.stderr.contains(word), "{word}: {ended:#?}");
     }
     fake.push([Reply::text("forty-three")]);
-    let ended =
-        run(&mut client(&machine, &server, &["ask", "again", "--json-lines", "--effort", "low"])).await;
+    let ended = run(&mut client(
+        &machine,
+        &server,
+        &["ask", "again", "--json-lines", "--effort", "low"],
+    ))
+    .await;
     ended.assert_code(0);
-    let mut events = ended.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut events = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let input = events.find(|event| event["type"] == "input").unwrap();
-    assert_eq!(input["text"], "again", "without the marks around texts from outside");
+    assert_eq!(
+        input["text"], "again",
+        "without the marks around texts from outside"
+    );
     assert_eq!(
         (&result(&ended)["reply"], &result(&ended)["type"]),
         (&json!("forty-three"), &json!("result"))
@@ -67,9 +83,19 @@ async fn token_that_cannot_read_runs_gets_the_answer() {
     let ended = run(&mut client(&machine, &server, &["ask", "how many?"])).await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "forty-two\n");
-    assert!(ended.stderr.contains("no steps, because ARS_TOKEN may not read the run"), "{ended:#?}");
+    assert!(
+        ended
+            .stderr
+            .contains("no steps, because ARS_TOKEN may not read the run"),
+        "{ended:#?}"
+    );
     fake.push([Reply::error(400, "invalid_request_error", "no")]);
-    let failed = run(&mut client(&machine, &server, &["ask", "how many?", "--json"])).await;
+    let failed = run(&mut client(
+        &machine,
+        &server,
+        &["ask", "how many?", "--json"],
+    ))
+    .await;
     failed.assert_code(1);
     assert_eq!(result(&failed)["run"]["status"], "failed");
     server.terminate().await.assert_code(0);
@@ -83,14 +109,28 @@ async fn command_and_refusal_have_their_exit_codes() {
     let help = run(&mut client(&machine, &server, &["ask", "help"])).await;
     help.assert_code(0);
     assert!(help.stdout.starts_with("Agents:"), "{help:#?}");
-    for (text, word) in [("runs lsit", "did you mean"), ("agent:painter hi", "no such agent")] {
-        run(&mut client(&machine, &server, &["ask", text])).await.assert_refused(1, "refused", &[word]);
+    for (text, word) in [
+        ("runs lsit", "did you mean"),
+        ("agent:painter hi", "no such agent"),
+    ] {
+        run(&mut client(&machine, &server, &["ask", text]))
+            .await
+            .assert_refused(1, "refused", &[word]);
     }
-    for (token, word) in [("wrong", "401"), (viewer, "takes one of SERVICE_INGRESS_TOKENS")] {
+    for (token, word) in [
+        ("wrong", "401"),
+        (viewer, "takes one of SERVICE_INGRESS_TOKENS"),
+    ] {
         let mut ars = client(&machine, &server, &["ask", "hi"]);
-        run(ars.env("ARS_TOKEN", token)).await.assert_refused(1, "unauthorized", &[word, "set ARS_TOKEN"]);
+        run(ars.env("ARS_TOKEN", token)).await.assert_refused(
+            1,
+            "unauthorized",
+            &[word, "set ARS_TOKEN"],
+        );
     }
-    run(&mut client_of(&machine, &nobody(), &["ask", "hi"])).await.assert_refused(1, "unavailable", &[]);
+    run(&mut client_of(&machine, &nobody(), &["ask", "hi"]))
+        .await
+        .assert_refused(1, "unavailable", &[]);
     server.terminate().await.assert_code(0);
 }
 
@@ -101,7 +141,11 @@ async fn ctrl_c_stops_the_run_on_the_service() {
     let ars = Running::start(&mut client(&machine, &server, &["ask", "hi", "--json"]));
     fake.wait_for_requests(1).await;
     let listed = async || {
-        let mut ars = client(&machine, &server, &["runs", "list", "--status", "all", "--json"]);
+        let mut ars = client(
+            &machine,
+            &server,
+            &["runs", "list", "--status", "all", "--json"],
+        );
         serde_json::from_str::<Value>(&run(&mut ars).await.stdout).unwrap()["runs"][0].clone()
     };
     assert_eq!(listed().await["finished"], false);
@@ -120,10 +164,15 @@ async fn ctrl_c_before_the_confirmation_stops_the_run_too() {
     let server = service(&machine, &fake, TOKEN).await;
     for is_confirmed in [false, true] {
         let (gate, url) = gated(server.url()).await;
-        let mut ars = Running::start(&mut client_of(&machine, &url, &["ask", "hi", "--thread", "mine"]));
+        let mut ars = Running::start(&mut client_of(
+            &machine,
+            &url,
+            &["ask", "hi", "--thread", "mine"],
+        ));
         gate.wait_until_begun().await;
         ars.signal(Signal::INT);
-        ars.wait_for("stopping as soon as the service names the run").await;
+        ars.wait_for("stopping as soon as the service names the run")
+            .await;
         if is_confirmed {
             gate.open();
         } else {
@@ -131,8 +180,11 @@ async fn ctrl_c_before_the_confirmation_stops_the_run_too() {
         }
         let ended = ars.ended().await;
         ended.assert_code(130);
-        let last =
-            if is_confirmed { "\nstopped\n" } else { "may be running on the service, in the thread mine\n" };
+        let last = if is_confirmed {
+            "\nstopped\n"
+        } else {
+            "may be running on the service, in the thread mine\n"
+        };
         assert!(ended.stderr.ends_with(last), "{ended:#?}");
     }
     server.terminate().await.assert_code(0);
@@ -155,7 +207,9 @@ async fn losing_an_answer(to: &str) -> String {
         drop((client, server));
         while let Ok((mut client, _)) = listener.accept().await {
             let mut server = TcpStream::connect(&to).await.unwrap();
-            tokio::spawn(async move { drop(tokio::io::copy_bidirectional(&mut client, &mut server).await) });
+            tokio::spawn(async move {
+                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await)
+            });
         }
     });
     url
@@ -172,7 +226,11 @@ async fn request_with_a_lost_answer_is_repeated_and_runs_once() {
     assert!(ended.stderr.contains("connection lost"), "{ended:#?}");
     let url = losing_an_answer(server.url()).await;
     let command = run(&mut client_of(&machine, &url, &["ask", "runs list"])).await;
-    command.assert_refused(1, "unavailable", &["may be running on the service, in the thread ask-"]);
+    command.assert_refused(
+        1,
+        "unavailable",
+        &["may be running on the service, in the thread ask-"],
+    );
     server.terminate().await.assert_code(0);
     assert_eq!(machine.record().await["status"], "completed");
 }
@@ -183,20 +241,37 @@ async fn doctor_checks_address_and_token() {
     let server = service(&machine, &fake, "another secret of the run pages").await;
     for (token, code, states) in [
         (TOKEN, 0, ["ok", "ok", "warning"]),
-        ("another secret of the run pages", 0, ["ok", "warning", "ok"]),
+        (
+            "another secret of the run pages",
+            0,
+            ["ok", "warning", "ok"],
+        ),
         ("wrong", 1, ["ok", "failure", "failure"]),
     ] {
         let mut ars = client(&machine, &server, &["doctor", "--json"]);
         let ended = run(ars.env("ARS_TOKEN", token)).await;
         ended.assert_code(code);
-        let found = ended.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let found = ended
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
         let found: Vec<Value> = found.collect();
-        let seen: Vec<&str> = found.iter().filter_map(|finding| finding["state"].as_str()).collect();
+        let seen: Vec<&str> = found
+            .iter()
+            .filter_map(|finding| finding["state"].as_str())
+            .collect();
         assert_eq!(seen, states, "{}", ended.stdout);
-        assert!(!ended.stdout.contains(token) || token == "wrong", "{}", ended.stdout);
+        assert!(
+            !ended.stdout.contains(token) || token == "wrong",
+            "{}",
+            ended.stdout
+        );
     }
     server.terminate().await.assert_code(0);
     let ended = run(&mut machine.ars(&["doctor", "--server", &nobody()])).await;
     ended.assert_code(1);
-    assert!(ended.stdout.starts_with("failure  service: ") && ended.stdout.contains("mend: "), "{ended:#?}");
+    assert!(
+        ended.stdout.starts_with("failure  service: ") && ended.stdout.contains("mend: "),
+        "{ended:#?}"
+    );
 }

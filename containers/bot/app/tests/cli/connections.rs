@@ -23,23 +23,41 @@ const OTHER_FILES: u64 = 256;
 /// Asks the probe on a new connection.
 async fn is_healthy(server: &Server) -> bool {
     let answer = timeout(TIMEOUT, reqwest::get(format!("{}/healthz", server.url())));
-    answer.await.expect("the probe is answered").is_ok_and(|answer| answer.status() == 200)
+    answer
+        .await
+        .expect("the probe is answered")
+        .is_ok_and(|answer| answer.status() == 200)
 }
 
 async fn half_open(server: SocketAddr, peer: u64) -> Option<TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
     let [.., high, low] = peer.to_be_bytes();
-    socket.bind(SocketAddr::from((Ipv4Addr::new(127, 1, high, low), 0))).unwrap();
-    let mut stream = timeout(TIMEOUT, socket.connect(server)).await.expect("it is accepted").ok()?;
+    socket
+        .bind(SocketAddr::from((Ipv4Addr::new(127, 1, high, low), 0)))
+        .unwrap();
+    let mut stream = timeout(TIMEOUT, socket.connect(server))
+        .await
+        .expect("it is accepted")
+        .ok()?;
     // One that is closed already fails here.
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n").await.ok()?;
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n")
+        .await
+        .ok()?;
     Some(stream)
 }
 
 #[tokio::test]
 async fn half_open_connections_starve_nobody() {
     let own = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own }).unwrap();
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: own.maximum,
+            ..own
+        },
+    )
+    .unwrap();
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let count = CONNECTIONS.min(files.saturating_sub(OTHER_FILES));
     let machine = Machine::new();
@@ -61,7 +79,12 @@ async fn half_open_connections_starve_nobody() {
     }
     let mut answer = Vec::new();
     // A reset after the answer ends it too.
-    let _ = timeout(TIMEOUT, rejected.last_mut().unwrap().read_to_end(&mut answer)).await.expect("closed");
+    let _ = timeout(
+        TIMEOUT,
+        rejected.last_mut().unwrap().read_to_end(&mut answer),
+    )
+    .await
+    .expect("closed");
     assert!(answer.starts_with(b"HTTP/1.1 429 "), "{answer:?}");
     drop(held);
     server.terminate().await.assert_code(0);

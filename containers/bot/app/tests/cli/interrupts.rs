@@ -15,11 +15,17 @@ async fn ctrl_c_during_a_model_call_stops_the_run() {
     let ended = ars.ended().await;
     ended.assert_code(130);
     let result: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
-    assert_eq!((&result["type"], &result["run"]["status"]), (&json!("result"), &json!("stopped_hard")));
+    assert_eq!(
+        (&result["type"], &result["run"]["status"]),
+        (&json!("result"), &json!("stopped_hard"))
+    );
     fake.wait_for_disconnects(1).await;
     let record = machine.record().await;
     assert_eq!(record["status"], "stopped_hard");
-    let notes: Vec<_> = events(&record, "run_note").iter().map(|note| note["kind"].clone()).collect();
+    let notes: Vec<_> = events(&record, "run_note")
+        .iter()
+        .map(|note| note["kind"].clone())
+        .collect();
     assert!(notes.contains(&json!("stop_requested")), "{notes:?}");
 }
 

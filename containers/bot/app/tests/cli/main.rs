@@ -1,6 +1,10 @@
 //! The built binary, run as a user runs it, with a real git repository, real processes and signals.
 //! The model is a fake vendor or a rehearsal, and the embedded store is read back from its file.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on fails"
+)]
 
 mod ask;
 mod ask_remote;

@@ -11,8 +11,15 @@ use crate::support::{Machine, Running, answering, events, gated, run, run_with_i
 async fn without_a_model_it_says_what_to_set() {
     let machine = Machine::new();
     let ended = run(&mut machine.ars(&["ask", "hi"])).await;
-    ended.assert_refused(2, "invalid_input", &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "--rehearsal"]);
-    assert!(!machine.path("data").exists(), "nothing is made before the request is known to be possible");
+    ended.assert_refused(
+        2,
+        "invalid_input",
+        &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "--rehearsal"],
+    );
+    assert!(
+        !machine.path("data").exists(),
+        "nothing is made before the request is known to be possible"
+    );
 }
 
 #[tokio::test]
@@ -42,7 +49,11 @@ async fn failed_clone_fails_the_run_quoting_git() {
     std::fs::create_dir(&folder).unwrap();
     let arguments = ["ask", "hi", "--repo", folder.to_str().unwrap()];
     let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
-    ended.assert_refused(1, "failed", &["could not be cloned", "folder without git", "git init"]);
+    ended.assert_refused(
+        1,
+        "failed",
+        &["could not be cloned", "folder without git", "git init"],
+    );
     assert_eq!(fake.request_count(), 0);
     assert_eq!(machine.record().await["status"], "failed");
     std::fs::create_dir(folder.join(".git")).unwrap();
@@ -54,14 +65,31 @@ async fn failed_clone_fails_the_run_quoting_git() {
 async fn missing_sandbox_is_reported_before_the_model_call() {
     let (machine, fake) = answering([]).await;
     let project = machine.project();
-    let config = machine.file("ars.toml", "[sandbox]\nkind = \"none\"\nnetwork = \"none\"\n");
-    let arguments = ["ask", "hi", "--repo", project.to_str().unwrap(), "--config", config.to_str().unwrap()];
+    let config = machine.file(
+        "ars.toml",
+        "[sandbox]\nkind = \"none\"\nnetwork = \"none\"\n",
+    );
+    let arguments = [
+        "ask",
+        "hi",
+        "--repo",
+        project.to_str().unwrap(),
+        "--config",
+        config.to_str().unwrap(),
+    ];
     let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
-    ended.assert_refused(1, "failed", &["commands cannot be confined", "apt install bubblewrap"]);
+    ended.assert_refused(
+        1,
+        "failed",
+        &["commands cannot be confined", "apt install bubblewrap"],
+    );
     assert_eq!(fake.request_count(), 0);
     let record = machine.record().await;
     assert_eq!(record["status"], "failed");
-    assert!(events(&record, "run_meta")[0]["repo"].is_null(), "it never had one: {record}");
+    assert!(
+        events(&record, "run_meta")[0]["repo"].is_null(),
+        "it never had one: {record}"
+    );
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
 }
 
@@ -77,23 +105,37 @@ async fn coding_request_outside_a_repository_is_rejected() {
 async fn command_needs_no_repository() {
     let machine = Machine::new();
     let config = machine.file("ars.toml", "[defaults]\nagent = \"coding\"\n");
-    let asked =
-        async |text: &str| run(&mut machine.ars(&["ask", text, "--config", config.to_str().unwrap()])).await;
+    let asked = async |text: &str| {
+        run(&mut machine.ars(&["ask", text, "--config", config.to_str().unwrap()])).await
+    };
     let listed = asked("runs list --status all").await;
     listed.assert_code(0);
     assert!(listed.stdout.starts_with("no runs"), "{listed:?}");
-    asked("config instructions me agent:painter").await.assert_code(0);
+    asked("config instructions me agent:painter")
+        .await
+        .assert_code(0);
 }
 
 #[tokio::test]
 async fn configuration_error_names_key_not_value() {
     let (machine, fake) = answering([]).await;
-    let config = machine.file("ars.toml", "[defaults]\nmodel = \"sk-ant-pasted-by-mistake\"\n");
-    let ended =
-        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", config.to_str().unwrap()])).await;
-    ended.assert_refused(2, "invalid_input", &["ars.toml", "line 2", "model", "provider/model"]);
+    let config = machine.file(
+        "ars.toml",
+        "[defaults]\nmodel = \"sk-ant-pasted-by-mistake\"\n",
+    );
+    let ended = run(&mut machine.ars_with(
+        &fake.url(),
+        &["ask", "hi", "--config", config.to_str().unwrap()],
+    ))
+    .await;
+    ended.assert_refused(
+        2,
+        "invalid_input",
+        &["ars.toml", "line 2", "model", "provider/model"],
+    );
     assert!(!ended.stderr.contains("pasted"), "{ended:#?}");
-    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", "nowhere.toml"])).await;
+    let ended =
+        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", "nowhere.toml"])).await;
     ended.assert_refused(2, "invalid_input", &["nowhere.toml"]);
 }
 
@@ -112,7 +154,9 @@ async fn lost_record_is_reported_with_the_answer() {
     ended.assert_code(1);
     assert_eq!(ended.stdout, "all the same\n");
     assert!(
-        ended.stderr.contains("error (unavailable): the run's record could not be written"),
+        ended
+            .stderr
+            .contains("error (unavailable): the run's record could not be written"),
         "{ended:#?}"
     );
 }
@@ -128,7 +172,9 @@ async fn thread_in_use_is_a_conflict() {
     first.signal(Signal::INT);
     first.ended().await.assert_code(130);
     fake.push([Reply::text("free again")]);
-    run(&mut machine.ars_with(&fake.url(), &arguments)).await.assert_code(0);
+    run(&mut machine.ars_with(&fake.url(), &arguments))
+        .await
+        .assert_code(0);
 }
 
 #[tokio::test]
@@ -136,8 +182,11 @@ async fn unusable_data_directory_fails_before_the_model_call() {
     let (machine, fake) = answering([]).await;
     let file = machine.file("a-file", "");
     let inside = file.join("data");
-    let ended =
-        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--data-dir", inside.to_str().unwrap()])).await;
+    let ended = run(&mut machine.ars_with(
+        &fake.url(),
+        &["ask", "hi", "--data-dir", inside.to_str().unwrap()],
+    ))
+    .await;
     ended.assert_refused(1, "unavailable", &["data directory"]);
     assert_eq!(fake.request_count(), 0);
 }

@@ -44,9 +44,16 @@ async fn run(machine: &Machine, server: &Server, thread: &str) -> (Value, String
     assert_eq!(status, 200, "{body}");
     let record = machine.records().await.remove(0);
     let events = record["events"].as_array().unwrap();
-    let place = events.iter().find(|event| event["type"] == "run_meta").unwrap()["tree"].clone();
+    let place = events
+        .iter()
+        .find(|event| event["type"] == "run_meta")
+        .unwrap()["tree"]
+        .clone();
     let is_note = |event: &&Value| event["kind"] == "tree";
-    let notes = events.iter().filter(is_note).map(|event| event["summary"].as_str().unwrap());
+    let notes = events
+        .iter()
+        .filter(is_note)
+        .map(|event| event["summary"].as_str().unwrap());
     (place, notes.collect::<Vec<_>>().join("\n"))
 }
 
@@ -55,8 +62,14 @@ async fn run(machine: &Machine, server: &Server, thread: &str) -> (Value, String
 pub(crate) async fn run_until_resident(machine: &Machine, server: &mut Server) {
     let (place, notes) = run(machine, server, "first").await;
     assert_eq!(place, "local");
-    assert!(notes.contains("a resident of acme/app is being prepared"), "{notes}");
-    server.running.wait_for("repository onboarded automatically").await;
+    assert!(
+        notes.contains("a resident of acme/app is being prepared"),
+        "{notes}"
+    );
+    server
+        .running
+        .wait_for("repository onboarded automatically")
+        .await;
     // The resident becomes warm while threads come and go.
     for number in 0.. {
         let (place, notes) = run(machine, server, &format!("later-{number}")).await;
@@ -82,9 +95,16 @@ fn work(body: &Value, waiting: &str) -> Reply {
     let messages = body["messages"].as_array().unwrap();
     let is_work = body["messages"].to_string().contains(WORK);
     let bash = |command: &str| Reply::tool("bash", json!({ "command": command }));
-    match messages.iter().filter(|message| message["role"] == "assistant").count() {
+    match messages
+        .iter()
+        .filter(|message| message["role"] == "assistant")
+        .count()
+    {
         _ if !is_work => Reply::text("hello"),
-        0 => Reply::tool("write_file", json!({ "path": "notes.txt", "content": "one\n" })),
+        0 => Reply::tool(
+            "write_file",
+            json!({ "path": "notes.txt", "content": "one\n" }),
+        ),
         // The third command is followed by a checkpoint.
         1 => bash(FIRST),
         2 => bash("echo two >> notes.txt"),
@@ -99,8 +119,13 @@ fn work(body: &Value, waiting: &str) -> Reply {
 fn saved(machine: &Machine, checkpoint: &str, file: &str) -> String {
     let mirror = machine.path("data/residents/acme/app/workspace/mirror");
     let mut git = Command::new("git");
-    git.arg("--git-dir").arg(mirror).args(["show", &format!("{checkpoint}:{file}")]);
-    String::from_utf8(git.output().unwrap().stdout).unwrap().trim_end().to_owned()
+    git.arg("--git-dir")
+        .arg(mirror)
+        .args(["show", &format!("{checkpoint}:{file}")]);
+    String::from_utf8(git.output().unwrap().stdout)
+        .unwrap()
+        .trim_end()
+        .to_owned()
 }
 
 /// The bot is killed beside a command in a resident of its machine, and started again.
@@ -114,21 +139,30 @@ async fn killed_run_resumes_in_its_resident() {
     let mut killed = server(&machine, &fake, &config).await;
     run_until_resident(&machine, &mut killed).await;
     let text = format!("agent:coding repo:acme/app {WORK}");
-    let (status, accepted) = killed.ask(&json!({"text": text, "thread": "killed", "async": true})).await;
+    let (status, accepted) = killed
+        .ask(&json!({"text": text, "thread": "killed", "async": true}))
+        .await;
     assert_eq!(status, 202, "{accepted}");
     let id = accepted["runId"].as_str().unwrap();
     until("the command runs", || sleeps(&time)).await;
     killed.kill().await;
     until("the command ends with the bot", || !sleeps(&time)).await;
-    assert_eq!(saved(&machine, &format!("refs/ars/{id}/1"), "first.txt"), FIRST_RESULT);
+    assert_eq!(
+        saved(&machine, &format!("refs/ars/{id}/1"), "first.txt"),
+        FIRST_RESULT
+    );
     // The next process reclaims the run at once.
     let store = NativeSql::open(&machine.path("data/store.sqlite3")).unwrap();
-    store.execute("UPDATE live_runs SET lease_until = 0", &[]).unwrap();
+    store
+        .execute("UPDATE live_runs SET lease_until = 0", &[])
+        .unwrap();
     drop(store);
 
     let asked = fake.request_count();
     let server = server(&machine, &fake, &config).await;
-    timeout(TIMEOUT, fake.wait_for_requests(asked + 2)).await.expect("the run resumes");
+    timeout(TIMEOUT, fake.wait_for_requests(asked + 2))
+        .await
+        .expect("the run resumes");
     server.terminate().await.assert_code(0);
     // The tree also has what the command wrote after the checkpoint, so it was not made again.
     let last = fake.requests().pop().unwrap().body.to_string();
@@ -146,11 +180,18 @@ async fn killed_run_resumes_in_its_resident() {
 
 #[tokio::test]
 async fn residents_can_be_switched_off() {
-    for settings in ["[execution.resident]\nlocal = false\n", "[execution.resident]\nauto = false\n"] {
+    for settings in [
+        "[execution.resident]\nlocal = false\n",
+        "[execution.resident]\nauto = false\n",
+    ] {
         let machine = Machine::new();
         let fake = FakeAnthropic::answering(|_| Reply::text("hello")).await;
         let server = server(&machine, &fake, &configured(&machine, settings)).await;
-        assert_eq!(run(&machine, &server, "first").await, (json!("local"), String::new()), "{settings}");
+        assert_eq!(
+            run(&machine, &server, "first").await,
+            (json!("local"), String::new()),
+            "{settings}"
+        );
         assert!(!machine.path("data/residents").exists(), "{settings}");
     }
 }

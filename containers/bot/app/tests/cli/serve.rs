@@ -13,7 +13,10 @@ async fn server_prints_its_address_and_serves() {
     assert_eq!((status, &body["reply"]), (200, &json!("at your service")));
 
     let health = server.health().await;
-    assert_eq!((&health["ok"], &health["draining"]), (&json!(true), &json!(false)));
+    assert_eq!(
+        (&health["ok"], &health["draining"]),
+        (&json!(true), &json!(false))
+    );
     let commit = option_env!("ARS_BUILD_COMMIT").unwrap_or("unknown");
     assert_eq!(health["build"]["commit"], commit);
 
@@ -21,7 +24,10 @@ async fn server_prints_its_address_and_serves() {
     ended.assert_code(0);
     assert_eq!(ended.stdout, "", "only the one line of the start");
     let record = machine.record().await;
-    assert_eq!(body["run"], json!({"id": record["id"], "status": "completed"}));
+    assert_eq!(
+        body["run"],
+        json!({"id": record["id"], "status": "completed"})
+    );
     assert_eq!(record["userId"], "http:ann");
 }
 
@@ -50,7 +56,10 @@ async fn history_and_ledger_can_be_off() {
         let arguments = [&SERVE[..], &["--config", config]].concat();
         let mut server = Server::start(&mut machine.ars_with(&fake.url(), &arguments)).await;
         let line = server.running.wait_for("\"listening\"").await;
-        assert!(line.contains(&format!("\"history\":\"{history}\"")), "{line}");
+        assert!(
+            line.contains(&format!("\"history\":\"{history}\"")),
+            "{line}"
+        );
         assert_eq!(server.health().await.get("generation"), None);
         let (status, body) = server.ask(&json!({"text": "hi"})).await;
         assert_eq!((status, &body["run"]["status"]), (200, &json!("completed")));
@@ -59,7 +68,11 @@ async fn history_and_ledger_can_be_off() {
 
         let doctor = run(&mut machine.ars_with(&fake.url(), &["doctor", "--config", config])).await;
         doctor.assert_code(0);
-        let words = if records == 0 { "run history is off" } else { "without a ledger" };
+        let words = if records == 0 {
+            "run history is off"
+        } else {
+            "without a ledger"
+        };
         assert!(doctor.stdout.contains(words), "{}", doctor.stdout);
     }
 }
@@ -79,7 +92,10 @@ async fn log_lines_are_json_without_secrets() {
     let ended = server.terminate().await;
     assert!(ended.stderr.contains("model call failed"), "{ended:#?}");
     for line in ended.stderr.lines() {
-        assert!(serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()), "{line}");
+        assert!(
+            serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()),
+            "{line}"
+        );
         assert!(!line.contains(CANARY), "{line}");
     }
 }
@@ -90,15 +106,27 @@ async fn server_starts_without_a_model() {
     let server = Server::start(&mut machine.ars(&SERVE)).await;
     let (status, body) = server.ask(&json!({"text": "hi"})).await;
     assert_eq!((status, &body["run"]), (200, &Value::Null));
-    assert!(body["reply"].as_str().unwrap().contains("ANTHROPIC_API_KEY"), "{body}");
+    assert!(
+        body["reply"]
+            .as_str()
+            .unwrap()
+            .contains("ANTHROPIC_API_KEY"),
+        "{body}"
+    );
     server.terminate().await.assert_code(0);
 }
 
 #[tokio::test]
 async fn invalid_token_map_disables_the_ingress() {
     for (tokens, word) in [
-        (format!("[\"{CANARY}\"]"), "a JSON array instead of an object"),
-        (format!("{{\"{CANARY}\":{{\"subjct\":\"me\"}}}}"), "`subject`"),
+        (
+            format!("[\"{CANARY}\"]"),
+            "a JSON array instead of an object",
+        ),
+        (
+            format!("{{\"{CANARY}\":{{\"subjct\":\"me\"}}}}"),
+            "`subject`",
+        ),
     ] {
         let machine = Machine::new();
         let mut ars = machine.ars(&SERVE);
@@ -106,7 +134,10 @@ async fn invalid_token_map_disables_the_ingress() {
         let (status, _) = server.ask(&json!({"text": "hi"})).await;
         assert_eq!(status, 503);
         let ended = server.terminate().await;
-        assert!(ended.stderr.contains(word) && ended.stderr.contains("wait until"), "{ended:#?}");
+        assert!(
+            ended.stderr.contains(word) && ended.stderr.contains("wait until"),
+            "{ended:#?}"
+        );
         assert!(!ended.stderr.contains(CANARY), "{ended:#?}");
     }
 }
@@ -115,14 +146,24 @@ async fn invalid_token_map_disables_the_ingress() {
 #[tokio::test]
 async fn second_serve_on_a_data_directory_is_refused() {
     let machine = Machine::new();
-    let config = machine.file("ars.toml", "[[repositories]]\nname = \"app\"\norigin = \"/nope\"\n");
+    let config = machine.file(
+        "ars.toml",
+        "[[repositories]]\nname = \"app\"\norigin = \"/nope\"\n",
+    );
     let tokens = r#"{"one-token-of-ann-00000":{"subject":"ann"},"t":{"subject":""}}"#;
     let mut ars = machine.ars(&SERVE);
-    let ars = ars.arg("--config").arg(config).env("SERVICE_INGRESS_TOKENS", tokens);
+    let ars = ars
+        .arg("--config")
+        .arg(config)
+        .env("SERVICE_INGRESS_TOKENS", tokens);
     let server = Server::start_as_is(ars).await;
     let second = run(&mut machine.ars(&SERVE)).await;
     let process = format!("(process {})", server.running.pid());
-    second.assert_refused(1, "conflict", &["in use by another `ars serve`", &process, "--data-dir"]);
+    second.assert_refused(
+        1,
+        "conflict",
+        &["in use by another `ars serve`", &process, "--data-dir"],
+    );
     let ended = server.terminate().await;
     for word in ["\"entry\":2", "`subject` must be", "\"repository\":\"app\""] {
         assert!(ended.stderr.contains(word), "{word} in {ended:#?}");
@@ -133,7 +174,15 @@ async fn second_serve_on_a_data_directory_is_refused() {
 async fn unreachable_state_worker_loses_only_the_record() {
     let (machine, fake) = answering([Reply::text("all the same")]).await;
     let worker = nobody();
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "worker", "--state-url", &worker];
+    let arguments = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--store",
+        "worker",
+        "--state-url",
+        &worker,
+    ];
     let mut ars = machine.ars_with(&fake.url(), &arguments);
     let mut server = Server::start(ars.env("MEMORY_TOKEN", format!("{CANARY}-memory"))).await;
     let (status, body) = server.ask(&json!({"text": "hi"})).await;
@@ -153,17 +202,50 @@ async fn failed_start_names_the_fault() {
         "worker.toml",
         "[run_history]\nstore = \"worker\"\n[run_history.worker]\nbase_url = \"https://state.example\"\n",
     );
-    let uncounted = config("uncounted.toml", "[runHistory]\nstore = \"none\"\n[money]\nday = \"5\"\n");
+    let uncounted = config(
+        "uncounted.toml",
+        "[runHistory]\nstore = \"none\"\n[money]\nday = \"5\"\n",
+    );
     let no_address = config("no_address.toml", "[run_history]\nstore = \"worker\"\n");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for (arguments, code, error, words) in [
-        (vec!["--config", &worker], 2, "invalid_input", vec!["MEMORY_TOKEN"]),
-        (vec!["--config", &no_address], 2, "invalid_input", vec!["--state-url"]),
-        (vec!["--config", &uncounted], 2, "invalid_input", vec!["money.day", "runHistory.store"]),
-        (vec!["--store", "worker"], 2, "invalid_input", vec!["--state-url"]),
-        (vec!["--state-url", "http://state.example"], 2, "invalid_input", vec!["https"]),
-        (vec!["--state-url", "http://127.0.0.1:80@state.example"], 2, "invalid_input", vec!["https"]),
+        (
+            vec!["--config", &worker],
+            2,
+            "invalid_input",
+            vec!["MEMORY_TOKEN"],
+        ),
+        (
+            vec!["--config", &no_address],
+            2,
+            "invalid_input",
+            vec!["--state-url"],
+        ),
+        (
+            vec!["--config", &uncounted],
+            2,
+            "invalid_input",
+            vec!["money.day", "runHistory.store"],
+        ),
+        (
+            vec!["--store", "worker"],
+            2,
+            "invalid_input",
+            vec!["--state-url"],
+        ),
+        (
+            vec!["--state-url", "http://state.example"],
+            2,
+            "invalid_input",
+            vec!["https"],
+        ),
+        (
+            vec!["--state-url", "http://127.0.0.1:80@state.example"],
+            2,
+            "invalid_input",
+            vec!["https"],
+        ),
         (vec!["--listen", &taken], 1, "unavailable", vec![&taken]),
     ] {
         let arguments = [&["serve"], &arguments[..]].concat();
@@ -173,7 +255,11 @@ async fn failed_start_names_the_fault() {
     }
     let ended = run(machine.ars(&["serve"]).env("PORT", "http")).await;
     ended.assert_refused(2, "invalid_input", &["PORT"]);
-    let ended = run(machine.ars(&["serve"]).env("PORT", "0").env("PUBLIC_BASE_URL", "bot.example")).await;
+    let ended = run(machine
+        .ars(&["serve"])
+        .env("PORT", "0")
+        .env("PUBLIC_BASE_URL", "bot.example"))
+    .await;
     ended.assert_refused(2, "invalid_input", &["PUBLIC_BASE_URL"]);
 }
 
@@ -183,11 +269,16 @@ async fn requested_crash_ends_the_process() {
     let tokens = r#"{"deployer":{"subject":"ann","scopes":["deploy:write"]}}"#;
     let mut ars = machine.ars(&SERVE);
     let server = Server::start_as_is(ars.env("SERVICE_INGRESS_TOKENS", tokens)).await;
-    let crash = reqwest::Client::new().post(format!("{}/admin/crash", server.url())).bearer_auth("deployer");
+    let crash = reqwest::Client::new()
+        .post(format!("{}/admin/crash", server.url()))
+        .bearer_auth("deployer");
     let answer = crash.send().await.unwrap();
     assert_eq!(answer.status().as_u16(), 202);
     let body: Value = answer.json().await.unwrap();
-    assert!(body["ok"] == json!(true) && body["generation"].is_string() && body["pid"].is_u64(), "{body}");
+    assert!(
+        body["ok"] == json!(true) && body["generation"].is_string() && body["pid"].is_u64(),
+        "{body}"
+    );
     server.running.ended().await.assert_code(137);
 }
 
@@ -207,6 +298,10 @@ async fn subject_is_judged_behind_an_edge_only() {
             .post(format!("{}/admin/restart/authorize", server.url()))
             .header("x-ars-restart-subject", "ann")
             .header("x-ars-edge-secret", "s3cret-of-the-edge");
-        assert_eq!(asked.send().await.unwrap().status().as_u16(), status, "{secret:?}");
+        assert_eq!(
+            asked.send().await.unwrap().status().as_u16(),
+            status,
+            "{secret:?}"
+        );
     }
 }

@@ -17,7 +17,8 @@ use crate::support::{Machine, SERVE, Server};
 /// Runs in a round of the short form.
 const UNITS: usize = 6;
 /// Every run is shown to this machine, and no limit of requests ends the drill.
-const CONFIG: &str = "[grants.\"access:loopback\"]\nchannels = \"all\"\n[limits]\nrequestsPerMinute = 0\n";
+const CONFIG: &str =
+    "[grants.\"access:loopback\"]\nchannels = \"all\"\n[limits]\nrequestsPerMinute = 0\n";
 /// The stored history, which grows by design until its retention.
 const HISTORY: [&str; 1] = ["store.sqlite3"];
 /// Counts what a run leaves beside its record.
@@ -34,8 +35,9 @@ fn rows(store: &Path) -> u64 {
 /// Follows a run by the link of the index. Every other viewer leaves after the first bytes.
 async fn view(server: &Server, run: &str, stays: bool) {
     let index = server.page("/runs").await.text().await.unwrap();
-    let link =
-        index.split_once(&format!("/runs/{run}?t=")).and_then(|(_, rest)| rest.split(['"', '&']).next());
+    let link = index
+        .split_once(&format!("/runs/{run}?t="))
+        .and_then(|(_, rest)| rest.split(['"', '&']).next());
     // A run that has ended is shown without a token.
     let query = link.map(|token| format!("?t={token}")).unwrap_or_default();
     let mut stream = server.page(&format!("/runs/{run}/events{query}")).await;
@@ -52,7 +54,10 @@ async fn soak_of_runs_and_viewers_is_flat() {
     fs::create_dir(&temporary).unwrap();
     let mut ars = machine.ars_with(&fake.url(), &SERVE);
     // The log of a long drill would fill the pipe.
-    let ars = ars.env("SERVICE_CONFIG", config).env("TMPDIR", temporary).env("RUST_LOG", "error");
+    let ars = ars
+        .env("SERVICE_CONFIG", config)
+        .env("TMPDIR", temporary)
+        .env("RUST_LOG", "error");
     let server = Server::start(ars).await;
     let watched = Watched {
         pid: server.running.pid(),
@@ -63,7 +68,8 @@ async fn soak_of_runs_and_viewers_is_flat() {
     let mut soak = Soak::new(watched, UNITS, |name| std::env::var(name).ok());
     for round in 0..soak.rounds() {
         for unit in 0..soak.units() {
-            let body = json!({ "text": "hi", "thread": format!("soak-{round}-{unit}"), "async": true });
+            let body =
+                json!({ "text": "hi", "thread": format!("soak-{round}-{unit}"), "async": true });
             let (status, accepted) = server.ask(&body).await;
             assert_eq!(status, 202, "{accepted}");
             view(&server, accepted["runId"].as_str().unwrap(), unit % 2 == 0).await;

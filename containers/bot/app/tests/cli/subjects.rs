@@ -18,12 +18,22 @@ const COMMANDS: [(&str, &[&str]); 3] = [
 
 fn answer(body: &Value) -> Reply {
     let asked = body["messages"].to_string();
-    let commands = COMMANDS.iter().find(|(words, _)| asked.contains(words)).map(|(_, commands)| *commands);
-    let answered =
-        body["messages"].as_array().unwrap().iter().filter(|said| said["role"] == "assistant").count();
+    let commands = COMMANDS
+        .iter()
+        .find(|(words, _)| asked.contains(words))
+        .map(|(_, commands)| *commands);
+    let answered = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|said| said["role"] == "assistant")
+        .count();
     commands
         .and_then(|commands| commands.get(answered))
-        .map_or_else(|| Reply::text("done"), |command| Reply::tool("bash", json!({ "command": command })))
+        .map_or_else(
+            || Reply::text("done"),
+            |command| Reply::tool("bash", json!({ "command": command })),
+        )
 }
 
 /// What a subject plants on a resident reaches no other one, and the work of those succeeds.
@@ -43,17 +53,29 @@ async fn one_subject_finds_nothing_of_another() {
     ] {
         let thread = format!("{subject}-{}", fake.request_count());
         let text = format!("agent:coding repo:acme/app {words}");
-        let (status, said) = server.ask_as(subject, &json!({ "text": text, "thread": thread })).await;
+        let (status, said) = server
+            .ask_as(subject, &json!({ "text": text, "thread": thread }))
+            .await;
         assert_eq!(status, 200, "{said}");
         let record = machine.records().await.remove(0);
-        let meta =
-            record["events"].as_array().unwrap().iter().find(|event| event["type"] == "run_meta").unwrap();
+        let meta = record["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|event| event["type"] == "run_meta")
+            .unwrap();
         assert_eq!(meta["tree"], "resident", "{words}");
         let seen = fake.requests().pop().unwrap().body.to_string();
         if subject == "ann" {
-            assert!(seen.contains(PLANTED), "the drill finds what was planted: {seen}");
+            assert!(
+                seen.contains(PLANTED),
+                "the drill finds what was planted: {seen}"
+            );
         } else {
-            assert!(!seen.contains(PLANTED) && seen.contains(PASSED), "{words}: {seen}");
+            assert!(
+                !seen.contains(PLANTED) && seen.contains(PASSED),
+                "{words}: {seen}"
+            );
         }
     }
 }

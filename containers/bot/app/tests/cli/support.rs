@@ -79,7 +79,9 @@ impl Clock for WallClock {
 
 impl Machine {
     pub fn new() -> Self {
-        let machine = Self { folder: tempfile::tempdir().unwrap() };
+        let machine = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
         for folder in ["home", "elsewhere"] {
             std::fs::create_dir(machine.folder.path().join(folder)).unwrap();
         }
@@ -128,7 +130,9 @@ impl Machine {
     /// `ars` with an Anthropic model at this address.
     pub fn ars_with(&self, model_url: &str, arguments: &[&str]) -> Command {
         let mut command = self.ars(arguments);
-        command.env("ANTHROPIC_API_KEY", format!("{CANARY}-key")).env("ANTHROPIC_BASE_URL", model_url);
+        command
+            .env("ANTHROPIC_API_KEY", format!("{CANARY}-key"))
+            .env("ANTHROPIC_BASE_URL", model_url);
         command
     }
 
@@ -139,8 +143,15 @@ impl Machine {
 
     /// The same, with run pages that show all runs to this machine.
     pub async fn serve_openly(&self, model_url: &str) -> Server {
-        let config = self.file("open.toml", "[grants.\"access:loopback\"]\nchannels = \"all\"\n");
-        Server::start(self.ars_with(model_url, &SERVE).env("SERVICE_CONFIG", config)).await
+        let config = self.file(
+            "open.toml",
+            "[grants.\"access:loopback\"]\nchannels = \"all\"\n",
+        );
+        Server::start(
+            self.ars_with(model_url, &SERVE)
+                .env("SERVICE_CONFIG", config),
+        )
+        .await
     }
 
     /// Blocks every clone of a repository: git waits for a writer of one of its files.
@@ -148,7 +159,10 @@ impl Machine {
         let refs = project.join(".git/packed-refs");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &refs, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        Gate { project: project.display().to_string(), refs }
+        Gate {
+            project: project.display().to_string(),
+            refs,
+        }
     }
 
     /// Returns the store's complete records, newest first.
@@ -157,7 +171,8 @@ impl Machine {
         let page = store.list(&ListRequest::default()).await.unwrap();
         let mut records = Vec::new();
         for item in page.items {
-            records.push(serde_json::to_value(store.get(&item.id).await.unwrap().unwrap()).unwrap());
+            records
+                .push(serde_json::to_value(store.get(&item.id).await.unwrap().unwrap()).unwrap());
         }
         records
     }
@@ -187,14 +202,21 @@ impl Gate {
     }
 
     fn is_cloning(&self) -> bool {
-        let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+        let all = std::fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path().join("cmdline"));
         all.filter_map(|path| std::fs::read_to_string(path).ok())
             .any(|arguments| arguments.contains("\0clone\0") && arguments.contains(&self.project))
     }
 
     pub fn open(&self) {
         // Opening it for both directions never waits, and lets a reader continue.
-        let writer = std::fs::OpenOptions::new().read(true).write(true).open(&self.refs).unwrap();
+        let writer = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&self.refs)
+            .unwrap();
         std::fs::remove_file(&self.refs).unwrap();
         drop(writer);
     }
@@ -205,7 +227,10 @@ pub async fn gated(to: &str) -> (TcpGate, String) {
     let to = to.trim_start_matches("http://").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let gate = TcpGate { begun: watch::Sender::new(false), opened: watch::Sender::new(false) };
+    let gate = TcpGate {
+        begun: watch::Sender::new(false),
+        opened: watch::Sender::new(false),
+    };
     let (begun, mut opened) = (gate.begun.clone(), gate.opened.subscribe());
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
@@ -215,7 +240,9 @@ pub async fn gated(to: &str) -> (TcpGate, String) {
             }
             let mut server = TcpStream::connect(&to).await.unwrap();
             // Either side may hang up.
-            tokio::spawn(async move { drop(tokio::io::copy_bidirectional(&mut client, &mut server).await) });
+            tokio::spawn(async move {
+                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await)
+            });
         }
     });
     (gate, url)
@@ -230,7 +257,10 @@ pub struct TcpGate {
 impl TcpGate {
     pub async fn wait_until_begun(&self) {
         let mut begun = self.begun.subscribe();
-        timeout(TIMEOUT, begun.wait_for(|begun| *begun)).await.expect("somebody connects").unwrap();
+        timeout(TIMEOUT, begun.wait_for(|begun| *begun))
+            .await
+            .expect("somebody connects")
+            .unwrap();
     }
 
     pub fn open(&self) {
@@ -240,7 +270,11 @@ impl TcpGate {
 
 /// Runs a command to its end.
 pub async fn run(command: &mut Command) -> Ended {
-    timeout(TIMEOUT, command.output()).await.expect("the command ends").unwrap().into()
+    timeout(TIMEOUT, command.output())
+        .await
+        .expect("the command ends")
+        .unwrap()
+        .into()
 }
 
 /// Runs a command with this on its standard input.
@@ -249,7 +283,11 @@ pub async fn run_with_input(command: &mut Command, input: &str) -> Ended {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).await.unwrap();
     drop(stdin);
-    timeout(TIMEOUT, child.wait_with_output()).await.expect("the command ends").unwrap().into()
+    timeout(TIMEOUT, child.wait_with_output())
+        .await
+        .expect("the command ends")
+        .unwrap()
+        .into()
 }
 
 impl Running {
@@ -257,12 +295,19 @@ impl Running {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
-        Self { child, stdout, stderr, said: Vec::new() }
+        Self {
+            child,
+            stdout,
+            stderr,
+            said: Vec::new(),
+        }
     }
 
     /// The next line of standard output.
     pub async fn line(&mut self) -> String {
-        let line = timeout(TIMEOUT, self.stdout.next_line()).await.expect("a line comes");
+        let line = timeout(TIMEOUT, self.stdout.next_line())
+            .await
+            .expect("a line comes");
         line.unwrap().expect("standard output goes on")
     }
 
@@ -270,7 +315,9 @@ impl Running {
     pub async fn wait_for(&mut self, words: &str) -> String {
         loop {
             let line = timeout(TIMEOUT, self.stderr.next_line()).await;
-            let line = line.unwrap_or_else(|_| panic!("no {words:?} in {:#?}", self.said)).unwrap();
+            let line = line
+                .unwrap_or_else(|_| panic!("no {words:?} in {:#?}", self.said))
+                .unwrap();
             let line = line.unwrap_or_else(|| panic!("no {words:?} in {:#?}", self.said));
             self.said.push(line.clone());
             if line.contains(words) {
@@ -297,19 +344,32 @@ impl Running {
                 stdout.push('\n');
             }
             let mut rest = String::new();
-            self.stderr.into_inner().read_to_string(&mut rest).await.unwrap();
+            self.stderr
+                .into_inner()
+                .read_to_string(&mut rest)
+                .await
+                .unwrap();
             (stdout, rest, self.child.wait().await.unwrap())
         };
         let (stdout, rest, status) = timeout(TIMEOUT, rest).await.expect("the process ends");
         self.said.push(rest);
-        Ended { code: status.code(), stdout, stderr: self.said.join("\n") }
+        Ended {
+            code: status.code(),
+            stdout,
+            stderr: self.said.join("\n"),
+        }
     }
 }
 
 impl From<std::process::Output> for Ended {
     fn from(output: std::process::Output) -> Self {
-        let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-        Self { code: output.status.code(), stdout, stderr }
+        let [stdout, stderr] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        Self {
+            code: output.status.code(),
+            stdout,
+            stderr,
+        }
     }
 }
 
@@ -328,14 +388,27 @@ impl Ended {
         let prefix = format!("error ({error}): ");
         let line = self.stderr.lines().find(|line| line.starts_with(&prefix));
         let line = line.unwrap_or_else(|| panic!("no {prefix:?} in {self:#?}"));
-        assert!(words.iter().all(|word| line.contains(word)), "{words:?} in {line}");
+        assert!(
+            words.iter().all(|word| line.contains(word)),
+            "{words:?} in {line}"
+        );
     }
 }
 
 fn git(directory: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
-    let status =
-        std::process::Command::new("git").args(identity).args(arguments).current_dir(directory).status();
+    let identity = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@localhost",
+        "-c",
+        "init.defaultBranch=main",
+    ];
+    let status = std::process::Command::new("git")
+        .args(identity)
+        .args(arguments)
+        .current_dir(directory)
+        .status();
     assert!(status.unwrap().success(), "{arguments:?}");
 }
 
@@ -349,7 +422,8 @@ pub struct Server {
 impl Server {
     /// Starts it with a token of `ann`, who asks, and one of `bob`.
     pub async fn start(command: &mut Command) -> Self {
-        let tokens = format!(r#"{{"{TOKEN}":{{"subject":"ann"}},"{TOKEN_OF_BOB}":{{"subject":"bob"}}}}"#);
+        let tokens =
+            format!(r#"{{"{TOKEN}":{{"subject":"ann"}},"{TOKEN_OF_BOB}":{{"subject":"bob"}}}}"#);
         Self::start_as_is(command.env("SERVICE_INGRESS_TOKENS", tokens)).await
     }
 
@@ -359,7 +433,11 @@ impl Server {
         let line: Value = serde_json::from_str(&running.line().await).unwrap();
         let url = line["listening"].as_str().unwrap().to_owned();
         assert_eq!(line, serde_json::json!({ "listening": url }));
-        Self { running, url, client: reqwest::Client::new() }
+        Self {
+            running,
+            url,
+            client: reqwest::Client::new(),
+        }
     }
 
     /// Posts a request to the ingress.
@@ -369,15 +447,26 @@ impl Server {
 
     /// Posts a request of a subject to the ingress.
     pub async fn ask_as(&self, subject: &str, body: &Value) -> (u16, Value) {
-        let token = if subject == "bob" { TOKEN_OF_BOB } else { TOKEN };
+        let token = if subject == "bob" {
+            TOKEN_OF_BOB
+        } else {
+            TOKEN
+        };
         self.ask_with(token, body).await.unwrap()
     }
 
     /// Posts a request with an idempotency key to the ingress.
     pub async fn ask_once(&self, key: &str, body: &Value) -> (u16, Value) {
-        let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
+        let request = self
+            .client
+            .post(format!("{}/ingress", self.url))
+            .bearer_auth(TOKEN)
+            .json(body);
         let request = request.header("idempotency-key", key).send();
-        let response = timeout(TIMEOUT, request).await.expect("an answer comes").unwrap();
+        let response = timeout(TIMEOUT, request)
+            .await
+            .expect("an answer comes")
+            .unwrap();
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
@@ -387,9 +476,16 @@ impl Server {
     }
 
     fn ask_with(&self, token: &str, body: &Value) -> JoinHandle<(u16, Value)> {
-        let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(token).json(body);
+        let request = self
+            .client
+            .post(format!("{}/ingress", self.url))
+            .bearer_auth(token)
+            .json(body);
         tokio::spawn(async move {
-            let response = timeout(TIMEOUT, request.send()).await.expect("an answer comes").unwrap();
+            let response = timeout(TIMEOUT, request.send())
+                .await
+                .expect("an answer comes")
+                .unwrap();
             (response.status().as_u16(), response.json().await.unwrap())
         })
     }
@@ -402,11 +498,21 @@ impl Server {
     /// Reads a page as a viewer of this machine.
     pub async fn page(&self, path: &str) -> reqwest::Response {
         let request = self.client.get(format!("{}{path}", self.url)).send();
-        timeout(TIMEOUT, request).await.expect("an answer comes").unwrap()
+        timeout(TIMEOUT, request)
+            .await
+            .expect("an answer comes")
+            .unwrap()
     }
 
     pub async fn health(&self) -> Value {
-        self.client.get(format!("{}/healthz", self.url)).send().await.unwrap().json().await.unwrap()
+        self.client
+            .get(format!("{}/healthz", self.url))
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap()
     }
 
     /// Polls the probe until it meets the condition.
@@ -438,7 +544,12 @@ impl Server {
 
 /// The texts of a record's events of one kind.
 pub fn events<'a>(record: &'a Value, kind: &str) -> Vec<&'a Value> {
-    record["events"].as_array().unwrap().iter().filter(|event| event["type"] == kind).collect()
+    record["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["type"] == kind)
+        .collect()
 }
 
 /// Waits until a condition holds.
@@ -455,8 +566,12 @@ pub async fn until(what: &str, holds: impl Fn() -> bool) {
 /// In a sandbox its number is another one, so it is recognized by its arguments.
 pub fn sleeps(time: &str) -> bool {
     let arguments = format!("sleep\0{time}\0");
-    let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
-    all.into_iter().any(|path| std::fs::read_to_string(path).is_ok_and(|found| found == arguments))
+    let all = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path().join("cmdline"));
+    all.into_iter()
+        .any(|path| std::fs::read_to_string(path).is_ok_and(|found| found == arguments))
 }
 
 /// An address without a listener.

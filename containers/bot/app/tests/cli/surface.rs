@@ -12,7 +12,8 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 
 /// The names of variables in a text: of capitals, digits and underscores.
 fn variables_in(text: &str) -> BTreeSet<String> {
-    let is_upper = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    let is_upper =
+        |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let is_variable = |word: &&str| {
         word.starts_with(char::is_alphabetic)
@@ -26,7 +27,10 @@ fn variables_in(text: &str) -> BTreeSet<String> {
 async fn help_readme_and_reference_name_the_same_variables() {
     let machine = Machine::new();
     let help = run(&mut machine.ars(&["--help"])).await.stdout;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(3)
+        .unwrap();
     let table = |file: &str, head: &str| {
         let text = std::fs::read_to_string(root.join(file)).unwrap();
         variables_in(between(&text, head, "\n\n"))
@@ -42,7 +46,13 @@ async fn help_readme_and_reference_name_the_same_variables() {
 async fn the_help_of_ask_names_every_agent() {
     let machine = Machine::new();
     let help = run(&mut machine.ars(&["ask", "--help"])).await.stdout;
-    let agent = help.split("--agent").nth(1).unwrap().split("\n\n").next().unwrap();
+    let agent = help
+        .split("--agent")
+        .nth(1)
+        .unwrap()
+        .split("\n\n")
+        .next()
+        .unwrap();
     for name in agents::names().split(", ") {
         assert!(agent.contains(name), "{name}: {agent}");
     }
@@ -51,9 +61,11 @@ async fn the_help_of_ask_names_every_agent() {
 #[tokio::test]
 async fn the_help_is_as_reviewed() {
     let machine = Machine::new();
-    for (name, arguments) in
-        [("help", &["--help"][..]), ("help_ask", &["ask", "--help"]), ("help_serve", &["serve", "--help"])]
-    {
+    for (name, arguments) in [
+        ("help", &["--help"][..]),
+        ("help_ask", &["ask", "--help"]),
+        ("help_serve", &["serve", "--help"]),
+    ] {
         let ended = run(machine.ars(arguments).env_remove("ARS_DATA_DIR")).await;
         ended.assert_code(0);
         insta::assert_snapshot!(name, ended.stdout);
@@ -66,7 +78,10 @@ async fn the_version_names_the_release_and_the_commit() {
     let ended = run(&mut machine.ars(&["--version"])).await;
     ended.assert_code(0);
     let build = option_env!("ARS_BUILD_COMMIT").unwrap_or("built without a commit");
-    assert_eq!(ended.stdout, format!("ars {} ({build})\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        ended.stdout,
+        format!("ars {} ({build})\n", env!("CARGO_PKG_VERSION"))
+    );
 }
 
 #[tokio::test]
@@ -75,11 +90,18 @@ async fn every_shell_gets_a_completion_script() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ended = run(&mut machine.ars(&["completions", shell])).await;
         ended.assert_code(0);
-        assert!(ended.stdout.contains("rehearsal") && ended.stdout.contains("serve"), "{shell}");
+        assert!(
+            ended.stdout.contains("rehearsal") && ended.stdout.contains("serve"),
+            "{shell}"
+        );
     }
     let script = run(&mut machine.ars(&["completions", "bash"])).await.stdout;
     let script = machine.file("completion.bash", &script);
-    let check = std::process::Command::new("bash").arg("-n").arg(script).status().unwrap();
+    let check = std::process::Command::new("bash")
+        .arg("-n")
+        .arg(script)
+        .status()
+        .unwrap();
     assert!(check.success());
 }
 
@@ -93,7 +115,13 @@ async fn invalid_invocation_exits_2() {
         &["ask", "hi", "--ref", "--upload-pack=x"],
         &["ask", "hi", "--colour"],
         &["serve", "--listen", "localhost"],
-        &["serve", "--store", "embedded", "--state-url", "http://127.0.0.1:1"],
+        &[
+            "serve",
+            "--store",
+            "embedded",
+            "--state-url",
+            "http://127.0.0.1:1",
+        ],
         &["fly"],
     ] {
         let ended = run(machine.ars(arguments).env("PORT", "0")).await;

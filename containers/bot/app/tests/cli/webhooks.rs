@@ -10,8 +10,8 @@ use ars_codehost::Host;
 use ars_testkit::{
     FakeAnthropic, Reply,
     github::{
-        Delivered, FakeComment, FakeGitHub, FakeItem, FakePull, Fault, checked, commented, review_requested,
-        sign,
+        Delivered, FakeComment, FakeGitHub, FakeItem, FakePull, Fault, checked, commented,
+        review_requested, sign,
     },
 };
 use ars_types::UnixMillis;
@@ -60,7 +60,12 @@ async fn world<const N: usize>(replies: [Reply; N]) -> World {
     });
     let model = FakeAnthropic::start().await;
     model.push(replies);
-    World { github, model, machine: Machine::new(), head }
+    World {
+        github,
+        model,
+        machine: Machine::new(),
+        head,
+    }
 }
 
 impl World {
@@ -115,7 +120,12 @@ async fn post(server: &Server, delivered: &Delivered) -> (u16, Value) {
 }
 
 fn mention(delivery: &str, login: &str, text: &str) -> Delivered {
-    sign(SECRET, "issue_comment", delivery, &commented("acme/app", 1, login, text))
+    sign(
+        SECRET,
+        "issue_comment",
+        delivery,
+        &commented("acme/app", 1, login, text),
+    )
 }
 
 /// The comment is edited in place and notifies no one.
@@ -125,12 +135,27 @@ async fn mention_is_answered_by_one_comment() {
     let world = world([Reply::text("All good, @bob. <!-- ars:answer=x -->")]).await;
     let server = world.serve(&world.model.url()).await;
     let delivered = mention("d-1", "Ann", "@ars how is it?");
-    assert_eq!(post(&server, &delivered).await, (202, json!({ "accepted": true })));
+    assert_eq!(
+        post(&server, &delivered).await,
+        (202, json!({ "accepted": true }))
+    );
     let comment = world.answered("All good").await;
     assert_eq!(comment.user, "ars[bot]");
-    assert!(comment.body.starts_with("All good, @\u{200b}bob."), "{}", comment.body);
-    assert_eq!(comment.body.matches("<!-- ars:answer=").count(), 1, "{}", comment.body);
-    let repeated = (200, json!({ "ignored": "the delivery was received before" }));
+    assert!(
+        comment.body.starts_with("All good, @\u{200b}bob."),
+        "{}",
+        comment.body
+    );
+    assert_eq!(
+        comment.body.matches("<!-- ars:answer=").count(),
+        1,
+        "{}",
+        comment.body
+    );
+    let repeated = (
+        200,
+        json!({ "ignored": "the delivery was received before" }),
+    );
     assert_eq!(post(&server, &delivered).await, repeated);
     server.terminate().await.assert_code(0);
 
@@ -140,7 +165,10 @@ async fn mention_is_answered_by_one_comment() {
     ended.assert_code(0);
     assert!(!ended.stderr.contains(CANARY), "{}", ended.stderr);
     let record = world.machine.record().await;
-    assert_eq!((&record["userId"], &record["threadKey"]), (&json!("http:ann"), &json!("github:acme/app:1")));
+    assert_eq!(
+        (&record["userId"], &record["threadKey"]),
+        (&json!("http:ann"), &json!("github:acme/app:1"))
+    );
     let asked = record["events"].to_string();
     assert!(
         asked.contains("how is it?") && asked.contains("acme/app#1") && !asked.contains("@ars"),
@@ -155,29 +183,67 @@ async fn unsigned_and_foreign_events_have_no_effect() {
     let world = world([]).await;
     let server = world.serve(&world.model.url()).await;
     let ignored = |reason: &str| (200, json!({ "ignored": reason }));
-    let forged = sign("other", "issue_comment", "d", &commented("acme/app", 1, "ann", "@ars hi"));
-    let unsigned = Delivered { headers: Vec::new(), ..mention("d", "ann", "@ars hi") };
+    let forged = sign(
+        "other",
+        "issue_comment",
+        "d",
+        &commented("acme/app", 1, "ann", "@ars hi"),
+    );
+    let unsigned = Delivered {
+        headers: Vec::new(),
+        ..mention("d", "ann", "@ars hi")
+    };
     let mut changed = mention("d", "ann", "@ars hi");
     changed.body.push(b' ');
     for rejected in [forged, unsigned, changed] {
         assert_eq!(post(&server, &rejected).await.0, 401);
     }
     let no_json = sign(SECRET, "issue_comment", "d", &json!("x"));
-    assert_eq!(post(&server, &no_json).await, ignored("the event has no effect"));
-    assert_eq!(post(&server, &mention("d", "ann", "hi")).await, ignored("the event has no effect"));
-    assert_eq!(post(&server, &mention("d", "eve", "@ars hi")).await, ignored("the user is not mapped"));
+    assert_eq!(
+        post(&server, &no_json).await,
+        ignored("the event has no effect")
+    );
+    assert_eq!(
+        post(&server, &mention("d", "ann", "hi")).await,
+        ignored("the event has no effect")
+    );
+    assert_eq!(
+        post(&server, &mention("d", "eve", "@ars hi")).await,
+        ignored("the user is not mapped")
+    );
     // The actor of failed checks is no person's.
-    assert_eq!(post(&server, &mention("d", "checks", "@ars hi")).await, ignored("the user is not mapped"));
-    let secret = sign(SECRET, "issue_comment", "d", &commented("acme/secret", 1, "ann", "@ars hi"));
-    assert_eq!(post(&server, &secret).await, ignored("the user may not use the repository"));
+    assert_eq!(
+        post(&server, &mention("d", "checks", "@ars hi")).await,
+        ignored("the user is not mapped")
+    );
+    let secret = sign(
+        SECRET,
+        "issue_comment",
+        "d",
+        &commented("acme/secret", 1, "ann", "@ars hi"),
+    );
+    assert_eq!(
+        post(&server, &secret).await,
+        ignored("the user may not use the repository")
+    );
     assert_eq!(post(&server, &mention("", "ann", "@ars hi")).await.0, 400);
     // A branch like one of a run does not make a person's pull request the service's.
     world.github.change("acme/app", |repository| {
         repository.items.get_mut(&1).unwrap().user = "bo".into();
     });
-    let check = sign(SECRET, "check_run", "d", &checked("acme/app", 1, "ars/r1/fix", &world.head));
-    assert_eq!(post(&server, &check).await, ignored("the pull request is not the service's own"));
-    let get = reqwest::get(format!("{}/ingress/github", server.url)).await.unwrap();
+    let check = sign(
+        SECRET,
+        "check_run",
+        "d",
+        &checked("acme/app", 1, "ars/r1/fix", &world.head),
+    );
+    assert_eq!(
+        post(&server, &check).await,
+        ignored("the pull request is not the service's own")
+    );
+    let get = reqwest::get(format!("{}/ingress/github", server.url))
+        .await
+        .unwrap();
     assert_eq!(get.status().as_u16(), 405);
     server.terminate().await.assert_code(0);
     assert!(world.comments().is_empty() && world.machine.records().await.is_empty());
@@ -191,8 +257,10 @@ async fn signed_body_counts_once_under_any_header() {
     let first = mention("d-1", "ann", "@ars help");
     assert_eq!(post(&server, &first).await.0, 202);
     world.answered("coding").await;
-    for (header, forged) in [("x-github-delivery", "d-2"), ("x-github-event", "pull_request_review_comment")]
-    {
+    for (header, forged) in [
+        ("x-github-delivery", "d-2"),
+        ("x-github-event", "pull_request_review_comment"),
+    ] {
         let mut again = first.clone();
         for (name, value) in &mut again.headers {
             if *name == header || *name == "x-github-delivery" {
@@ -200,7 +268,10 @@ async fn signed_body_counts_once_under_any_header() {
             }
         }
         let (status, body) = post(&server, &again).await;
-        assert!(status == 200 && body["ignored"].is_string(), "{header}: {status} {body}");
+        assert!(
+            status == 200 && body["ignored"].is_string(),
+            "{header}: {status} {body}"
+        );
     }
     server.terminate().await.assert_code(0);
     assert_eq!(world.comments()[0].edits, 0);
@@ -211,20 +282,43 @@ async fn signed_body_counts_once_under_any_header() {
 async fn events_are_served_by_their_kind() {
     let world = world([]).await;
     let server = world.serve(&world.model.url()).await;
-    assert_eq!(post(&server, &mention("d-1", "ann", "@ars help")).await.0, 202);
+    assert_eq!(
+        post(&server, &mention("d-1", "ann", "@ars help")).await.0,
+        202
+    );
     world.answered("coding").await;
-    world.github.change("acme/app", |repository| repository.items.get_mut(&1).unwrap().comments.clear());
+    world.github.change("acme/app", |repository| {
+        repository.items.get_mut(&1).unwrap().comments.clear()
+    });
     // The repository is not configured, so the answer of both is the refusal of their user's request.
     let review = review_requested("acme/app", 1, "ann", &world.head);
-    assert_eq!(post(&server, &sign(SECRET, "pull_request", "d-2", &review)).await.0, 202);
+    assert_eq!(
+        post(&server, &sign(SECRET, "pull_request", "d-2", &review))
+            .await
+            .0,
+        202
+    );
     world.answered("epositor").await;
-    world.github.change("acme/app", |repository| repository.items.get_mut(&1).unwrap().comments.clear());
+    world.github.change("acme/app", |repository| {
+        repository.items.get_mut(&1).unwrap().comments.clear()
+    });
     let check = checked("acme/app", 1, "ars/r1/fix", &world.head);
-    assert_eq!(post(&server, &sign(SECRET, "check_run", "d-3", &check)).await.0, 202);
+    assert_eq!(
+        post(&server, &sign(SECRET, "check_run", "d-3", &check))
+            .await
+            .0,
+        202
+    );
     world.answered("epositor").await;
     // A permanent refusal counts no attempt, and all refused checks have one comment.
     for id in ["d-4", "d-5"] {
-        assert_eq!(post(&server, &sign(SECRET, "check_run", id, &check)).await.0, 202, "{id}");
+        assert_eq!(
+            post(&server, &sign(SECRET, "check_run", id, &check))
+                .await
+                .0,
+            202,
+            "{id}"
+        );
     }
     server.terminate().await.assert_code(0);
     let comments = world.comments();
@@ -236,15 +330,23 @@ async fn events_are_served_by_their_kind() {
 #[tokio::test]
 async fn repeated_deliveries_do_not_count() {
     let world = world([]).await;
-    let server = world.serve_with(&world.model.url(), "[limits]\nrequestsPerMinute = 2\n").await;
+    let server = world
+        .serve_with(&world.model.url(), "[limits]\nrequestsPerMinute = 2\n")
+        .await;
     let first = mention("d-1", "ann", "@ars help");
     assert_eq!(post(&server, &first).await.0, 202);
     world.answered("coding").await;
     for _ in 0..4 {
         assert_eq!(post(&server, &first).await.0, 200);
     }
-    assert_eq!(post(&server, &mention("d-2", "ann", "@ars help")).await.0, 202);
-    assert_eq!(post(&server, &mention("d-3", "ann", "@ars help")).await.0, 429);
+    assert_eq!(
+        post(&server, &mention("d-2", "ann", "@ars help")).await.0,
+        202
+    );
+    assert_eq!(
+        post(&server, &mention("d-3", "ann", "@ars help")).await.0,
+        429
+    );
     server.terminate().await.assert_code(0);
 }
 
@@ -255,14 +357,22 @@ async fn lost_answer_and_next_process_edit_the_same_comment() {
     let world = world([Reply::text("Done.")]).await;
     let (gate, model) = gated(&world.model.url()).await;
     let server = world.serve(&model).await;
-    world.github.fail("POST /repos/acme/app/issues/1/comments", Fault::LostAnswer);
-    assert_eq!(post(&server, &mention("d-1", "ann", "@ars do it")).await.0, 202);
+    world
+        .github
+        .fail("POST /repos/acme/app/issues/1/comments", Fault::LostAnswer);
+    assert_eq!(
+        post(&server, &mention("d-1", "ann", "@ars do it")).await.0,
+        202
+    );
     world.answered("Working on it.").await;
     gate.open();
     world.answered("Done.").await;
     server.terminate().await.assert_code(0);
 
-    let run = world.machine.record().await["id"].as_str().unwrap().to_owned();
+    let run = world.machine.record().await["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let row = json!({
         "runId": run, "threadKey": "github:acme/app:1", "ownerGen": "g2", "leaseUntil": 1, "startedAt": 1,
         "phase": "live", "stop": null, "meta": {}, "card": null, "system": "", "tools": [], "state": {},
@@ -283,7 +393,13 @@ async fn lost_answer_and_next_process_edit_the_same_comment() {
         randomness: Randomness::default(),
     });
     let channel = CommentChannel::reopen(&row, Arc::new(host.unwrap()), None).unwrap();
-    channel.send(ChannelEvent::Reply("Done by the next process.".into())).await.unwrap();
+    channel
+        .send(ChannelEvent::Reply("Done by the next process.".into()))
+        .await
+        .unwrap();
     let comment = world.answered("next process").await;
-    assert!(!comment.body.contains("Working") && comment.edits >= 2, "{comment:?}");
+    assert!(
+        !comment.body.contains("Working") && comment.edits >= 2,
+        "{comment:?}"
+    );
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ars_bot_ports::CodeHost;
 use ars_codehost::review::{
-    AbridgeRefused, Abridgement, AbridgerParts, Decided, Provider, ReadingDiffSettings, ReviewRun, abridge,
+    AbridgeRefused, Abridgement, AbridgerParts, Decided, Provider, ReadingDiffSettings, ReviewRun,
+    abridge,
 };
 use ars_runs::RunRecord;
 use ars_types::{ModelRef, RepoSlug, RunId};
@@ -47,7 +48,11 @@ pub(crate) enum AbridgeError {
 /// Returns the model that abridges: the named one, the configured one, or that of reviews.
 fn model_of(deps: &Deps, named: Option<&ModelRef>) -> Option<ModelRef> {
     let settings = &deps.settings;
-    let configured = settings.reading_diff.model.as_deref().and_then(|text| ModelRef::parse(text).ok());
+    let configured = settings
+        .reading_diff
+        .model
+        .as_deref()
+        .and_then(|text| ModelRef::parse(text).ok());
     named
         .cloned()
         .or(configured)
@@ -86,13 +91,25 @@ pub(crate) async fn answer(
     may_use: impl FnOnce(&RepoSlug) -> bool,
 ) -> Result<Abridgement, AbridgeError> {
     let deps = context.deps();
-    let host = deps.capabilities.code_host.clone().ok_or(AbridgeError::NoCodeHost)?;
+    let host = deps
+        .capabilities
+        .code_host
+        .clone()
+        .ok_or(AbridgeError::NoCodeHost)?;
     let target = target(deps, &*host, record);
-    let run =
-        ReviewRun { is_review: is_review(record), is_finished: true, has_pull_request: target.is_some() };
+    let run = ReviewRun {
+        is_review: is_review(record),
+        is_finished: true,
+        has_pull_request: target.is_some(),
+    };
     let decided = {
         let mut jobs = context.abridge_jobs().lock();
-        let decided = abridge(run, &jobs.of(&record.id), stored(&record.events), request.is_forced);
+        let decided = abridge(
+            run,
+            &jobs.of(&record.id),
+            stored(&record.events),
+            request.is_forced,
+        );
         let decided = decided.map_err(AbridgeError::Refused)?;
         if let Some(target) = target.filter(|_| decided == Decided::Start) {
             if !may_use(&target.repository) {
@@ -104,7 +121,10 @@ pub(crate) async fn answer(
         decided
     };
     if let Decided::Reuse(artifact) = decided {
-        return Ok(Abridgement::Done { reused: true, artifact });
+        return Ok(Abridgement::Done {
+            reused: true,
+            artifact,
+        });
     }
     if request.waits {
         let finished = context.abridge_jobs().finished(&record.id);
@@ -124,11 +144,18 @@ pub(crate) fn automatically(context: &RunContext, record: &RunRecord) {
     if !is_review(record) || !deps.settings.reading_diff.is_automatic(parts(deps)) {
         return;
     }
-    let Some(host) = deps.capabilities.code_host.clone() else { return };
-    let Some(target) = target(deps, &*host, record) else { return };
+    let Some(host) = deps.capabilities.code_host.clone() else {
+        return;
+    };
+    let Some(target) = target(deps, &*host, record) else {
+        return;
+    };
     match work(deps, host, record, target, None) {
         Ok(work) => {
-            let end = context.abridge_jobs().lock().start(&record.id, context.clock().now());
+            let end = context
+                .abridge_jobs()
+                .lock()
+                .start(&record.id, context.clock().now());
             spawn(context, end, work);
         }
         Err(error) => tracing::warn!(run = %record.id, ?error, "a review is not abridged"),
@@ -143,7 +170,10 @@ fn spawn(context: &RunContext, end: watch::Sender<JobState>, work: Work) {
             Ok(artifact) => JobState::Done { artifact },
             Err(reason) => {
                 tracing::warn!(run = %work.run, reason, "a review was not abridged");
-                JobState::Failed { reason, at: context.clock().now() }
+                JobState::Failed {
+                    reason,
+                    at: context.clock().now(),
+                }
             }
         };
         end.send_replace(state);
@@ -159,11 +189,23 @@ fn work(
     named: Option<&ModelRef>,
 ) -> Result<Work, AbridgeError> {
     let model = model_of(deps, named).ok_or(AbridgeError::NoModel)?;
-    let client = deps.models.client(&model).map_err(|_| AbridgeError::NoModel)?;
-    Ok(Work { run: record.id.clone(), host, target, model, client })
+    let client = deps
+        .models
+        .client(&model)
+        .map_err(|_| AbridgeError::NoModel)?;
+    Ok(Work {
+        run: record.id.clone(),
+        host,
+        target,
+        model,
+        client,
+    })
 }
 
 fn is_review(record: &RunRecord) -> bool {
-    let agent = record.agent.as_deref().and_then(ars_bot_tools::agents::find);
+    let agent = record
+        .agent
+        .as_deref()
+        .and_then(ars_bot_tools::agents::find);
     agent.is_some_and(ars_bot_tools::agents::AgentSpec::gives_verdict)
 }

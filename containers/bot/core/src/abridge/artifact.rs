@@ -22,7 +22,8 @@ pub(super) struct Made {
 
 /// Returns the newest abridged artifact of these events.
 pub(super) fn stored(events: &[Value]) -> Option<Abridged> {
-    let is_abridged = |event: &&Value| event["type"] == "review_artifact" && event["poweredBy"] == "meat";
+    let is_abridged =
+        |event: &&Value| event["type"] == "review_artifact" && event["poweredBy"] == "meat";
     let event = events.iter().rev().find(is_abridged)?;
     let text = |name: &str| event[name].as_str().map(str::to_owned);
     Some(Abridged {
@@ -30,7 +31,9 @@ pub(super) fn stored(events: &[Value]) -> Option<Abridged> {
         summary: text("summary"),
         input: text("input"),
         input_bytes: event["inputBytes"].as_u64(),
-        diff_chars: event["diff"].as_str().map_or(0, |diff| diff.chars().count() as u64),
+        diff_chars: event["diff"]
+            .as_str()
+            .map_or(0, |diff| diff.chars().count() as u64),
         truncated: event["truncated"].as_bool().unwrap_or_default(),
         tokens: MeatTokens::deserialize(&event["meatTokens"]).ok(),
     })
@@ -38,7 +41,12 @@ pub(super) fn stored(events: &[Value]) -> Option<Abridged> {
 
 /// Appends an artifact to a record.
 pub(super) fn append(record: &mut RunRecord, made: &Made, now: UnixMillis) {
-    let Made { artifact, diff, base_ref, .. } = made;
+    let Made {
+        artifact,
+        diff,
+        base_ref,
+        ..
+    } = made;
     let body = EventBody::ReviewArtifact {
         artifact: ArtifactKind::ReadingDiff,
         powered_by: DiffProvider::Meat,
@@ -48,8 +56,14 @@ pub(super) fn append(record: &mut RunRecord, made: &Made, now: UnixMillis) {
         summary: artifact.summary.clone(),
         meat_tokens: artifact.tokens,
     };
-    let Ok(mut event) = serde_json::to_value(&body) else { return };
-    let last = record.events.last().and_then(|event| event["seq"].as_u64()).unwrap_or(record.event_count);
+    let Ok(mut event) = serde_json::to_value(&body) else {
+        return;
+    };
+    let last = record
+        .events
+        .last()
+        .and_then(|event| event["seq"].as_u64())
+        .unwrap_or(record.event_count);
     let seq = last.max(record.event_count) + 1;
     for (name, value) in [
         ("model", artifact.model.as_ref().map(|model| json!(model))),

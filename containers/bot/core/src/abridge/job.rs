@@ -47,8 +47,15 @@ pub(super) async fn run(context: &RunContext, work: &Work) -> Result<Abridged, S
     let stored = context.history().amend(&work.run, |record| {
         append(record, &made, now);
         if let Some(microusd) = made.microusd {
-            let before = record.extra.get(ABRIDGE_COST).and_then(Value::as_u64).unwrap_or_default();
-            record.extra.insert(ABRIDGE_COST.to_owned(), before.saturating_add(microusd).into());
+            let before = record
+                .extra
+                .get(ABRIDGE_COST)
+                .and_then(Value::as_u64)
+                .unwrap_or_default();
+            record.extra.insert(
+                ABRIDGE_COST.to_owned(),
+                before.saturating_add(microusd).into(),
+            );
         }
     });
     match stored.await {
@@ -62,10 +69,21 @@ pub(super) async fn run(context: &RunContext, work: &Work) -> Result<Abridged, S
 }
 
 async fn make(context: &RunContext, work: &Work) -> Result<Made, String> {
-    let Work { host, target: Target { repository, number }, model, .. } = work;
+    let Work {
+        host,
+        target: Target { repository, number },
+        model,
+        ..
+    } = work;
     let of_host = |error: ars_bot_ports::CodeHostError| error.to_string();
-    let facts = host.pull_request(repository, *number).await.map_err(of_host)?;
-    let diff = host.unified_diff(repository, *number, MAX_ABRIDGED_BYTES).await.map_err(of_host)?;
+    let facts = host
+        .pull_request(repository, *number)
+        .await
+        .map_err(of_host)?;
+    let diff = host
+        .unified_diff(repository, *number, MAX_ABRIDGED_BYTES)
+        .await
+        .map_err(of_host)?;
     if diff.text.trim().is_empty() {
         return Err("the pull request changes nothing".to_owned());
     }
@@ -75,7 +93,10 @@ async fn make(context: &RunContext, work: &Work) -> Result<Made, String> {
     let (readable, _) = readable_diff(bytes, diff.truncated, redactor);
     let (summary, usage, microusd) = ask(context, work, input).await?;
     let pull = facts.pull_request;
-    let head = pull.head.as_ref().map_or_else(|| pull.head_branch.clone(), ToString::to_string);
+    let head = pull
+        .head
+        .as_ref()
+        .map_or_else(|| pull.head_branch.clone(), ToString::to_string);
     let artifact = Abridged {
         model: Some(model.to_string()),
         summary: None,
@@ -83,14 +104,22 @@ async fn make(context: &RunContext, work: &Work) -> Result<Made, String> {
         input_bytes: Some(bytes.len() as u64),
         diff_chars,
         truncated,
-        tokens: Some(MeatTokens { input: usage.input_tokens, output: usage.output_tokens }),
+        tokens: Some(MeatTokens {
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+        }),
     };
     let artifact = artifact.with_summary(&summary, redactor);
     if artifact.summary.is_none() {
         return Err("the model gave no summary".to_owned());
     }
     let base_ref = redactor.clean(&pull.base_branch, MAX_INPUT_CHARS);
-    Ok(Made { artifact, diff: readable, base_ref, microusd })
+    Ok(Made {
+        artifact,
+        diff: readable,
+        base_ref,
+        microusd,
+    })
 }
 
 /// Maximum characters of the range that was read.
@@ -108,13 +137,20 @@ async fn ask(
     if is_capped && price.is_none() {
         return Err("money is capped, and the model has no price".to_owned());
     }
-    let record =
-        context.store().get(&work.run).await.map_err(|_| "the run history is not available".to_owned())?;
+    let record = context
+        .store()
+        .get(&work.run)
+        .await
+        .map_err(|_| "the run history is not available".to_owned())?;
     let spent = record.and_then(|record| record.extra.get(COST).and_then(Value::as_u64));
     let guard = RunSpendGuard::new(context, &work.run, spent);
     let most = price.map(|price| {
         let input_tokens = estimate_text(SYSTEM).saturating_add(estimate_text(&input));
-        price.cost(Usage { input_tokens, output_tokens: MAX_ABRIDGE_TOKENS.into(), ..Usage::default() })
+        price.cost(Usage {
+            input_tokens,
+            output_tokens: MAX_ABRIDGE_TOKENS.into(),
+            ..Usage::default()
+        })
     });
     if let Some(most) = most
         && !guard.may_spend(most).await
@@ -133,12 +169,23 @@ async fn ask(
     };
     let limit = Duration::from_secs(settings.reading_diff.timeout_s);
     let (cancel, began) = (CancellationToken::new(), Instant::now());
-    let answer = timeout(limit, work.client.turn(request, &|_: ModelDelta| {}, &cancel)).await;
+    let answer = timeout(
+        limit,
+        work.client.turn(request, &|_: ModelDelta| {}, &cancel),
+    )
+    .await;
     let Ok(answer) = answer else {
         guard.spent(most.unwrap_or_default());
-        return Err(format!("the model did not answer within {} s", limit.as_secs()));
+        return Err(format!(
+            "the model did not answer within {} s",
+            limit.as_secs()
+        ));
     };
-    metrics::model_turn(work.model.provider(), metrics::Outcome::of(&answer), began.elapsed());
+    metrics::model_turn(
+        work.model.provider(),
+        metrics::Outcome::of(&answer),
+        began.elapsed(),
+    );
     match answer {
         Ok(turn) => {
             let microusd = price.map(|price| price.cost(turn.usage));

@@ -17,14 +17,25 @@ pub(super) struct Target {
 /// Returns the pull request of a review: that of its post, or that of its target.
 pub(super) fn target(deps: &Deps, host: &dyn CodeHost, record: &RunRecord) -> Option<Target> {
     if let Some(posted) = fact::<PostedReviewFact>(record.extra.get(POSTED_REVIEW)) {
-        return Some(Target { repository: parse_slug(&posted.repo)?, number: posted.number });
+        return Some(Target {
+            repository: parse_slug(&posted.repo)?,
+            number: posted.number,
+        });
     }
-    let of_meta = |event: &serde_json::Value| (event["type"] == "run_meta").then(|| event["pr"].as_u64())?;
+    let of_meta =
+        |event: &serde_json::Value| (event["type"] == "run_meta").then(|| event["pr"].as_u64())?;
     let number = record.events.iter().find_map(of_meta)?;
     let name = record.repo.as_deref()?;
     let configured = || {
-        let known = deps.settings.repositories.iter().find(|known| known.name == name)?;
+        let known = deps
+            .settings
+            .repositories
+            .iter()
+            .find(|known| known.name == name)?;
         host.host().repository_of(&known.origin)
     };
-    Some(Target { repository: configured().or_else(|| parse_slug(name))?, number })
+    Some(Target {
+        repository: configured().or_else(|| parse_slug(name))?,
+        number,
+    })
 }

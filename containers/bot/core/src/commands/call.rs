@@ -35,7 +35,11 @@ impl<'a> Call<'a> {
 
     /// Returns the reader of a run, without a capability token.
     pub(super) fn reader(&self) -> Reader<'a> {
-        Reader { viewer: self.viewer, token: "", route: self.definition.id }
+        Reader {
+            viewer: self.viewer,
+            token: "",
+            route: self.definition.id,
+        }
     }
 
     /// Returns the overrides in effect.
@@ -50,7 +54,12 @@ impl<'a> Call<'a> {
     ///
     /// There is neither.
     pub(super) fn channel(&self, given: Option<String>) -> Result<String, CommandError> {
-        let own = || self.caller.origin.as_ref().map(|origin| origin.channel.clone());
+        let own = || {
+            self.caller
+                .origin
+                .as_ref()
+                .map(|origin| origin.channel.clone())
+        };
         given.or_else(own).ok_or_else(|| {
             CommandError::invalid(
                 "channel is missing, because this caller has none of its own: name one, such as http:default",
@@ -59,7 +68,11 @@ impl<'a> Call<'a> {
     }
 
     /// Decides about an action on a resource that the handler found.
-    pub(super) fn permits(&self, action: &str, resource: &Resource<'_>) -> Result<(), CommandError> {
+    pub(super) fn permits(
+        &self,
+        action: &str,
+        resource: &Resource<'_>,
+    ) -> Result<(), CommandError> {
         decide(&self.caller.actor, action, resource).map_err(CommandError::denied)
     }
 }

@@ -31,27 +31,59 @@ pub struct Origin {
 impl Caller {
     /// Returns the user of the command line.
     pub fn cli() -> Self {
-        let origin = Origin { channel: CLI_LOCAL.to_owned(), visibility: stamp(CLI_LOCAL, None) };
-        Self { surface: Surface::Cli, kind: ActorKind::Cli, actor: Actor::cli_local(), origin: Some(origin) }
+        let origin = Origin {
+            channel: CLI_LOCAL.to_owned(),
+            visibility: stamp(CLI_LOCAL, None),
+        };
+        Self {
+            surface: Surface::Cli,
+            kind: ActorKind::Cli,
+            actor: Actor::cli_local(),
+            origin: Some(origin),
+        }
     }
 
     /// Returns a viewer of the dashboard that calls `/api`. It has no channel.
     pub fn dashboard(actor: Actor) -> Self {
-        Self { surface: Surface::Api, kind: ActorKind::Access, actor, origin: None }
+        Self {
+            surface: Surface::Api,
+            kind: ActorKind::Access,
+            actor,
+            origin: None,
+        }
     }
 
     /// Returns the holder of an ingress token that calls a tool. Its channel is the pinned one.
     pub fn mcp(entry: &TokenEntry) -> Self {
-        let channel = entry.channel.as_ref().map(|channel| Platform::Mcp.id(channel));
-        let origin = channel.map(|channel| Origin { channel, visibility: Platform::Mcp.visibility() });
+        let channel = entry
+            .channel
+            .as_ref()
+            .map(|channel| Platform::Mcp.id(channel));
+        let origin = channel.map(|channel| Origin {
+            channel,
+            visibility: Platform::Mcp.visibility(),
+        });
         let actor = Actor::service(Ingress::Mcp, entry);
-        Self { surface: Surface::Mcp, kind: ActorKind::Mcp, actor, origin }
+        Self {
+            surface: Surface::Mcp,
+            kind: ActorKind::Mcp,
+            actor,
+            origin,
+        }
     }
 
     /// Returns the sender of a message that is a command, whatever its channel.
     pub fn chat(message: &IncomingMessage) -> Self {
-        let origin = Origin { channel: message.channel_id.clone(), visibility: message.visibility };
+        let origin = Origin {
+            channel: message.channel_id.clone(),
+            visibility: message.visibility,
+        };
         let actor = message.actor.clone();
-        Self { surface: Surface::Chat, kind: ActorKind::Chat, actor, origin: Some(origin) }
+        Self {
+            surface: Surface::Chat,
+            kind: ActorKind::Chat,
+            actor,
+            origin: Some(origin),
+        }
     }
 }

@@ -95,7 +95,9 @@ impl Entry {
 }
 
 async fn handle<C: Command>(call: Call<'_>, input: Input) -> Result<Rendered, CommandError> {
-    let input = input.into().map_err(|error| CommandError::internal(&error))?;
+    let input = input
+        .into()
+        .map_err(|error| CommandError::internal(&error))?;
     let output = C::run(call, input).await?;
     let json = serde_json::to_string(&output).map_err(|error| CommandError::internal(&error))?;
     let text = match call.caller.surface {

@@ -21,7 +21,11 @@ pub(super) struct CommandError {
 
 impl CommandError {
     fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), denied: None }
+        Self {
+            code,
+            message: message.into(),
+            denied: None,
+        }
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
@@ -41,7 +45,10 @@ impl CommandError {
     }
 
     pub(super) fn denied(reason: Denied) -> Self {
-        Self { denied: Some(reason), ..Self::new(ErrorCode::Unauthorized, super::text::DENIED) }
+        Self {
+            denied: Some(reason),
+            ..Self::new(ErrorCode::Unauthorized, super::text::DENIED)
+        }
     }
 
     pub(super) fn stopped() -> Self {
@@ -57,7 +64,9 @@ impl CommandError {
     /// Logs the detail of a store's failure. `what` begins the message to the caller.
     pub(super) fn store(what: &str, error: &StoreError) -> Self {
         tracing::error!(error = %error, what, "store not available to a command");
-        Self::unavailable(format!("{what} is not available right now; try again in a moment"))
+        Self::unavailable(format!(
+            "{what} is not available right now; try again in a moment"
+        ))
     }
 }
 
@@ -67,7 +76,10 @@ impl From<QueryError> for CommandError {
             QueryError::Denied(reason) => Some(reason),
             QueryError::NotFound | QueryError::AlreadyFinished | QueryError::Unavailable => None,
         };
-        Self { denied, ..Self::new(error.code(), error.to_string()) }
+        Self {
+            denied,
+            ..Self::new(error.code(), error.to_string())
+        }
     }
 }
 
@@ -90,9 +102,9 @@ impl From<ChangeError> for CommandError {
                 tracing::error!(error = %source, "overrides not changed");
                 Self::unavailable("the settings cannot be changed right now; try again in a moment")
             }
-            ChangeError::Conflict => {
-                Self::unavailable("the settings are being changed by someone else; try again in a moment")
-            }
+            ChangeError::Conflict => Self::unavailable(
+                "the settings are being changed by someone else; try again in a moment",
+            ),
         }
     }
 }

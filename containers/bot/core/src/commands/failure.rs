@@ -49,19 +49,32 @@ impl Failure {
 
     /// Returns the failure of a command whose capability is off.
     pub(super) fn off(definition: &'static Definition) -> Self {
-        let text = definition.capability.map_or(text::UNKNOWN, Capability::off_text);
+        let text = definition
+            .capability
+            .map_or(text::UNKNOWN, Capability::off_text);
         Self::registry(Some(definition), ErrorCode::NotFound, text.to_owned())
     }
 
     /// Returns the failure of a message that resembles a command.
     pub(super) fn mistyped(meant: &'static Definition) -> Self {
-        let hint = format!("{}: did you mean `{}`?", text::UNKNOWN, meant.id.replace('.', " "));
+        let hint = format!(
+            "{}: did you mean `{}`?",
+            text::UNKNOWN,
+            meant.id.replace('.', " ")
+        );
         Self::registry(None, ErrorCode::NotFound, hint)
     }
 
     pub(super) fn denied(definition: &'static Definition, reason: Denied) -> Self {
-        let failure = Self::registry(Some(definition), ErrorCode::Unauthorized, text::DENIED.to_owned());
-        Self { denied: Some(reason), ..failure }
+        let failure = Self::registry(
+            Some(definition),
+            ErrorCode::Unauthorized,
+            text::DENIED.to_owned(),
+        );
+        Self {
+            denied: Some(reason),
+            ..failure
+        }
     }
 
     pub(super) fn invalid(definition: &'static Definition, error: &InvalidInput) -> Self {
@@ -69,18 +82,38 @@ impl Failure {
     }
 
     pub(super) fn of_handler(definition: &'static Definition, error: CommandError) -> Self {
-        let CommandError { code, message, denied } = error;
-        Self { command: Some(definition.id), code, message, decided_by: DecidedBy::Handler, denied }
+        let CommandError {
+            code,
+            message,
+            denied,
+        } = error;
+        Self {
+            command: Some(definition.id),
+            code,
+            message,
+            decided_by: DecidedBy::Handler,
+            denied,
+        }
     }
 
     fn registry(definition: Option<&'static Definition>, code: ErrorCode, message: String) -> Self {
         let command = definition.map(|definition| definition.id);
-        Self { command, code, message, decided_by: DecidedBy::Registry, denied: None }
+        Self {
+            command,
+            code,
+            message,
+            decided_by: DecidedBy::Registry,
+            denied: None,
+        }
     }
 
     /// Returns the failure as a chat message. A refusal and a fault begin with different signs.
     pub fn chat_text(&self) -> String {
-        let sign = if self.code == ErrorCode::Unauthorized { "⛔" } else { "⚠️" };
+        let sign = if self.code == ErrorCode::Unauthorized {
+            "⛔"
+        } else {
+            "⚠️"
+        };
         match self.command {
             Some(id) => format!("{sign} `{}`: {}", id.replace('.', " "), self.message),
             None => format!("{sign} {}", self.message),
@@ -102,6 +135,9 @@ mod tests {
         );
         let missing = Failure::invalid(&STOP, &InvalidInput::Missing("mode"));
         assert_eq!(missing.chat_text(), "⚠️ `runs stop`: mode is missing");
-        assert_eq!(Failure::unknown().chat_text(), "⚠️ there is no such command");
+        assert_eq!(
+            Failure::unknown().chat_text(),
+            "⚠️ there is no such command"
+        );
     }
 }

@@ -25,7 +25,10 @@ const COMMON: [&str; 3] = ["type", "seq", "at"];
 
 /// Fences the free text of an event. In an event of an unknown type, every text is free.
 pub(super) fn event(mut event: Value) -> Value {
-    let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = event
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     match FREE.iter().find(|(known, _)| *known == kind) {
         Some((_, free)) => free.iter().for_each(|member| {
             if let Some(text) = event.get_mut(*member) {
@@ -34,7 +37,9 @@ pub(super) fn event(mut event: Value) -> Value {
         }),
         None => {
             if let Value::Object(members) = &mut event {
-                let unknown = members.iter_mut().filter(|(name, _)| !COMMON.contains(&name.as_str()));
+                let unknown = members
+                    .iter_mut()
+                    .filter(|(name, _)| !COMMON.contains(&name.as_str()));
                 unknown.for_each(|(_, value)| all(value));
             }
         }
@@ -75,7 +80,10 @@ mod tests {
         let fenced = event(call);
         assert_eq!(fenced["summary"], wrap_untrusted("$ ls"));
         assert_eq!(fenced["command"], wrap_untrusted("ls"));
-        assert_eq!((&fenced["tool"], &fenced["seq"]), (&json!("bash"), &json!(3)));
+        assert_eq!(
+            (&fenced["tool"], &fenced["seq"]),
+            (&json!("bash"), &json!(3))
+        );
         let start = json!({"type": "span_start", "name": "tool.bash", "spanId": "s"});
         assert_eq!(event(start.clone()), start);
     }
@@ -83,14 +91,19 @@ mod tests {
     #[test]
     fn every_text_of_an_unknown_event_is_fenced() {
         let later = json!({"type": "later", "seq": 1, "deep": {"text": ["x"]}, "n": 1});
-        let expected = json!({"type": "later", "seq": 1, "deep": {"text": [wrap_untrusted("x")]}, "n": 1});
+        let expected =
+            json!({"type": "later", "seq": 1, "deep": {"text": [wrap_untrusted("x")]}, "n": 1});
         assert_eq!(event(later), expected);
     }
 
     #[test]
     fn summaries_of_findings_are_fenced() {
-        let fenced = diagnosis(json!({"verdict": "v", "findings": [{"summary": "s", "tool": "bash"}]}));
-        assert_eq!(fenced["findings"][0], json!({"summary": wrap_untrusted("s"), "tool": "bash"}));
+        let fenced =
+            diagnosis(json!({"verdict": "v", "findings": [{"summary": "s", "tool": "bash"}]}));
+        assert_eq!(
+            fenced["findings"][0],
+            json!({"summary": wrap_untrusted("s"), "tool": "bash"})
+        );
         assert_eq!(fenced["verdict"], "v");
     }
 }

@@ -67,12 +67,14 @@ impl Commands {
     /// The command is unknown or denied.
     pub fn admit(&self, caller: &Caller, id: &str) -> Result<&'static Definition, Failure> {
         let caller = self.known(caller);
-        let admitted = self.visible(&caller, id).and_then(|entry| match entry.definition.target {
-            Target::Repo(_) => Ok(entry.definition),
-            Target::Command | Target::Agent(_) => {
-                authorize(&caller, entry.definition, None).map(|()| entry.definition)
-            }
-        });
+        let admitted = self
+            .visible(&caller, id)
+            .and_then(|entry| match entry.definition.target {
+                Target::Repo(_) => Ok(entry.definition),
+                Target::Command | Target::Agent(_) => {
+                    authorize(&caller, entry.definition, None).map(|()| entry.definition)
+                }
+            });
         if let Err(failure) = &admitted {
             audit(&caller, id, Err(failure));
         }
@@ -84,7 +86,12 @@ impl Commands {
     /// # Errors
     ///
     /// The command is unknown, denied, given invalid input, or failed.
-    pub async fn invoke(&self, caller: &Caller, id: &str, raw: &RawInput) -> Result<Success, Failure> {
+    pub async fn invoke(
+        &self,
+        caller: &Caller,
+        id: &str,
+        raw: &RawInput,
+    ) -> Result<Success, Failure> {
         let caller = self.known(caller);
         let result = self.run(&caller, id, raw).await;
         audit(&caller, id, result.as_ref().map(drop));
@@ -94,9 +101,14 @@ impl Commands {
     /// Returns whether the caller may invoke the message's command with this input and it leaves a run.
     /// Writes no audit line.
     pub(crate) fn leaves_run(&self, caller: &Caller, recognized: &Recognized) -> bool {
-        let Recognized::Command { definition, tail } = recognized else { return false };
+        let Recognized::Command { definition, tail } = recognized else {
+            return false;
+        };
         let raw = RawInput::Text(tail.clone());
-        definition.leaves_run && self.accept(&self.known(caller), definition.id, &raw).is_ok()
+        definition.leaves_run
+            && self
+                .accept(&self.known(caller), definition.id, &raw)
+                .is_ok()
     }
 
     /// Answers a message that is a command.
@@ -104,13 +116,20 @@ impl Commands {
     /// # Errors
     ///
     /// As [`Self::invoke`].
-    pub async fn answer(&self, caller: &Caller, recognized: Recognized) -> Result<Success, Failure> {
+    pub async fn answer(
+        &self,
+        caller: &Caller,
+        recognized: Recognized,
+    ) -> Result<Success, Failure> {
         match recognized {
             Recognized::Command { definition, tail } => {
-                self.invoke(caller, definition.id, &RawInput::Text(tail)).await
+                self.invoke(caller, definition.id, &RawInput::Text(tail))
+                    .await
             }
             Recognized::Help => self.help(caller, help::of_all),
-            Recognized::Group(group) => self.help(caller, |registry| help::of_group(registry, group)),
+            Recognized::Group(group) => {
+                self.help(caller, |registry| help::of_group(registry, group))
+            }
             Recognized::Usage(definition) => self.help(caller, |_| definition.usage()),
             Recognized::Mistyped(meant) => {
                 let failure = Failure::mistyped(meant);
@@ -142,7 +161,12 @@ impl Commands {
         let output: Value = serde_json::from_str(&success.json).ok()?;
         let caller = self.known(caller);
         let viewer = Viewer::new(caller.actor.clone());
-        let call = Call { context: &self.context, caller: &caller, viewer: &viewer, definition };
+        let call = Call {
+            context: &self.context,
+            caller: &caller,
+            viewer: &viewer,
+            definition,
+        };
         match settle::poll(limits, || (entry.settled)(call, &output)).await {
             Polled::Reply(text) => Some(text),
             Polled::Silent => None,
@@ -151,11 +175,19 @@ impl Commands {
     }
 
     /// Answers with the help or a part of it. A message may always ask for it: it names no data.
-    fn help(&self, caller: &Caller, text: impl Fn(&Registry) -> String) -> Result<Success, Failure> {
+    fn help(
+        &self,
+        caller: &Caller,
+        text: impl Fn(&Registry) -> String,
+    ) -> Result<Success, Failure> {
         let caller = self.known(caller);
         let result = self.visible(&caller, help::SHOW).map(|entry| {
             let text = text(self.registry());
-            Success { definition: entry.definition, json: Value::from(text.as_str()).to_string(), text }
+            Success {
+                definition: entry.definition,
+                json: Value::from(text.as_str()).to_string(),
+                text,
+            }
         });
         audit(&caller, help::SHOW, result.as_ref().map(drop));
         result
@@ -165,27 +197,50 @@ impl Commands {
         let (entry, input) = self.accept(caller, id, raw)?;
         let definition = entry.definition;
         let viewer = Viewer::new(caller.actor.clone());
-        let call = Call { context: &self.context, caller, viewer: &viewer, definition };
+        let call = Call {
+            context: &self.context,
+            caller,
+            viewer: &viewer,
+            definition,
+        };
         // A panic is the failure of one invocation.
-        let handled = AssertUnwindSafe((entry.handle)(call, input)).catch_unwind().await;
-        let rendered = handled.unwrap_or_else(|_| Err(CommandError::internal(&"the handler panicked")));
-        let Rendered { json, text } = rendered.map_err(|error| Failure::of_handler(definition, error))?;
-        Ok(Success { definition, json, text: text.unwrap_or_default() })
+        let handled = AssertUnwindSafe((entry.handle)(call, input))
+            .catch_unwind()
+            .await;
+        let rendered =
+            handled.unwrap_or_else(|_| Err(CommandError::internal(&"the handler panicked")));
+        let Rendered { json, text } =
+            rendered.map_err(|error| Failure::of_handler(definition, error))?;
+        Ok(Success {
+            definition,
+            json,
+            text: text.unwrap_or_default(),
+        })
     }
 
     /// Authorizes and validates an invocation.
-    fn accept(&self, caller: &Caller, id: &str, raw: &RawInput) -> Result<(&'static Entry, Input), Failure> {
+    fn accept(
+        &self,
+        caller: &Caller,
+        id: &str,
+        raw: &RawInput,
+    ) -> Result<(&'static Entry, Input), Failure> {
         let entry = self.visible(caller, id)?;
         let definition = entry.definition;
         authorize(caller, definition, Some(raw))?;
-        let input = definition.validate(raw).map_err(|error| Failure::invalid(definition, &error))?;
+        let input = definition
+            .validate(raw)
+            .map_err(|error| Failure::invalid(definition, &error))?;
         Ok((entry, input))
     }
 
     /// Returns the caller with the grants of the configuration.
     fn known(&self, caller: &Caller) -> Caller {
         let actor = granted(&caller.actor, &self.context.settings().grants);
-        Caller { actor, ..caller.clone() }
+        Caller {
+            actor,
+            ..caller.clone()
+        }
     }
 
     /// Returns the failure of a command that the caller's surface does not have.
@@ -198,7 +253,10 @@ impl Commands {
 
     fn visible(&self, caller: &Caller, id: &str) -> Result<&'static Entry, Failure> {
         let missing = || self.missing(caller, id);
-        let definition = self.registry().get(id, caller.surface).ok_or_else(missing)?;
+        let definition = self
+            .registry()
+            .get(id, caller.surface)
+            .ok_or_else(missing)?;
         table::find(definition.id).ok_or_else(Failure::unknown)
     }
 }
@@ -208,11 +266,18 @@ fn authorize(
     definition: &'static Definition,
     raw: Option<&RawInput>,
 ) -> Result<(), Failure> {
-    let named = |name| raw.and_then(|raw| definition.peek(raw, name)).unwrap_or_default();
+    let named = |name| {
+        raw.and_then(|raw| definition.peek(raw, name))
+            .unwrap_or_default()
+    };
     let decided = match definition.target {
         Target::Command => decide(&caller.actor, definition.action, &Resource::Command),
         Target::Agent(agent) => decide(&caller.actor, definition.action, &Resource::Agent(agent)),
-        Target::Repo(name) => decide(&caller.actor, definition.action, &Resource::Repo(&named(name))),
+        Target::Repo(name) => decide(
+            &caller.actor,
+            definition.action,
+            &Resource::Repo(&named(name)),
+        ),
     };
     decided.map_err(|denied| Failure::denied(definition, denied))
 }
@@ -223,7 +288,11 @@ fn audit(caller: &Caller, id: &str, result: Result<(), &Failure>) {
     let effect = table::find(id).map(|entry| entry.definition.effect.as_str());
     let (outcome, decided_by, reason) = match result {
         Ok(()) => ("ok", None, None),
-        Err(failure) => (failure.code.as_str(), Some(failure.decided_by.as_str()), failure.denied),
+        Err(failure) => (
+            failure.code.as_str(),
+            Some(failure.decided_by.as_str()),
+            failure.denied,
+        ),
     };
     tracing::info!(
         command,

@@ -53,12 +53,18 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Settle = Settle { every: Duration::from_secs(10), within: Duration::from_secs(35) };
+    const LIMITS: Settle = Settle {
+        every: Duration::from_secs(10),
+        within: Duration::from_secs(35),
+    };
 
     async fn polled(answers: Vec<Result<Settled, CommandError>>) -> (Polled, u64) {
         let answers = RefCell::new(answers.into_iter());
         let began = Instant::now();
-        let end = poll(LIMITS, async || answers.borrow_mut().next().unwrap_or(Ok(Settled::Pending))).await;
+        let end = poll(LIMITS, async || {
+            answers.borrow_mut().next().unwrap_or(Ok(Settled::Pending))
+        })
+        .await;
         (end, began.elapsed().as_secs())
     }
 
@@ -66,8 +72,14 @@ mod tests {
     async fn settled_effect_ends_the_polls() {
         let reply = || Ok(Settled::Reply("ready".to_owned()));
         let answers = vec![Ok(Settled::Pending), Err(CommandError::stopped()), reply()];
-        assert_eq!(polled(answers).await, (Polled::Reply("ready".to_owned()), 30));
-        assert_eq!(polled(vec![Ok(Settled::Silent), reply()]).await, (Polled::Silent, 10));
+        assert_eq!(
+            polled(answers).await,
+            (Polled::Reply("ready".to_owned()), 30)
+        );
+        assert_eq!(
+            polled(vec![Ok(Settled::Silent), reply()]).await,
+            (Polled::Silent, 10)
+        );
     }
 
     #[tokio::test(start_paused = true)]

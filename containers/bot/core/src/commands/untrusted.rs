@@ -25,6 +25,8 @@ impl Serialize for Untrusted {
 impl<'de> Deserialize<'de> for Untrusted {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(Self(unwrap_untrusted(&text).map_or_else(|| text.clone(), str::to_owned)))
+        Ok(Self(
+            unwrap_untrusted(&text).map_or_else(|| text.clone(), str::to_owned),
+        ))
     }
 }

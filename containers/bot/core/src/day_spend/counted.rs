@@ -61,11 +61,18 @@ impl Counted {
         spend: &DaySpend,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        if let Some(failed) = self.failed.as_ref().filter(|failed| failed.at.elapsed() < ANSWER_KEPT) {
+        if let Some(failed) = self
+            .failed
+            .as_ref()
+            .filter(|failed| failed.at.elapsed() < ANSWER_KEPT)
+        {
             return Err(failed.error.clone());
         }
         let result = self.ask(sources, spend, now).await;
-        self.failed = result.as_ref().err().map(|error| Failed { error: error.clone(), at: Instant::now() });
+        self.failed = result.as_ref().err().map(|error| Failed {
+            error: error.clone(),
+            at: Instant::now(),
+        });
         result
     }
 
@@ -92,7 +99,11 @@ impl Counted {
     ) -> Result<(), StoreError> {
         let day = day_of(now);
         if day != self.day {
-            *self = Self { day, asked_to: day, ..Self::default() };
+            *self = Self {
+                day,
+                asked_to: day,
+                ..Self::default()
+            };
         }
         self.forget_stale_rows(&mut spend.own());
         // Before the records: a run that ends in between is counted twice rather than not at all.
@@ -103,7 +114,9 @@ impl Counted {
     }
 
     async fn ask_others(&mut self, live: &Live, spend: &DaySpend) -> Result<(), StoreError> {
-        self.held_by_others = self.held_by_others.filter(|held| held.asked_at.elapsed() < ANSWER_KEPT);
+        self.held_by_others = self
+            .held_by_others
+            .filter(|held| held.asked_at.elapsed() < ANSWER_KEPT);
         if self.held_by_others.is_some() {
             return Ok(());
         }
@@ -116,18 +129,27 @@ impl Counted {
         // another process owns it.
         let is_over = |run: &RunId| spend.has_settled(run) || self.runs.contains_key(run.as_str());
         let is_counted = |row: &LiveRun| {
-            spend.holds_for(&row.run_id) || (row.owner_gen == *live.generation() && is_over(&row.run_id))
+            spend.holds_for(&row.run_id)
+                || (row.owner_gen == *live.generation() && is_over(&row.run_id))
         };
         let others = rows.iter().filter(|row| !is_counted(row));
         // A row without a reservation was started without a day's cap.
-        let holds =
-            others.map(|row| Meta::of_row(&row.meta).ok().and_then(|meta| meta.hold).unwrap_or(u64::MAX));
+        let holds = others.map(|row| {
+            Meta::of_row(&row.meta)
+                .ok()
+                .and_then(|meta| meta.hold)
+                .unwrap_or(u64::MAX)
+        });
         let microusd = holds.fold(0, u64::saturating_add);
         self.held_by_others = Some(HeldByOthers { microusd, asked_at });
         Ok(())
     }
 
-    async fn ask_recorded(&mut self, store: &dyn RunStore, now: UnixMillis) -> Result<(), StoreError> {
+    async fn ask_recorded(
+        &mut self,
+        store: &dyn RunStore,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
         let since = self.day.max(self.asked_to - OVERLAP_MS);
         let mut request = ListRequest {
             limit: Some(PAGE),
@@ -165,7 +187,10 @@ fn day_of(now: UnixMillis) -> UnixMillis {
 
 /// Returns the amount of a list's item, or `None` without a cost or a reservation.
 fn cost_in(item: &StoredRun) -> Option<u64> {
-    let after = item.reflection_micro_usd.unwrap_or(0).saturating_add(item.abridge_micro_usd.unwrap_or(0));
+    let after = item
+        .reflection_micro_usd
+        .unwrap_or(0)
+        .saturating_add(item.abridge_micro_usd.unwrap_or(0));
     let cost = item.cost_micro_usd.map(|cost| cost.saturating_add(after));
     cost.max(item.held_micro_usd)
 }

@@ -17,7 +17,9 @@ pub struct Hold {
 impl Hold {
     /// Returns the maximum cost of its run.
     pub(crate) fn cap(&self) -> MoneyCap {
-        MoneyCap { run_microusd: self.microusd }
+        MoneyCap {
+            run_microusd: self.microusd,
+        }
     }
 
     /// Assigns the reservation to a run, which the ledger may list from now on.

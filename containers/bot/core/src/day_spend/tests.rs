@@ -37,7 +37,10 @@ impl RunStore for Recorded {
     async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if self.is_down.load(Ordering::SeqCst) {
-            return Err(StoreError { kind: StoreErrorKind::Transient, message: "as scripted".into() });
+            return Err(StoreError {
+                kind: StoreErrorKind::Transient,
+                message: "as scripted".into(),
+            });
         }
         let since = request.since_ms.unwrap().rounded();
         let runs = self.runs.lock().unwrap();
@@ -46,8 +49,13 @@ impl RunStore for Recorded {
             json!({ "id": id, "channelId": "c", "userId": "u", "status": "completed", "startedAt": at,
                 "finishedAt": at, COST: cost })
         });
-        let items = items.map(|item| serde_json::from_value(item).unwrap()).collect();
-        Ok(ListResponse { items, next_before: None })
+        let items = items
+            .map(|item| serde_json::from_value(item).unwrap())
+            .collect();
+        Ok(ListResponse {
+            items,
+            next_before: None,
+        })
     }
 
     async fn put(&self, _: &RunRecord) -> Result<Stored, StoreError> {
@@ -68,7 +76,10 @@ impl RunStore for Recorded {
 }
 
 async fn left(spend: &Arc<DaySpend>, store: &Recorded, now: UnixMillis) -> u64 {
-    spend.reserve(CAP, None, &SpendSources { store, live: None }, now).await.map_or(0, |hold| hold.microusd)
+    spend
+        .reserve(CAP, None, &SpendSources { store, live: None }, now)
+        .await
+        .map_or(0, |hold| hold.microusd)
 }
 
 #[tokio::test]
@@ -83,8 +94,19 @@ async fn late_record_is_counted() {
 #[tokio::test]
 async fn settled_cost_replaces_the_reservation() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
-    let hold =
-        spend.reserve(CAP, Some(4), &SpendSources { store: &store, live: None }, NOON).await.ok().unwrap();
+    let hold = spend
+        .reserve(
+            CAP,
+            Some(4),
+            &SpendSources {
+                store: &store,
+                live: None,
+            },
+            NOON,
+        )
+        .await
+        .ok()
+        .unwrap();
     assert_eq!(left(&spend, &store, NOON).await, 6);
     hold.settle(&RunId::parse("r1").unwrap(), Some(3), NOON);
     assert_eq!(left(&spend, &store, NOON).await, 7);
@@ -118,11 +140,9 @@ async fn unknown_cost_equals_the_reservation() {
 async fn new_day_keeps_reservations_only() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
     let hold = spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 4 });
-    spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 5 }).settle(
-        &RunId::parse("r1").unwrap(),
-        None,
-        NOON,
-    );
+    spend
+        .hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 5 })
+        .settle(&RunId::parse("r1").unwrap(), None, NOON);
     store.add("r2", NOON, 1);
     assert_eq!(left(&spend, &store, NOON).await, 0);
     assert_eq!(left(&spend, &store, NOON + DAY_MS).await, 6);

@@ -84,8 +84,18 @@ pub(super) async fn admit(
     };
     let ended_at = context.clock().now();
     let mut stages = authorized.parsed.stages.clone();
-    stages.push(Stage { name: "dispatch.admission", started_at, ended_at });
-    Ok(Admission::Claimed(Box::new(AdmittedRequest { claim, slot, queued, plan, stages })))
+    stages.push(Stage {
+        name: "dispatch.admission",
+        started_at,
+        ended_at,
+    });
+    Ok(Admission::Claimed(Box::new(AdmittedRequest {
+        claim,
+        slot,
+        queued,
+        plan,
+        stages,
+    })))
 }
 
 /// Takes a slot, or a place in the queue for a request that may wait.
@@ -93,15 +103,25 @@ fn slot(
     context: &RunContext,
     authorized: &AuthorizedRequest<'_>,
 ) -> Result<(RunSlot, Option<Value>), Overload> {
-    let Request { message, may_wait, .. } = authorized.request;
+    let Request {
+        message, may_wait, ..
+    } = authorized.request;
     let caller = caller(&message.actor.id);
     let overload = match context.slots().take(&caller) {
         Ok(slot) => return Ok((RunSlot::Free(slot), None)),
         Err(overload) => overload,
     };
-    let ParsedRequest { history, choices, .. } = authorized.parsed;
-    let queued = if *may_wait { QueuedRequest::stored(message, recent(history), choices) } else { None };
-    let Some(queued) = queued else { return Err(overload) };
+    let ParsedRequest {
+        history, choices, ..
+    } = authorized.parsed;
+    let queued = if *may_wait {
+        QueuedRequest::stored(message, recent(history), choices)
+    } else {
+        None
+    };
+    let Some(queued) = queued else {
+        return Err(overload);
+    };
     let slot = context.slots().take_or_wait(&caller, message.received_at)?;
     Ok((slot, Some(queued)))
 }
@@ -109,9 +129,15 @@ fn slot(
 /// Returns whether another process has a live run of the thread.
 /// From a listing that many messages share.
 async fn is_occupied_elsewhere(context: &RunContext, thread: &ThreadKey) -> bool {
-    let Some(live) = context.live() else { return false };
+    let Some(live) = context.live() else {
+        return false;
+    };
     let listing = live.rows(context.clock()).await;
-    listing.rows().iter().any(|row| row.facts.as_ref().is_some_and(|facts| facts.thread_key == *thread))
+    listing.rows().iter().any(|row| {
+        row.facts
+            .as_ref()
+            .is_some_and(|facts| facts.thread_key == *thread)
+    })
 }
 
 /// Returns the facts that later messages of the thread are checked against.
@@ -120,6 +146,11 @@ fn work<'a>(authorized: &'a AuthorizedRequest<'_>, plan: &'a RunPlan) -> Work<'a
     Work {
         agent: agent.name,
         repository: plan.repository().filter(|_| agent.needs_repository),
-        git_ref: authorized.parsed.choices.git_ref.as_ref().map(RefName::as_str),
+        git_ref: authorized
+            .parsed
+            .choices
+            .git_ref
+            .as_ref()
+            .map(RefName::as_str),
     }
 }

@@ -27,11 +27,20 @@ pub(super) fn authorize<'a>(
     resolved: ResolvedRequest,
 ) -> Result<AuthorizedRequest<'a>, Refusal> {
     authorize_agent(resolved.agent, &resolved.actor, context.settings())?;
-    Ok(AuthorizedRequest { request, parsed, resolved })
+    Ok(AuthorizedRequest {
+        request,
+        parsed,
+        resolved,
+    })
 }
 
 /// Checks whether the actor may run the agent.
-pub(super) fn authorize_agent(agent: &AgentSpec, actor: &Actor, settings: &Settings) -> Result<(), Refusal> {
-    can_run_agent(actor, &settings.restrictions, agent.name)
-        .map_err(|_| Refusal::AgentForbidden { agent: agent.name.to_owned() })
+pub(super) fn authorize_agent(
+    agent: &AgentSpec,
+    actor: &Actor,
+    settings: &Settings,
+) -> Result<(), Refusal> {
+    can_run_agent(actor, &settings.restrictions, agent.name).map_err(|_| Refusal::AgentForbidden {
+        agent: agent.name.to_owned(),
+    })
 }

@@ -22,10 +22,15 @@ struct RequesterGate {
 
 impl RepositoryGate for RequesterGate {
     fn read(&self, repository: &RepoSlug) -> Result<(), Denial> {
-        if self.confined_to.as_ref().is_some_and(|own| own != repository) {
+        if self
+            .confined_to
+            .as_ref()
+            .is_some_and(|own| own != repository)
+        {
             return Err(Denial::Elsewhere);
         }
-        authorize_name(&self.actor, &self.settings, repository.as_str()).map_err(|_| Denial::Repository)
+        authorize_name(&self.actor, &self.settings, repository.as_str())
+            .map_err(|_| Denial::Repository)
     }
 
     fn write_issues(&self, repository: &RepoSlug) -> Result<(), Denial> {
@@ -37,8 +42,17 @@ impl RepositoryGate for RequesterGate {
 pub(crate) fn code_host_of(deps: &Deps, actor: &Actor, thread: &str) -> Option<RunCodeHost> {
     let host = Arc::clone(deps.capabilities.code_host.as_ref()?);
     let confined_to = item_of_thread(thread).map(|(repository, _)| repository);
-    let gate = RequesterGate { actor: actor.clone(), settings: deps.settings.clone(), confined_to };
-    Some(RunCodeHost { host, gate: Arc::new(gate), read: Arc::default(), store: Arc::clone(&deps.store) })
+    let gate = RequesterGate {
+        actor: actor.clone(),
+        settings: deps.settings.clone(),
+        confined_to,
+    };
+    Some(RunCodeHost {
+        host,
+        gate: Arc::new(gate),
+        read: Arc::default(),
+        store: Arc::clone(&deps.store),
+    })
 }
 
 /// Returns the code host for a resumed run.
@@ -60,7 +74,12 @@ mod tests {
         let read = |thread: &str, name: &str| {
             let confined_to = item_of_thread(thread).map(|(repository, _)| repository);
             let actor = Actor::new("http:ann".to_owned(), Grants::default());
-            RequesterGate { actor, settings: Settings::default(), confined_to }.read(&slug(name))
+            RequesterGate {
+                actor,
+                settings: Settings::default(),
+                confined_to,
+            }
+            .read(&slug(name))
         };
         for (thread, name, expected) in [
             ("github:acme/app:1", "acme/app", Ok(())),

@@ -51,23 +51,37 @@ pub(super) async fn serve(
         caller: Caller::chat(&request.message),
         recognized,
     };
-    if invocation.commands.leaves_run(&invocation.caller, &invocation.recognized) {
+    if invocation
+        .commands
+        .leaves_run(&invocation.caller, &invocation.recognized)
+    {
         return command_run::serve(context, request, invocation).await;
     }
     let answer = invocation.answer().await;
-    request.io.inform(ChannelEvent::CommandAnswered { failure: answer.failure }).await;
+    request
+        .io
+        .inform(ChannelEvent::CommandAnswered {
+            failure: answer.failure,
+        })
+        .await;
     invocation.reply(&request.io, answer).await
 }
 
 impl Invocation {
     /// Invokes the command.
     pub(super) async fn answer(&self) -> CommandAnswer {
-        self.rendered(self.commands.answer(&self.caller, self.recognized.clone()).await)
+        self.rendered(
+            self.commands
+                .answer(&self.caller, self.recognized.clone())
+                .await,
+        )
     }
 
     /// Returns the answer of a command that a hard stop interrupted.
     pub(super) fn interrupted(&self) -> Option<CommandAnswer> {
-        let Recognized::Command { definition, .. } = &self.recognized else { return None };
+        let Recognized::Command { definition, .. } = &self.recognized else {
+            return None;
+        };
         Some(self.rendered(Err(self.commands.interrupted(&self.caller, definition))))
     }
 
@@ -81,17 +95,25 @@ impl Invocation {
         CommandAnswer {
             text,
             failure,
-            unsettled: answered.ok().filter(|success| success.definition.settle.is_some()),
+            unsettled: answered
+                .ok()
+                .filter(|success| success.definition.settle.is_some()),
         }
     }
 
     /// Sends the answer. If a second reply follows, it is sent later, and lost if the process ends before.
-    pub(super) async fn reply(self, io: &Arc<dyn Channel>, answer: CommandAnswer) -> Result<(), ReplyError> {
+    pub(super) async fn reply(
+        self,
+        io: &Arc<dyn Channel>,
+        answer: CommandAnswer,
+    ) -> Result<(), ReplyError> {
         let replied = io.send(event_of(answer.text)).await;
         if let Some(success) = answer.unsettled {
             let io = Arc::clone(io);
             tokio::spawn(async move {
-                let Some(text) = self.commands.settled(&self.caller, &success).await else { return };
+                let Some(text) = self.commands.settled(&self.caller, &success).await else {
+                    return;
+                };
                 if let Err(error) = io.send(event_of(self.without_secrets(&text))).await {
                     tracing::warn!(error = %error, "second reply not delivered");
                 }
@@ -111,7 +133,13 @@ fn event_of(text: String) -> ChannelEvent {
         return ChannelEvent::Reply(text);
     }
     let message = text.lines().next().unwrap_or_default().to_owned();
-    ChannelEvent::File { message, file: TextFile { name: FILE_NAME, content: text } }
+    ChannelEvent::File {
+        message,
+        file: TextFile {
+            name: FILE_NAME,
+            content: text,
+        },
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +151,16 @@ mod tests {
         let short = "é".repeat(REPLY_MAX_CHARS);
         assert_eq!(event_of(short.clone()), ChannelEvent::Reply(short));
         let long = format!("first\n{}", "x".repeat(REPLY_MAX_CHARS));
-        let file = TextFile { name: FILE_NAME, content: long.clone() };
-        assert_eq!(event_of(long), ChannelEvent::File { message: "first".into(), file });
+        let file = TextFile {
+            name: FILE_NAME,
+            content: long.clone(),
+        };
+        assert_eq!(
+            event_of(long),
+            ChannelEvent::File {
+                message: "first".into(),
+                file
+            }
+        );
     }
 }

@@ -30,7 +30,12 @@ pub(super) async fn serve(
     request: Request,
     invocation: Invocation,
 ) -> Result<(), ReplyError> {
-    let Request { message, io, in_flight, .. } = request;
+    let Request {
+        message,
+        io,
+        in_flight,
+        ..
+    } = request;
     let id = context.registry().mint();
     let run = match context.registry().create(id, facts(context, &message)) {
         Ok(run) => run,
@@ -41,7 +46,10 @@ pub(super) async fn serve(
     };
     let spans = Spans::default();
     let root = spans.start(&run, None, "request", message.received_at);
-    run.publish(EventBody::Input { text: message.text, source: message.source });
+    run.publish(EventBody::Input {
+        text: message.text,
+        source: message.source,
+    });
     run.publish(run_meta(&run));
     io.inform(ChannelEvent::RunStarted(run.id().clone())).await;
 
@@ -49,13 +57,24 @@ pub(super) async fn serve(
     run.publish(EventBody::answer(answer.text.clone()));
     run.set_cost(Some(0));
     run.finish(status);
-    io.inform(ChannelEvent::CommandAnswered { failure: answer.failure }).await;
-    io.inform(ChannelEvent::RunFinished { run: run.id().clone(), status }).await;
+    io.inform(ChannelEvent::CommandAnswered {
+        failure: answer.failure,
+    })
+    .await;
+    io.inform(ChannelEvent::RunFinished {
+        run: run.id().clone(),
+        status,
+    })
+    .await;
     let error = answer.failure.map(|_| AGENT.to_owned());
     let replied = invocation.reply(&io, answer).await;
     spans.end(&run, root, SpanResult::of(error), context.clock().now());
     run.seal(Some(replied.is_ok()));
-    let status = if replied.is_ok() { status } else { RunStatus::Failed };
+    let status = if replied.is_ok() {
+        status
+    } else {
+        RunStatus::Failed
+    };
     tokio::spawn(record(context.clone(), run, status, in_flight));
     replied
 }
@@ -85,11 +104,24 @@ async fn ended(run: &RunHandle, invocation: &Invocation) -> (CommandAnswer, RunS
 async fn record(context: RunContext, run: RunHandle, status: RunStatus, in_flight: InFlight) {
     let view = run.view();
     let finished_at = view.finished.map_or(view.started_at, |(at, _)| at);
-    let totals = RunTotals { status, finished_at, steps: Some(0), cost: Some(0) };
+    let totals = RunTotals {
+        status,
+        finished_at,
+        steps: Some(0),
+        cost: Some(0),
+    };
     let record = history::record(&view, totals);
-    let due = FinalRecord { run: &run, record: &record, live: None, flush_first: None };
+    let due = FinalRecord {
+        run: &run,
+        record: &record,
+        live: None,
+        flush_first: None,
+    };
     // A loss is logged and counted there.
-    let _ = context.history().finish(&Provisional::settled(), &due).await;
+    let _ = context
+        .history()
+        .finish(&Provisional::settled(), &due)
+        .await;
     drop(in_flight);
 }
 

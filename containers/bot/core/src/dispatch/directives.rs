@@ -18,14 +18,16 @@ use ars_types::{Effort, MODEL_MAX, ModelRef, RefName};
 const REPOSITORY_MAX: usize = 500;
 
 /// Characters of program text that no model, ref, repository name, path or URL contains.
-const CODE_MARKS: &[char] =
-    &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '='];
+const CODE_MARKS: &[char] = &[
+    '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '=',
+];
 
 /// Names of values with fields that programs read: `repo=args.repo`.
 /// Any other name with a dot may be a repository's or a branch's, such as `next.js`.
 const HOLDERS: &[&str] = &[
-    "args", "argv", "cfg", "cls", "config", "context", "ctx", "data", "env", "event", "input", "kwargs",
-    "opts", "options", "params", "process", "props", "req", "request", "self", "settings", "state", "this",
+    "args", "argv", "cfg", "cls", "config", "context", "ctx", "data", "env", "event", "input",
+    "kwargs", "opts", "options", "params", "process", "props", "req", "request", "self",
+    "settings", "state", "this",
 ];
 
 /// A request's text without its directives, and their choices.
@@ -57,7 +59,11 @@ pub fn parse(text: &str) -> Result<ParsedDirectives, DirectiveFault> {
         }
         all.push(place);
     }
-    Ok(ParsedDirectives { text: without(text, &all), text_with_place: without(text, &placeless), choices })
+    Ok(ParsedDirectives {
+        text: without(text, &all),
+        text_with_place: without(text, &placeless),
+        choices,
+    })
 }
 
 /// Returns a text without these words.
@@ -110,13 +116,21 @@ fn candidates(text: &str) -> Vec<Candidate<'_>> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(start) = text[at..].find(|c: char| !c.is_whitespace()) {
         let begin = at + start;
-        let word = text[begin..].split(char::is_whitespace).next().unwrap_or_default();
+        let word = text[begin..]
+            .split(char::is_whitespace)
+            .next()
+            .unwrap_or_default();
         at = begin + word.len();
         while code.next_if(|span| span.end <= begin).is_some() {}
         let is_code = code.peek().is_some_and(|span| span.contains(&begin));
         if let Some((key, value)) = split(word).filter(|_| !is_code) {
             let is_assignment = word[key.len()..].starts_with('=');
-            found.push(Candidate { place: begin..at, key, value, is_assignment });
+            found.push(Candidate {
+                place: begin..at,
+                key,
+                value,
+                is_assignment,
+            });
         }
     }
     found
@@ -137,9 +151,13 @@ fn split(word: &str) -> Option<(&str, &str)> {
 fn is_field(value: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|first: char| first.is_alphabetic() || first == '_')
-            && part.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+            && part
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_')
     };
-    let is_held = value.split_once('.').is_some_and(|(holder, _)| HOLDERS.contains(&holder));
+    let is_held = value
+        .split_once('.')
+        .is_some_and(|(holder, _)| HOLDERS.contains(&holder));
     is_held && value.split('.').all(is_name)
 }
 
@@ -155,17 +173,26 @@ enum Applied {
 /// Applies one directive.
 /// The fault does not quote the value, because a pasted secret may be in its place.
 fn apply(choices: &mut Choices, candidate: &Candidate<'_>) -> Result<Applied, DirectiveFault> {
-    let Candidate { key, value, is_assignment, .. } = *candidate;
+    let Candidate {
+        key,
+        value,
+        is_assignment,
+        ..
+    } = *candidate;
     let is_taken = match key {
         "agent" => {
-            let unknown = || DirectiveFault::Agent { known: agents::names() };
+            let unknown = || DirectiveFault::Agent {
+                known: agents::names(),
+            };
             let agent = agents::find(value).ok_or_else(unknown)?;
             choices.agent = Some(agent.name.to_owned());
             true
         }
         "effort" => {
             let words = Effort::ALL.iter().map(|effort| effort.as_str());
-            let unknown = || DirectiveFault::Effort { known: words.collect::<Vec<_>>().join(", ") };
+            let unknown = || DirectiveFault::Effort {
+                known: words.collect::<Vec<_>>().join(", "),
+            };
             choices.effort = Some(Effort::parse(value).ok_or_else(unknown)?);
             true
         }
@@ -176,15 +203,25 @@ fn apply(choices: &mut Choices, candidate: &Candidate<'_>) -> Result<Applied, Di
         }
         _ if value.contains(CODE_MARKS) => false,
         "model" if value.contains('/') && exceeds(value, MODEL_MAX) => {
-            return Err(DirectiveFault::TooLong { key: "model", max: MODEL_MAX });
+            return Err(DirectiveFault::TooLong {
+                key: "model",
+                max: MODEL_MAX,
+            });
         }
         "repo" if exceeds(value, REPOSITORY_MAX) => {
-            return Err(DirectiveFault::TooLong { key: "repo", max: REPOSITORY_MAX });
+            return Err(DirectiveFault::TooLong {
+                key: "repo",
+                max: REPOSITORY_MAX,
+            });
         }
         "model" => put(&mut choices.model, ModelRef::parse(value).ok()),
         _ => put(&mut choices.repository, Some(value.to_owned())),
     };
-    Ok(if is_taken { Applied::Taken } else { Applied::NotOurs })
+    Ok(if is_taken {
+        Applied::Taken
+    } else {
+        Applied::NotOurs
+    })
 }
 
 fn exceeds(value: &str, max: usize) -> bool {
@@ -237,14 +274,27 @@ mod tests {
 
     #[test]
     fn similar_words_are_not_directives() {
-        for text in ["the agent: smith", "subagent:coding", "budget:3", "http://x/?agent:y", "repo:"] {
+        for text in [
+            "the agent: smith",
+            "subagent:coding",
+            "budget:3",
+            "http://x/?agent:y",
+            "repo:",
+        ] {
             assert_eq!(text_of(text), text);
         }
     }
 
     #[test]
     fn last_directive_wins() {
-        assert_eq!(parse("agent:coding agent:general x").unwrap().choices.agent.as_deref(), Some("general"));
+        assert_eq!(
+            parse("agent:coding agent:general x")
+                .unwrap()
+                .choices
+                .agent
+                .as_deref(),
+            Some("general")
+        );
     }
 
     #[test]
@@ -281,13 +331,29 @@ mod tests {
 
     #[test]
     fn ref_is_used_or_an_error() {
-        for name in ["fix/#12-crash", "feature/a+b", "T-1@add", "größe", "release/1.0,2", "HEAD", "a=b"] {
+        for name in [
+            "fix/#12-crash",
+            "feature/a+b",
+            "T-1@add",
+            "größe",
+            "release/1.0,2",
+            "HEAD",
+            "a=b",
+        ] {
             let parsed = parse(&format!("look ref:{name} please")).unwrap();
             assert_eq!(parsed.choices.git_ref.unwrap().as_str(), name);
             assert_eq!(parsed.text, "look please");
         }
         let long = format!("ref:{}", "x".repeat(256));
-        for text in ["ref:--x", "ref:a..b x", "ref:[main]", "ref=a..b", "ref:main:x", "ref:a^", &long] {
+        for text in [
+            "ref:--x",
+            "ref:a..b x",
+            "ref:[main]",
+            "ref=a..b",
+            "ref:main:x",
+            "ref:a^",
+            &long,
+        ] {
             assert_eq!(parse(text), Err(DirectiveFault::Ref), "{text}");
         }
         let fault = texts::directive_fault(&DirectiveFault::Ref);
@@ -296,20 +362,29 @@ mod tests {
 
     #[test]
     fn long_models_and_repositories_are_rejected() {
-        for (key, prefix, max) in [("model", "a/", MODEL_MAX), ("repo", "https://host/", REPOSITORY_MAX)] {
-            let directive = |length: usize| format!("{key}:{prefix}{} x", "m".repeat(length - prefix.len()));
+        for (key, prefix, max) in [
+            ("model", "a/", MODEL_MAX),
+            ("repo", "https://host/", REPOSITORY_MAX),
+        ] {
+            let directive =
+                |length: usize| format!("{key}:{prefix}{} x", "m".repeat(length - prefix.len()));
             assert!(parse(&directive(max)).unwrap().text == "x", "{key}");
             let fault = parse(&directive(max + 1)).unwrap_err();
             assert_eq!(fault, DirectiveFault::TooLong { key, max });
-            assert!(texts::directive_fault(&fault).contains(&format!("`{key}`")), "{key}");
+            assert!(
+                texts::directive_fault(&fault).contains(&format!("`{key}`")),
+                "{key}"
+            );
         }
     }
 
     #[test]
     fn field_access_is_not_a_repository_hint() {
-        for text in
-            ["call clone(repo=args.repo now", "set repo=args.repo", "ref=self.head.ref repo=cfg._repo"]
-        {
+        for text in [
+            "call clone(repo=args.repo now",
+            "set repo=args.repo",
+            "ref=self.head.ref repo=cfg._repo",
+        ] {
             let unread = ParsedDirectives {
                 text: text.into(),
                 text_with_place: text.into(),
@@ -328,11 +403,18 @@ mod tests {
         ] {
             let dotted = parse(text).unwrap().choices;
             let expected = (Some(repository), RefName::parse(git_ref).ok());
-            assert_eq!((dotted.repository.as_deref(), dotted.git_ref), expected, "{text}");
+            assert_eq!(
+                (dotted.repository.as_deref(), dotted.git_ref),
+                expected,
+                "{text}"
+            );
         }
         let named = parse("repo=app ref:release.next x").unwrap().choices;
         let (repository, git_ref) = (named.repository.as_deref(), named.git_ref);
-        assert_eq!((repository, git_ref), (Some("app"), RefName::parse("release.next").ok()));
+        assert_eq!(
+            (repository, git_ref),
+            (Some("app"), RefName::parse("release.next").ok())
+        );
     }
 
     #[test]

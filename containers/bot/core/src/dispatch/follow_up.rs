@@ -38,7 +38,12 @@ impl Core {
         id: &RunId,
         text: String,
     ) -> Result<(), FollowUpError> {
-        let run = match self.queries().get(reader, id).await.map_err(FollowUpError::Run)? {
+        let run = match self
+            .queries()
+            .get(reader, id)
+            .await
+            .map_err(FollowUpError::Run)?
+        {
             Found::Live(run) if run.finished.is_none() => run,
             Found::Live(_) => return Err(FollowUpError::Run(QueryError::AlreadyFinished)),
             Found::Finished(_) => return Err(FollowUpError::Run(QueryError::NotFound)),
@@ -50,7 +55,12 @@ impl Core {
             return Err(FollowUpError::Run(QueryError::NotFound));
         };
         // An unread follow-up becomes a run of its own, which has a page and no other channel.
-        let request = Request { message, io: Arc::new(NobodyListens), may_wait: true, in_flight };
+        let request = Request {
+            message,
+            io: Arc::new(NobodyListens),
+            may_wait: true,
+            in_flight,
+        };
         let steering = Steering::verbatim(&request);
         let steered = match steering.steer_local(&self.context).await {
             Ok(None) => steering.steer_any_remote(&self.context).await,
@@ -68,8 +78,11 @@ impl Core {
 }
 
 fn message(run: RunView, actor: Actor, text: String, received_at: i64) -> Option<IncomingMessage> {
-    let source =
-        InputSource { url: None, channel: Some(run.channel_id.clone()), user: Some(actor.id.clone()) };
+    let source = InputSource {
+        url: None,
+        channel: Some(run.channel_id.clone()),
+        user: Some(actor.id.clone()),
+    };
     Some(IncomingMessage {
         actor,
         channel_id: run.channel_id,

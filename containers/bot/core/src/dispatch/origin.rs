@@ -8,7 +8,12 @@ const UNCONFIGURED: &str = "origin:";
 /// A suffix that git ignores at the end of a path.
 const SUFFIX: &str = ".git";
 /// The default port of each scheme.
-const PORTS: [(&str, &str); 4] = [("http", ":80"), ("https", ":443"), ("ssh", ":22"), ("git", ":9418")];
+const PORTS: [(&str, &str); 4] = [
+    ("http", ":80"),
+    ("https", ":443"),
+    ("ssh", ":22"),
+    ("git", ":9418"),
+];
 
 /// Returns whether both origins are the same place.
 pub(crate) fn is_same(a: &str, b: &str) -> bool {
@@ -42,7 +47,10 @@ fn identity(origin: &str) -> String {
         Some((host, path)) => format!("{}/{}", host.to_lowercase(), bare(&path.to_lowercase())),
         None => {
             let path = origin.strip_prefix("file://").unwrap_or(origin);
-            let path = path.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(path);
+            let path = path
+                .strip_prefix("localhost")
+                .filter(|rest| rest.starts_with('/'))
+                .unwrap_or(path);
             let root = if path.starts_with('/') { "/" } else { "" };
             format!("{root}{}", bare(path))
         }
@@ -55,20 +63,33 @@ fn on_host(origin: &str) -> Option<(String, &str)> {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => return None,
         Some((scheme, rest)) => {
             let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-            let port = PORTS.iter().find(|(known, _)| scheme.eq_ignore_ascii_case(known));
-            let authority = port.and_then(|(_, port)| authority.strip_suffix(port)).unwrap_or(authority);
+            let port = PORTS
+                .iter()
+                .find(|(known, _)| scheme.eq_ignore_ascii_case(known));
+            let authority = port
+                .and_then(|(_, port)| authority.strip_suffix(port))
+                .unwrap_or(authority);
             (authority, path)
         }
-        None => origin.split_once(':').filter(|(host, _)| !host.contains('/'))?,
+        None => origin
+            .split_once(':')
+            .filter(|(host, _)| !host.contains('/'))?,
     };
     // A host name may end in the dot of the DNS root.
-    let host = authority.rsplit('@').next().unwrap_or(authority).trim_end_matches('.');
+    let host = authority
+        .rsplit('@')
+        .next()
+        .unwrap_or(authority)
+        .trim_end_matches('.');
     Some((host.to_owned(), path))
 }
 
 /// Normalizes a path.
 fn bare(path: &str) -> String {
-    let mut parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let mut parts: Vec<&str> = path
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect();
     while let Some(last) = parts.pop() {
         let name = last.trim_end_matches(SUFFIX);
         if !name.is_empty() {
@@ -85,9 +106,10 @@ mod tests {
 
     #[test]
     fn spellings_of_a_place_are_equal() {
-        for other in "/srv/git/app.git /srv/git/app/ /srv/git/app.git/ //srv/./git//app /srv/git/app/.git \
+        for other in
+            "/srv/git/app.git /srv/git/app/ /srv/git/app.git/ //srv/./git//app /srv/git/app/.git \
             file:///srv/git/app file://localhost/srv/git/app.git"
-            .split(' ')
+                .split(' ')
         {
             assert!(is_same("/srv/git/app", other), "{other}");
         }
@@ -112,11 +134,15 @@ mod tests {
             "https://other.example/acme/app",
             "git@host:app",
         ];
-        let names: std::collections::BTreeSet<_> = places.iter().map(|origin| name(origin)).collect();
+        let names: std::collections::BTreeSet<_> =
+            places.iter().map(|origin| name(origin)).collect();
         assert_eq!(names.len(), places.len(), "{names:?}");
         for name in &names {
             assert!(ars_types::RepoSlug::parse(name.as_str()).is_err(), "{name}");
         }
-        assert_eq!(name("https://ann:word@code.example/acme/app.git"), "origin:code.example/acme/app");
+        assert_eq!(
+            name("https://ann:word@code.example/acme/app.git"),
+            "origin:code.example/acme/app"
+        );
     }
 }

@@ -33,12 +33,19 @@ pub(crate) struct ParsedRequest {
 
 /// Fetches the history and parses the text.
 /// Choices made outside the text override directives, and both override the thread's earlier choices.
-pub(super) async fn parse(context: &RunContext, request: &Request) -> Result<ParsedRequest, Refusal> {
+pub(super) async fn parse(
+    context: &RunContext,
+    request: &Request,
+) -> Result<ParsedRequest, Refusal> {
     let started_at = context.clock().now();
     let history = request.io.history().await;
     let ended_at = context.clock().now();
     let mut stages = Stages::default();
-    stages.push(Stage { name: "dispatch.history", started_at, ended_at });
+    stages.push(Stage {
+        name: "dispatch.history",
+        started_at,
+        ended_at,
+    });
 
     let directives = directives::parse(&request.message.text).map_err(Refusal::InvalidDirective)?;
     if directives.text.trim().is_empty() {
@@ -49,7 +56,14 @@ pub(super) async fn parse(context: &RunContext, request: &Request) -> Result<Par
     let named_agent = own.agent.clone();
     let chooses_repository = own.repository.is_some();
     let choices = merge(own, earlier);
-    Ok(ParsedRequest { history, directives, named_agent, chooses_repository, choices, stages })
+    Ok(ParsedRequest {
+        history,
+        directives,
+        named_agent,
+        chooses_repository,
+        choices,
+        stages,
+    })
 }
 
 /// Completes `over` by `under`.
@@ -65,16 +79,23 @@ fn merge(over: Choices, under: Choices) -> Choices {
 }
 
 fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {
-    history.iter().filter(|turn| turn.role == Role::User).map(|turn| turn.text.as_str())
+    history
+        .iter()
+        .filter(|turn| turn.role == Role::User)
+        .map(|turn| turn.text.as_str())
 }
 
 /// Returns the newest earlier turns that fit, oldest first.
 pub(crate) fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
     let mut bytes = 0;
-    let fitting = history.iter().rev().take(MAX_CONTEXT_TURNS).take_while(|turn| {
-        bytes += turn.text.len();
-        bytes <= MAX_CONTEXT_BYTES
-    });
+    let fitting = history
+        .iter()
+        .rev()
+        .take(MAX_CONTEXT_TURNS)
+        .take_while(|turn| {
+            bytes += turn.text.len();
+            bytes <= MAX_CONTEXT_BYTES
+        });
     &history[history.len() - fitting.count()..]
 }
 
@@ -83,7 +104,10 @@ mod tests {
     use super::*;
 
     fn said(role: Role, text: &str) -> HistoryTurn {
-        HistoryTurn { role, text: text.into() }
+        HistoryTurn {
+            role,
+            text: text.into(),
+        }
     }
 
     #[test]
@@ -91,7 +115,10 @@ mod tests {
         let many: Vec<_> = (0..30).map(|n| said(Role::User, &n.to_string())).collect();
         assert_eq!(recent(&many).len(), MAX_CONTEXT_TURNS);
         assert_eq!(recent(&many)[0].text, "10");
-        let big = vec![said(Role::User, &"x".repeat(MAX_CONTEXT_BYTES)), said(Role::User, "y")];
+        let big = vec![
+            said(Role::User, &"x".repeat(MAX_CONTEXT_BYTES)),
+            said(Role::User, "y"),
+        ];
         assert_eq!(recent(&big).len(), 1);
     }
 }

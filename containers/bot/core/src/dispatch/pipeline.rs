@@ -53,7 +53,12 @@ pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io:
         return log_undelivered(io.send(ChannelEvent::Refused(Refusal::ShuttingDown)).await);
     };
     let may_wait = io.traits().can_wait;
-    let request = Request { message, io, may_wait, in_flight };
+    let request = Request {
+        message,
+        io,
+        may_wait,
+        in_flight,
+    };
     if let Some(recognized) = context.command_registry().recognize(&request.message.text) {
         return log_undelivered(command::serve(context, request, recognized).await);
     }
@@ -75,9 +80,19 @@ pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
 /// It is prose even if joined follow-ups begin like a command. A refusal quotes the message, because its sender expects
 /// it to run and may read the refusal on the channel of the run that did not read it.
 async fn dispatch_requeued(requeued: Requeued) {
-    let Requeued { context, message, io, in_flight } = requeued;
+    let Requeued {
+        context,
+        message,
+        io,
+        in_flight,
+    } = requeued;
     // Its sender has an answer already, so it always may.
-    let request = Request { message, io, may_wait: true, in_flight };
+    let request = Request {
+        message,
+        io,
+        may_wait: true,
+        in_flight,
+    };
     if let Err(rejected) = serve(&context, request).await {
         let Rejected { request, refusal } = *rejected;
         let text = request.message.text.clone();
@@ -96,7 +111,9 @@ async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejecte
         Ok(Dispatched::Repeated(first)) => request.io.inform(ChannelEvent::Repeated(first)).await,
         Err(refusal) => {
             count(&refusal);
-            let IncomingMessage { actor, channel_id, .. } = &request.message;
+            let IncomingMessage {
+                actor, channel_id, ..
+            } = &request.message;
             tracing::info!(actor = %actor.id, channel = %channel_id, code = %refusal.error_code().as_str(), "request refused");
             return Err(Box::new(Rejected { request, refusal }));
         }

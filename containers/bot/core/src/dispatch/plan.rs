@@ -40,7 +40,11 @@ pub(crate) struct PlannedChoice {
 impl RunPlan {
     /// Returns the repository that the request concerns, whether its agent works on one or not.
     pub(crate) fn repository(&self) -> Option<&str> {
-        self.choice.repository.as_ref().or(self.own.as_ref()).map(|repository| repository.name.as_str())
+        self.choice
+            .repository
+            .as_ref()
+            .or(self.own.as_ref())
+            .map(|repository| repository.name.as_str())
     }
 }
 
@@ -53,15 +57,30 @@ pub(super) async fn plan_run(
     resolved: &ResolvedRequest,
 ) -> Result<RunPlan, Refusal> {
     let deps = context.deps();
-    let own = deps.workspaces.repository_of(thread).await.map_err(|error| {
-        tracing::warn!(error = %error, "workspace not ready");
-        Refusal::WorkspaceNotReady(error)
-    })?;
-    let ResolvedRequest { actor, scopes, agent } = resolved;
+    let own = deps
+        .workspaces
+        .repository_of(thread)
+        .await
+        .map_err(|error| {
+            tracing::warn!(error = %error, "workspace not ready");
+            Refusal::WorkspaceNotReady(error)
+        })?;
+    let ResolvedRequest {
+        actor,
+        scopes,
+        agent,
+    } = resolved;
     let choices = with_text(context, parsed, resolved, own.as_ref()).await?;
     let choice = plan(&choices, scopes, actor, agent, &deps.settings, own.as_ref())?;
-    let client = deps.models.client(&choice.model).map_err(Refusal::UnknownProvider)?;
-    Ok(RunPlan { choice, client, own })
+    let client = deps
+        .models
+        .client(&choice.model)
+        .map_err(Refusal::UnknownProvider)?;
+    Ok(RunPlan {
+        choice,
+        client,
+        own,
+    })
 }
 
 /// Returns the choices, with the repository that the text names if the request chooses none.
@@ -76,11 +95,20 @@ async fn with_text(
         return Ok(choices);
     }
     let (actor, settings) = (&resolved.actor, context.settings());
-    let earlier = choices.repository.as_deref().and_then(|name| find(name, actor, settings));
+    let earlier = choices
+        .repository
+        .as_deref()
+        .and_then(|name| find(name, actor, settings));
     let host = context.deps().capabilities.code_host.as_deref();
     let host = host.map_or_else(Host::default, |host| host.host().clone());
     let thread = own.or(earlier.as_ref());
-    let text = RequestText { text: &parsed.directives.text, thread, host: &host, actor, settings };
+    let text = RequestText {
+        text: &parsed.directives.text,
+        thread,
+        host: &host,
+        actor,
+        settings,
+    };
     let listings = context.onboarded().look_up(&text.unlisted()).await;
     if let Some(named) = text.repository(&listings)? {
         choices.repository = Some(named);
@@ -105,7 +133,11 @@ pub(super) fn plan(
         true => resolve_repository(named, actor, settings, own)?,
         false => None,
     };
-    Ok(PlannedChoice { model, effort, repository })
+    Ok(PlannedChoice {
+        model,
+        effort,
+        repository,
+    })
 }
 
 #[cfg(test)]

@@ -21,10 +21,17 @@ pub(crate) struct PlannedRequest {
 }
 
 /// Parses, resolves, authorizes and plans, with the configuration of this process.
-pub(crate) async fn plan_queued(context: &RunContext, request: &Request) -> Result<PlannedRequest, Refusal> {
+pub(crate) async fn plan_queued(
+    context: &RunContext,
+    request: &Request,
+) -> Result<PlannedRequest, Refusal> {
     let parsed = parse(context, request).await?;
     let resolved = resolve(context, request, &parsed)?;
     authorize_agent(resolved.agent, &resolved.actor, context.settings())?;
     let plan = plan_run(context, &request.message.thread_key, &parsed, &resolved).await?;
-    Ok(PlannedRequest { parsed, resolved, plan })
+    Ok(PlannedRequest {
+        parsed,
+        resolved,
+        plan,
+    })
 }

@@ -32,22 +32,39 @@ pub(crate) struct ActiveScopes {
 }
 
 impl ActiveScopes {
-    fn of(settings: &Settings, overrides: &ars_settings::Scopes, user: &str, channel: &str) -> Self {
+    fn of(
+        settings: &Settings,
+        overrides: &ars_settings::Scopes,
+        user: &str,
+        channel: &str,
+    ) -> Self {
         let effective = |target| settings.scopes.effective(overrides, target);
-        Self { user: effective(Target::User(user)), channel: effective(Target::Channel(channel)) }
+        Self {
+            user: effective(Target::User(user)),
+            channel: effective(Target::Channel(channel)),
+        }
     }
 
     /// Returns the layers of settings that a request's choices are resolved through.
     pub(super) fn layers<'a>(&'a self, choices: &'a Choices, settings: &'a Settings) -> Layers<'a> {
-        let directive =
-            Choice { agent: choices.agent.as_deref(), model: choices.model.as_ref(), effort: choices.effort };
+        let directive = Choice {
+            agent: choices.agent.as_deref(),
+            model: choices.model.as_ref(),
+            effort: choices.effort,
+        };
         let defaults = Defaults {
             agent: settings.default_agent.as_deref(),
             model: settings.default_model.as_ref(),
             models: &settings.models,
             efforts: &settings.efforts,
         };
-        Layers { directive, thread: Choice::default(), user: &self.user, channel: &self.channel, defaults }
+        Layers {
+            directive,
+            thread: Choice::default(),
+            user: &self.user,
+            channel: &self.channel,
+            defaults,
+        }
     }
 }
 
@@ -59,10 +76,24 @@ pub(super) fn resolve(
 ) -> Result<ResolvedRequest, Refusal> {
     let deps = context.deps();
     let actor = ars_auth::grants::granted(&request.message.actor, &deps.settings.grants);
-    let overrides = deps.capabilities.overrides.as_ref().map(Overrides::current).unwrap_or_default();
-    let scopes = ActiveScopes::of(&deps.settings, &overrides, &actor.id, &request.message.channel_id);
+    let overrides = deps
+        .capabilities
+        .overrides
+        .as_ref()
+        .map(Overrides::current)
+        .unwrap_or_default();
+    let scopes = ActiveScopes::of(
+        &deps.settings,
+        &overrides,
+        &actor.id,
+        &request.message.channel_id,
+    );
     let agent = resolve_agent(&parsed.choices, &scopes, &deps.settings)?;
-    Ok(ResolvedRequest { actor, scopes, agent })
+    Ok(ResolvedRequest {
+        actor,
+        scopes,
+        agent,
+    })
 }
 
 /// Returns the agent of these choices.
@@ -73,5 +104,7 @@ pub(super) fn resolve_agent(
 ) -> Result<&'static AgentSpec, Refusal> {
     let layers = scopes.layers(choices, settings);
     let name = layers.agent().unwrap_or(DEFAULT_AGENT);
-    agents::find(name).ok_or_else(|| Refusal::UnknownAgent { known: agents::names() })
+    agents::find(name).ok_or_else(|| Refusal::UnknownAgent {
+        known: agents::names(),
+    })
 }

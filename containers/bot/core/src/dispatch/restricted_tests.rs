@@ -4,13 +4,18 @@ use ars_auth::{Grants, Set};
 use proptest::prelude::*;
 
 use super::*;
-use crate::dispatch::{authorize::authorize_agent, repositories::authorize_name, resolve::resolve_agent};
+use crate::dispatch::{
+    authorize::authorize_agent, repositories::authorize_name, resolve::resolve_agent,
+};
 
 const SLUG: &str = "acme/site";
 
 fn ask(repository: &str, actor: &Actor, settings: &Settings) -> Result<PlannedChoice, Refusal> {
-    let choices =
-        Choices { agent: Some("coding".into()), repository: Some(repository.into()), ..Choices::default() };
+    let choices = Choices {
+        agent: Some("coding".into()),
+        repository: Some(repository.into()),
+        ..Choices::default()
+    };
     resolve(&choices, actor, settings, None)
 }
 
@@ -31,7 +36,13 @@ fn stranger() -> Actor {
 }
 
 fn holder() -> Actor {
-    Actor::new("http:ann", Grants { repos: Set::of(&[SLUG]), ..Grants::default() })
+    Actor::new(
+        "http:ann",
+        Grants {
+            repos: Set::of(&[SLUG]),
+            ..Grants::default()
+        },
+    )
 }
 
 /// Settings that restrict the place and allow requests to name any path below this prefix.
@@ -47,14 +58,25 @@ fn closed(prefix: &str, repositories: Vec<Repository>) -> Settings {
 }
 
 fn app() -> Repository {
-    Repository { name: "app".into(), origin: "https://code.example/acme/site.git".into() }
+    Repository {
+        name: "app".into(),
+        origin: "https://code.example/acme/site.git".into(),
+    }
 }
 
 /// The same letters in mixed case.
 fn spelled(text: &'static str) -> impl Strategy<Value = String> {
     prop::collection::vec(any::<bool>(), text.len()).prop_map(move |large| {
         let letters = text.chars().zip(large);
-        letters.map(|(letter, large)| if large { letter.to_ascii_uppercase() } else { letter }).collect()
+        letters
+            .map(|(letter, large)| {
+                if large {
+                    letter.to_ascii_uppercase()
+                } else {
+                    letter
+                }
+            })
+            .collect()
     })
 }
 
@@ -64,7 +86,9 @@ fn gap() -> impl Strategy<Value = &'static str> {
 }
 
 fn end() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["", "/", "//", "/.", ".git", ".git/", ".GIT", ".git.git", "/.git", "/.git/"])
+    prop::sample::select(vec![
+        "", "/", "//", "/.", ".git", ".git/", ".GIT", ".git.git", "/.git", "/.git/",
+    ])
 }
 
 /// A prefix and a rest that together spell the place.
@@ -83,7 +107,10 @@ fn place() -> impl Strategy<Value = (String, String)> {
     let parts = (spelled("code.example"), spelled("acme"), spelled("site"));
     (authority, parts, gap(), gap(), end()).prop_map(
         |((scheme, port), (host, owner, name), first, second, end)| {
-            (format!("{scheme}{host}{port}"), format!("{first}{owner}{second}{name}{end}"))
+            (
+                format!("{scheme}{host}{port}"),
+                format!("{first}{owner}{second}{name}{end}"),
+            )
         },
     )
 }
@@ -119,15 +146,35 @@ fn short_name_does_not_bypass_a_restriction() {
     assert!(ask("app", &stranger(), &settings).is_err());
     assert!(ask("app", &holder(), &settings).is_ok());
     assert!(authorize_name(&stranger(), &settings, "app").is_err());
-    let own = Repository { name: "older".into(), origin: "git@code.example:acme/site".into() };
-    let choices = Choices { agent: Some("coding".into()), ..Choices::default() };
+    let own = Repository {
+        name: "older".into(),
+        origin: "git@code.example:acme/site".into(),
+    };
+    let choices = Choices {
+        agent: Some("coding".into()),
+        ..Choices::default()
+    };
     assert!(resolve(&choices, &stranger(), &settings, Some(&own)).is_err());
 }
 
 #[test]
 fn other_places_stay_open() {
     let settings = closed("https://code.example", vec![app()]);
-    for open in ["acme/site-docs", "acme/sites", "other/site", "acme/site/docs", "site"] {
-        assert!(ask(&format!("https://code.example/{open}"), &stranger(), &settings).is_ok(), "{open}");
+    for open in [
+        "acme/site-docs",
+        "acme/sites",
+        "other/site",
+        "acme/site/docs",
+        "site",
+    ] {
+        assert!(
+            ask(
+                &format!("https://code.example/{open}"),
+                &stranger(),
+                &settings
+            )
+            .is_ok(),
+            "{open}"
+        );
     }
 }

@@ -21,7 +21,10 @@ const RECORDS_PER_STAGE: usize = 2;
 /// Most bytes of one record, whose name has at most 64 characters.
 const MAX_RECORD_BYTES: usize = 512;
 
-const _: () = assert!(MAX_RECORDS * MAX_RECORD_BYTES <= MAX_BYTES, "the records fit");
+const _: () = assert!(
+    MAX_RECORDS * MAX_RECORD_BYTES <= MAX_BYTES,
+    "the records fit"
+);
 
 /// A stage before the creation of the run, for the run's spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +56,12 @@ impl Stages {
 
     /// Publishes the spans below the request's span, and a note about dropped ones.
     pub(crate) fn publish(&self, run: &RunHandle, spans: &Spans, request: &Span) {
-        for Stage { name, started_at, ended_at } in &self.kept {
+        for Stage {
+            name,
+            started_at,
+            ended_at,
+        } in &self.kept
+        {
             let span = spans.start(run, Some(request.id()), *name, *started_at);
             spans.end(run, span, SpanResult::Ok, *ended_at);
         }
@@ -79,7 +87,11 @@ mod tests {
     fn stages(count: i64) -> Stages {
         let mut stages = Stages::default();
         for at in 0..count {
-            stages.push(Stage { name: "dispatch.admission", started_at: at, ended_at: at + 1 });
+            stages.push(Stage {
+                name: "dispatch.admission",
+                started_at: at,
+                ended_at: at + 1,
+            });
         }
         stages
     }

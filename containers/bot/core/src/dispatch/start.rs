@@ -12,8 +12,8 @@ use ars_wire::{
 };
 
 use super::{
-    admit::AdmittedRequest, authorize::AuthorizedRequest, code_host::code_host_of, parse::ParsedRequest,
-    resolve::ResolvedRequest, stages::Stage,
+    admit::AdmittedRequest, authorize::AuthorizedRequest, code_host::code_host_of,
+    parse::ParsedRequest, resolve::ResolvedRequest, stages::Stage,
 };
 use crate::{
     context::RunContext,
@@ -76,10 +76,19 @@ pub(super) async fn start(
         }
     };
     let ResolvedRequest { agent, .. } = authorized.resolved;
-    let model = BoundModel { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
+    let model = BoundModel {
+        name: admitted.plan.choice.model.clone(),
+        client: admitted.plan.client.clone(),
+    };
     let thread = authorized.request.message.thread_key.as_str();
     let code_host = code_host_of(context.deps(), &authorized.resolved.actor, thread);
-    let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort, code_host);
+    let mut assignment = Assignment::of(
+        context.deps(),
+        agent,
+        model,
+        admitted.plan.choice.effort,
+        code_host,
+    );
     assignment.limit_to(hold);
 
     let id = context.registry().mint();
@@ -93,7 +102,11 @@ pub(super) async fn start(
         let started_at = context.clock().now();
         let claimed = live.claim(&run).await;
         let ended_at = context.clock().now();
-        admitted.stages.push(Stage { name: "dispatch.ledger_claim", started_at, ended_at });
+        admitted.stages.push(Stage {
+            name: "dispatch.ledger_claim",
+            started_at,
+            ended_at,
+        });
         match claimed {
             Claimed::Granted => is_tracked = true,
             Claimed::Unconfirmed => {}
@@ -116,14 +129,24 @@ pub(super) async fn start(
             }
         }
     }
-    Ok(Start::Claimed(Box::new(ClaimedRun { id, facts, admitted, assignment, is_tracked })))
+    Ok(Start::Claimed(Box::new(ClaimedRun {
+        id,
+        facts,
+        admitted,
+        assignment,
+        is_tracked,
+    })))
 }
 
 /// Reserves a run's part of the day's spend. Returns `None` without a cap.
 async fn reserve_spend(context: &RunContext) -> Result<Option<Hold>, Refusal> {
     let MoneyCaps { run, day } = context.settings().money;
     let Some(day) = day else { return Ok(None) };
-    context.day_spend().reserve(day, run, &context.spend_sources(), context.clock().now()).await.map(Some)
+    context
+        .day_spend()
+        .reserve(day, run, &context.spend_sources(), context.clock().now())
+        .await
+        .map(Some)
 }
 
 fn new_run(
@@ -134,7 +157,14 @@ fn new_run(
     authorized: &AuthorizedRequest<'_>,
     assignment: &Assignment,
 ) -> NewRun {
-    let Assignment { agent, model, effort, tools, hold, .. } = assignment;
+    let Assignment {
+        agent,
+        model,
+        effort,
+        tools,
+        hold,
+        ..
+    } = assignment;
     let meta = Meta {
         agent: agent.name.to_owned(),
         model: model.name.clone(),
@@ -144,7 +174,12 @@ fn new_run(
         thread_key: facts.thread_key.as_str().to_owned(),
         channel_visibility: facts.visibility,
         repo: facts.repo.clone(),
-        git_ref: authorized.parsed.choices.git_ref.as_ref().map(ToString::to_string),
+        git_ref: authorized
+            .parsed
+            .choices
+            .git_ref
+            .as_ref()
+            .map(ToString::to_string),
         label: facts.label.clone(),
         received_at: facts.received_at,
         hold: hold.as_ref().map(|hold| hold.cap().run_microusd),
@@ -159,7 +194,11 @@ fn new_run(
         card: None,
         // Known once the working tree is open. It follows in the state, before the step that makes the run resumable.
         system: String::new(),
-        tools: tools.specs().iter().filter_map(|spec| serde_json::to_value(spec).ok()).collect(),
+        tools: tools
+            .specs()
+            .iter()
+            .filter_map(|spec| serde_json::to_value(spec).ok())
+            .collect(),
         state: None,
         idempotency: authorized.request.message.idempotency.clone(),
     }
@@ -173,7 +212,11 @@ fn facts(
 ) -> RunFacts {
     let message = &authorized.request.message;
     let agent = assignment.agent.name;
-    let repo = admitted.plan.repository().filter(|_| assignment.agent.needs_repository).map(str::to_owned);
+    let repo = admitted
+        .plan
+        .repository()
+        .filter(|_| assignment.agent.needs_repository)
+        .map(str::to_owned);
     let text = &authorized.parsed.directives.text;
     RunFacts {
         label: label(context, agent, repo.as_deref(), message, text),
@@ -199,5 +242,8 @@ pub(super) fn label(
     let requester = || format!("{} - {}", message.channel_id, message.actor.id);
     let place = repo.map_or_else(requester, str::to_owned);
     let snippet = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    context.deps().redactor.clean(&format!("{agent} · {place} · “{snippet}”"), LABEL_CAP)
+    context
+        .deps()
+        .redactor
+        .clean(&format!("{agent} · {place} · “{snippet}”"), LABEL_CAP)
 }

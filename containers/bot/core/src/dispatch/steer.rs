@@ -15,7 +15,9 @@ use ars_types::{RunId, StopMode, UnixMillis};
 use ars_wire::ledger::{Holder, MAX_UNREAD, Phase};
 use tokio::time::timeout;
 
-use super::{authorize::AuthorizedRequest, directives::ParsedDirectives, repositories, request::Request};
+use super::{
+    authorize::AuthorizedRequest, directives::ParsedDirectives, repositories, request::Request,
+};
 use crate::{
     context::RunContext,
     live::{CLAIM_TIMEOUT, Meta},
@@ -66,8 +68,16 @@ impl<'a> OwnerRun<'a> {
 impl<'a> Steering<'a> {
     /// The steering of an authorized request. It borrows, because most messages steer no run.
     pub(super) fn of(authorized: &'a AuthorizedRequest<'_>) -> Self {
-        let AuthorizedRequest { request, parsed, resolved } = authorized;
-        let ParsedDirectives { text, text_with_place, choices } = &parsed.directives;
+        let AuthorizedRequest {
+            request,
+            parsed,
+            resolved,
+        } = authorized;
+        let ParsedDirectives {
+            text,
+            text_with_place,
+            choices,
+        } = &parsed.directives;
         Self {
             request,
             actor: &resolved.actor,
@@ -82,11 +92,21 @@ impl<'a> Steering<'a> {
     pub(super) fn verbatim(request: &'a Request) -> Self {
         let text = &request.message.text;
         let IncomingMessage { actor, choices, .. } = &request.message;
-        Self { request, actor, named_agent: None, text, text_with_place: text, choices }
+        Self {
+            request,
+            actor,
+            named_agent: None,
+            text,
+            text_with_place: text,
+            choices,
+        }
     }
 
     /// Steers the run of this process that owns the thread. Returns `None` when the thread is free.
-    pub(super) async fn steer_local(&self, context: &RunContext) -> Result<Option<Notice>, Refusal> {
+    pub(super) async fn steer_local(
+        &self,
+        context: &RunContext,
+    ) -> Result<Option<Notice>, Refusal> {
         let mut copy = None;
         while let Some(occupant) = context.threads().occupant(&self.request.message.thread_key) {
             let owner = OwnerRun::of(&occupant);
@@ -101,9 +121,11 @@ impl<'a> Steering<'a> {
                 }
             }
             // One note for all attempts: copies of a message are recognized by their delivery id.
-            let note =
-                copy.get_or_insert_with(|| Note::of(&self.request.message, self.text(context, &owner)));
-            let _room = occupant.mailbox.reserve(&note.text, &context.settings().load)?;
+            let note = copy
+                .get_or_insert_with(|| Note::of(&self.request.message, self.text(context, &owner)));
+            let _room = occupant
+                .mailbox
+                .reserve(&note.text, &context.settings().load)?;
             let inbox_seq = match &occupant.run {
                 // A failure loses nothing, because the run of this process reads its mailbox.
                 Some(run) => self.queue(context, run, note).await.unwrap_or_default(),
@@ -125,8 +147,13 @@ impl<'a> Steering<'a> {
     /// Steers the run of another process that owns the thread.
     /// Returns `None` without one, or when the ledger does not answer. For messages without a plan, because the
     /// ledger's claim reports the owner to all others.
-    pub(super) async fn steer_any_remote(&self, context: &RunContext) -> Result<Option<Notice>, Refusal> {
-        let Some(live) = context.live() else { return Ok(None) };
+    pub(super) async fn steer_any_remote(
+        &self,
+        context: &RunContext,
+    ) -> Result<Option<Notice>, Refusal> {
+        let Some(live) = context.live() else {
+            return Ok(None);
+        };
         let thread = self.request.message.thread_key.as_str();
         let row = match timeout(CLAIM_TIMEOUT, live.ledger().live_of_thread(thread)).await {
             Ok(Ok(row)) => row,
@@ -144,7 +171,11 @@ impl<'a> Steering<'a> {
         if context.registry().get(&row.run_id).is_some() {
             return Ok(None);
         }
-        let holder = Holder { run_id: row.run_id, agent: None, started_at: row.started_at };
+        let holder = Holder {
+            run_id: row.run_id,
+            agent: None,
+            started_at: row.started_at,
+        };
         self.steer_remote(context, &holder).await
     }
 
@@ -155,7 +186,9 @@ impl<'a> Steering<'a> {
         holder: &Holder,
     ) -> Result<Option<Notice>, Refusal> {
         let thread = self.request.message.thread_key.as_str();
-        let Some(meta) = meta_of(context, thread, &holder.run_id).await? else { return Ok(None) };
+        let Some(meta) = meta_of(context, thread, &holder.run_id).await? else {
+            return Ok(None);
+        };
         let owner = OwnerRun {
             agent: &meta.agent,
             repository: meta.repo.as_deref(),
@@ -188,9 +221,19 @@ impl<'a> Steering<'a> {
             repositories::find(named, self.actor, context.settings())
                 .is_some_and(|place| owner.repository == Some(place.name.as_str()))
         };
-        let names_another = choices.repository.as_ref().is_some_and(|named| !is_owners(named))
-            || choices.git_ref.as_ref().is_some_and(|named| owner.git_ref != Some(named.as_str()));
-        if names_another { self.text_with_place } else { self.text }
+        let names_another = choices
+            .repository
+            .as_ref()
+            .is_some_and(|named| !is_owners(named))
+            || choices
+                .git_ref
+                .as_ref()
+                .is_some_and(|named| owner.git_ref != Some(named.as_str()));
+        if names_another {
+            self.text_with_place
+        } else {
+            self.text
+        }
     }
 
     fn authorize(&self, context: &RunContext, owner: &OwnerRun<'_>) -> Result<(), ThreadRefusal> {
@@ -210,10 +253,19 @@ impl<'a> Steering<'a> {
     /// Queues the message in the ledger's inbox of a run.
     /// Returns its number there, or `None` when the run is not live. Retried when the answer may be lost, because
     /// copies are recognized by their delivery id.
-    async fn queue(&self, context: &RunContext, run: &RunId, note: &Note) -> Result<Option<u64>, StoreError> {
-        let Some(live) = context.live() else { return Ok(None) };
+    async fn queue(
+        &self,
+        context: &RunContext,
+        run: &RunId,
+        note: &Note,
+    ) -> Result<Option<u64>, StoreError> {
+        let Some(live) = context.live() else {
+            return Ok(None);
+        };
         let message = note.message();
-        let queued = Policy::STEP.run(run, || live.ledger().inbox(run, &message)).await;
+        let queued = Policy::STEP
+            .run(run, || live.ledger().inbox(run, &message))
+            .await;
         queued.inspect_err(|error| {
             tracing::warn!(run = %run, error = %error, "follow-up not queued in the ledger");
         })
@@ -221,8 +273,15 @@ impl<'a> Steering<'a> {
 
     fn follow_up(&self, note: &Note, inbox_seq: Option<u64>) -> FollowUp {
         let Request { message, io, .. } = self.request;
-        let sender = Sender { message: message.clone(), io: Arc::clone(io) };
-        FollowUp { note: note.clone(), inbox_seq, sender: Some(sender) }
+        let sender = Sender {
+            message: message.clone(),
+            io: Arc::clone(io),
+        };
+        FollowUp {
+            note: note.clone(),
+            inbox_seq,
+            sender: Some(sender),
+        }
     }
 }
 
@@ -230,13 +289,23 @@ impl<'a> Steering<'a> {
 ///
 /// # Errors
 /// [`ThreadRefusal::OwnerUnknown`] when it cannot be read, because a run of unknown agent is never steered.
-async fn meta_of(context: &RunContext, thread: &str, run: &RunId) -> Result<Option<Meta>, ThreadRefusal> {
+async fn meta_of(
+    context: &RunContext,
+    thread: &str,
+    run: &RunId,
+) -> Result<Option<Meta>, ThreadRefusal> {
     let live = context.live().ok_or(ThreadRefusal::OwnerUnknown)?;
-    let row = live.ledger().live_of_thread(thread).await.map_err(|error| {
-        tracing::warn!(run = %run, error = %error, "owner of a thread not known");
-        ThreadRefusal::OwnerUnknown
-    })?;
-    let Some(row) = row.filter(|row| row.run_id == *run) else { return Ok(None) };
+    let row = live
+        .ledger()
+        .live_of_thread(thread)
+        .await
+        .map_err(|error| {
+            tracing::warn!(run = %run, error = %error, "owner of a thread not known");
+            ThreadRefusal::OwnerUnknown
+        })?;
+    let Some(row) = row.filter(|row| row.run_id == *run) else {
+        return Ok(None);
+    };
     Meta::of_row(&row.meta).map(Some).map_err(|error| {
         tracing::warn!(run = %run, error = %error, "row of a live run cannot be read");
         ThreadRefusal::OwnerUnknown
@@ -246,7 +315,9 @@ async fn meta_of(context: &RunContext, thread: &str, run: &RunId) -> Result<Opti
 /// Returns whether a run of another process may have read its inbox for the last time.
 /// It does so after it acquired the reply permit.
 async fn is_ending(context: &RunContext, thread: &str, run: &RunId) -> bool {
-    let Some(live) = context.live() else { return false };
+    let Some(live) = context.live() else {
+        return false;
+    };
     match live.ledger().live_of_thread(thread).await {
         Ok(row) => row
             .filter(|row| row.run_id == *run)

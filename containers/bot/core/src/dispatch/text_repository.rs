@@ -39,10 +39,17 @@ impl RequestText<'_> {
     /// They are not configured, and the requester may use them.
     pub(super) fn unlisted(&self) -> Vec<RepoSlug> {
         let signals = self.signals();
-        let has_strong = signals.iter().any(|signal| signal.strength == Strength::Strong);
+        let has_strong = signals
+            .iter()
+            .any(|signal| signal.strength == Strength::Strong);
         let own = self.own();
         let mut unlisted: Vec<RepoSlug> = Vec::new();
-        for Signal { repository, strength, .. } in signals {
+        for Signal {
+            repository,
+            strength,
+            ..
+        } in signals
+        {
             let may_count = match strength {
                 Strength::Strong => false,
                 Strength::Vettable => true,
@@ -50,7 +57,11 @@ impl RequestText<'_> {
                 Strength::Weak => !has_strong,
             };
             let is_new = own.as_ref() != Some(&repository) && !unlisted.contains(&repository);
-            if may_count && is_new && self.configured(&repository).is_none() && self.may_use(&repository) {
+            if may_count
+                && is_new
+                && self.configured(&repository).is_none()
+                && self.may_use(&repository)
+            {
                 unlisted.push(repository);
             }
         }
@@ -63,7 +74,12 @@ impl RequestText<'_> {
         &self,
         listings: &BTreeMap<RepoSlug, Listing>,
     ) -> Result<Option<String>, Refusal> {
-        let Self { host, actor, settings, .. } = *self;
+        let Self {
+            host,
+            actor,
+            settings,
+            ..
+        } = *self;
         let own = self.own();
         let listing = |slug: &RepoSlug| match self.configured(slug) {
             Some(_) => Listing::Known,
@@ -73,11 +89,16 @@ impl RequestText<'_> {
             Resolution::None | Resolution::Thread { .. } => return Ok(None),
             Resolution::Named { repository, .. } => repository,
             Resolution::Undetermined { repository } => {
-                return Err(Refusal::RepositoryUndetermined { repository: repository.to_string() });
+                return Err(Refusal::RepositoryUndetermined {
+                    repository: repository.to_string(),
+                });
             }
             Resolution::Ambiguous { repositories } => {
                 let known = repositories.iter().map(ToString::to_string).collect();
-                return Err(Refusal::Repository { is_named: false, known });
+                return Err(Refusal::Repository {
+                    is_named: false,
+                    known,
+                });
             }
         };
         if own.as_ref() == Some(&repository) {
@@ -90,8 +111,15 @@ impl RequestText<'_> {
         if find(&address, actor, settings).is_some() {
             return Ok(Some(address));
         }
-        let known = settings.repositories.iter().map(|repository| repository.name.clone()).collect();
-        Err(Refusal::Repository { is_named: true, known })
+        let known = settings
+            .repositories
+            .iter()
+            .map(|repository| repository.name.clone())
+            .collect();
+        Err(Refusal::Repository {
+            is_named: true,
+            known,
+        })
     }
 
     fn signals(&self) -> Vec<Signal> {
@@ -106,7 +134,8 @@ impl RequestText<'_> {
     }
 
     fn configured(&self, slug: &RepoSlug) -> Option<&Repository> {
-        let is_it = |repository: &&Repository| slug_of(repository, self.host).as_ref() == Some(slug);
+        let is_it =
+            |repository: &&Repository| slug_of(repository, self.host).as_ref() == Some(slug);
         self.settings.repositories.iter().find(is_it)
     }
 
@@ -132,7 +161,10 @@ impl RequestText<'_> {
 fn slug_of(repository: &Repository, host: &Host) -> Option<RepoSlug> {
     let at_host = || {
         let found = signals(&repository.origin, host).into_iter();
-        found.filter(|signal| signal.strength == Strength::Strong).map(|signal| signal.repository).next()
+        found
+            .filter(|signal| signal.strength == Strength::Strong)
+            .map(|signal| signal.repository)
+            .next()
     };
     parse_slug(&repository.name).or_else(at_host)
 }
@@ -144,7 +176,10 @@ mod tests {
     use super::*;
 
     fn repository(name: &str, origin: &str) -> Repository {
-        Repository { name: name.into(), origin: origin.into() }
+        Repository {
+            name: name.into(),
+            origin: origin.into(),
+        }
     }
 
     /// Resolves a text. Known are `acme/app` by its name, `acme/site` by its origin, and `acme-open/*`.
@@ -159,11 +194,20 @@ mod tests {
         };
         let actor = Actor::new("http:ann", Grants::default());
         let host = Host::default();
-        let text = RequestText { text, thread, host: &host, actor: &actor, settings: &settings };
+        let text = RequestText {
+            text,
+            thread,
+            host: &host,
+            actor: &actor,
+            settings: &settings,
+        };
         match text.repository(&BTreeMap::new()) {
             Ok(name) => name.unwrap_or_else(|| "own".into()),
             Err(Refusal::Repository { is_named: true, .. }) => "unknown".into(),
-            Err(Refusal::Repository { is_named: false, known }) => known.join(" or "),
+            Err(Refusal::Repository {
+                is_named: false,
+                known,
+            }) => known.join(" or "),
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -187,7 +231,10 @@ mod tests {
 
     #[test]
     fn weak_signals_never_rebind_a_thread() {
-        let (app, local) = (repository("acme/app", "/srv/app"), repository("tool", "/srv/tool"));
+        let (app, local) = (
+            repository("acme/app", "/srv/app"),
+            repository("tool", "/srv/tool"),
+        );
         for (text, thread, expected) in [
             ("as acme/site does", &app, "own"),
             ("as acme/site does", &local, "own"),
@@ -202,14 +249,25 @@ mod tests {
 
     #[test]
     fn unavailable_list_matters_below_allowed_origins() {
-        let settings =
-            Settings { allowed_origins: vec!["https://github.com/acme/".into()], ..Settings::default() };
+        let settings = Settings {
+            allowed_origins: vec!["https://github.com/acme/".into()],
+            ..Settings::default()
+        };
         let host = Host::default();
         let named = |text, id: &str| {
             let actor = Actor::new(id, Grants::default());
-            let text = RequestText { text, thread: None, host: &host, actor: &actor, settings: &settings };
+            let text = RequestText {
+                text,
+                thread: None,
+                host: &host,
+                actor: &actor,
+                settings: &settings,
+            };
             let unlisted = text.unlisted();
-            let listings = unlisted.iter().map(|slug| (slug.clone(), Listing::Unavailable)).collect();
+            let listings = unlisted
+                .iter()
+                .map(|slug| (slug.clone(), Listing::Unavailable))
+                .collect();
             let is_open = match text.repository(&listings) {
                 Ok(named) => {
                     assert_eq!(named, None);
@@ -226,7 +284,11 @@ mod tests {
             ("fix it in src/main", "http:ann", (0, false)),
             ("fix it in src/main", "cli:local", (1, false)),
             ("fix it in acme/tool", "cli:local", (1, true)),
-            ("in acme/a in acme/b in acme/c in acme/a", "http:ann", (3, true)),
+            (
+                "in acme/a in acme/b in acme/c in acme/a",
+                "http:ann",
+                (3, true),
+            ),
         ] {
             assert_eq!(named(text, id), expected, "{id}: {text}");
         }

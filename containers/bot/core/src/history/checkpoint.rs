@@ -16,8 +16,14 @@ pub fn add_checkpoint(record: &mut RunRecord) {
 
 /// Returns the name of the last checkpoint in events.
 pub fn last_checkpoint(events: &[Value]) -> Option<String> {
-    let notes = events.iter().rev().filter(|event| event["type"] == "run_note" && event["kind"] == "tree");
-    notes.filter_map(|note| checkpoint_in(note["summary"].as_str()?)).next().map(str::to_owned)
+    let notes = events
+        .iter()
+        .rev()
+        .filter(|event| event["type"] == "run_note" && event["kind"] == "tree");
+    notes
+        .filter_map(|note| checkpoint_in(note["summary"].as_str()?))
+        .next()
+        .map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -28,8 +34,7 @@ mod tests {
 
     #[test]
     fn last_checkpoint_is_a_field_of_the_record() {
-        let note =
-            |kind: &str, summary: &str| json!({ "type": "run_note", "kind": kind, "summary": summary });
+        let note = |kind: &str, summary: &str| json!({ "type": "run_note", "kind": kind, "summary": summary });
         let events = [
             note("tree", "saved as refs/ars/r/1 abc"),
             note("tree", "saved as refs/ars/r/2 abc, without a.txt"),

@@ -30,10 +30,18 @@ impl RunStore for NoHistory {
     }
 
     async fn list(&self, _request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
-        Ok(ListResponse { items: Vec::new(), next_before: None })
+        Ok(ListResponse {
+            items: Vec::new(),
+            next_before: None,
+        })
     }
 
-    async fn events(&self, _id: &RunId, _after: u64, _limit: u32) -> Result<Option<EventsPage>, StoreError> {
+    async fn events(
+        &self,
+        _id: &RunId,
+        _after: u64,
+        _limit: u32,
+    ) -> Result<Option<EventsPage>, StoreError> {
         Ok(None)
     }
 

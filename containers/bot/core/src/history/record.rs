@@ -24,7 +24,12 @@ pub struct RunTotals {
 impl RunTotals {
     /// The totals of the provisional record.
     pub const fn provisional(started_at: UnixMillis) -> Self {
-        Self { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None }
+        Self {
+            status: RunStatus::Interrupted,
+            finished_at: started_at,
+            steps: None,
+            cost: None,
+        }
     }
 }
 
@@ -35,10 +40,17 @@ pub fn is_provisional(record: &RunRecord) -> bool {
 
 /// Returns the record of a run, within the byte budget.
 pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
-    let events: Vec<Value> = run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect();
+    let events: Vec<Value> = run
+        .events
+        .iter()
+        .filter_map(|json| serde_json::from_str(json).ok())
+        .collect();
     let facts = &run.facts;
     // The requester's wait: from the request, which precedes the run, to the end.
-    let window = Interval { start: facts.received_at, end: end.finished_at };
+    let window = Interval {
+        start: facts.received_at,
+        end: end.finished_at,
+    };
     let options = AnalysisOptions {
         window: Some(window),
         schema: Some(SCHEMA_WITH_SPANS),

@@ -56,7 +56,12 @@ pub struct Provisional {
 impl HistoryWriter {
     /// A writer to this store.
     pub fn new(store: Arc<dyn RunStore>) -> Self {
-        Self { store, lost: Arc::default(), tombstones: Arc::default(), amending: Arc::default() }
+        Self {
+            store,
+            lost: Arc::default(),
+            tombstones: Arc::default(),
+            amending: Arc::default(),
+        }
     }
 
     /// Number of final records that could not be written.
@@ -66,8 +71,10 @@ impl HistoryWriter {
 
     /// Starts writing the provisional record, and does not wait for it.
     pub fn begin(&self, record: RunRecord) -> Provisional {
-        let provisional =
-            Provisional { stand_down: CancellationToken::new(), settled: CancellationToken::new() };
+        let provisional = Provisional {
+            stand_down: CancellationToken::new(),
+            settled: CancellationToken::new(),
+        };
         let store = Arc::clone(&self.store);
         let stand_down = provisional.stand_down.clone();
         let settled = provisional.settled.clone().drop_guard();
@@ -103,7 +110,9 @@ impl HistoryWriter {
     }
 
     fn tombstones(&self) -> MutexGuard<'_, HashMap<RunId, Arc<tokio::sync::Mutex<()>>>> {
-        self.tombstones.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tombstones
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the final record, through the ledger if there is one. A loss is logged and counted.
@@ -125,7 +134,9 @@ impl HistoryWriter {
     /// Tries once more to write a lost record.
     /// Until it is written the ledger has the run as live, and the next process would resume it.
     pub async fn retry_lost_record(&self, due: &FinalRecord<'_>) -> RecordWrite {
-        let Ok(write) = self.attempt(due).await else { return RecordWrite::Lost };
+        let Ok(write) = self.attempt(due).await else {
+            return RecordWrite::Lost;
+        };
         self.lost.fetch_sub(1, Ordering::Relaxed);
         tracing::info!(run = %due.record.id, ?write, "lost run record written after all");
         write
@@ -136,7 +147,10 @@ impl HistoryWriter {
             && claim.flush_before_record().await == FinalFlush::Failed
         {
             let message = "the run's inbox could not be read".to_owned();
-            return Err(StoreError { kind: StoreErrorKind::Transient, message });
+            return Err(StoreError {
+                kind: StoreErrorKind::Transient,
+                message,
+            });
         }
         // No tombstone write of the run begins behind this, so one in progress is the last.
         due.run.recording();
@@ -154,7 +168,9 @@ impl HistoryWriter {
         let add = |stored: &mut RunRecord| {
             let is_own = stored.finished_at == record.finished_at;
             if is_own {
-                stored.extra.insert(REFLECTION_COST.to_owned(), microusd.into());
+                stored
+                    .extra
+                    .insert(REFLECTION_COST.to_owned(), microusd.into());
             }
             is_own
         };
@@ -190,7 +206,12 @@ impl HistoryWriter {
     ) -> Result<bool, StoreError> {
         let _one_at_a_time = self.amending.lock().await;
         let amend = || async {
-            let Some(mut record) = self.store.get(id).await?.filter(|record| !is_provisional(record)) else {
+            let Some(mut record) = self
+                .store
+                .get(id)
+                .await?
+                .filter(|record| !is_provisional(record))
+            else {
                 return Ok(false);
             };
             if !change(&mut record) {
@@ -204,8 +225,14 @@ impl HistoryWriter {
 
     /// Ends the live run where there is a ledger.
     /// The ledger may have an untracked run too, if the answer to its claim was lost.
-    async fn put_final(&self, record: &RunRecord, live: Option<&Live>) -> Result<RecordWrite, StoreError> {
-        let Some(live) = live else { return self.put(record).await };
+    async fn put_final(
+        &self,
+        record: &RunRecord,
+        live: Option<&Live>,
+    ) -> Result<RecordWrite, StoreError> {
+        let Some(live) = live else {
+            return self.put(record).await;
+        };
         match live.finish(record).await {
             Ok(Owned::Done(_)) => Ok(RecordWrite::Written),
             Ok(Owned::Fenced) => Ok(RecordWrite::OwnedElsewhere),
@@ -214,7 +241,11 @@ impl HistoryWriter {
                 // at another time.
                 Some(stored) if !is_provisional(&stored) => {
                     let is_ours = stored.finished_at == record.finished_at;
-                    Ok(if is_ours { RecordWrite::Written } else { RecordWrite::OwnedElsewhere })
+                    Ok(if is_ours {
+                        RecordWrite::Written
+                    } else {
+                        RecordWrite::OwnedElsewhere
+                    })
                 }
                 _ => self.put(record).await,
             },
@@ -231,7 +262,10 @@ impl HistoryWriter {
 impl Provisional {
     /// The provisional record of a run that another process wrote.
     pub fn settled() -> Self {
-        let provisional = Self { stand_down: CancellationToken::new(), settled: CancellationToken::new() };
+        let provisional = Self {
+            stand_down: CancellationToken::new(),
+            settled: CancellationToken::new(),
+        };
         provisional.settled.cancel();
         provisional
     }
@@ -254,5 +288,7 @@ async fn put(
         }
         store.put(record).await.map(drop)
     };
-    Policy::RECORD.run_hurried(&record.id, stand_down, attempt).await
+    Policy::RECORD
+        .run_hurried(&record.id, stand_down, attempt)
+        .await
 }

@@ -33,23 +33,36 @@ impl RunContext {
             .filter_map(|run| {
                 let tombstone = stage(&run).tombstone()?;
                 let record = history::record(&run, totals(&run, now));
-                Some(tokio::spawn(self.clone().record_as_abandoned(record, tombstone)))
+                Some(tokio::spawn(
+                    self.clone().record_as_abandoned(record, tombstone),
+                ))
             })
             .collect();
-        let written = join_all(writes.into_iter().map(|write| tokio::time::timeout(TIMEOUT, write))).await;
+        let written = join_all(
+            writes
+                .into_iter()
+                .map(|write| tokio::time::timeout(TIMEOUT, write)),
+        )
+        .await;
         let late = written.iter().filter(|written| written.is_err()).count();
         if late > 0 {
             tracing::error!(runs = late, "abandoned runs not recorded in time");
         }
-        written.into_iter().filter(|written| matches!(written, Ok(Ok(true)))).count()
+        written
+            .into_iter()
+            .filter(|written| matches!(written, Ok(Ok(true))))
+            .count()
     }
 
     async fn record_as_abandoned(self, record: RunRecord, tombstone: Tombstone) -> bool {
         if tombstone == Tombstone::Ended && self.may_be_recorded(&record.id).await {
             return false;
         }
-        let is_outdated =
-            || self.registry().get(&record.id).is_none_or(|run| tombstone.is_outdated(stage(&run)));
+        let is_outdated = || {
+            self.registry()
+                .get(&record.id)
+                .is_none_or(|run| tombstone.is_outdated(stage(&run)))
+        };
         match self.history().write_tombstone(&record, is_outdated).await {
             Ok(is_written) => is_written,
             Err(error) => {
@@ -87,8 +100,18 @@ fn stage(run: &LiveRun) -> Stage {
 
 /// How the run ended, or that it was cut off.
 fn totals(run: &LiveRun, now: UnixMillis) -> RunTotals {
-    let (finished_at, status) = run.finished.map_or((now, RunStatus::Interrupted), |(at, status)| {
-        (at, recorded_status(status, run.sealed.and_then(|(_, reply_ok)| reply_ok)))
-    });
-    RunTotals { status, finished_at, steps: None, cost: run.cost }
+    let (finished_at, status) =
+        run.finished
+            .map_or((now, RunStatus::Interrupted), |(at, status)| {
+                (
+                    at,
+                    recorded_status(status, run.sealed.and_then(|(_, reply_ok)| reply_ok)),
+                )
+            });
+    RunTotals {
+        status,
+        finished_at,
+        steps: None,
+        cost: run.cost,
+    }
 }

@@ -40,6 +40,7 @@ impl ActiveRun {
         parent: &str,
         name: &'static str,
     ) -> OpenSpan<'a> {
-        self.spans.open(&self.run, Some(parent), name, context.clock())
+        self.spans
+            .open(&self.run, Some(parent), name, context.clock())
     }
 }

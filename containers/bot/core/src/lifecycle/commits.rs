@@ -47,46 +47,83 @@ pub(super) async fn head(workspace: &dyn Workspace) -> Result<Option<Commit>, Gi
         return Ok(Some(head));
     }
     // It succeeds before a first commit, and not in a damaged repository.
-    answer(workspace, &["status", "--porcelain"]).await.map(|_| None)
+    answer(workspace, &["status", "--porcelain"])
+        .await
+        .map(|_| None)
 }
 
 /// Returns how many commits of the tree no push and no fetch brought to or from the origin.
 pub(super) async fn unpushed(workspace: &dyn Workspace) -> Result<u64, GitFailed> {
     let pushed = format!("--glob={PUSHED_REFS}*");
-    let count = answer(workspace, &["rev-list", "--count", "HEAD", "--not", "--remotes", &pushed]).await?;
+    let count = answer(
+        workspace,
+        &["rev-list", "--count", "HEAD", "--not", "--remotes", &pushed],
+    )
+    .await?;
     number(&count)
 }
 
 /// Returns how many commits of the tree neither its base nor a branch of other people has.
 /// Those that a command of the agent pushed to a branch of the service count.
 pub(super) async fn since(workspace: &dyn Workspace, base: &Commit) -> Result<u64, GitFailed> {
-    let arguments = ["rev-list", "--count", "HEAD", "--not", SERVICE_BRANCHES, "--remotes", base.as_str()];
+    let arguments = [
+        "rev-list",
+        "--count",
+        "HEAD",
+        "--not",
+        SERVICE_BRANCHES,
+        "--remotes",
+        base.as_str(),
+    ];
     number(&answer(workspace, &arguments).await?)
 }
 
 fn number(count: &str) -> Result<u64, GitFailed> {
-    count.trim().parse().map_err(|_| GitFailed::NotRun("its answer could not be read".to_owned()))
+    count
+        .trim()
+        .parse()
+        .map_err(|_| GitFailed::NotRun("its answer could not be read".to_owned()))
 }
 
 /// Returns whether the tree has changes or files that no commit has.
 pub(super) async fn is_dirty(workspace: &dyn Workspace) -> Result<bool, GitFailed> {
-    let status = answer(workspace, &["status", "--porcelain", "--untracked-files=normal"]).await?;
+    let status = answer(
+        workspace,
+        &["status", "--porcelain", "--untracked-files=normal"],
+    )
+    .await?;
     Ok(!status.is_empty())
 }
 
 /// Returns whether the tree's commit contains another one. An unknown one it does not.
-pub(super) async fn contains(workspace: &dyn Workspace, commit: &Commit) -> Result<bool, GitFailed> {
+pub(super) async fn contains(
+    workspace: &dyn Workspace,
+    commit: &Commit,
+) -> Result<bool, GitFailed> {
     let arguments = ["merge-base", "--is-ancestor", commit.as_str(), "HEAD"];
-    let request = GitRequest { arguments: &arguments, output_limit: MAX_GIT_FACT_BYTES };
-    Ok(workspace.git(request, &CancellationToken::new()).await?.exit_code == 0)
+    let request = GitRequest {
+        arguments: &arguments,
+        output_limit: MAX_GIT_FACT_BYTES,
+    };
+    Ok(workspace
+        .git(request, &CancellationToken::new())
+        .await?
+        .exit_code
+        == 0)
 }
 
 async fn answer(workspace: &dyn Workspace, arguments: &[&str]) -> Result<String, GitFailed> {
-    let request = GitRequest { arguments, output_limit: MAX_GIT_FACT_BYTES };
+    let request = GitRequest {
+        arguments,
+        output_limit: MAX_GIT_FACT_BYTES,
+    };
     let answer = workspace.git(request, &CancellationToken::new()).await?;
     if answer.exit_code != 0 {
         let command = arguments.first().copied().unwrap_or_default().to_owned();
-        return Err(GitFailed::Exit { command, exit_code: answer.exit_code });
+        return Err(GitFailed::Exit {
+            command,
+            exit_code: answer.exit_code,
+        });
     }
     Ok(String::from_utf8_lossy(&answer.output).into_owned())
 }

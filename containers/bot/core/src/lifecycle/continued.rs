@@ -30,8 +30,12 @@ pub(super) async fn attach(
     cancel: &CancellationToken,
 ) -> Result<Option<NamedTarget>, Refusal> {
     let host = &*access.host;
-    let Some(repository) = access.repository_of(workspace) else { return Ok(None) };
-    let Some(number) = number_of(access, &repository, request).await? else { return Ok(None) };
+    let Some(repository) = access.repository_of(workspace) else {
+        return Ok(None);
+    };
+    let Some(number) = number_of(access, &repository, request).await? else {
+        return Ok(None);
+    };
     access.check_read(&repository)?;
     let facts = match host.pull_request(&repository, number).await {
         Ok(facts) => facts,
@@ -42,14 +46,25 @@ pub(super) async fn attach(
     let url = facts.url.clone();
     let is_own = access.is_own(&facts).await;
     let ready = match branch_of(&facts, is_own, &repository, git_ref) {
-        Ok((branch, head)) => attach_head(workspace, &facts, &head, cancel).await?.map(|()| (branch, head)),
+        Ok((branch, head)) => attach_head(workspace, &facts, &head, cancel)
+            .await?
+            .map(|()| (branch, head)),
         Err(reason) => Err(reason),
     };
     let (named, block) = match ready {
         Ok((continued, head)) => {
             let block = continued_block(number, &continued.head, &head);
             let is_required = request.must_continue;
-            (NamedPullRequest { number, url, continued: Some(continued), reason: None, is_required }, block)
+            (
+                NamedPullRequest {
+                    number,
+                    url,
+                    continued: Some(continued),
+                    reason: None,
+                    is_required,
+                },
+                block,
+            )
         }
         Err(reason) if request.must_continue => {
             let text = format!("pull request #{number} is not changed, because {reason}");
@@ -61,7 +76,16 @@ pub(super) async fn attach(
                  commits become a pull request of their own, which refers to #{number}."
             );
             let reason = Some(reason.to_owned());
-            (NamedPullRequest { number, url, continued: None, reason, is_required: false }, block)
+            (
+                NamedPullRequest {
+                    number,
+                    url,
+                    continued: None,
+                    reason,
+                    is_required: false,
+                },
+                block,
+            )
         }
     };
     Ok(Some(NamedTarget { named, block }))
@@ -83,7 +107,9 @@ fn branch_of(
     }
     let head = RefName::parse(pull_request.head_branch.clone()).ok();
     let head = head.filter(|branch| run_of_branch(branch.as_str()).is_some());
-    let Some(head) = head else { return Err("the service did not make its branch") };
+    let Some(head) = head else {
+        return Err("the service did not make its branch");
+    };
     if !is_own {
         return Err("a person opened it");
     }
@@ -109,17 +135,21 @@ async fn attach_head(
     if at.is_some() && commits::contains(workspace, head).await? {
         return Ok(Ok(()));
     }
-    let has_work =
-        commits::is_dirty(workspace).await? || at.is_some() && commits::unpushed(workspace).await? > 0;
+    let has_work = commits::is_dirty(workspace).await?
+        || at.is_some() && commits::unpushed(workspace).await? > 0;
     if has_work {
-        return Ok(Err("the tree of this thread has changes that the code host does not have"));
+        return Ok(Err(
+            "the tree of this thread has changes that the code host does not have",
+        ));
     }
     let attached = check_out(workspace, facts.pull_request.number, head, cancel).await?;
     if attached == *head {
         return Ok(Ok(()));
     }
     let text = "the pull request has new commits. Send the request again";
-    Err(Refusal::WorkspaceNotReady(WorkspaceError::Refused(text.to_owned())))
+    Err(Refusal::WorkspaceNotReady(WorkspaceError::Refused(
+        text.to_owned(),
+    )))
 }
 
 fn continued_block(number: u64, branch: &RefName, head: &Commit) -> String {

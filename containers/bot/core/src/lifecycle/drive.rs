@@ -14,8 +14,8 @@ use crate::{
     abridge,
     context::RunContext,
     run::{
-        Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget, RunCodeHost,
-        SpanResult, save_tree,
+        Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget,
+        RunCodeHost, SpanResult, save_tree,
     },
 };
 
@@ -39,7 +39,12 @@ impl ActiveRun {
         assignment: &Assignment,
         from: StartFrom,
     ) -> DriverReport {
-        let root = self.spans.start(&self.run, Some(self.request.id()), "run.agent", context.clock().now());
+        let root = self.spans.start(
+            &self.run,
+            Some(self.request.id()),
+            "run.agent",
+            context.clock().now(),
+        );
         let stage = ReviewStage::of(self, context, assignment);
         let driver = Driver {
             run: &self.run,
@@ -54,7 +59,8 @@ impl ActiveRun {
             io: &*self.io,
             redactor: &context.deps().redactor,
         };
-        let has_diff = matches!(&from, StartFrom::Stored(resumption) if resumption.has_reading_diff);
+        let has_diff =
+            matches!(&from, StartFrom::Stored(resumption) if resumption.has_reading_diff);
         let driven = async {
             match from {
                 StartFrom::Conversation(conversation) => driver.run(conversation).await,
@@ -66,7 +72,8 @@ impl ActiveRun {
             if has_diff {
                 None
             } else {
-                self.reading_diff(context, assignment, assignment.review.as_ref(), root.id()).await
+                self.reading_diff(context, assignment, assignment.review.as_ref(), root.id())
+                    .await
             }
         };
         let mut join_span = None;
@@ -79,15 +86,20 @@ impl ActiveRun {
         if let Some(join_span) = join_span {
             join_span.end();
         }
-        if let Some(target) =
-            stage.as_ref().and_then(ReviewStage::moved_target).filter(|_| has_answer(&report))
+        if let Some(target) = stage
+            .as_ref()
+            .and_then(ReviewStage::moved_target)
+            .filter(|_| has_answer(&report))
         {
             let diff = self.reading_diff(context, assignment, Some(&target), root.id());
             artifact = review::concurrently(ready(()), diff, |()| true).await.1;
         }
         let mut saved = None;
         // The tree of a fenced run is its owner's. Before the push, which may take long.
-        if let Some(workspace) = assignment.workspace.as_deref().filter(|_| report.exit != DriverExit::Fenced)
+        if let Some(workspace) = assignment
+            .workspace
+            .as_deref()
+            .filter(|_| report.exit != DriverExit::Fenced)
         {
             saved = save_tree(workspace, &self.run).await;
         }
@@ -95,14 +107,21 @@ impl ActiveRun {
             if let Some(artifact) = artifact {
                 self.run.publish(artifact);
             }
-            self.add_status_line(context, assignment, outcome, root.id()).await;
+            self.add_status_line(context, assignment, outcome, root.id())
+                .await;
         }
-        self.publish_on_host(context, assignment, stage.as_ref(), &mut report).await;
-        self.report_unpushed(assignment, saved.as_ref(), &mut report).await;
-        let failed =
-            matches!(&report.exit, DriverExit::Ended(outcome) if outcome.status == RunStatus::Failed);
+        self.publish_on_host(context, assignment, stage.as_ref(), &mut report)
+            .await;
+        self.report_unpushed(assignment, saved.as_ref(), &mut report)
+            .await;
+        let failed = matches!(&report.exit, DriverExit::Ended(outcome) if outcome.status == RunStatus::Failed);
         let error = failed.then(|| "failed".to_owned());
-        self.spans.end(&self.run, root, SpanResult::of(error), context.clock().now());
+        self.spans.end(
+            &self.run,
+            root,
+            SpanResult::of(error),
+            context.clock().now(),
+        );
         report
     }
 
@@ -116,8 +135,12 @@ impl ActiveRun {
         report: &mut DriverReport,
     ) {
         let cost = report.cost;
-        let DriverExit::Ended(outcome) = &mut report.exit else { return };
-        let Some(answer) = outcome.answer.as_mut() else { return };
+        let DriverExit::Ended(outcome) = &mut report.exit else {
+            return;
+        };
+        let Some(answer) = outcome.answer.as_mut() else {
+            return;
+        };
         let line = match (outcome.status, stage) {
             (RunStatus::Completed, Some(stage)) => stage.finish(answer).await,
             (RunStatus::StoppedSoft, Some(_)) => Some(REVIEW_STOPPED.to_owned()),
@@ -138,14 +161,24 @@ impl ActiveRun {
         saved: Option<&Checkpoint>,
         report: &mut DriverReport,
     ) {
-        let DriverExit::Ended(outcome) = &mut report.exit else { return };
+        let DriverExit::Ended(outcome) = &mut report.exit else {
+            return;
+        };
         let is_cut_off = matches!(outcome.status, RunStatus::Failed | RunStatus::StoppedHard);
-        let Some(workspace) = assignment.workspace.as_deref().filter(|_| is_cut_off) else { return };
+        let Some(workspace) = assignment.workspace.as_deref().filter(|_| is_cut_off) else {
+            return;
+        };
         if assignment.description.is_none() {
             return;
         }
-        let Some(text) = self.unpushed_text(workspace, saved).await else { return };
-        match outcome.answer.as_mut().filter(|_| outcome.status == RunStatus::Failed) {
+        let Some(text) = self.unpushed_text(workspace, saved).await else {
+            return;
+        };
+        match outcome
+            .answer
+            .as_mut()
+            .filter(|_| outcome.status == RunStatus::Failed)
+        {
             Some(answer) => append(answer, &text),
             // A run that was stopped hard has no reply.
             None => self.run.publish(EventBody::note(NoteKind::Tree, text)),
@@ -160,11 +193,17 @@ impl ActiveRun {
         outcome: &mut RunOutcome,
         root: &str,
     ) {
-        let (Some(slot), Some(answer)) = (&assignment.verdict, &mut outcome.answer) else { return };
+        let (Some(slot), Some(answer)) = (&assignment.verdict, &mut outcome.answer) else {
+            return;
+        };
         let observe_span = self.part(context, root, "run.observe_workspace");
         let head = review::observed_head(assignment.workspace.as_deref()).await;
         observe_span.end_with(SpanResult::of(head.is_none().then(|| "unknown".to_owned())));
-        let end = review::End { status: outcome.status, cut_short: outcome.cut_short, head: head.as_deref() };
+        let end = review::End {
+            status: outcome.status,
+            cut_short: outcome.cut_short,
+            head: head.as_deref(),
+        };
         *answer = review::prepend_status_line(slot.current().as_ref(), end, answer);
     }
 
@@ -184,12 +223,21 @@ impl ActiveRun {
         let span = self.part(context, root, "run.reading_diff");
         let redactor = &context.deps().redactor;
         let (branch, merge_base) = match target {
-            Some(target) => (target.base_ref(), merge_base(assignment.code_host.as_ref(), target).await),
+            Some(target) => (
+                target.base_ref(),
+                merge_base(assignment.code_host.as_ref(), target).await,
+            ),
             None => (None, None),
         };
         let stop = self.run.stops().hard;
-        let diff =
-            review::reading_diff(workspace, branch.as_ref(), merge_base.as_ref(), redactor, &stop).await;
+        let diff = review::reading_diff(
+            workspace,
+            branch.as_ref(),
+            merge_base.as_ref(),
+            redactor,
+            &stop,
+        )
+        .await;
         span.end();
         diff
     }
@@ -202,7 +250,10 @@ fn has_answer(report: &DriverReport) -> bool {
 /// Returns the merge base of a pull request's head; `None` if the code host does not name it.
 async fn merge_base(access: Option<&RunCodeHost>, target: &ReviewTarget) -> Option<Commit> {
     let head = target.head()?;
-    let compared = access?.host.compare(&target.repository, &target.base, head.as_str()).await;
+    let compared = access?
+        .host
+        .compare(&target.repository, &target.base, head.as_str())
+        .await;
     compared.ok()?.merge_base
 }
 

@@ -44,10 +44,22 @@ impl ActiveRun {
         memory: Option<Remembering>,
         report: DriverReport,
     ) {
-        let Self { run, spans, request, thread, claim, provisional, io, in_flight } = self;
+        let Self {
+            run,
+            spans,
+            request,
+            thread,
+            claim,
+            provisional,
+            io,
+            in_flight,
+        } = self;
         let (input, status, answer) = match report.exit {
             DriverExit::Ended(outcome) => {
-                let input = Input::Ended { status: outcome.status, has_answer: outcome.answer.is_some() };
+                let input = Input::Ended {
+                    status: outcome.status,
+                    has_answer: outcome.answer.is_some(),
+                };
                 (input, outcome.status, outcome.answer)
             }
             DriverExit::HandedOff => (Input::HandedOff, RunStatus::Interrupted, None),
@@ -136,7 +148,8 @@ impl Progress {
 
     /// Feeds the run's exit or an answer, behind a fence that the machine does not know yet.
     fn feed(&mut self, effects: &Effects, input: Input) {
-        let is_replaced = effects.claim.is_fenced() && !self.knows_fence && self.step(Input::FencedOut);
+        let is_replaced =
+            effects.claim.is_fenced() && !self.knows_fence && self.step(Input::FencedOut);
         let has_effect = !is_replaced && self.step(input);
         if !has_effect && !self.end.is_over() {
             tracing::error!(run = %effects.run.id(), ?input, "answer to an operation that is not outstanding");
@@ -209,11 +222,16 @@ impl Effects {
                 Input::Permit(self.claim.acquire_reply_permit(status).await)
             }
             Operation::Flush { deadline: None } => Input::Flushed(self.claim.final_flush().await),
-            Operation::Flush { deadline: Some(deadline) } => {
-                let flush = tokio::time::timeout_at(since + deadline, self.claim.final_flush()).await;
+            Operation::Flush {
+                deadline: Some(deadline),
+            } => {
+                let flush =
+                    tokio::time::timeout_at(since + deadline, self.claim.final_flush()).await;
                 Input::Flushed(flush.unwrap_or(FinalFlush::Failed))
             }
-            Operation::SendReply => Input::Replied { delivered: self.reply().await },
+            Operation::SendReply => Input::Replied {
+                delivered: self.reply().await,
+            },
             Operation::MarkReplied(status) => {
                 self.claim.mark_replied(status).await;
                 Input::ReplyMarked
@@ -222,10 +240,12 @@ impl Effects {
                 Some(due) => self.context.history().finish(&self.provisional, &due).await,
                 None => RecordWrite::Lost,
             }),
-            Operation::RetryLostRecord { flush_first } => Input::Record(match self.due(flush_first) {
-                Some(due) => self.context.history().retry_lost_record(&due).await,
-                None => RecordWrite::Lost,
-            }),
+            Operation::RetryLostRecord { flush_first } => {
+                Input::Record(match self.due(flush_first) {
+                    Some(due) => self.context.history().retry_lost_record(&due).await,
+                    None => RecordWrite::Lost,
+                })
+            }
             Operation::Wait(wait) => {
                 tokio::time::sleep(wait).await;
                 Input::Elapsed
@@ -258,7 +278,9 @@ impl Effects {
                     self.io.inform(ChannelEvent::RunCost(cost)).await;
                 }
                 let run = self.run.id().clone();
-                self.io.inform(ChannelEvent::RunFinished { run, status }).await;
+                self.io
+                    .inform(ChannelEvent::RunFinished { run, status })
+                    .await;
             }
             Action::Seal { reply_ok, status } => self.seal(reply_ok, status),
             Action::RejectFollowUps(scope) => {
@@ -273,10 +295,17 @@ impl Effects {
             Action::ForwardFollowUps => {
                 let follow_ups = self.take_unread(FollowUps::All);
                 // The outcome of a fenced run is its owner's, so a stop here does not reject them.
-                let status = if self.claim.is_fenced() { RunStatus::Interrupted } else { self.status };
-                EndedRun { status, ..self.ended_run() }
-                    .forward(&self.context, self.run.id(), follow_ups)
-                    .await;
+                let status = if self.claim.is_fenced() {
+                    RunStatus::Interrupted
+                } else {
+                    self.status
+                };
+                EndedRun {
+                    status,
+                    ..self.ended_run()
+                }
+                .forward(&self.context, self.run.id(), follow_ups)
+                .await;
             }
             Action::FreeThread => {
                 self.release_tree().await;
@@ -303,28 +332,41 @@ impl Effects {
 
     fn ended_run(&self) -> EndedRun<'_> {
         let tokens = self.context.tokens();
-        EndedRun { status: self.status, facts: &self.facts, io: &self.io, tokens }
+        EndedRun {
+            status: self.status,
+            facts: &self.facts,
+            io: &self.io,
+            tokens,
+        }
     }
 
     /// Takes unread follow-ups out. Those that the ledger's inbox holds are numbered.
     fn take_unread(&mut self, scope: FollowUps) -> Vec<FollowUp> {
-        let is_in_scope = |follow_up: &mut FollowUp| scope == FollowUps::All || follow_up.inbox_seq.is_none();
+        let is_in_scope =
+            |follow_up: &mut FollowUp| scope == FollowUps::All || follow_up.inbox_seq.is_none();
         self.unread.extract_if(.., is_in_scope).collect()
     }
 
     /// Delivers the answer. Returns `false` if the channel refused it.
     async fn reply(&self) -> bool {
         // A model may repeat a secret that it received elsewhere, such as from its vendor.
-        let answer = self.context.deps().redactor.hide_known(self.answer.as_deref().unwrap_or_default());
+        let answer = self
+            .context
+            .deps()
+            .redactor
+            .hide_known(self.answer.as_deref().unwrap_or_default());
         let clock = self.context.clock();
         let parent = self.request.as_ref().map(Span::id);
-        let span = self.spans.start(&self.run, parent, "post.reply", clock.now());
+        let span = self
+            .spans
+            .start(&self.run, parent, "post.reply", clock.now());
         let delivered = self.io.send(ChannelEvent::Reply(answer.into_owned())).await;
         let error = delivered.as_ref().err().map(|error| {
             tracing::warn!(run = %self.run.id(), error = %error, "reply not delivered");
             "reply".to_owned()
         });
-        self.spans.end(&self.run, span, SpanResult::of(error), clock.now());
+        self.spans
+            .end(&self.run, span, SpanResult::of(error), clock.now());
         delivered.is_ok()
     }
 
@@ -339,13 +381,25 @@ impl Effects {
         // To the finish: the reply and its mark in the ledger are not the run's time.
         let duration = finished_at.saturating_sub(view.started_at);
         if let Some(agent) = agents::find(&view.facts.agent) {
-            metrics::run_finished(agent.name, status, Duration::from_millis(duration.unsigned_abs()));
+            metrics::run_finished(
+                agent.name,
+                status,
+                Duration::from_millis(duration.unsigned_abs()),
+            );
         }
-        let totals = RunTotals { status, finished_at, steps: Some(self.steps), cost: self.cost };
+        let totals = RunTotals {
+            status,
+            finished_at,
+            steps: Some(self.steps),
+            cost: self.cost,
+        };
         let mut record = history::record(&view, totals);
         if let Some(memory) = &self.memory {
             let sources = memory.taint(&self.tools);
-            let sources = sources.iter().map(|source| Value::from(source.as_str())).collect();
+            let sources = sources
+                .iter()
+                .map(|source| Value::from(source.as_str()))
+                .collect();
             record.extra.insert(TAINT.to_owned(), sources);
         }
         // The sources are not shortened, so they count towards the limit of a record.
@@ -355,11 +409,22 @@ impl Effects {
     /// Gives the tree up before the thread's next run can open it.
     async fn release_tree(&self) {
         // The tree of a fenced run is its owner's.
-        let Some(workspace) = self.assignment.workspace.as_ref().filter(|_| !self.claim.is_fenced()) else {
+        let Some(workspace) = self
+            .assignment
+            .workspace
+            .as_ref()
+            .filter(|_| !self.claim.is_fenced())
+        else {
             return;
         };
         let is_stopped = self.status == RunStatus::StoppedHard;
-        workspace.release(if is_stopped { Release::Stopped } else { Release::Ended }).await;
+        workspace
+            .release(if is_stopped {
+                Release::Stopped
+            } else {
+                Release::Ended
+            })
+            .await;
     }
 
     fn due(&self, flush_first: bool) -> Option<FinalRecord<'_>> {
@@ -376,9 +441,14 @@ impl Effects {
             abridge::automatically(&self.context, record);
         }
         if let (Some(memory), Some(record)) = (&self.memory, self.record.take()) {
-            let conversation =
-                Conversation { turns: &self.turns, tools: &self.tools, tool_calls: self.tool_calls };
-            memory.reflect(&self.context, &record, &self.assignment, conversation).await;
+            let conversation = Conversation {
+                turns: &self.turns,
+                tools: &self.tools,
+                tool_calls: self.tool_calls,
+            };
+            memory
+                .reflect(&self.context, &record, &self.assignment, conversation)
+                .await;
         }
     }
 }

@@ -13,7 +13,11 @@ use crate::live::{LedgerClaim, Stepped};
 /// Maximum time of a run's writes to the code host, waits for its limits included.
 const HOST_WRITES_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Waits between attempts to store the state before a write.
-const STATE_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(200), Duration::from_secs(1)];
+const STATE_WAITS: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+];
 
 impl ActiveRun {
     /// Changes and stores the state of the run. Returns whether this process may write to the code host.

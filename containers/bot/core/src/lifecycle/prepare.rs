@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{
-    IncomingMessage, OpenFor, Placement, Refusal, Workspace, WorkspaceError, WorkspaceRequest, texts, trace,
+    IncomingMessage, OpenFor, Placement, Refusal, Workspace, WorkspaceError, WorkspaceRequest,
+    texts, trace,
 };
 use ars_bot_tools::{
     agents::{PULL_REQUEST_PROMPT, skills_block},
@@ -49,8 +50,13 @@ impl PreparedWorkspace {
     /// Returns the number of the pull request that the run reviews or continues.
     fn pull_request(&self) -> Option<u64> {
         let continued = self.named.as_ref().map(|target| &target.named);
-        let continued = continued.filter(|named| named.continued.is_some()).map(|named| named.number);
-        self.review.as_ref().map(|review| review.target.number).or(continued)
+        let continued = continued
+            .filter(|named| named.continued.is_some())
+            .map(|named| named.number);
+        self.review
+            .as_ref()
+            .map(|review| review.target.number)
+            .or(continued)
     }
 }
 
@@ -72,26 +78,63 @@ pub(super) async fn prepare_run(
         prepare_workspace(context, source, active, assignment),
         recall(context, source, active, prior_turns),
     );
-    let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
-    let opened = prepared.as_ref().ok().and_then(|prepared| prepared.workspace.as_deref());
-    let placement = opened.map(Workspace::placement).map(|placement| with_sandbox(context, placement));
-    let number = prepared.as_ref().ok().and_then(PreparedWorkspace::pull_request);
-    active.run.publish(run_meta_event(active, source, assignment, facts, placement.as_ref(), number));
+    let facts = prepared
+        .as_ref()
+        .ok()
+        .and_then(|prepared| prepared.facts.as_ref());
+    let opened = prepared
+        .as_ref()
+        .ok()
+        .and_then(|prepared| prepared.workspace.as_deref());
+    let placement = opened
+        .map(Workspace::placement)
+        .map(|placement| with_sandbox(context, placement));
+    let number = prepared
+        .as_ref()
+        .ok()
+        .and_then(PreparedWorkspace::pull_request);
+    active.run.publish(run_meta_event(
+        active,
+        source,
+        assignment,
+        facts,
+        placement.as_ref(),
+        number,
+    ));
     if let Some(note) = placement.and_then(|placement| placement.note) {
         active.run.publish(EventBody::note(NoteKind::Tree, note));
     }
-    let PreparedWorkspace { workspace, facts, review, named } = prepared?;
-    if workspace.as_ref().is_some_and(|workspace| workspace.is_cloned_again()) {
+    let PreparedWorkspace {
+        workspace,
+        facts,
+        review,
+        named,
+    } = prepared?;
+    if workspace
+        .as_ref()
+        .is_some_and(|workspace| workspace.is_cloned_again())
+    {
         let commit = facts.as_ref().and_then(|facts| facts.head.as_deref());
-        active.run.publish(EventBody::note(NoteKind::TreeRemoved, texts::tree_removed(commit)));
+        active.run.publish(EventBody::note(
+            NoteKind::TreeRemoved,
+            texts::tree_removed(commit),
+        ));
     }
-    if let Some(name) = workspace.as_ref().and_then(|workspace| workspace.restored_from()) {
-        active.run.publish(EventBody::note(NoteKind::Tree, texts::tree_restored(name)));
+    if let Some(name) = workspace
+        .as_ref()
+        .and_then(|workspace| workspace.restored_from())
+    {
+        active
+            .run
+            .publish(EventBody::note(NoteKind::Tree, texts::tree_restored(name)));
     }
     // Strangers write the title and the diff of a pull request, and in the threads of such a channel.
     let has_host_text = review.is_some() || active.io.traits().has_untrusted_text;
     let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| {
-        (Some(part.after(prior_turns).with_host_text(has_host_text)), block)
+        (
+            Some(part.after(prior_turns).with_host_text(has_host_text)),
+            block,
+        )
     });
     let (instructions, submodules) = match &workspace {
         Some(workspace) => {
@@ -116,7 +159,10 @@ pub(super) async fn prepare_run(
         }),
     };
     assignment.named = named.map(|named| named.named);
-    if let Some(workspace) = workspace.as_deref().filter(|_| assignment.evidence.is_some()) {
+    if let Some(workspace) = workspace
+        .as_deref()
+        .filter(|_| assignment.evidence.is_some())
+    {
         let residents = context.deps().capabilities.commands.residents.as_deref();
         assignment.commands = known_commands(workspace, residents).await;
     }
@@ -125,10 +171,19 @@ pub(super) async fn prepare_run(
     assignment.system = system_prompt(assignment, facts.as_ref(), scopes, blocks);
     assignment.workspace = workspace;
     if let Some(tracked) = active.claim.tracked() {
-        let review = assignment.review.as_ref().and_then(|target| serde_json::to_value(target).ok());
-        let named = assignment.named.as_ref().and_then(|named| serde_json::to_value(named).ok());
+        let review = assignment
+            .review
+            .as_ref()
+            .and_then(|target| serde_json::to_value(target).ok());
+        let named = assignment
+            .named
+            .as_ref()
+            .and_then(|named| serde_json::to_value(named).ok());
         tracked.change(|state| (state.review, state.named) = (review, named));
-        tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
+        tracked.specify(
+            &assignment.system,
+            remembering.as_ref().and_then(Remembering::to_state),
+        );
     }
     composing.end();
     Ok(remembering)
@@ -153,7 +208,8 @@ async fn recall(
     // Without a history and a tree, a run reads no text of its predecessors.
     let successor = Some(successor).filter(|_| prior_turns > 0 || source.plan.own.is_some());
     let actor = &source.resolved.actor;
-    let begun = Remembering::begin(context, source.message, actor, repository, text, successor).await;
+    let begun =
+        Remembering::begin(context, source.message, actor, repository, text, successor).await;
     span.end();
     begun
 }
@@ -168,11 +224,25 @@ async fn prepare_workspace(
     if !assignment.agent.needs_repository {
         return Ok(PreparedWorkspace::default());
     }
-    let ActiveRun { run, spans, request, .. } = active;
-    let span = spans.start(run, Some(request.id()), "dispatch.workspace.attach", context.clock().now());
+    let ActiveRun {
+        run,
+        spans,
+        request,
+        ..
+    } = active;
+    let span = spans.start(
+        run,
+        Some(request.id()),
+        "dispatch.workspace.attach",
+        context.clock().now(),
+    );
     let thread = &source.message.thread_key;
     // The plan has checked its gate.
-    let own = source.plan.own.as_ref().map(|own| configured_place(own, context.settings()));
+    let own = source
+        .plan
+        .own
+        .as_ref()
+        .map(|own| configured_place(own, context.settings()));
     let request = WorkspaceRequest {
         thread,
         repository: source.plan.choice.repository.as_ref(),
@@ -183,10 +253,18 @@ async fn prepare_workspace(
         purpose: OpenFor::Run,
     };
     let opened = async {
-        let workspace =
-            context.deps().workspaces.open(request, &run.stops().hard).await.map_err(not_ready)?;
+        let workspace = context
+            .deps()
+            .workspaces
+            .open(request, &run.stops().hard)
+            .await
+            .map_err(not_ready)?;
         let must_continue = source.parsed.choices.must_continue;
-        let naming = NamingRequest { text: &source.parsed.directives.text, thread, must_continue };
+        let naming = NamingRequest {
+            text: &source.parsed.directives.text,
+            thread,
+            must_continue,
+        };
         let review = match &assignment.code_host {
             Some(access) if assignment.verdict.is_some() => {
                 review_target::attach(access, &*workspace, naming, &run.stops().hard).await?
@@ -195,14 +273,26 @@ async fn prepare_workspace(
         };
         let named = match &assignment.code_host {
             Some(access) if assignment.description.is_some() => {
-                continued::attach(access, &*workspace, naming, source.git_ref(), &run.stops().hard).await?
+                continued::attach(
+                    access,
+                    &*workspace,
+                    naming,
+                    source.git_ref(),
+                    &run.stops().hard,
+                )
+                .await?
             }
             _ => None,
         };
         let head = workspace.head().await.map_err(not_ready)?;
         let repository = workspace.repository().unwrap_or("(none)").to_owned();
         let facts = Some(WorkspaceFacts { repository, head });
-        Ok(PreparedWorkspace { workspace: Some(workspace), facts, review, named })
+        Ok(PreparedWorkspace {
+            workspace: Some(workspace),
+            facts,
+            review,
+            named,
+        })
     };
     let opened: Result<_, Refusal> = opened.await;
     let error = opened.is_err().then(|| "workspace".to_owned());
@@ -217,14 +307,22 @@ fn not_ready(error: WorkspaceError) -> Refusal {
 
 /// Returns whether the commits of a run become a pull request.
 fn opens_pull_request(assignment: &Assignment, workspace: Option<&dyn Workspace>) -> bool {
-    let access = assignment.code_host.as_ref().filter(|_| assignment.description.is_some());
-    access.zip(workspace).is_some_and(|(access, workspace)| access.repository_of(workspace).is_some())
+    let access = assignment
+        .code_host
+        .as_ref()
+        .filter(|_| assignment.description.is_some());
+    access
+        .zip(workspace)
+        .is_some_and(|(access, workspace)| access.repository_of(workspace).is_some())
 }
 
 /// Adds the provider's sandbox to a tree on the disk of the bot.
 fn with_sandbox(context: &RunContext, placement: Placement) -> Placement {
     match placement.tree {
-        TreePlace::Local => Placement { sandbox: context.deps().workspaces.sandbox(), ..placement },
+        TreePlace::Local => Placement {
+            sandbox: context.deps().workspaces.sandbox(),
+            ..placement
+        },
         TreePlace::Resident => placement,
     }
 }
@@ -263,10 +361,19 @@ fn system_prompt(
     [recalled, submodules, instructions, of_host]: [Option<String>; 4],
 ) -> String {
     let agent = assignment.agent;
-    let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, agent.name));
-    let custom =
-        instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
-    let prompt = prompt::system(agent, facts, [submodules, of_host, custom, instructions, skills]);
+    let skills = assignment
+        .skills
+        .as_deref()
+        .and_then(|skills| skills_block(skills, agent.name));
+    let custom = instructions_block(
+        scopes.channel.instructions.as_deref(),
+        scopes.user.instructions.as_deref(),
+    );
+    let prompt = prompt::system(
+        agent,
+        facts,
+        [submodules, of_host, custom, instructions, skills],
+    );
     match recalled {
         Some(block) => format!("{block}\n\n{prompt}"),
         None => prompt,

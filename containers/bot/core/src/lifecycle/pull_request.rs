@@ -15,8 +15,8 @@ use ars_codehost::{
     branch_name,
     diff::Commit,
     pull_request::{
-        Action, Description, Evidence, Found, Input, KnownCommands, Opened, Outcome, PullRequestFlow, Pushed,
-        check_run, is_marked_draft, render,
+        Action, Description, Evidence, Found, Input, KnownCommands, Opened, Outcome,
+        PullRequestFlow, Pushed, check_run, is_marked_draft, render,
     },
     review::PullRequestState,
     run_of_branch,
@@ -80,8 +80,14 @@ impl ActiveRun {
         assignment: &Assignment,
         cost: Option<u64>,
     ) -> Option<String> {
-        let (evidence, slot) = (assignment.evidence.as_ref()?, assignment.description.as_ref()?);
-        let (access, workspace) = (assignment.code_host.as_ref()?, assignment.workspace.as_deref()?);
+        let (evidence, slot) = (
+            assignment.evidence.as_ref()?,
+            assignment.description.as_ref()?,
+        );
+        let (access, workspace) = (
+            assignment.code_host.as_ref()?,
+            assignment.workspace.as_deref()?,
+        );
         let repository = access.repository_of(workspace)?;
         access.check_read(&repository).ok()?;
         let change = Change {
@@ -113,17 +119,34 @@ impl ActiveRun {
         saved: Option<&Checkpoint>,
     ) -> Option<String> {
         let counted = async {
-            let Some(head) = commits::head(workspace).await? else { return Ok(None) };
+            let Some(head) = commits::head(workspace).await? else {
+                return Ok(None);
+            };
             Ok::<_, GitFailed>(Some((head, commits::unpushed(workspace).await?)))
         };
         let (head, count) = match tokio::time::timeout(UNPUSHED_COUNT_TIMEOUT, counted).await {
             Ok(Ok(Some((head, count)))) if count > 0 => (head, count),
             Ok(Ok(_)) => return None,
-            Ok(Err(error)) => return Some(format!("Whether the run has commits is not known: {error}.")),
-            Err(_) => return Some("Whether the run has commits is not known: git took too long.".to_owned()),
+            Ok(Err(error)) => {
+                return Some(format!(
+                    "Whether the run has commits is not known: {error}."
+                ));
+            }
+            Err(_) => {
+                return Some(
+                    "Whether the run has commits is not known: git took too long.".to_owned(),
+                );
+            }
         };
-        let noun = if count == 1 { "commit of this run was" } else { "commits of this run were" };
-        let begun = self.claim.tracked().and_then(|run| run.known(|state| state.branch.clone()));
+        let noun = if count == 1 {
+            "commit of this run was"
+        } else {
+            "commits of this run were"
+        };
+        let begun = self
+            .claim
+            .tracked()
+            .and_then(|run| run.known(|state| state.branch.clone()));
         let begun = begun.map(|branch| format!(", although a push to `{branch}` may have begun"));
         let saved = saved.map(|saved| format!(", saved as `{}`", saved.git_ref));
         Some(format!(
@@ -143,7 +166,11 @@ impl Change<'_> {
             Ok(None) => return self.description.is_some().then(|| NO_COMMITS.to_owned()),
             Err(error) => return Some(format!("No commits were pushed: {error}.")),
         };
-        let begun = self.active.claim.tracked().and_then(|run| run.known(|state| state.branch.clone()));
+        let begun = self
+            .active
+            .claim
+            .tracked()
+            .and_then(|run| run.known(|state| state.branch.clone()));
         let begun = begun.and_then(|branch| RefName::parse(branch).ok());
         let earlier = self.workspace.pushed_branch().await;
         let has_branch = earlier.is_some() || self.continued().is_some();
@@ -164,18 +191,22 @@ impl Change<'_> {
             ),
         };
         let named = self.referred(&pushed);
-        Some(match named.and_then(|named| Some((named.number, named.reason.as_ref()?))) {
-            Some((number, reason)) => {
-                format!("{line}\n\nPull request #{number} was not continued, because {reason}.")
-            }
-            None => line,
-        })
+        Some(
+            match named.and_then(|named| Some((named.number, named.reason.as_ref()?))) {
+                Some((number, reason)) => {
+                    format!("{line}\n\nPull request #{number} was not continued, because {reason}.")
+                }
+                None => line,
+            },
+        )
     }
 
     /// Returns the commit of the tree, and the number of its commits to publish.
     /// `None` before a first commit.
     async fn commits(&self) -> Result<Option<(Commit, u64)>, GitFailed> {
-        let Some(head) = commits::head(self.workspace).await? else { return Ok(None) };
+        let Some(head) = commits::head(self.workspace).await? else {
+            return Ok(None);
+        };
         let unpushed = commits::unpushed(self.workspace).await?;
         let base = self.workspace.base().as_deref().and_then(Commit::parse);
         // The described commits may be on a branch that a command of the agent pushed to.
@@ -192,7 +223,8 @@ impl Change<'_> {
 
     /// Returns the named pull request, if the change is not on its branch.
     fn referred(&self, pushed: &PushedChange) -> Option<&NamedPullRequest> {
-        self.named.filter(|named| named.head() != Some(&pushed.branch))
+        self.named
+            .filter(|named| named.head() != Some(&pushed.branch))
     }
 
     /// Pushes the commit to the branch of the run, or to that of the thread's open pull request.
@@ -203,11 +235,20 @@ impl Change<'_> {
         earlier: Option<RefName>,
     ) -> Result<PushedChange, String> {
         let failed = |error: CodeHostError| format!("The commits were not pushed: {error}.");
-        let facts = self.host.repository(&self.repository).await.map_err(failed)?;
+        let facts = self
+            .host
+            .repository(&self.repository)
+            .await
+            .map_err(failed)?;
         if facts.is_archived {
             return Err(failed(CodeHostError::Answer(Meaning::Archived)));
         }
-        if let Some(reason) = self.access.withheld_from(&self.repository).await.map_err(failed)? {
+        if let Some(reason) = self
+            .access
+            .withheld_from(&self.repository)
+            .await
+            .map_err(failed)?
+        {
             return Err(format!(
                 "The commits were not pushed: {reason}. They are in the tree of this thread."
             ));
@@ -216,21 +257,37 @@ impl Change<'_> {
             Some(branch) => branch,
             None => self.branch(earlier).await.map_err(failed)?,
         };
-        if let Some(named) = self.named.filter(|named| named.is_required && named.head() != Some(&branch)) {
+        if let Some(named) = self
+            .named
+            .filter(|named| named.is_required && named.head() != Some(&branch))
+        {
             return Err(format!(
                 "The commits were not pushed: pull request #{} is not open any more. They are in the tree of this \
                  thread.",
                 named.number
             ));
         }
-        let base = self.base(&facts.default_branch, &branch).await.map_err(failed)?;
+        let base = self
+            .base(&facts.default_branch, &branch)
+            .await
+            .map_err(failed)?;
         let noted = branch.to_string();
-        if !self.active.may_write(|state| state.branch = Some(noted)).await {
+        if !self
+            .active
+            .may_write(|state| state.branch = Some(noted))
+            .await
+        {
             return Err(NOT_WRITTEN.to_owned());
         }
-        match self.workspace.push(&head, &branch, &self.active.run.stops().hard).await {
+        match self
+            .workspace
+            .push(&head, &branch, &self.active.run.stops().hard)
+            .await
+        {
             Ok(PushOutcome::Pushed) => Ok(PushedChange { head, branch, base }),
-            Ok(PushOutcome::Rejected(words)) if NOT_FAST_FORWARD.iter().any(|part| words.contains(part)) => {
+            Ok(PushOutcome::Rejected(words))
+                if NOT_FAST_FORWARD.iter().any(|part| words.contains(part)) =>
+            {
                 Err(format!(
                     "The commits were not pushed to `{branch}`: somebody else pushed to it, and nothing is \
                      overwritten. They are in the tree of this thread. A further request in this thread that names \
@@ -238,19 +295,24 @@ impl Change<'_> {
                     quoted(&words)
                 ))
             }
-            Ok(PushOutcome::Rejected(words)) => {
-                Err(format!("The commits were not pushed to `{branch}`: {}", quoted(&words)))
-            }
-            Err(error) => {
-                Err(format!("The commits were not pushed to `{branch}`: {}", quoted(&error.to_string())))
-            }
+            Ok(PushOutcome::Rejected(words)) => Err(format!(
+                "The commits were not pushed to `{branch}`: {}",
+                quoted(&words)
+            )),
+            Err(error) => Err(format!(
+                "The commits were not pushed to `{branch}`: {}",
+                quoted(&error.to_string())
+            )),
         }
     }
 
     /// Returns the branch of the continued or the thread's open pull request, or else the run's own.
     async fn branch(&self, earlier: Option<RefName>) -> Result<RefName, CodeHostError> {
         if let Some(continued) = self.continued() {
-            let found = self.host.pull_request_of_branch(&self.repository, continued).await?;
+            let found = self
+                .host
+                .pull_request_of_branch(&self.repository, continued)
+                .await?;
             if let Some(found) = found.filter(|found| found.state == PullRequestState::Open)
                 && self.is_own(&found, continued).await
             {
@@ -258,19 +320,27 @@ impl Change<'_> {
             }
         }
         if let Some(earlier) = earlier {
-            let found = self.host.pull_request_of_branch(&self.repository, &earlier).await?;
+            let found = self
+                .host
+                .pull_request_of_branch(&self.repository, &earlier)
+                .await?;
             let is_usable = |found: PullRequestHit| {
-                let is_declined =
-                    self.named.is_some_and(|named| named.number == found.number && named.continued.is_none());
+                let is_declined = self
+                    .named
+                    .is_some_and(|named| named.number == found.number && named.continued.is_none());
                 found.state == PullRequestState::Open && !is_declined
             };
             if found.is_none_or(is_usable) {
                 return Ok(earlier);
             }
         }
-        let title = self.description.as_ref().map(|description| description.title.as_str());
+        let title = self
+            .description
+            .as_ref()
+            .map(|description| description.title.as_str());
         // A run id is a valid part of a name.
-        branch_name(self.active.run.id(), title.unwrap_or_default()).map_err(|_| CodeHostError::Unreadable)
+        branch_name(self.active.run.id(), title.unwrap_or_default())
+            .map_err(|_| CodeHostError::Unreadable)
     }
 
     /// Returns the branch that the change is for.
@@ -281,7 +351,11 @@ impl Change<'_> {
             return Ok(continued.base.clone());
         }
         if let Some(named) = self.base
-            && self.host.branch_head(&self.repository, named).await?.is_some()
+            && self
+                .host
+                .branch_head(&self.repository, named)
+                .await?
+                .is_some()
         {
             return Ok(named.clone());
         }
@@ -289,11 +363,19 @@ impl Change<'_> {
     }
 
     /// Opens or edits the pull request, and adds the check run. Returns the line for the answer.
-    async fn open(&self, pushed: &PushedChange, description: &Description, cost: Option<u64>) -> String {
+    async fn open(
+        &self,
+        pushed: &PushedChange,
+        description: &Description,
+        cost: Option<u64>,
+    ) -> String {
         let (run, settings) = (self.active.run.id(), self.context.settings());
         let evidence = Evidence {
             head: pushed.head.clone(),
-            run_url: settings.public_base_url.is_some().then(|| settings.run_url(run)),
+            run_url: settings
+                .public_base_url
+                .is_some()
+                .then(|| settings.run_url(run)),
             cost_micro_usd: cost.and_then(|cost| i64::try_from(cost).ok()),
             refers_to: self.referred(pushed).map(|named| named.url.clone()),
             is_marked_draft: false,
@@ -313,10 +395,15 @@ impl Change<'_> {
         let (line, created) = match outcome {
             // A process of this run that opened it may have crashed before it knew.
             Outcome::Opened(number) => (opened(number), Some(true)),
-            Outcome::Edited(number) if run_of_branch(pushed.branch.as_str()).as_ref() == Some(run) => {
+            Outcome::Edited(number)
+                if run_of_branch(pushed.branch.as_str()).as_ref() == Some(run) =>
+            {
                 (opened(number), Some(true))
             }
-            Outcome::Edited(number) => (format!("Pull request #{number} was updated: {url}"), Some(false)),
+            Outcome::Edited(number) => (
+                format!("Pull request #{number} was updated: {url}"),
+                Some(false),
+            ),
             Outcome::Theirs(number) => {
                 let line = format!(
                     "The commits are on the branch of pull request #{number}. A person opened it, so its title and \
@@ -339,7 +426,11 @@ impl Change<'_> {
             }
         };
         if let (Some(created), Some(PullRequestHit { number, url, .. })) = (created, hit) {
-            self.publish_once(EventBody::PrOpened { url, number, created });
+            self.publish_once(EventBody::PrOpened {
+                url,
+                number,
+                created,
+            });
         }
         match self.put_check(&evidence).await {
             Some(problem) => format!("{line}\n\nIts check run was not written: {problem}."),
@@ -356,7 +447,10 @@ impl Change<'_> {
     ) -> (Outcome, Option<PullRequestHit>, Option<CodeHostError>) {
         let PushedChange { branch, base, .. } = pushed;
         let text = |is_marked_draft: bool| {
-            let evidence = Evidence { is_marked_draft, ..evidence.clone() };
+            let evidence = Evidence {
+                is_marked_draft,
+                ..evidence.clone()
+            };
             render(self.active.run.id().as_str(), description, &evidence)
         };
         let (mut flow, mut hit, mut error) = (PullRequestFlow::default(), None, None);
@@ -366,7 +460,11 @@ impl Change<'_> {
                 None => return (Outcome::Failed, hit, error),
                 Some(Action::End(outcome)) => return (outcome, hit, error),
                 Some(Action::Search) => {
-                    let found = match self.host.pull_request_of_branch(&self.repository, branch).await {
+                    let found = match self
+                        .host
+                        .pull_request_of_branch(&self.repository, branch)
+                        .await
+                    {
                         Ok(found) => {
                             hit.clone_from(&found);
                             let is_own = match &found {
@@ -391,13 +489,22 @@ impl Change<'_> {
                 Some(opening @ (Action::OpenDraft | Action::OpenOrdinary)) => {
                     let is_draft = opening == Action::OpenDraft;
                     let (head, base) = (branch.clone(), base.clone());
-                    let request = NewPullRequest { text: text(!is_draft), head, base, is_draft };
-                    self.host.open_pull_request(&self.repository, &request).await
+                    let request = NewPullRequest {
+                        text: text(!is_draft),
+                        head,
+                        base,
+                        is_draft,
+                    };
+                    self.host
+                        .open_pull_request(&self.repository, &request)
+                        .await
                 }
                 Some(Action::Edit(number)) => {
                     // A person who removes the mark ends the draft.
                     let is_marked = hit.as_ref().is_some_and(|hit| is_marked_draft(&hit.title));
-                    self.host.edit_pull_request(&self.repository, number, &text(is_marked)).await
+                    self.host
+                        .edit_pull_request(&self.repository, number, &text(is_marked))
+                        .await
                 }
             };
             let written = match written {
@@ -422,27 +529,42 @@ impl Change<'_> {
             return Some("the service's own store did not answer".to_owned());
         }
         let check = check_run(self.active.run.id().as_str(), evidence);
-        self.host.put_check_run(&self.repository, &check).await.err().map(|error| error.to_string())
+        self.host
+            .put_check_run(&self.repository, &check)
+            .await
+            .err()
+            .map(|error| error.to_string())
     }
 
     /// Returns whether the pull request of a branch is the service's own.
     async fn is_own(&self, found: &PullRequestHit, branch: &RefName) -> bool {
         let place = (&self.repository, found.number);
-        let own = own_pulls::is_own(&**self.context.store(), place, branch.as_str(), found.is_own).await;
+        let own = own_pulls::is_own(
+            &**self.context.store(),
+            place,
+            branch.as_str(),
+            found.is_own,
+        )
+        .await;
         own.unwrap_or(false)
     }
 
     /// Publishes the event of the pull request, unless another process did.
     fn publish_once(&self, event: EventBody) {
         let view = self.active.run.view();
-        let is_there = view.events.iter().any(|event| event.contains(r#""type":"pr_opened""#));
+        let is_there = view
+            .events
+            .iter()
+            .any(|event| event.contains(r#""type":"pr_opened""#));
         if !is_there {
             self.active.run.publish(event);
         }
     }
 
     fn compare_url(&self, pushed: &PushedChange) -> String {
-        self.host.host().compare_url(&self.repository, &pushed.base, &pushed.branch)
+        self.host
+            .host()
+            .compare_url(&self.repository, &pushed.base, &pushed.branch)
     }
 }
 

@@ -31,7 +31,10 @@ pub(super) enum Waited {
 
 impl Waited {
     fn over(exit: DriverExit) -> Self {
-        Self::Over(DriverReport { exit, ..run::not_begun(String::new()) })
+        Self::Over(DriverReport {
+            exit,
+            ..run::not_begun(String::new())
+        })
     }
 }
 
@@ -93,7 +96,8 @@ impl ActiveRun {
         if shown.is_none_or(is_new) {
             *shown = Some(position);
             let text = texts::queued(position, limit);
-            self.run.publish(EventBody::note(NoteKind::Queued, text.clone()));
+            self.run
+                .publish(EventBody::note(NoteKind::Queued, text.clone()));
             self.io.show_status(text);
         }
     }
@@ -102,8 +106,13 @@ impl ActiveRun {
     async fn leave_queue(&self, context: &RunContext, since: UnixMillis) -> Result<(), DriverExit> {
         let waited = context.clock().now().saturating_sub(since).max(0);
         metrics::run_left_queue(Duration::from_millis(u64::try_from(waited).unwrap_or(0)));
-        self.run.publish(EventBody::note(NoteKind::Queued, texts::left_queue(waited / 1000)));
-        let Some(tracked) = self.claim.tracked() else { return Ok(()) };
+        self.run.publish(EventBody::note(
+            NoteKind::Queued,
+            texts::left_queue(waited / 1000),
+        ));
+        let Some(tracked) = self.claim.tracked() else {
+            return Ok(());
+        };
         let left = tokio::select! {
             biased;
             left = tracked.leave_queue() => left,

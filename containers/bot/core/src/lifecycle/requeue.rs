@@ -56,24 +56,41 @@ impl EndedRun<'_> {
     /// Queues these follow-ups as one turn.
     /// One from another process runs in its sender's name, as the inbox holds it, and is answered on the run's channel.
     pub(super) fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
-        let senders = follow_ups.iter().filter_map(|follow_up| self.sender_of(follow_up).ok());
+        let senders = follow_ups
+            .iter()
+            .filter_map(|follow_up| self.sender_of(follow_up).ok());
         requeue_as_one_turn(context, &self.facts.agent, senders);
     }
 
     /// Forwards follow-ups to the process that continues the run.
     /// The ledger has the numbered ones. Where the run is over there too, they become a turn.
-    pub(super) async fn forward(&self, context: &RunContext, id: &RunId, follow_ups: Vec<FollowUp>) {
+    pub(super) async fn forward(
+        &self,
+        context: &RunContext,
+        id: &RunId,
+        follow_ups: Vec<FollowUp>,
+    ) {
         let Some(live) = context.live() else { return };
         let mut too_late = Vec::new();
-        for follow_up in follow_ups.into_iter().filter(|follow_up| follow_up.inbox_seq.is_none()) {
+        for follow_up in follow_ups
+            .into_iter()
+            .filter(|follow_up| follow_up.inbox_seq.is_none())
+        {
             let message = follow_up.note.message();
-            match Policy::CLAIM.run(id, || live.ledger().inbox(id, &message)).await {
+            match Policy::CLAIM
+                .run(id, || live.ledger().inbox(id, &message))
+                .await
+            {
                 Ok(Some(_)) => {}
                 Ok(None) => too_late.push(follow_up),
                 Err(error) => {
                     tracing::warn!(run = %id, error = %error, "follow-up not forwarded");
-                    let io = follow_up.sender.map_or_else(|| Arc::clone(self.io), |sender| sender.io);
-                    let notice = Notice::NotRequeued { text: follow_up.note.text };
+                    let io = follow_up
+                        .sender
+                        .map_or_else(|| Arc::clone(self.io), |sender| sender.io);
+                    let notice = Notice::NotRequeued {
+                        text: follow_up.note.text,
+                    };
                     io.inform(ChannelEvent::Notice(notice)).await;
                 }
             }
@@ -83,7 +100,10 @@ impl EndedRun<'_> {
     }
 
     fn sender_of(&self, follow_up: &FollowUp) -> Result<Sender, SenderFault> {
-        follow_up.sender.clone().map_or_else(|| self.sender_of_note(&follow_up.note), Ok)
+        follow_up
+            .sender
+            .clone()
+            .map_or_else(|| self.sender_of_note(&follow_up.note), Ok)
     }
 
     /// Returns the request behind a note of another process: to the same agent, in the same thread.
@@ -99,6 +119,9 @@ impl EndedRun<'_> {
             source: None,
             idempotency: None,
         };
-        Ok(Sender { message, io: Arc::clone(self.io) })
+        Ok(Sender {
+            message,
+            io: Arc::clone(self.io),
+        })
     }
 }

@@ -15,8 +15,8 @@ use ars_codehost::{
     answer::Meaning,
     diff::Commit,
     review::{
-        Action, ClaimEnd, Claimed, Input, Outcome, ReviewPost, Submission, Submitted, Unposted, claim_key,
-        is_posted, place,
+        Action, ClaimEnd, Claimed, Input, Outcome, ReviewPost, Submission, Submitted, Unposted,
+        claim_key, is_posted, place,
     },
 };
 use ars_events::{EventBody, NoteKind};
@@ -34,7 +34,11 @@ use crate::{
 /// Timeout of the end of a claim.
 const CLAIM_END_TIMEOUT: Duration = Duration::from_secs(10);
 /// Waits before the readings of the list that must show no review before it is submitted again.
-const LISTING_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3)];
+const LISTING_WAITS: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+];
 
 /// The post of one review run.
 pub(super) struct ReviewStage<'a> {
@@ -69,17 +73,39 @@ impl<'a> ReviewStage<'a> {
         let target = assignment.review.clone().filter(|target| target.posts)?;
         let (access, slot) = (assignment.code_host.as_ref()?, assignment.verdict.as_ref()?);
         let head = target.head()?;
-        let post = if target.is_second { ReviewPost::again(head) } else { ReviewPost::new(head) };
+        let post = if target.is_second {
+            ReviewPost::again(head)
+        } else {
+            ReviewPost::new(head)
+        };
         // An earlier process of this run may have submitted it.
         let may_be_posted = target.is_submitted;
-        let state = State { target, post, next: None, claimed_by: None, claimed: None, may_be_posted };
+        let state = State {
+            target,
+            post,
+            next: None,
+            claimed_by: None,
+            claimed: None,
+            may_be_posted,
+        };
         let state = Mutex::new(state);
-        Some(Self { active, context, assignment, access, slot, state })
+        Some(Self {
+            active,
+            context,
+            assignment,
+            access,
+            slot,
+            state,
+        })
     }
 
     /// Returns the target if its head moved during the review.
     pub(super) fn moved_target(&self) -> Option<ReviewTarget> {
-        let was_second = self.assignment.review.as_ref().is_some_and(|target| target.is_second);
+        let was_second = self
+            .assignment
+            .review
+            .as_ref()
+            .is_some_and(|target| target.is_second);
         Some(self.target()).filter(|target| target.is_second && !was_second)
     }
 
@@ -89,11 +115,16 @@ impl<'a> ReviewStage<'a> {
         let line = match self.active.bounded(self.post(answer, &remarks)).await {
             Some(line) => line,
             None => Some(match self.target() {
-                ReviewTarget { posted: Some(_), .. } => "The review is on the pull request.".to_owned(),
+                ReviewTarget {
+                    posted: Some(_), ..
+                } => "The review is on the pull request.".to_owned(),
                 _ => not_posted(Unposted::HostUnavailable),
             }),
         };
-        if tokio::time::timeout(CLAIM_END_TIMEOUT, self.end_claim()).await.is_err() {
+        if tokio::time::timeout(CLAIM_END_TIMEOUT, self.end_claim())
+            .await
+            .is_err()
+        {
             tracing::warn!(run = %self.active.run.id(), "the claim of a review was not ended: it expires");
         }
         line
@@ -122,7 +153,11 @@ impl<'a> ReviewStage<'a> {
 
     async fn posted(&self, head: &Commit) -> String {
         let target = self.target();
-        let url = self.access.host.host().pull_request_url(&target.repository, target.number);
+        let url = self
+            .access
+            .host
+            .host()
+            .pull_request_url(&target.repository, target.number);
         let key = claim_key(&target.repository, target.number, head);
         let owner = self.context.review_claims().owner(&key).await;
         match owner.filter(|owner| owner != self.active.run.id()) {
@@ -130,7 +165,10 @@ impl<'a> ReviewStage<'a> {
                 "The review of {} by run {owner} is on the pull request, so this one was not posted: {url}",
                 head.short()
             ),
-            None => format!("The review of {} is on the pull request: {url}", head.short()),
+            None => format!(
+                "The review of {} is on the pull request: {url}",
+                head.short()
+            ),
         }
     }
 
@@ -146,7 +184,9 @@ impl<'a> ReviewStage<'a> {
         {
             // The other run may have submitted it before it ended.
             if self.is_listed(head, true).await == Some(false) {
-                claimed = claims.claim_of_ended(&key, run, owner, self.context.clock().now()).await;
+                claimed = claims
+                    .claim_of_ended(&key, run, owner, self.context.clock().now())
+                    .await;
             }
         }
         match claimed {
@@ -167,7 +207,9 @@ impl<'a> ReviewStage<'a> {
         let target = self.target();
         // Without one, the head could not be compared in time.
         let next = self.lock().next.take();
-        let Some(mut action) = next else { return Some(not_posted(Unposted::HostUnavailable)) };
+        let Some(mut action) = next else {
+            return Some(not_posted(Unposted::HostUnavailable));
+        };
         loop {
             let input = match action {
                 Action::End(Outcome::Posted { head }) => {
@@ -178,8 +220,11 @@ impl<'a> ReviewStage<'a> {
                     return Some(self.posted(&head).await);
                 }
                 Action::End(Outcome::NotPosted(Unposted::Claimed)) => {
-                    let owner =
-                        self.lock().claimed_by.take().map_or_else(String::new, |run| format!(" {run}"));
+                    let owner = self
+                        .lock()
+                        .claimed_by
+                        .take()
+                        .map_or_else(String::new, |run| format!(" {run}"));
                     return Some(format!(
                         "The review was not posted: run{owner} posts its review of the same commit."
                     ));
@@ -193,15 +238,24 @@ impl<'a> ReviewStage<'a> {
                     Input::Listed(self.is_listed(&head, may_be_posted).await)
                 }
                 Action::Claim { head } => Input::Claimed(self.claim(&head).await),
-                Action::Submit { head, read_at, is_folded } => {
+                Action::Submit {
+                    head,
+                    read_at,
+                    is_folded,
+                } => {
                     match self.access.withheld_from(&target.repository).await {
                         Ok(None) => {}
-                        Ok(Some(reason)) => return Some(format!("The review was not posted: {reason}.")),
+                        Ok(Some(reason)) => {
+                            return Some(format!("The review was not posted: {reason}."));
+                        }
                         Err(_) => return Some(not_posted(Unposted::HostUnavailable)),
                     }
                     let diff = match is_folded {
                         true => None,
-                        false => host.changed_files(&target.repository, target.number).await.ok(),
+                        false => host
+                            .changed_files(&target.repository, target.number)
+                            .await
+                            .ok(),
                     };
                     let diff = diff.map(|files| files.diff());
                     let placed = place(&remarks.findings, diff.as_ref());
@@ -210,7 +264,9 @@ impl<'a> ReviewStage<'a> {
                         return Some(not_posted(Unposted::HostUnavailable));
                     }
                     let before = std::mem::replace(&mut self.lock().may_be_posted, true);
-                    let posted = host.submit_review(&target.repository, target.number, &submission).await;
+                    let posted = host
+                        .submit_review(&target.repository, target.number, &submission)
+                        .await;
                     let end = posted.map_or_else(|error| end_of(&error), |_| Submitted::Confirmed);
                     if matches!(end, Submitted::AnchorRejected | Submitted::Rejected) {
                         self.lock().may_be_posted = before;
@@ -226,10 +282,19 @@ impl<'a> ReviewStage<'a> {
     /// One that may be posted is looked for again, because a host can list it late.
     async fn is_listed(&self, head: &Commit, may_be_posted: bool) -> Option<bool> {
         let target = self.target();
-        let readings = if may_be_posted { LISTING_WAITS.len() } else { 1 };
+        let readings = if may_be_posted {
+            LISTING_WAITS.len()
+        } else {
+            1
+        };
         for wait in &LISTING_WAITS[..readings] {
             tokio::time::sleep(*wait).await;
-            let reviews = self.access.host.reviews(&target.repository, target.number).await.ok()?;
+            let reviews = self
+                .access
+                .host
+                .reviews(&target.repository, target.number)
+                .await
+                .ok()?;
             if is_posted(&reviews, head) {
                 return Some(true);
             }
@@ -256,13 +321,21 @@ impl<'a> ReviewStage<'a> {
             return 0;
         }
         let host = &*self.access.host;
-        let Ok(threads) = host.review_threads(&target.repository, target.number).await else { return 0 };
+        let Ok(threads) = host.review_threads(&target.repository, target.number).await else {
+            return 0;
+        };
         let own = threads.entries.iter().filter(|thread| thread.is_own);
         let (done, open): (Vec<_>, Vec<_>) = own.partition(|thread| thread.is_resolved);
         // Stored before, because a process that crashes behind some of them has resolved those.
-        let mut resolved = done.iter().filter(|thread| target.resolving.contains(&thread.id)).count() as u64;
+        let mut resolved = done
+            .iter()
+            .filter(|thread| target.resolving.contains(&thread.id))
+            .count() as u64;
         for thread in open.iter().filter(|thread| fixed.contains(&thread.id)) {
-            if !self.may_write(|target| target.resolving.push(thread.id.clone())).await {
+            if !self
+                .may_write(|target| target.resolving.push(thread.id.clone()))
+                .await
+            {
                 break;
             }
             match host.resolve_thread(&target.repository, &thread.id).await {
@@ -329,7 +402,9 @@ impl<'a> ReviewStage<'a> {
                 }
                 Action::ReviewAgain { head } => {
                     let summary = format!("the pull request moved to {head}; it is reviewed again");
-                    self.active.run.publish(EventBody::note(NoteKind::HeadMoved, summary));
+                    self.active
+                        .run
+                        .publish(EventBody::note(NoteKind::HeadMoved, summary));
                     let text = format!(
                         "Note from the service: the pull request has new commits. Its head is {head} now, and the \
                          tree is there. Review the whole change again at this commit and submit a new verdict."
@@ -362,7 +437,9 @@ impl Recheck for ReviewStage<'_> {
         };
         let target = self.target().again(&next);
         let stored = serde_json::to_value(&target).ok();
-        let Some(workspace) = self.assignment.workspace.as_deref() else { return false };
+        let Some(workspace) = self.assignment.workspace.as_deref() else {
+            return false;
+        };
         if !self.active.may_write(|state| state.review = stored).await {
             return false;
         }
@@ -384,7 +461,9 @@ async fn is_ended(context: &RunContext, run: &RunId) -> bool {
     if let Some(local) = context.registry().get(run) {
         return local.finished.is_some();
     }
-    let Some(live) = context.live() else { return false };
+    let Some(live) = context.live() else {
+        return false;
+    };
     let rows = live.rows(context.clock()).await;
     !rows.is_unavailable && rows.find(run).is_none()
 }
@@ -397,9 +476,12 @@ async fn has_same_changes(
     head: &Commit,
 ) -> Option<bool> {
     let changes = async |head: &Commit| {
-        let compared = host.compare(&target.repository, &target.base, head.as_str()).await.ok()?;
-        let is_whole =
-            !compared.files.truncated && compared.files.files.iter().all(|file| file.patch.is_some());
+        let compared = host
+            .compare(&target.repository, &target.base, head.as_str())
+            .await
+            .ok()?;
+        let is_whole = !compared.files.truncated
+            && compared.files.files.iter().all(|file| file.patch.is_some());
         is_whole.then_some(compared.files.files)
     };
     Some(changes(read).await? == changes(head).await?)
@@ -419,7 +501,9 @@ fn not_posted(why: Unposted) -> String {
         Unposted::OtherHead => "another commit than the head of the pull request was read",
         Unposted::Stale => "the pull request got new commits again. Send the request again",
         Unposted::Claimed => "another run posts its review of the same commit",
-        Unposted::StoreUnavailable => "the service's own store did not answer. Send the request again",
+        Unposted::StoreUnavailable => {
+            "the service's own store did not answer. Send the request again"
+        }
         Unposted::HostUnavailable => "the code host did not answer, or the head was deleted",
         Unposted::Rejected => "the code host rejected it",
     };

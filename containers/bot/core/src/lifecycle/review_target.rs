@@ -48,7 +48,9 @@ pub(super) async fn attach(
     cancel: &CancellationToken,
 ) -> Result<Option<AttachedTarget>, Refusal> {
     let host = &*access.host;
-    let Some(repository) = access.repository_of(workspace) else { return Ok(None) };
+    let Some(repository) = access.repository_of(workspace) else {
+        return Ok(None);
+    };
     access.check_read(&repository)?;
     let posts = wants_post(request.text);
     let named = match number_of(access, &repository, request).await? {
@@ -57,8 +59,10 @@ pub(super) async fn attach(
     };
     let of_thread = match (&named, workspace.pushed_branch().await) {
         (None, Some(branch)) => {
-            let hit =
-                host.pull_request_of_branch(&repository, &branch).await.map_err(|error| failed(&error))?;
+            let hit = host
+                .pull_request_of_branch(&repository, &branch)
+                .await
+                .map_err(|error| failed(&error))?;
             match hit {
                 Some(hit) => fetch(host, &repository, hit.number).await?,
                 None => None,
@@ -67,18 +71,25 @@ pub(super) async fn attach(
         _ => None,
     };
     let chosen = review_target(named, of_thread, posts).map_err(refused)?;
-    let Some((pull_request, head)) =
-        chosen.and_then(|chosen| Some((chosen.head.clone()?, chosen))).map(|(a, b)| (b, a))
+    let Some((pull_request, head)) = chosen
+        .and_then(|chosen| Some((chosen.head.clone()?, chosen)))
+        .map(|(a, b)| (b, a))
     else {
         return Ok(None);
     };
     let attached = check_out(workspace, pull_request.number, &head, cancel).await?;
     let now = match attached == head {
         true => None,
-        false => fetch(host, &repository, pull_request.number).await?.and_then(|now| now.head),
+        false => fetch(host, &repository, pull_request.number)
+            .await?
+            .and_then(|now| now.head),
     };
     let head = attached_head(&head, &attached, now.as_ref()).map_err(refused)?;
-    let block = format!("{}{}", target_block(&pull_request, &head), threads(host, &pull_request).await);
+    let block = format!(
+        "{}{}",
+        target_block(&pull_request, &head),
+        threads(host, &pull_request).await
+    );
     let base = pull_request.base_branch.clone();
     let target = ReviewTarget::new(repository, pull_request.number, base, &head, posts);
     Ok(Some(AttachedTarget { target, block }))
@@ -98,8 +109,12 @@ pub(super) async fn check_out(
     if let Some(attached) = at().await?.filter(|attached| attached == head) {
         return Ok(attached);
     }
-    workspace.check_out(number, head, cancel).await.map_err(Refusal::WorkspaceNotReady)?;
-    at().await?.ok_or_else(|| refused(TargetRefused::UnknownHead))
+    workspace
+        .check_out(number, head, cancel)
+        .await
+        .map_err(Refusal::WorkspaceNotReady)?;
+    at().await?
+        .ok_or_else(|| refused(TargetRefused::UnknownHead))
 }
 
 /// Returns the number of the pull request or issue that a request is about.
@@ -116,7 +131,9 @@ pub(super) async fn number_of(
     let numbers = resolve(&found, None, |_| Listing::Known).pull_requests();
     let Some(first) = numbers.first() else {
         let of_thread = item_of_thread(request.thread.as_str());
-        return Ok(of_thread.filter(|(own, _)| own == repository).map(|(_, number)| number));
+        return Ok(of_thread
+            .filter(|(own, _)| own == repository)
+            .map(|(_, number)| number));
     };
     if numbers.len() == 1 {
         return Ok(Some(*first));
@@ -139,9 +156,14 @@ pub(super) async fn number_of(
 }
 
 fn several(numbers: &[u64], rest: &str) -> Refusal {
-    let names = numbers.iter().map(|number| format!("#{number}")).collect::<Vec<_>>().join(", ");
-    let text =
-        format!("the request names several pull requests: {names}{rest}. Send it again with one of them");
+    let names = numbers
+        .iter()
+        .map(|number| format!("#{number}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let text = format!(
+        "the request names several pull requests: {names}{rest}. Send it again with one of them"
+    );
     Refusal::WorkspaceNotReady(WorkspaceError::Refused(text))
 }
 
@@ -159,14 +181,25 @@ async fn fetch(
 
 /// Describes the open threads of the service, so that the review can verify their fixes.
 async fn threads(host: &dyn CodeHost, pull_request: &PullRequest) -> String {
-    let listed = host.review_threads(&pull_request.repository, pull_request.number).await;
+    let listed = host
+        .review_threads(&pull_request.repository, pull_request.number)
+        .await;
     let listed = listed.map(|listed| listed.entries).unwrap_or_default();
-    let open = listed.iter().filter(|thread| thread.is_own && !thread.is_resolved).take(MAX_SHOWN_THREADS);
+    let open = listed
+        .iter()
+        .filter(|thread| thread.is_own && !thread.is_resolved)
+        .take(MAX_SHOWN_THREADS);
     let shown: Vec<String> = open
         .map(|thread| {
-            let line = thread.line.map_or_else(|| "outdated".to_owned(), |line| line.to_string());
+            let line = thread
+                .line
+                .map_or_else(|| "outdated".to_owned(), |line| line.to_string());
             let path = neutral_line(&thread.path, MAX_THREAD_CHARS);
-            format!("- id {}, {path}:{line}: {}", thread.id, neutral_line(&thread.body, MAX_THREAD_CHARS))
+            format!(
+                "- id {}, {path}:{line}: {}",
+                thread.id,
+                neutral_line(&thread.body, MAX_THREAD_CHARS)
+            )
         })
         .collect();
     if shown.is_empty() {
@@ -181,7 +214,9 @@ async fn threads(host: &dyn CodeHost, pull_request: &PullRequest) -> String {
 
 fn refused(why: TargetRefused) -> Refusal {
     let text = match why {
-        TargetRefused::NotFound => "the code host has no such pull request, or the service may not see it",
+        TargetRefused::NotFound => {
+            "the code host has no such pull request, or the service may not see it"
+        }
         TargetRefused::UnknownHead => {
             "the head of the pull request is not known, so a review could not be posted. Add `post:off` to review the \
              tree without a post"

@@ -19,7 +19,8 @@ use super::{
 use crate::{
     context::RunContext,
     dispatch::{
-        AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, PlannedRequest, Request, Stages, recent,
+        AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, PlannedRequest, Request, Stages,
+        recent,
     },
     history::{self, RunTotals},
     live::LedgerClaim,
@@ -31,14 +32,27 @@ use crate::{
 
 /// Creates the claimed run, prepares it, drives it and finishes it.
 pub(crate) async fn start(context: &RunContext, request: Request, dispatched: DispatchedRun) {
-    let DispatchedRun { parsed, resolved, claimed } = dispatched;
-    let ClaimedRun { id, facts, admitted, assignment, is_tracked } = claimed;
+    let DispatchedRun {
+        parsed,
+        resolved,
+        claimed,
+    } = dispatched;
+    let ClaimedRun {
+        id,
+        facts,
+        admitted,
+        assignment,
+        is_tracked,
+    } = claimed;
     let run = match context.registry().create(id, facts) {
         Ok(run) => run,
         Err(error) => {
             tracing::error!(error = %error, "no randomness for a run's token");
             release(context, admitted.claim);
-            request.io.inform(ChannelEvent::Refused(Refusal::NotStarted)).await;
+            request
+                .io
+                .inform(ChannelEvent::Refused(Refusal::NotStarted))
+                .await;
             return;
         }
     };
@@ -56,15 +70,41 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
         tracked.wait_in_queue(queued).await;
     }
     metrics::run_started(assignment.agent.name);
-    request.io.inform(ChannelEvent::RunStarted(run.id().clone())).await;
+    request
+        .io
+        .inform(ChannelEvent::RunStarted(run.id().clone()))
+        .await;
     let view = run.view();
     let totals = RunTotals::provisional(view.started_at);
     let provisional = context.history().begin(history::record(&view, totals));
 
-    let Request { message, io, in_flight, .. } = request;
-    let AdmittedRequest { claim: thread, slot, plan, .. } = admitted;
-    let active = ActiveRun { run, spans, request: root, thread, claim, provisional, io, in_flight };
-    let planned = PlannedRequest { parsed, resolved, plan };
+    let Request {
+        message,
+        io,
+        in_flight,
+        ..
+    } = request;
+    let AdmittedRequest {
+        claim: thread,
+        slot,
+        plan,
+        ..
+    } = admitted;
+    let active = ActiveRun {
+        run,
+        spans,
+        request: root,
+        thread,
+        claim,
+        provisional,
+        io,
+        in_flight,
+    };
+    let planned = PlannedRequest {
+        parsed,
+        resolved,
+        plan,
+    };
     begin(context, active, assignment, slot, &message, &planned).await;
 }
 
@@ -81,20 +121,37 @@ pub(super) async fn begin(
         Waited::Slot(slot) => slot,
         Waited::Over(report) => return active.finish(context, assignment, None, report).await,
     };
-    let PlannedRequest { parsed, resolved, plan } = planned;
+    let PlannedRequest {
+        parsed,
+        resolved,
+        plan,
+    } = planned;
     let conversation = initial_conversation(recent(&parsed.history), &parsed.directives.text);
-    let source = Source { message, parsed, resolved, plan };
+    let source = Source {
+        message,
+        parsed,
+        resolved,
+        plan,
+    };
     let prior_turns = conversation.len().saturating_sub(1);
     let prepared = prepare_run(context, &source, &active, &mut assignment, prior_turns);
     let (report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
         Ok(Ok(remembering)) => {
             let conversation = with_tree_note(conversation, &assignment).await;
-            (active.drive(context, &assignment, StartFrom::Conversation(conversation)).await, remembering)
+            (
+                active
+                    .drive(context, &assignment, StartFrom::Conversation(conversation))
+                    .await,
+                remembering,
+            )
         }
         // A stop cancelled the clone, so the run ends like any stopped run.
-        Ok(Err(_)) if active.run.stops().hard.is_cancelled() => {
-            (active.drive(context, &assignment, StartFrom::Conversation(conversation)).await, None)
-        }
+        Ok(Err(_)) if active.run.stops().hard.is_cancelled() => (
+            active
+                .drive(context, &assignment, StartFrom::Conversation(conversation))
+                .await,
+            None,
+        ),
         Ok(Err(refusal)) => (run::not_begun(texts::refusal(&refusal)), None),
         Err(_panic) => {
             tracing::error!(run = %active.run.id(), "preparing the run panicked");
@@ -103,7 +160,9 @@ pub(super) async fn begin(
     };
     // Before the reply, so that a caller at its limit may send its next request as soon as it has the answer.
     drop(slot);
-    active.finish(context, assignment, remembering, report).await;
+    active
+        .finish(context, assignment, remembering, report)
+        .await;
 }
 
 /// Publishes the first events: the request's span, the stages before the run, input, and context.
@@ -119,14 +178,19 @@ fn publish_head(
     let root = spans.start(run, None, "request", request.message.received_at);
     stages.publish(run, spans, &root);
     let source = request.message.source.clone();
-    run.publish(EventBody::Input { text: parsed.directives.text.clone(), source });
+    run.publish(EventBody::Input {
+        text: parsed.directives.text.clone(),
+        source,
+    });
     if context.settings().include_context {
         for turn in recent(&parsed.history) {
             let speaker = match turn.role {
                 Role::User => "user",
                 Role::Assistant => "assistant",
             };
-            run.publish(EventBody::Context { text: format!("{speaker}: {}", turn.text) });
+            run.publish(EventBody::Context {
+                text: format!("{speaker}: {}", turn.text),
+            });
         }
     }
     root
@@ -144,7 +208,9 @@ async fn with_tree_note(mut conversation: Vec<Turn>, assignment: &Assignment) ->
         }
         None => return conversation,
     };
-    request.parts.push(Part::text(format!("Note of the service: {note}")));
+    request
+        .parts
+        .push(Part::text(format!("Note of the service: {note}")));
     conversation
 }
 
@@ -152,7 +218,9 @@ async fn with_tree_note(mut conversation: Vec<Turn>, assignment: &Assignment) ->
 fn initial_conversation(earlier: &[HistoryTurn], request: &str) -> Vec<Turn> {
     let spoken = earlier.iter().filter(|turn| !turn.text.trim().is_empty());
     let from_user = spoken.skip_while(|turn| turn.role == Role::Assistant);
-    let mut turns: Vec<Turn> = from_user.map(|turn| Turn::text(turn.role, turn.text.clone())).collect();
+    let mut turns: Vec<Turn> = from_user
+        .map(|turn| Turn::text(turn.role, turn.text.clone()))
+        .collect();
     turns.push(Turn::text(Role::User, request));
     turns
 }
@@ -162,13 +230,23 @@ mod tests {
     use super::*;
 
     fn said(role: Role, text: &str) -> HistoryTurn {
-        HistoryTurn { role, text: text.into() }
+        HistoryTurn {
+            role,
+            text: text.into(),
+        }
     }
 
     #[test]
     fn conversation_starts_with_the_user() {
-        let earlier = [said(Role::Assistant, "hi"), said(Role::User, "a"), said(Role::Assistant, " ")];
+        let earlier = [
+            said(Role::Assistant, "hi"),
+            said(Role::User, "a"),
+            said(Role::Assistant, " "),
+        ];
         let turns = initial_conversation(&earlier, "b");
-        assert_eq!(turns, [Turn::text(Role::User, "a"), Turn::text(Role::User, "b")]);
+        assert_eq!(
+            turns,
+            [Turn::text(Role::User, "a"), Turn::text(Role::User, "b")]
+        );
     }
 }

@@ -66,7 +66,10 @@ pub enum Claimed {
 impl Live {
     /// A client that tracks no run yet. [`Live::run`] starts the flush.
     pub fn new(stores: LiveStores, generation: Generation) -> Self {
-        let LiveStores { ledger, transcripts } = stores;
+        let LiveStores {
+            ledger,
+            transcripts,
+        } = stores;
         let inner = Inner {
             ledger,
             transcripts,
@@ -75,7 +78,9 @@ impl Live {
             cursors: Mutex::default(),
             nudge: Arc::default(),
         };
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// This process's generation, its fencing token.
@@ -124,14 +129,20 @@ impl Live {
     ///
     /// # Errors
     /// The store's errors.
-    pub(crate) async fn first_use(&self, key: &IdempotencyKey) -> Result<Option<FirstUse>, StoreError> {
+    pub(crate) async fn first_use(
+        &self,
+        key: &IdempotencyKey,
+    ) -> Result<Option<FirstUse>, StoreError> {
         let answer = tokio::time::timeout(CLAIM_TIMEOUT, self.inner.ledger.first_use(key)).await;
         match answer {
             Ok(Err(error)) if error.kind == StoreErrorKind::RouteMissing => Ok(None),
             Ok(answer) => answer,
             Err(_elapsed) => {
                 let message = "no answer in time".to_owned();
-                Err(StoreError { kind: StoreErrorKind::Transient, message })
+                Err(StoreError {
+                    kind: StoreErrorKind::Transient,
+                    message,
+                })
             }
         }
     }
@@ -165,12 +176,18 @@ impl Live {
     /// The store's errors. A refusal by the fence is a result.
     pub async fn finish(&self, record: &RunRecord) -> Result<Owned<Stored>, StoreError> {
         self.forget(&record.id);
-        self.inner.ledger.finish(&self.owner(&record.id), record).await
+        self.inner
+            .ledger
+            .finish(&self.owner(&record.id), record)
+            .await
     }
 
     /// The fence of this process for a run.
     pub(crate) fn owner(&self, run: &RunId) -> Owner {
-        Owner { run_id: run.clone(), generation: self.inner.generation.clone() }
+        Owner {
+            run_id: run.clone(),
+            generation: self.inner.generation.clone(),
+        }
     }
 
     /// Removes a run from the flush, so that its lease is no longer extended.
@@ -181,7 +198,10 @@ impl Live {
     }
 
     pub(super) fn cursors(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<FlushCursor>>> {
-        self.inner.cursors.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner
+            .cursors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

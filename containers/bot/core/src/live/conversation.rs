@@ -32,7 +32,12 @@ pub(super) struct Conversation {
 impl Conversation {
     /// The conversation of a reclaimed run, with the number and size of its stored turns.
     pub(super) fn of(stored: u64, size: usize) -> Self {
-        Self { stored, size, inbox_consumed: 0, is_owned: true }
+        Self {
+            stored,
+            size,
+            inbox_consumed: 0,
+            is_owned: true,
+        }
     }
 
     /// Number of stored turns.
@@ -55,19 +60,29 @@ impl Conversation {
         turns: &[Turn],
         inbox_consumed: u64,
     ) -> Result<Owned, StoreError> {
-        let encoded = resume::encode(self.stored, turns, inbox_consumed)
-            .map_err(|error| StoreError { kind: StoreErrorKind::Refused, message: error.to_string() })?;
+        let encoded =
+            resume::encode(self.stored, turns, inbox_consumed).map_err(|error| StoreError {
+                kind: StoreErrorKind::Refused,
+                message: error.to_string(),
+            })?;
         let size = self.size + size_of(&encoded.rows, &encoded.attachments);
         if size > MAX_SIZE {
-            let message = format!("a conversation of {size} characters is too long to be read again");
-            return Err(StoreError { kind: StoreErrorKind::Refused, message });
+            let message =
+                format!("a conversation of {size} characters is too long to be read again");
+            return Err(StoreError {
+                kind: StoreErrorKind::Refused,
+                message,
+            });
         }
         if !self.is_owned {
             transcripts.set_owner(owner).await?;
             self.is_owned = true;
         }
         for batch in resume::pack(encoded) {
-            match transcripts.write(owner, &batch.rows, &batch.attachments).await? {
+            match transcripts
+                .write(owner, &batch.rows, &batch.attachments)
+                .await?
+            {
                 Owned::Done(()) => {}
                 refused => return Ok(refused),
             }
@@ -86,6 +101,8 @@ pub(crate) fn transcript_size(transcript: &Transcript) -> usize {
 
 fn size_of(rows: &[Part], attachments: &[Attachment]) -> usize {
     let rows = rows.iter().map(|row| row.json.len() + ROW_OVERHEAD);
-    let attachments = attachments.iter().map(|attachment| attachment.data.len() + ROW_OVERHEAD);
+    let attachments = attachments
+        .iter()
+        .map(|attachment| attachment.data.len() + ROW_OVERHEAD);
     rows.chain(attachments).sum()
 }

@@ -43,7 +43,10 @@ impl FlushCursor {
 
     /// The cursor of a claim that was not answered.
     pub(super) fn unconfirmed(owner: Owner, feed: Feed, mailbox: Mailbox) -> Self {
-        Self { confirmed: AtomicBool::new(false), ..Self::new(owner, feed, mailbox, 0) }
+        Self {
+            confirmed: AtomicBool::new(false),
+            ..Self::new(owner, feed, mailbox, 0)
+        }
     }
 
     /// Notes that the ledger has the run.
@@ -64,7 +67,11 @@ impl FlushCursor {
     /// Returns the position and the events behind it, oldest first. An unconfirmed run has none to flush.
     pub(super) fn unflushed(&self) -> (u64, Vec<Kept>) {
         let flushed = self.flushed();
-        let events = if self.is_confirmed() { self.feed.after(flushed) } else { Vec::new() };
+        let events = if self.is_confirmed() {
+            self.feed.after(flushed)
+        } else {
+            Vec::new()
+        };
         (flushed, events)
     }
 
@@ -77,7 +84,9 @@ impl FlushCursor {
     pub(super) fn advance(&self, after: u64, seq: u64) {
         let advanced = |flushed: u64| (flushed >= after).then(|| flushed.max(seq));
         // A position that stays only causes events to be sent twice, which replaces them with themselves.
-        let _ = self.flushed.fetch_update(Ordering::AcqRel, Ordering::Acquire, advanced);
+        let _ = self
+            .flushed
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, advanced);
     }
 
     /// Relays a stop that reached the ledger. The registry ignores a repeated one.
@@ -126,13 +135,19 @@ mod tests {
     fn run_that_has_left_is_not_fenced_out() {
         for has_left in [false, true] {
             let (_world, run) = running();
-            let owner = Owner { run_id: run.id().clone(), generation: Generation::parse("g1").unwrap() };
+            let owner = Owner {
+                run_id: run.id().clone(),
+                generation: Generation::parse("g1").unwrap(),
+            };
             let cursor = FlushCursor::new(owner, run.feed(), Mailbox::default(), 0);
             if has_left {
                 cursor.leave();
             }
             cursor.fence_out();
-            assert_eq!((cursor.is_fenced(), run.stops().hard.is_cancelled()), (!has_left, !has_left));
+            assert_eq!(
+                (cursor.is_fenced(), run.stops().hard.is_cancelled()),
+                (!has_left, !has_left)
+            );
         }
     }
 }

@@ -61,7 +61,11 @@ impl Live {
         while end.run_until_cancelled(self.flush_is_due()).await.is_some() {
             self.flush(&mut beat_at).await;
             // Requests for a flush during the pause are merged into the next one.
-            if end.run_until_cancelled(tokio::time::sleep(GAP)).await.is_none() {
+            if end
+                .run_until_cancelled(tokio::time::sleep(GAP))
+                .await
+                .is_none()
+            {
                 return;
             }
         }
@@ -79,7 +83,11 @@ impl Live {
     /// Flushes all runs, with a heartbeat when one is due.
     async fn flush(&self, beat_at: &mut Instant) {
         let now = Instant::now();
-        let mode = if now >= *beat_at { Mode::Heartbeat } else { Mode::Events };
+        let mode = if now >= *beat_at {
+            Mode::Heartbeat
+        } else {
+            Mode::Events
+        };
         let cursors: Vec<_> = self.cursors().values().cloned().collect();
         // A failed request is logged where it failed. Its cursors have not moved, so the next flush repeats it.
         if self.send_all(&cursors, mode).await.is_ok() && mode == Mode::Heartbeat {
@@ -92,7 +100,8 @@ impl Live {
     /// # Errors
     /// Transient failures only. Content that the store refuses permanently is dropped and logged.
     pub(super) async fn flush_run(&self, cursor: &Arc<FlushCursor>) -> Result<(), StoreError> {
-        self.send_all(std::slice::from_ref(cursor), Mode::Inboxes).await
+        self.send_all(std::slice::from_ref(cursor), Mode::Inboxes)
+            .await
     }
 
     /// Flushes these runs. Returns the first failure, which does not hold up the other runs.
@@ -126,7 +135,11 @@ fn batches(cursors: &[Arc<FlushCursor>], mode: Mode) -> Vec<Vec<Part>> {
         for event in unflushed {
             if bytes + event.json.len() > MAX_BYTES {
                 let last = events.last().map_or(after, |event| event.seq);
-                open.push(Part { cursor: Arc::clone(cursor), after, events: std::mem::take(&mut events) });
+                open.push(Part {
+                    cursor: Arc::clone(cursor),
+                    after,
+                    events: std::mem::take(&mut events),
+                });
                 batches.push(std::mem::take(&mut open));
                 (after, bytes) = (last, 0);
             }
@@ -134,7 +147,11 @@ fn batches(cursors: &[Arc<FlushCursor>], mode: Mode) -> Vec<Vec<Part>> {
             events.push(event);
         }
         if mode.includes_idle_runs() || !events.is_empty() {
-            open.push(Part { cursor: Arc::clone(cursor), after, events });
+            open.push(Part {
+                cursor: Arc::clone(cursor),
+                after,
+                events,
+            });
         }
         if open.len() == MAX_FLUSHED_RUNS {
             batches.push(std::mem::take(&mut open));
@@ -161,19 +178,27 @@ impl Inner {
                 }
                 outcome
             }
-            sent => batch.iter().fold(sent, |sent, part| part.drop_if_refused(sent)),
+            sent => batch
+                .iter()
+                .fold(sent, |sent, part| part.drop_if_refused(sent)),
         }
     }
 
     /// Sends one request and applies the answers.
     async fn send(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
         let runs: Vec<_> = batch.iter().map(Part::flush_batch).collect();
-        let flushed = self.ledger.flush(&self.generation, mode.lease(), &runs).await;
+        let flushed = self
+            .ledger
+            .flush(&self.generation, mode.lease(), &runs)
+            .await;
         metrics::ledger_flush(Outcome::of(&flushed), events_in(batch));
         let answers = flushed.inspect_err(|error| {
             tracing::warn!(runs = batch.len(), events = events_in(batch), error = %error, "flush failed");
         })?;
-        batch.iter().zip(answers).for_each(|(part, answer)| part.apply(answer));
+        batch
+            .iter()
+            .zip(answers)
+            .for_each(|(part, answer)| part.apply(answer));
         Ok(())
     }
 }
@@ -216,7 +241,12 @@ impl Part {
     }
 
     fn apply(&self, answer: Owned<FlushAnswer>) {
-        let Owned::Done(FlushAnswer { stop, stop_actor, inbox }) = answer else {
+        let Owned::Done(FlushAnswer {
+            stop,
+            stop_actor,
+            inbox,
+        }) = answer
+        else {
             self.cursor.fence_out();
             return;
         };
@@ -232,7 +262,11 @@ impl Part {
                 continue;
             };
             // A closed mailbox refuses it: the run is over, and its end settles unread follow-ups.
-            let follow_up = FollowUp { note, inbox_seq: Some(seq), sender: None };
+            let follow_up = FollowUp {
+                note,
+                inbox_seq: Some(seq),
+                sender: None,
+            };
             let _ = self.cursor.mailbox.put(follow_up);
         }
     }

@@ -40,7 +40,11 @@ pub struct Meta {
     /// When the request arrived.
     pub received_at: UnixMillis,
     /// Reserved part of the day's budget in micro-dollars, where a day is capped. Other processes count it.
-    #[serde(default, rename = "holdMicroUsd", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "holdMicroUsd",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub hold: Option<u64>,
 }
 
@@ -94,7 +98,9 @@ mod tests {
             "agent": "coding", "model": "a/b", "channelId": "http:x", "userId": "http:u", "threadKey": "http:x:y",
             "label": "l", "receivedAt": 5, "somethingNew": true,
         });
-        let Value::Object(row) = row else { unreachable!() };
+        let Value::Object(row) = row else {
+            unreachable!()
+        };
         let meta = Meta::of_row(&row).unwrap();
         assert_eq!(meta.channel_visibility, Visibility::Unknown);
         assert_eq!(Meta::of_row(&meta.to_row()).unwrap(), meta);

@@ -55,7 +55,11 @@ impl TrackedRun {
 
     /// Stores the state before the phase changes.
     /// A reclaimed run that is `finishing` without a status counts as one that has replied.
-    async fn request_permit(&self, until: Instant, is_requested: &mut bool) -> Result<Owned, StoreError> {
+    async fn request_permit(
+        &self,
+        until: Instant,
+        is_requested: &mut bool,
+    ) -> Result<Owned, StoreError> {
         match with_deadline(until, self.try_state()).await? {
             Owned::Done(()) => {
                 *is_requested = true;
@@ -77,7 +81,11 @@ impl TrackedRun {
             Ok(()) => FinalFlush::Done,
             Err(error) => {
                 tracing::warn!(run = %self.cursor.run(), error = %error, "final flush failed");
-                if is_transient(&error) { FinalFlush::Failed } else { FinalFlush::Done }
+                if is_transient(&error) {
+                    FinalFlush::Failed
+                } else {
+                    FinalFlush::Done
+                }
             }
         }
     }
@@ -85,11 +93,19 @@ impl TrackedRun {
     /// Offers the run to the next generation. Returns `false` if the ledger did not take the offer.
     pub async fn hand_off(&self) -> bool {
         let run = self.cursor.run();
-        if tokio::time::timeout(HANDOFF_FLUSH_TIMEOUT, self.flush_all()).await.is_err() {
+        if tokio::time::timeout(HANDOFF_FLUSH_TIMEOUT, self.flush_all())
+            .await
+            .is_err()
+        {
             tracing::warn!(run = %run, "run handed off without its last events");
         }
         self.detach();
-        match self.live.ledger().handoff(self.live.generation(), std::slice::from_ref(run)).await {
+        match self
+            .live
+            .ledger()
+            .handoff(self.live.generation(), std::slice::from_ref(run))
+            .await
+        {
             Ok(marked) => marked.contains(run),
             Err(error) => {
                 // The next process reclaims it once the lease expires.
@@ -113,7 +129,12 @@ async fn with_deadline<T>(
     request: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     let until = until.max(Instant::now() + MIN_TIMEOUT);
-    tokio::time::timeout_at(until, request).await.unwrap_or_else(|_elapsed| {
-        Err(StoreError { kind: StoreErrorKind::Transient, message: "no answer in time".to_owned() })
-    })
+    tokio::time::timeout_at(until, request)
+        .await
+        .unwrap_or_else(|_elapsed| {
+            Err(StoreError {
+                kind: StoreErrorKind::Transient,
+                message: "no answer in time".to_owned(),
+            })
+        })
 }

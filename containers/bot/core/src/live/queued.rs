@@ -70,15 +70,33 @@ impl QueuedRequest {
         history: &[HistoryTurn],
         choices: &Choices,
     ) -> Option<Value> {
-        let turns = history
-            .iter()
-            .map(|turn| StoredTurn { by_assistant: turn.role == Role::Assistant, text: turn.text.clone() });
-        let Choices { agent, model, effort, repository, git_ref, must_continue } = choices.clone();
+        let turns = history.iter().map(|turn| StoredTurn {
+            by_assistant: turn.role == Role::Assistant,
+            text: turn.text.clone(),
+        });
+        let Choices {
+            agent,
+            model,
+            effort,
+            repository,
+            git_ref,
+            must_continue,
+        } = choices.clone();
         let request = Self {
             message: Note::of(message, &message.text),
-            url: message.source.as_ref().and_then(|source| source.url.clone()),
+            url: message
+                .source
+                .as_ref()
+                .and_then(|source| source.url.clone()),
             history: turns.collect(),
-            choices: StoredChoices { agent, model, effort, repository, git_ref, must_continue },
+            choices: StoredChoices {
+                agent,
+                model,
+                effort,
+                repository,
+                git_ref,
+                must_continue,
+            },
         };
         let bytes = serde_json::to_vec(&request).ok()?;
         if bytes.len() > QUEUED_REQUEST_MAX_BYTES {
@@ -102,11 +120,21 @@ impl QueuedRequest {
         io: Arc<dyn Channel>,
         tokens: Option<&TokenMap>,
     ) -> Result<(IncomingMessage, Arc<dyn Channel>), Refused> {
-        let actor = self.message.sender(tokens, &meta.channel_id).map_err(|fault| match fault {
-            SenderFault::Unknown => Refused::Channel,
-            SenderFault::TokenRemoved => Refused::TokenRemoved,
-        })?;
-        let StoredChoices { agent, model, effort, repository, git_ref, must_continue } = self.choices;
+        let actor = self
+            .message
+            .sender(tokens, &meta.channel_id)
+            .map_err(|fault| match fault {
+                SenderFault::Unknown => Refused::Channel,
+                SenderFault::TokenRemoved => Refused::TokenRemoved,
+            })?;
+        let StoredChoices {
+            agent,
+            model,
+            effort,
+            repository,
+            git_ref,
+            must_continue,
+        } = self.choices;
         let source = InputSource {
             url: self.url,
             channel: Some(meta.channel_id.clone()),
@@ -119,15 +147,32 @@ impl QueuedRequest {
             visibility: meta.channel_visibility,
             text: self.message.text,
             received_at: meta.received_at,
-            choices: Choices { agent, model, effort, repository, git_ref, must_continue },
+            choices: Choices {
+                agent,
+                model,
+                effort,
+                repository,
+                git_ref,
+                must_continue,
+            },
             source: Some(source),
             idempotency: None,
         };
         let turns = self.history.into_iter().map(|turn| HistoryTurn {
-            role: if turn.by_assistant { Role::Assistant } else { Role::User },
+            role: if turn.by_assistant {
+                Role::Assistant
+            } else {
+                Role::User
+            },
             text: turn.text,
         });
-        Ok((message, Arc::new(WithHistory { io, history: turns.collect() })))
+        Ok((
+            message,
+            Arc::new(WithHistory {
+                io,
+                history: turns.collect(),
+            }),
+        ))
     }
 }
 
@@ -178,24 +223,48 @@ mod tests {
     #[tokio::test]
     async fn stored_request_is_the_same_message() {
         let history = [
-            HistoryTurn { role: Role::User, text: "a".into() },
-            HistoryTurn { role: Role::Assistant, text: "b".into() },
+            HistoryTurn {
+                role: Role::User,
+                text: "a".into(),
+            },
+            HistoryTurn {
+                role: Role::Assistant,
+                text: "b".into(),
+            },
         ];
-        let choices = Choices { agent: Some("coding".into()), ..Choices::default() };
-        let stored = QueuedRequest::stored(&message("agent:coding hi"), &history, &choices).unwrap();
+        let choices = Choices {
+            agent: Some("coding".into()),
+            ..Choices::default()
+        };
+        let stored =
+            QueuedRequest::stored(&message("agent:coding hi"), &history, &choices).unwrap();
         let meta = json!({ "agent": "coding", "model": "a/b", "channelId": "http:ops", "userId": "http:ann",
             "threadKey": "http:ops:t1", "channelVisibility": "machine", "label": "l", "receivedAt": 5 });
         let meta = Meta::of_row(meta.as_object().unwrap()).unwrap();
         let request = QueuedRequest::of_state(Some(&stored)).unwrap();
-        let (reopened, io) = request.reopen(&meta, Arc::new(NobodyListens), None).unwrap();
-        assert_eq!((reopened.text.as_str(), reopened.received_at), ("agent:coding hi", 5));
-        assert_eq!((reopened.actor, reopened.thread_key), (message("").actor, message("").thread_key));
-        assert_eq!((reopened.choices, io.history().await), (choices, history.to_vec()));
+        let (reopened, io) = request
+            .reopen(&meta, Arc::new(NobodyListens), None)
+            .unwrap();
+        assert_eq!(
+            (reopened.text.as_str(), reopened.received_at),
+            ("agent:coding hi", 5)
+        );
+        assert_eq!(
+            (reopened.actor, reopened.thread_key),
+            (message("").actor, message("").thread_key)
+        );
+        assert_eq!(
+            (reopened.choices, io.history().await),
+            (choices, history.to_vec())
+        );
     }
 
     #[test]
     fn large_request_is_not_stored() {
         let text = "x".repeat(QUEUED_REQUEST_MAX_BYTES);
-        assert_eq!(QueuedRequest::stored(&message(&text), &[], &Choices::default()), None);
+        assert_eq!(
+            QueuedRequest::stored(&message(&text), &[], &Choices::default()),
+            None
+        );
     }
 }

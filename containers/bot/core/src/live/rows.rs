@@ -72,7 +72,9 @@ impl LiveRow {
     /// Returns `true` if `token` is the run's capability token, compared in constant time.
     /// A stored text of another form opens nothing: the owner replaces it, as the registry does.
     pub(crate) fn is_opened_by(&self, token: &str) -> bool {
-        self.token.as_ref().is_some_and(|own| is_token(own) && own.as_bytes().ct_eq(token.as_bytes()).into())
+        self.token
+            .as_ref()
+            .is_some_and(|own| is_token(own) && own.as_bytes().ct_eq(token.as_bytes()).into())
     }
 }
 
@@ -81,19 +83,27 @@ impl LiveRows {
     pub(crate) async fn get(&self, ledger: &dyn Ledger, clock: &dyn Clock) -> LiveListing {
         let mut newest = self.newest.lock().await;
         let now = clock.now();
-        if let Some((_, listing)) = newest.as_ref().filter(|(at, _)| (0..MAX_AGE_MS).contains(&(now - at))) {
+        if let Some((_, listing)) = newest
+            .as_ref()
+            .filter(|(at, _)| (0..MAX_AGE_MS).contains(&(now - at)))
+        {
             return listing.clone();
         }
         let listed = tokio::time::timeout(TIMEOUT, list(ledger)).await;
-        let listing = match listed.map_err(|_elapsed| "the ledger did not answer in time".to_owned()) {
-            Ok(Ok(rows)) => {
-                LiveListing { rows: rows.into_iter().map(LiveRow::of).collect(), is_unavailable: false }
-            }
-            Ok(Err(StoreError { message: error, .. })) | Err(error) => {
-                tracing::warn!(error, "live runs of other processes not listed");
-                LiveListing { is_unavailable: true, ..LiveListing::default() }
-            }
-        };
+        let listing =
+            match listed.map_err(|_elapsed| "the ledger did not answer in time".to_owned()) {
+                Ok(Ok(rows)) => LiveListing {
+                    rows: rows.into_iter().map(LiveRow::of).collect(),
+                    is_unavailable: false,
+                },
+                Ok(Err(StoreError { message: error, .. })) | Err(error) => {
+                    tracing::warn!(error, "live runs of other processes not listed");
+                    LiveListing {
+                        is_unavailable: true,
+                        ..LiveListing::default()
+                    }
+                }
+            };
         // A failure is kept too, so that queries during an outage do not wait for one request each.
         *newest = Some((clock.now(), listing.clone()));
         listing

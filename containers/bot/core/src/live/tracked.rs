@@ -26,8 +26,11 @@ use super::{Live, conversation::Conversation, cursor::FlushCursor, is_transient}
 use crate::{registry::RunHandle, threads::Mailbox};
 
 /// First waits between attempts to store a step.
-pub(super) const STEP_WAITS: [Duration; 3] =
-    [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(2)];
+pub(super) const STEP_WAITS: [Duration; 3] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
 /// The wait behind those, for the rest of an outage.
 pub(super) const LAST_WAIT: Duration = Duration::from_secs(5);
 
@@ -89,18 +92,29 @@ impl Live {
     /// at the latest, so that a resumed run still shows its request.
     pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> TrackedRun {
         let cursor = FlushCursor::new(self.owner(run.id()), run.feed(), mailbox.clone(), flushed);
-        TrackedRun::new(self.clone(), self.insert(run, cursor), run.token(), run.last_seq())
+        TrackedRun::new(
+            self.clone(),
+            self.insert(run, cursor),
+            run.token(),
+            run.last_seq(),
+        )
     }
 }
 
 impl TrackedRun {
     fn new(live: Live, cursor: Arc<FlushCursor>, view_token: &str, head: u64) -> Self {
-        let value = RunState { view_token: Some(view_token.to_owned()), ..RunState::default() };
+        let value = RunState {
+            view_token: Some(view_token.to_owned()),
+            ..RunState::default()
+        };
         Self {
             live,
             cursor,
             conversation: Mutex::default(),
-            state: std::sync::Mutex::new(LocalState { value, is_dirty: true }),
+            state: std::sync::Mutex::new(LocalState {
+                value,
+                is_dirty: true,
+            }),
             head,
             is_resumable: AtomicBool::new(false),
         }
@@ -121,7 +135,8 @@ impl TrackedRun {
         self.keep_head();
         self.change(|state| state.queued = Some(queued));
         let stored = self.store_state().await;
-        self.is_resumable.store(stored == Stepped::Stored, Ordering::Release);
+        self.is_resumable
+            .store(stored == Stepped::Stored, Ordering::Release);
     }
 
     /// Stores that the run starts. Repeated until the ledger answers.
@@ -131,7 +146,8 @@ impl TrackedRun {
         loop {
             let stored = self.store_state().await;
             if stored != Stepped::NotStored {
-                self.is_resumable.store(stored == Stepped::Stored, Ordering::Release);
+                self.is_resumable
+                    .store(stored == Stepped::Stored, Ordering::Release);
                 return stored;
             }
             tokio::time::sleep(LAST_WAIT).await;
@@ -155,7 +171,10 @@ impl TrackedRun {
     pub(crate) fn adopt_state(&self, state: RunState) {
         let mut own = self.state();
         let view_token = state.view_token.clone().or(own.value.view_token.take());
-        own.value = RunState { view_token, ..state };
+        own.value = RunState {
+            view_token,
+            ..state
+        };
         drop(own);
         self.is_resumable.store(true, Ordering::Release);
     }
@@ -241,7 +260,10 @@ impl TrackedRun {
         if conversation.stored() + unstored.len() as u64 != at.turn_index {
             // Compaction replaced turns that an earlier, failed step left unstored, so the stored turns have a gap.
             let message = "turns of an earlier step were not stored and are not kept".to_owned();
-            return Err(StoreError { kind: StoreErrorKind::Permanent, message });
+            return Err(StoreError {
+                kind: StoreErrorKind::Permanent,
+                message,
+            });
         }
         // The state precedes the step, because the step makes the run resumable.
         self.keep_head();
@@ -251,10 +273,16 @@ impl TrackedRun {
             return Ok(refused);
         }
         let transcripts = self.live.transcripts();
-        let written = conversation.append(transcripts, owner, unstored, at.inbox_consumed_seq).await?;
-        let Owned::Done(()) = written else { return Ok(written) };
-        let calls =
-            step.calls.iter().map(|call| Call { call_id: call.call_id.clone(), tool: call.name.clone() });
+        let written = conversation
+            .append(transcripts, owner, unstored, at.inbox_consumed_seq)
+            .await?;
+        let Owned::Done(()) = written else {
+            return Ok(written);
+        };
+        let calls = step.calls.iter().map(|call| Call {
+            call_id: call.call_id.clone(),
+            tool: call.name.clone(),
+        });
         let mut record = StepRecord {
             step: at.step,
             seq: step.seq,
@@ -300,8 +328,15 @@ impl TrackedRun {
     /// Puts those events of the head into the state that the ledger lacks.
     /// Flushing each new run at once would cost one request per run (docs/decisions/0007).
     fn keep_head(&self) {
-        let unflushed = self.cursor.unflushed().1.into_iter().take_while(|event| event.seq <= self.head);
-        let head: Vec<Value> = unflushed.filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
+        let unflushed = self
+            .cursor
+            .unflushed()
+            .1
+            .into_iter()
+            .take_while(|event| event.seq <= self.head);
+        let head: Vec<Value> = unflushed
+            .filter_map(|event| serde_json::from_str(&event.json).ok())
+            .collect();
         let mut state = self.state();
         if head.is_empty() {
             // The removal is stored with the next change.

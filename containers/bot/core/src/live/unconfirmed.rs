@@ -96,15 +96,20 @@ impl UnconfirmedClaim {
     async fn store_end(&self, status: RunStatus, replied: bool) -> Result<Owned, StoreError> {
         let mut state = RunState::default();
         state.set_ended(status, replied);
-        self.live.ledger().state(&self.cursor.owner, &state.to_row()).await
+        self.live
+            .ledger()
+            .state(&self.cursor.owner, &state.to_row())
+            .await
     }
 
     /// Flushes the run if the ledger has it, and reads its inbox, while the requester waits.
     pub(super) async fn final_flush(&self) -> FinalFlush {
-        tokio::time::timeout(TIMEOUT, self.flush_before_record()).await.unwrap_or_else(|_elapsed| {
-            self.warn_failed(&"the ledger did not answer in time");
-            FinalFlush::Failed
-        })
+        tokio::time::timeout(TIMEOUT, self.flush_before_record())
+            .await
+            .unwrap_or_else(|_elapsed| {
+                self.warn_failed(&"the ledger did not answer in time");
+                FinalFlush::Failed
+            })
     }
 
     /// Like [`Self::final_flush`], but limited only by the store's own timeout.

@@ -25,7 +25,10 @@ pub struct MemoryDeps {
 impl MemoryDeps {
     /// Returns the reader for a run.
     pub fn recaller(&self) -> Recaller {
-        Recaller { store: Arc::clone(&self.store), budget: self.budget }
+        Recaller {
+            store: Arc::clone(&self.store),
+            budget: self.budget,
+        }
     }
 
     /// Returns the reflector for a run of this model.
@@ -53,6 +56,12 @@ impl MemoryDeps {
             tracing::warn!(model = %model, "no reflection: money is capped, and its model has no price");
             return None;
         }
-        Some(Reflector { store: Arc::clone(&self.store), model: model.clone(), client, price, redactor })
+        Some(Reflector {
+            store: Arc::clone(&self.store),
+            model: model.clone(),
+            client,
+            price,
+            redactor,
+        })
     }
 }

@@ -50,8 +50,14 @@ impl Recaller {
             return None;
         }
         let keys = scopes.view().keys();
-        let of_scopes = join_all(keys.iter().map(|key| self.store.retrieve(key, &request, limit))).await;
-        let ranked = union(of_scopes, &query, now).into_iter().filter_map(|record| cleaned(record, redactor));
+        let of_scopes = join_all(
+            keys.iter()
+                .map(|key| self.store.retrieve(key, &request, limit)),
+        )
+        .await;
+        let ranked = union(of_scopes, &query, now)
+            .into_iter()
+            .filter_map(|record| cleaned(record, redactor));
         let records = within(ranked.collect(), self.budget);
         let block = block(&records)?;
         Some(Recalled { block, records })
@@ -62,5 +68,9 @@ impl Recaller {
 pub(super) fn cleaned(record: MemoryRecord, redactor: &Redactor) -> Option<MemoryRecord> {
     let text = redactor.clean(&record.text, usize::MAX);
     let source_thread_key = redactor.clean(&record.source_thread_key, usize::MAX);
-    (!normalize(&text).is_empty()).then_some(MemoryRecord { text, source_thread_key, ..record })
+    (!normalize(&text).is_empty()).then_some(MemoryRecord {
+        text,
+        source_thread_key,
+        ..record
+    })
 }

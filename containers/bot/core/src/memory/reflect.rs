@@ -91,15 +91,27 @@ impl Reflector {
     /// Makes at most one call of the model, then at most one write per scope; never fails.
     /// If the model has a price, `guard` authorizes the maximum cost of the call first and records its cost.
     pub async fn reflect(&self, run: &Reflection<'_>, guard: &dyn SpendGuard) -> Outcome {
-        let Reflection { prior_turns, tool_calls, agent, .. } = *run;
-        let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
+        let Reflection {
+            prior_turns,
+            tool_calls,
+            agent,
+            ..
+        } = *run;
+        let ended = Ended {
+            tool_calls,
+            prior_turns,
+            is_review: agent.gives_verdict(),
+        };
         let is_empty = run.turns.is_empty() || run.scopes.view().keys().is_empty();
         if is_empty || !ended.is_worth_reflecting() {
             return Outcome::NotDue;
         }
         let shown = self.shown(run).await;
-        let question =
-            request(&shown, transcript::utterances(run.turns, run.recalled, &self.redactor), run.taint);
+        let question = request(
+            &shown,
+            transcript::utterances(run.turns, run.recalled, &self.redactor),
+            run.taint,
+        );
         let most = self.price.map(|price| price.cost(most_usage(&question)));
         if let Some(most) = most
             && !guard.may_spend(most).await
@@ -112,7 +124,10 @@ impl Reflector {
                 if let Some(price) = self.price {
                     guard.spent(price.cost(turn.usage));
                 }
-                turn.parts.iter().filter_map(transcript::prose).collect::<String>()
+                turn.parts
+                    .iter()
+                    .filter_map(transcript::prose)
+                    .collect::<String>()
             }
             Err(error) => {
                 // The cost of a failed call is unknown, so its maximum is recorded.
@@ -144,21 +159,38 @@ impl Reflector {
     /// Returns the records in the model's prompt, per scope.
     /// Those that the run was shown precede the newest ones that match its request.
     async fn shown(&self, run: &Reflection<'_>) -> Vec<MemoryRecord> {
-        let user_text = transcript::user_text(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
+        let user_text =
+            transcript::user_text(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
         let request = self.redactor.clean(&user_text, usize::MAX);
         let keys = run.scopes.view().keys();
         let of_scope = |key| self.shown_of(key, &request, run);
-        join_all(keys.iter().map(of_scope)).await.into_iter().flatten().collect()
+        join_all(keys.iter().map(of_scope))
+            .await
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
-    async fn shown_of(&self, key: &StoreKey, request: &str, run: &Reflection<'_>) -> Vec<MemoryRecord> {
-        let mut shown: Vec<_> =
-            run.recalled.iter().filter(|record| record.scope_key == *key).cloned().collect();
+    async fn shown_of(
+        &self,
+        key: &StoreKey,
+        request: &str,
+        run: &Reflection<'_>,
+    ) -> Vec<MemoryRecord> {
+        let mut shown: Vec<_> = run
+            .recalled
+            .iter()
+            .filter(|record| record.scope_key == *key)
+            .cloned()
+            .collect();
         let listed = self.store.list(key, Some(request), MAX_SHOWN as u32).await.unwrap_or_else(|error| {
             tracing::warn!(run = %run.run, error = %error, "memory not listed for the reflection");
             Vec::new()
         });
-        for record in listed.into_iter().filter_map(|record| cleaned(record, &self.redactor)) {
+        for record in listed
+            .into_iter()
+            .filter_map(|record| cleaned(record, &self.redactor))
+        {
             if !shown.iter().any(|known| known.id == record.id) {
                 shown.push(record);
             }
@@ -185,24 +217,39 @@ impl Reflector {
             ModelDelta::Text(_) | ModelDelta::Usage(_) => {}
         };
         let began = Instant::now();
-        let answer = tokio::time::timeout(CALL_LIMIT, self.client.turn(request, &once, &cancel)).await;
+        let answer =
+            tokio::time::timeout(CALL_LIMIT, self.client.turn(request, &once, &cancel)).await;
         let answer = answer.unwrap_or_else(|_elapsed| {
-            Err(ModelError { kind: ModelErrorKind::Unreachable, message: "no answer in time".into() })
+            Err(ModelError {
+                kind: ModelErrorKind::Unreachable,
+                message: "no answer in time".into(),
+            })
         });
         let provider = self.model.provider();
         metrics::model_turn(provider, metrics::Outcome::of(&answer), began.elapsed());
         if let Ok(turn) = &answer {
-            metrics::model_usage(provider, turn.usage, self.price.map(|price| price.cost(turn.usage)));
+            metrics::model_usage(
+                provider,
+                turn.usage,
+                self.price.map(|price| price.cost(turn.usage)),
+            );
         }
         answer
     }
 
     async fn write(&self, run: &RunId, batches: &[Batch]) -> Kept {
-        let writes = batches.iter().map(|batch| self.store.write(&batch.scope, &batch.candidates));
+        let writes = batches
+            .iter()
+            .map(|batch| self.store.write(&batch.scope, &batch.candidates));
         let mut kept = Kept::default();
         for outcome in join_all(writes).await {
             match outcome {
-                Ok(Written { inserted, deduped, superseded, evicted }) => {
+                Ok(Written {
+                    inserted,
+                    deduped,
+                    superseded,
+                    evicted,
+                }) => {
                     kept.written.inserted += inserted;
                     kept.written.deduped += deduped;
                     kept.written.superseded += superseded;
@@ -214,7 +261,12 @@ impl Reflector {
                 }
             }
         }
-        let Written { inserted, deduped, superseded, .. } = kept.written;
+        let Written {
+            inserted,
+            deduped,
+            superseded,
+            ..
+        } = kept.written;
         tracing::info!(run = %run, inserted, deduped, superseded, failed_scopes = kept.failed_scopes, "reflected on");
         kept
     }
@@ -223,5 +275,9 @@ impl Reflector {
 /// Returns the maximum cost of a call. Input is estimated like a run's.
 fn most_usage(question: &str) -> Usage {
     let input_tokens = estimate_text(system()).saturating_add(estimate_text(question));
-    Usage { input_tokens, output_tokens: MAX_OUTPUT_TOKENS.into(), ..Usage::default() }
+    Usage {
+        input_tokens,
+        output_tokens: MAX_OUTPUT_TOKENS.into(),
+        ..Usage::default()
+    }
 }

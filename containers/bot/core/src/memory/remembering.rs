@@ -85,9 +85,13 @@ impl Remembering {
             }
         };
         let recaller = memory.recaller();
-        let (recalled, has_tainted_thread) =
-            tokio::join!(recaller.recall(&scopes, request, &context.deps().redactor, now), inherited);
-        let (block, recalled) = recalled.map(|recalled| (recalled.block, recalled.records)).unzip();
+        let (recalled, has_tainted_thread) = tokio::join!(
+            recaller.recall(&scopes, request, &context.deps().redactor, now),
+            inherited
+        );
+        let (block, recalled) = recalled
+            .map(|recalled| (recalled.block, recalled.records))
+            .unzip();
         let part = Self {
             scopes,
             visibility: message.visibility,
@@ -103,12 +107,18 @@ impl Remembering {
 
     /// Sets the number of turns before the request.
     pub(crate) fn after(self, prior_turns: usize) -> Self {
-        Self { prior_turns, ..self }
+        Self {
+            prior_turns,
+            ..self
+        }
     }
 
     /// Sets whether text of the code host is in the prompt.
     pub(crate) fn with_host_text(self, has_host_text: bool) -> Self {
-        Self { has_host_text, ..self }
+        Self {
+            has_host_text,
+            ..self
+        }
     }
 
     /// Converts it to the form of the run's state.
@@ -142,12 +152,20 @@ impl Remembering {
         assignment: &Assignment,
         conversation: Conversation<'_>,
     ) {
-        let Conversation { turns, tools, tool_calls } = conversation;
+        let Conversation {
+            turns,
+            tools,
+            tool_calls,
+        } = conversation;
         let deps = context.deps();
-        let Some(memory) = &deps.capabilities.memory else { return };
+        let Some(memory) = &deps.capabilities.memory else {
+            return;
+        };
         let own = (&assignment.model.name, &assignment.model.client);
         let redactor = std::sync::Arc::clone(&deps.redactor);
-        let Some(reflector) = memory.reflector(own, &*deps.models, &deps.settings, redactor) else { return };
+        let Some(reflector) = memory.reflector(own, &*deps.models, &deps.settings, redactor) else {
+            return;
+        };
         let taint = self.taint(tools);
         let reflection = Reflection {
             taint: &taint,
@@ -161,7 +179,11 @@ impl Remembering {
             run: &record.id,
             thread: &self.thread,
         };
-        let guard = RunSpendGuard::new(context, &record.id, record.extra.get(COST).and_then(Value::as_u64));
+        let guard = RunSpendGuard::new(
+            context,
+            &record.id,
+            record.extra.get(COST).and_then(Value::as_u64),
+        );
         let outcome = reflector.reflect(&reflection, &guard).await;
         tracing::debug!(run = %record.id, ?outcome, "reflected");
         let spent = guard.total();
@@ -173,13 +195,19 @@ impl Remembering {
 }
 
 fn is_configured(context: &RunContext, repository: &str) -> bool {
-    context.settings().repositories.iter().any(|known| known.name == repository)
+    context
+        .settings()
+        .repositories
+        .iter()
+        .any(|known| known.name == repository)
 }
 
 /// Returns the number of tool calls in a conversation, including those of earlier processes.
 /// Turns before a run are texts.
 fn calls_in(turns: &[Turn]) -> u32 {
     let parts = turns.iter().flat_map(|turn| &turn.parts);
-    let calls = parts.filter(|part| matches!(part, Part::ToolCall { .. })).count();
+    let calls = parts
+        .filter(|part| matches!(part, Part::ToolCall { .. }))
+        .count();
     u32::try_from(calls).unwrap_or(u32::MAX)
 }

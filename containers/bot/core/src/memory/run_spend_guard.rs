@@ -26,12 +26,20 @@ struct State {
 
 impl<'a> RunSpendGuard<'a> {
     pub(crate) fn new(context: &'a RunContext, run: &'a RunId, cost: Option<u64>) -> Self {
-        Self { context, run, cost, state: Mutex::default() }
+        Self {
+            context,
+            run,
+            cost,
+            state: Mutex::default(),
+        }
     }
 
     /// The spent amount.
     pub(super) fn total(&self) -> u64 {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).spent
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .spent
     }
 
     /// A run of unknown cost has no money left.
@@ -50,10 +58,18 @@ impl SpendGuard for RunSpendGuard<'_> {
         }
         let Some(day) = day else { return true };
         let now = self.context.clock().now();
-        let reserved =
-            self.context.day_spend().reserve(day, Some(most), &self.context.spend_sources(), now).await;
-        let Some(hold) = reserved.ok().filter(|hold| hold.cap().run_microusd >= most) else { return false };
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).hold = Some(hold);
+        let reserved = self
+            .context
+            .day_spend()
+            .reserve(day, Some(most), &self.context.spend_sources(), now)
+            .await;
+        let Some(hold) = reserved.ok().filter(|hold| hold.cap().run_microusd >= most) else {
+            return false;
+        };
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .hold = Some(hold);
         true
     }
 

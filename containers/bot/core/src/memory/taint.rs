@@ -27,15 +27,25 @@ pub(super) struct KnownSources<'a> {
 
 /// Returns the sources of a run.
 pub(super) fn of_run(tools: &BTreeSet<String>, known: KnownSources<'_>) -> Vec<Taint> {
-    let KnownSources { has_foreign_repository, recalled, has_host_text, is_inherited } = known;
+    let KnownSources {
+        has_foreign_repository,
+        recalled,
+        has_host_text,
+        is_inherited,
+    } = known;
     let sources = [
         (
             Taint::Web,
-            tools.iter().any(|name| WEB_TOOLS.contains(&name.as_str()) || name.starts_with(CODE_HOST_TOOLS)),
+            tools.iter().any(|name| {
+                WEB_TOOLS.contains(&name.as_str()) || name.starts_with(CODE_HOST_TOOLS)
+            }),
         ),
         (Taint::Repository, has_foreign_repository),
         // Otherwise the next run would pass such a record on as its own finding.
-        (Taint::Memory, recalled.iter().any(|record| !record.taint.is_empty())),
+        (
+            Taint::Memory,
+            recalled.iter().any(|record| !record.taint.is_empty()),
+        ),
         (Taint::Host, has_host_text),
         (Taint::Thread, is_inherited),
     ];

@@ -67,8 +67,12 @@ impl Successor<'_> {
     /// Returns whether a run left something that this one reads.
     /// A command and a run without an answered model call leave none.
     fn succeeds(&self, run: &StoredRun) -> bool {
-        let is_earlier = run.id != *self.run && run.thread_key.as_deref() == Some(self.thread.as_str());
-        let has_begun = run.step_count.as_ref().is_none_or(|steps| steps.as_u64() != Some(0));
+        let is_earlier =
+            run.id != *self.run && run.thread_key.as_deref() == Some(self.thread.as_str());
+        let has_begun = run
+            .step_count
+            .as_ref()
+            .is_none_or(|steps| steps.as_u64() != Some(0));
         is_earlier && has_begun
     }
 }

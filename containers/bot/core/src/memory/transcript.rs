@@ -25,24 +25,38 @@ pub(super) fn utterances<'a>(
     redactor: &'a Redactor,
 ) -> impl DoubleEndedIterator<Item = Utterance> + 'a {
     let of_turn = move |turn: &'a Turn| {
-        turn.parts.iter().filter_map(move |part| of_part(turn.role, part, recalled, redactor))
+        turn.parts
+            .iter()
+            .filter_map(move |part| of_part(turn.role, part, recalled, redactor))
     };
     turns.iter().flat_map(of_turn)
 }
 
-fn of_part(role: Role, part: &Part, recalled: &[MemoryRecord], redactor: &Redactor) -> Option<Utterance> {
+fn of_part(
+    role: Role,
+    part: &Part,
+    recalled: &[MemoryRecord],
+    redactor: &Redactor,
+) -> Option<Utterance> {
     let (speaker, text) = match (part, role) {
         (Part::Text { text, .. }, Role::User) => (Speaker::User, redactor.clean(text, usize::MAX)),
-        (Part::Text { text, .. }, Role::Assistant) => {
-            (Speaker::Assistant, unquoted(redactor.clean(text, usize::MAX), recalled))
-        }
+        (Part::Text { text, .. }, Role::Assistant) => (
+            Speaker::Assistant,
+            unquoted(redactor.clean(text, usize::MAX), recalled),
+        ),
         (Part::ToolCall { name, input, .. }, _) => {
             // Redacted before the cut, because a partial secret matches no pattern.
             let call = redactor.clean(&format!("{name} {input}"), usize::MAX);
-            (Speaker::Call, cap(&unquoted(call, recalled), MAX_CALL_CHARS).into_owned())
+            (
+                Speaker::Call,
+                cap(&unquoted(call, recalled), MAX_CALL_CHARS).into_owned(),
+            )
         }
         (
-            Part::ToolResult { .. } | Part::Image { .. } | Part::Document { .. } | Part::Opaque { .. },
+            Part::ToolResult { .. }
+            | Part::Image { .. }
+            | Part::Document { .. }
+            | Part::Opaque { .. },
             Role::User | Role::Assistant,
         ) => return None,
     };
@@ -64,7 +78,11 @@ fn unquoted(mut text: String, recalled: &[MemoryRecord]) -> String {
 /// Returns the user's texts, joined.
 pub(super) fn user_text(turns: &[Turn]) -> String {
     let turns = turns.iter().filter(|turn| turn.role == Role::User);
-    turns.flat_map(|turn| &turn.parts).filter_map(prose).collect::<Vec<_>>().join("\n")
+    turns
+        .flat_map(|turn| &turn.parts)
+        .filter_map(prose)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Returns a part's text.

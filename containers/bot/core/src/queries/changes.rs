@@ -80,19 +80,31 @@ impl Changes {
 
     /// Compares the whole list with the runs shown so far. A partial list removes no live run.
     async fn compare(&mut self) -> Vec<Change> {
-        let Shown { mut runs, is_partial } = Queries::new(self.context.clone()).shown(&self.viewer).await;
+        let Shown {
+            mut runs,
+            is_partial,
+        } = Queries::new(self.context.clone()).shown(&self.viewer).await;
         runs.retain(|run| self.filter.allows(run));
         let is_gone = |shown: &&RunSummary| {
             (!is_partial || shown.finished.is_some()) && !runs.iter().any(|run| run.id == shown.id)
         };
-        let gone: Vec<RunId> = self.shown.values().filter(is_gone).map(|run| run.id.clone()).collect();
+        let gone: Vec<RunId> = self
+            .shown
+            .values()
+            .filter(is_gone)
+            .map(|run| run.id.clone())
+            .collect();
         let mut changes: Vec<Change> = gone.iter().filter_map(|id| self.removed(id)).collect();
         changes.extend(runs.into_iter().filter_map(|run| self.upsert(run)));
         changes
     }
 
     fn upserted(&mut self, id: &RunId) -> Vec<Change> {
-        let run = self.context.registry().get(id).map(|run| RunSummary::of_live(&run));
+        let run = self
+            .context
+            .registry()
+            .get(id)
+            .map(|run| RunSummary::of_live(&run));
         let run = run.filter(|run| run.is_readable(&self.viewer) && self.filter.allows(run));
         run.and_then(|run| self.upsert(run)).into_iter().collect()
     }

@@ -37,11 +37,17 @@ impl Queries {
     /// # Errors
     ///
     /// As [`Queries::get`].
-    pub async fn diff(&self, reader: &Reader<'_>, id: &RunId) -> Result<(Found, TreeDiff), QueryError> {
+    pub async fn diff(
+        &self,
+        reader: &Reader<'_>,
+        id: &RunId,
+    ) -> Result<(Found, TreeDiff), QueryError> {
         let found = self.get(reader, id).await?;
         let diff = match &found {
             Found::Live(run) => self.tree_diff(run).await,
-            Found::Finished(run) if !reader.viewer.may_read(&run.channel_id, run.visibility, "") => {
+            Found::Finished(run)
+                if !reader.viewer.may_read(&run.channel_id, run.visibility, "") =>
+            {
                 TreeDiff::NoTree
             }
             Found::Finished(run) if self.is_thread_live(run).await => TreeDiff::InUse,
@@ -52,7 +58,9 @@ impl Queries {
 
     /// Returns whether a run of the thread is live, in any process.
     pub(super) async fn is_thread_live(&self, run: &RunView) -> bool {
-        let Some(thread) = &run.thread_key else { return false };
+        let Some(thread) = &run.thread_key else {
+            return false;
+        };
         let listing = self.live_rows().await;
         self.context.threads().occupant(thread).is_some()
             || listing
@@ -63,7 +71,9 @@ impl Queries {
     }
 
     async fn tree_diff(&self, run: &RunView) -> TreeDiff {
-        let Some(thread) = &run.thread_key else { return TreeDiff::NoTree };
+        let Some(thread) = &run.thread_key else {
+            return TreeDiff::NoTree;
+        };
         let workspaces = &self.context.deps().workspaces;
         // Opening a workspace that does not exist would create it.
         match workspaces.repository_of(thread).await {
@@ -71,7 +81,9 @@ impl Queries {
             Ok(None) => return TreeDiff::NoTree,
             Err(error) => return failed(run, &error),
         }
-        let Ok(_permit) = PERMITS.try_acquire() else { return TreeDiff::Busy };
+        let Ok(_permit) = PERMITS.try_acquire() else {
+            return TreeDiff::Busy;
+        };
         let request = WorkspaceRequest::of(thread);
         // Ends git when the viewer disconnects.
         let cancel = CancellationToken::new();

@@ -73,7 +73,10 @@ impl RunEntry {
             queue_position: run.queue.map(|place| place.position),
             ..RunDetail::default()
         };
-        Self { summary: RunSummary::of_live(run), detail }
+        Self {
+            summary: RunSummary::of_live(run),
+            detail,
+        }
     }
 
     /// Returns a live run of another process, or `None` if another version wrote its row.
@@ -85,7 +88,10 @@ impl RunEntry {
             owner: Some(row.owner.clone()),
             ..RunDetail::default()
         };
-        Some(Self { summary: RunSummary::of_row(row)?, detail })
+        Some(Self {
+            summary: RunSummary::of_row(row)?,
+            detail,
+        })
     }
 
     /// Returns a stored run.
@@ -100,7 +106,10 @@ impl RunEntry {
             event_count: run.event_count.take(),
             stored_event_count: run.stored_event_count.take(),
             truncated: run.truncated,
-            diagnosis: run.diagnosis.take().filter(|diagnosis| !diagnosis.is_null()),
+            diagnosis: run
+                .diagnosis
+                .take()
+                .filter(|diagnosis| !diagnosis.is_null()),
             bytes: run.bytes.take(),
             queue_position: None,
             pull_request: fact(run.pull_request.as_ref()),
@@ -111,7 +120,10 @@ impl RunEntry {
             owner: None,
             is_persisted: true,
         };
-        Self { summary: RunSummary::of_stored(run), detail }
+        Self {
+            summary: RunSummary::of_stored(run),
+            detail,
+        }
     }
 
     /// Returns `true` if the viewer may read the run.

@@ -47,11 +47,17 @@ impl Queries {
             return Ok(EventStream::Live(subscription));
         }
         if self.open_remote(reader, id).await.is_some() {
-            let events =
-                RemoteEvents { context: self.context.clone(), id: id.clone(), after, has_polled: false };
+            let events = RemoteEvents {
+                context: self.context.clone(),
+                id: id.clone(),
+                after,
+                has_polled: false,
+            };
             return Ok(EventStream::Remote(events));
         }
-        self.finished(reader, id).await.map(|view| EventStream::Stored(Box::new(view)))
+        self.finished(reader, id)
+            .await
+            .map(|view| EventStream::Stored(Box::new(view)))
     }
 }
 
@@ -82,7 +88,9 @@ impl RemoteEvents {
 
     /// Reads the new events. A store that does not know the position returns all of them.
     async fn read(&mut self) -> Vec<Frame> {
-        let Some(live) = self.context.live() else { return Vec::new() };
+        let Some(live) = self.context.live() else {
+            return Vec::new();
+        };
         let events = match live.ledger().live_events(&self.id, self.after).await {
             Ok(events) => events,
             Err(error) => {
@@ -92,15 +100,23 @@ impl RemoteEvents {
         };
         let mut frames = Vec::new();
         for event in events {
-            let Some(seq) = event.get("seq").and_then(serde_json::Value::as_u64) else { continue };
+            let Some(seq) = event.get("seq").and_then(serde_json::Value::as_u64) else {
+                continue;
+            };
             if seq <= self.after {
                 continue;
             }
             if seq > self.after + 1 {
-                frames.push(Frame::Elided { from_seq: self.after + 1, to_seq: seq - 1 });
+                frames.push(Frame::Elided {
+                    from_seq: self.after + 1,
+                    to_seq: seq - 1,
+                });
             }
             self.after = seq;
-            frames.push(Frame::Event { seq, json: Arc::from(event.to_string()) });
+            frames.push(Frame::Event {
+                seq,
+                json: Arc::from(event.to_string()),
+            });
         }
         frames
     }

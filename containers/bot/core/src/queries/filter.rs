@@ -31,7 +31,10 @@ impl RunFilter {
 
     /// Returns the readable runs that meet the conditions for which the store's list has no field.
     pub(super) fn within(&self, readable: Filter) -> Filter {
-        let repo = self.repo.iter().map(|repo| Filter::ReposIn(vec![repo.clone()]));
+        let repo = self
+            .repo
+            .iter()
+            .map(|repo| Filter::ReposIn(vec![repo.clone()]));
         let user = self.user.iter().map(|user| Filter::UserIs(user.clone()));
         let conditions: Vec<Filter> = repo.chain(user).collect();
         match (readable, conditions.is_empty()) {
@@ -49,12 +52,18 @@ mod tests {
 
     #[test]
     fn conditions_narrow_the_readable_runs() {
-        let by_user = RunFilter { user: Some("http:ann".into()), ..RunFilter::default() };
+        let by_user = RunFilter {
+            user: Some("http:ann".into()),
+            ..RunFilter::default()
+        };
         let ann = Filter::UserIs("http:ann".into());
         assert_eq!(by_user.within(Filter::None), Filter::None);
         assert_eq!(by_user.within(Filter::All), Filter::And(vec![ann.clone()]));
         let own = Filter::ChannelsIn(vec!["http:ops".into()]);
-        assert_eq!(by_user.within(own.clone()), Filter::And(vec![own.clone(), ann]));
+        assert_eq!(
+            by_user.within(own.clone()),
+            Filter::And(vec![own.clone(), ann])
+        );
         assert_eq!(RunFilter::default().within(own.clone()), own);
     }
 }

@@ -39,7 +39,9 @@ impl Fleet {
     /// Returns a text that changes with the residents and the runs.
     pub fn version(&self) -> String {
         let mut hasher = DefaultHasher::new();
-        serde_json::to_string(&self.answer).unwrap_or_default().hash(&mut hasher);
+        serde_json::to_string(&self.answer)
+            .unwrap_or_default()
+            .hash(&mut hasher);
         for (thread, run) in &self.runs {
             (thread.as_str(), run.id.as_str()).hash(&mut hasher);
         }
@@ -50,7 +52,12 @@ impl Fleet {
 impl Queries {
     /// Returns whether the installation has residents.
     pub fn has_residents(&self) -> bool {
-        self.context.deps().capabilities.commands.residents.is_some()
+        self.context
+            .deps()
+            .capabilities
+            .commands
+            .residents
+            .is_some()
     }
 
     /// Returns the residents. Their registry is read at each call.
@@ -58,15 +65,25 @@ impl Queries {
     /// # Errors
     /// The residents reject the request or do not answer.
     pub async fn fleet(&self, viewer: &Viewer) -> Result<Fleet, ResidentsError> {
-        let residents = self.context.deps().capabilities.commands.residents.as_deref();
-        let residents = residents.ok_or_else(|| ResidentsError::Unreachable("not configured".to_owned()))?;
+        let residents = self
+            .context
+            .deps()
+            .capabilities
+            .commands
+            .residents
+            .as_deref();
+        let residents =
+            residents.ok_or_else(|| ResidentsError::Unreachable("not configured".to_owned()))?;
         let answer = residents.list(&CancellationToken::new()).await?;
         let active = self.known(viewer).await.active;
         let runs = active.into_iter().filter_map(|run| {
             let thread = ThreadKey::from_text(run.detail.thread_key.as_deref()?)?;
             Some((StrictThreadKey::of(&thread), run.summary))
         });
-        Ok(Fleet { answer, runs: runs.collect() })
+        Ok(Fleet {
+            answer,
+            runs: runs.collect(),
+        })
     }
 
     /// Follows the versions of the residents.

@@ -28,7 +28,11 @@ impl Queries {
         let view = self.get(reader, id).await?.into_view();
         let finished = view.finished.is_some();
         let diagnosis = view.diagnosed();
-        Ok(Friction { id: view.id, finished, diagnosis })
+        Ok(Friction {
+            id: view.id,
+            finished,
+            diagnosis,
+        })
     }
 }
 
@@ -42,6 +46,10 @@ impl RunView {
 fn diagnose(view: &RunView) -> Value {
     let start = view.received_at.unwrap_or(view.started_at);
     let window = view.finished.map(|(end, _)| Interval { start, end });
-    let options = AnalysisOptions { finished: view.finished.is_some(), window, ..AnalysisOptions::default() };
+    let options = AnalysisOptions {
+        finished: view.finished.is_some(),
+        window,
+        ..AnalysisOptions::default()
+    };
     serde_json::to_value(analyze(&view.events, &options)).unwrap_or_default()
 }

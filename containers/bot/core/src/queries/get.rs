@@ -51,7 +51,10 @@ impl Queries {
             Some(run) => RunSummary::of_live(&run),
             None => RunSummary::of_row(listing.find(id)?)?,
         };
-        let token = run.token.clone().filter(|_| run.is_readable(reader.viewer))?;
+        let token = run
+            .token
+            .clone()
+            .filter(|_| run.is_readable(reader.viewer))?;
         reader.log_read(id);
         Some(token)
     }
@@ -60,11 +63,20 @@ impl Queries {
     ///
     /// The ledger and the history are read for a live or denied run as well: neither may differ from an unknown one in
     /// time, nor while the history is down.
-    pub(super) async fn finished(&self, reader: &Reader<'_>, id: &RunId) -> Result<RunView, QueryError> {
+    pub(super) async fn finished(
+        &self,
+        reader: &Reader<'_>,
+        id: &RunId,
+    ) -> Result<RunView, QueryError> {
         let local = self.context.registry().get(id);
-        let ended = local.as_ref().filter(|run| run.finished.is_some()).map(RunView::of_live);
+        let ended = local
+            .as_ref()
+            .filter(|run| run.finished.is_some())
+            .map(RunView::of_live);
         if let Some(view) = ended
-            && reader.viewer.may_read(&view.channel_id, view.visibility, &view.user_id)
+            && reader
+                .viewer
+                .may_read(&view.channel_id, view.visibility, &view.user_id)
         {
             return reader.readable(view);
         }
@@ -82,7 +94,13 @@ impl Queries {
             }
         };
         // Without the listing any hidden run may be live. They all have the same answer, so that none is revealed.
-        found.map_err(|error| if listing.is_unavailable { QueryError::Unavailable } else { error })
+        found.map_err(|error| {
+            if listing.is_unavailable {
+                QueryError::Unavailable
+            } else {
+                error
+            }
+        })
     }
 
     /// Returns the row of another process's run, opened by its token; the registry decides about its own.
@@ -90,7 +108,11 @@ impl Queries {
         if reader.token.is_empty() || self.context.registry().get(id).is_some() {
             return None;
         }
-        self.live_rows().await.find(id).filter(|row| row.is_opened_by(reader.token)).cloned()
+        self.live_rows()
+            .await
+            .find(id)
+            .filter(|row| row.is_opened_by(reader.token))
+            .cloned()
     }
 
     /// Returns the events of another process's run that the ledger holds, after a seq.
@@ -99,7 +121,9 @@ impl Queries {
         id: &RunId,
         after: u64,
     ) -> Result<Vec<serde_json::Value>, QueryError> {
-        let Some(live) = self.context.live() else { return Ok(Vec::new()) };
+        let Some(live) = self.context.live() else {
+            return Ok(Vec::new());
+        };
         live.ledger().live_events(id, after).await.map_err(|error| {
             tracing::error!(run = %id, error = %error, "events of another process's run not readable");
             QueryError::Unavailable

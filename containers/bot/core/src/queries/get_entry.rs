@@ -47,8 +47,12 @@ impl Queries {
             Opened::Local(run) => Ok((RunEntry::of_live(&run), parsed(&run, 0))),
             Opened::Remote(run) => Ok((*run, self.remote_events(id, 0).await?)),
             Opened::Stored(run) => {
-                let record =
-                    self.context.store().get(id).await.map_err(|error| reader.unavailable(&error))?;
+                let record = self
+                    .context
+                    .store()
+                    .get(id)
+                    .await
+                    .map_err(|error| reader.unavailable(&error))?;
                 let record = record.ok_or_else(|| reader.hidden("deleted"))?;
                 Ok((*run, record.events))
             }
@@ -78,7 +82,8 @@ impl Queries {
             Opened::Stored(_) => {
                 let page = self.context.store().events(id, after, limit).await;
                 let page = page.map_err(|error| reader.unavailable(&error))?;
-                page.map(|page| (page, None)).ok_or_else(|| reader.hidden("deleted"))
+                page.map(|page| (page, None))
+                    .ok_or_else(|| reader.hidden("deleted"))
             }
         }
     }
@@ -94,18 +99,36 @@ impl Queries {
             Opened::Remote(run) => (*run, self.remote_events(id, 0).await?),
             Opened::Stored(run) => {
                 if let Some(diagnosis) = run.detail.diagnosis {
-                    return Ok(Friction { id: run.summary.id, finished: true, diagnosis });
+                    return Ok(Friction {
+                        id: run.summary.id,
+                        finished: true,
+                        diagnosis,
+                    });
                 }
                 let (run, events) = self.get_entry_with_events(reader, id).await?;
                 (run, events)
             }
         };
-        let start = run.detail.received_at.map_or(run.summary.started_at, ars_wire::Moment::rounded);
-        let window = run.summary.finished.map(|(end, _)| Interval { start, end: end.rounded() });
+        let start = run
+            .detail
+            .received_at
+            .map_or(run.summary.started_at, ars_wire::Moment::rounded);
+        let window = run.summary.finished.map(|(end, _)| Interval {
+            start,
+            end: end.rounded(),
+        });
         let finished = run.summary.finished.is_some();
-        let options = AnalysisOptions { finished, window, ..AnalysisOptions::default() };
+        let options = AnalysisOptions {
+            finished,
+            window,
+            ..AnalysisOptions::default()
+        };
         let diagnosis = serde_json::to_value(analyze(&events, &options)).unwrap_or_default();
-        Ok(Friction { id: run.summary.id, finished, diagnosis })
+        Ok(Friction {
+            id: run.summary.id,
+            finished,
+            diagnosis,
+        })
     }
 
     async fn opened(&self, reader: &Reader<'_>, id: &RunId) -> Result<Opened, QueryError> {
@@ -132,7 +155,12 @@ impl Queries {
                 Err(reason) => denied = Some(reason),
             }
         }
-        let stored = self.context.store().summary(id).await.map_err(|error| reader.unavailable(&error))?;
+        let stored = self
+            .context
+            .store()
+            .summary(id)
+            .await
+            .map_err(|error| reader.unavailable(&error))?;
         let stored = stored.and_then(|item| serde_json::from_value(item).ok());
         // The record of a live run is provisional.
         let is_final = |run: &RunEntry| {
@@ -149,21 +177,33 @@ impl Queries {
             None => denied.map_or_else(|| reader.hidden("unknown"), |reason| reader.denied(reason)),
         };
         // Without the listing any hidden run may be live. They all have the same answer, so that none is revealed.
-        Err(if listing.is_unavailable { QueryError::Unavailable } else { hidden })
+        Err(if listing.is_unavailable {
+            QueryError::Unavailable
+        } else {
+            hidden
+        })
     }
 }
 
 fn parsed(run: &LiveRun, after: u64) -> Vec<Value> {
     // The registry wrote this JSON, so it parses.
-    let events = run.events.iter().filter_map(|json| serde_json::from_str::<Value>(json).ok());
-    events.filter(|event| seq_of(event).is_some_and(|seq| seq > after)).collect()
+    let events = run
+        .events
+        .iter()
+        .filter_map(|json| serde_json::from_str::<Value>(json).ok());
+    events
+        .filter(|event| seq_of(event).is_some_and(|seq| seq > after))
+        .collect()
 }
 
 fn first(mut events: Vec<Value>, limit: u32) -> EventsPage {
     let has_more = events.len() > limit as usize;
     events.truncate(limit as usize);
     let next_after_seq = events.last().filter(|_| has_more).and_then(seq_of);
-    EventsPage { events, next_after_seq }
+    EventsPage {
+        events,
+        next_after_seq,
+    }
 }
 
 fn seq_of(event: &Value) -> Option<u64> {

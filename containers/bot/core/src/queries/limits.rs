@@ -24,9 +24,18 @@ impl Queries {
     pub fn limits(&self, run: &RunView) -> RunLimits {
         let settings = self.context.settings();
         let agent = run.agent.as_deref().and_then(agents::find);
-        let model = run.model.as_deref().and_then(|name| ModelRef::parse(name).ok());
-        let turns =
-            agent.map(|agent| settings.budgets.get(agent.name).copied().unwrap_or(agent.budget).turns);
+        let model = run
+            .model
+            .as_deref()
+            .and_then(|name| ModelRef::parse(name).ok());
+        let turns = agent.map(|agent| {
+            settings
+                .budgets
+                .get(agent.name)
+                .copied()
+                .unwrap_or(agent.budget)
+                .turns
+        });
         let window = model.as_ref().map(|model| settings.window(model));
         RunLimits {
             turns,

@@ -92,14 +92,20 @@ impl Queries {
         let (has_active, cursor) = match selection {
             Selection::Active => {
                 let store_unavailable = known.is_partial;
-                return Page { active: summaries(known.active), store_unavailable, ..Page::default() };
+                return Page {
+                    active: summaries(known.active),
+                    store_unavailable,
+                    ..Page::default()
+                };
             }
             Selection::All => (true, None),
             Selection::Finished => (false, None),
             Selection::After(cursor) => (false, Some(cursor)),
         };
         // One more than a page shows whether there is an older one. Each live run may have a provisional record.
-        let rows = u32::try_from(limit + 1 + known.live.len()).unwrap_or(u32::MAX).min(MAX_ROWS);
+        let rows = u32::try_from(limit + 1 + known.live.len())
+            .unwrap_or(u32::MAX)
+            .min(MAX_ROWS);
         let request = ListRequest {
             limit: Some(rows),
             before: cursor.as_ref().map(|cursor| cursor.finished_at),
@@ -116,17 +122,35 @@ impl Queries {
             tracing::error!(error = %error, "run history not listed");
             (Vec::new(), None)
         });
-        let mut stored = StoredPage { runs: summaries(stored), next };
+        let mut stored = StoredPage {
+            runs: summaries(stored),
+            next,
+        };
         stored.runs.retain(|run| known.is_final(run));
         let (finished, older) = merge(summaries(known.finished), stored, cursor.as_ref(), limit);
-        let active = if has_active { summaries(known.active) } else { Vec::new() };
+        let active = if has_active {
+            summaries(known.active)
+        } else {
+            Vec::new()
+        };
         let history_off = !self.context.store().keeps_records();
-        Page { active, finished, older, store_unavailable, history_off }
+        Page {
+            active,
+            finished,
+            older,
+            store_unavailable,
+            history_off,
+        }
     }
 
     /// Returns every live run that the viewer may read, and the registry's finished ones.
     pub(super) async fn shown(&self, viewer: &Viewer) -> Shown {
-        let Known { active, finished, is_partial, .. } = self.known(viewer).await;
+        let Known {
+            active,
+            finished,
+            is_partial,
+            ..
+        } = self.known(viewer).await;
         let mut runs = summaries(active);
         runs.extend(summaries(finished));
         runs.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
@@ -136,17 +160,33 @@ impl Queries {
     pub(super) async fn known(&self, viewer: &Viewer) -> Known {
         let listing = self.live_rows().await;
         let local = self.context.registry().list();
-        let remote = listing.rows().iter().filter(|row| !local.iter().any(|run| run.id == row.id));
+        let remote = listing
+            .rows()
+            .iter()
+            .filter(|row| !local.iter().any(|run| run.id == row.id));
         let mut live: BTreeSet<RunId> = remote.clone().map(|row| row.id.clone()).collect();
-        live.extend(local.iter().filter(|run| run.finished.is_none()).map(|run| run.id.clone()));
-        let runs = local.iter().map(RunEntry::of_live).chain(remote.filter_map(RunEntry::of_row));
+        live.extend(
+            local
+                .iter()
+                .filter(|run| run.finished.is_none())
+                .map(|run| run.id.clone()),
+        );
+        let runs = local
+            .iter()
+            .map(RunEntry::of_live)
+            .chain(remote.filter_map(RunEntry::of_row));
         let readable = runs.filter(|run| run.is_readable(viewer));
         let (mut active, finished): (Vec<_>, Vec<_>) =
             readable.partition(|run| run.summary.finished.is_none());
         active.sort_by(|a, b| {
             (b.summary.started_at, &b.summary.id).cmp(&(a.summary.started_at, &a.summary.id))
         });
-        Known { active, finished, live, is_partial: listing.is_unavailable }
+        Known {
+            active,
+            finished,
+            live,
+            is_partial: listing.is_unavailable,
+        }
     }
 
     /// Returns stored runs that the viewer may read, and the cursor behind a full page.
@@ -160,7 +200,11 @@ impl Queries {
         let listing = viewer.readable();
         if listing.left_out > 0 {
             let left_out = listing.left_out;
-            tracing::warn!(viewer = viewer.id(), left_out, "list without the runs of some granted channels");
+            tracing::warn!(
+                viewer = viewer.id(),
+                left_out,
+                "list without the runs of some granted channels"
+            );
         }
         let visible_to = match conditions.within(listing.filter) {
             Filter::None => return Ok((Vec::new(), None)),
@@ -168,10 +212,16 @@ impl Queries {
             // Lists of texts always have a JSON form; the store refuses anything else.
             filter => Some(serde_json::to_value(filter).unwrap_or_default()),
         };
-        let request = ListRequest { visible_to, ..request };
+        let request = ListRequest {
+            visible_to,
+            ..request
+        };
         let ListResponse { items, next_before } = self.context.store().list(&request).await?;
         let runs = items.into_iter().map(RunEntry::of_stored);
-        Ok((runs.filter(|run| run.is_readable(viewer)).collect(), next_before))
+        Ok((
+            runs.filter(|run| run.is_readable(viewer)).collect(),
+            next_before,
+        ))
     }
 }
 
@@ -190,7 +240,9 @@ fn merge(
     let StoredPage { runs: stored, next } = stored;
     let is_on_page = |run: &RunSummary| {
         cursor.is_none_or(|at| run.order() < (at.finished_at, at.id.as_str()))
-            && next.as_ref().is_none_or(|last| run.order() >= (last.finished_at, last.id.as_str()))
+            && next
+                .as_ref()
+                .is_none_or(|last| run.order() >= (last.finished_at, last.id.as_str()))
     };
     let mut runs: Vec<RunSummary> = local.into_iter().filter(is_on_page).collect();
     for run in stored {
@@ -205,7 +257,12 @@ fn merge(
     }
     runs.truncate(limit);
     let last = runs.last();
-    let older = last.and_then(|run| Some(Cursor { finished_at: run.finished?.0, id: run.id.clone() }));
+    let older = last.and_then(|run| {
+        Some(Cursor {
+            finished_at: run.finished?.0,
+            id: run.id.clone(),
+        })
+    });
     (runs, older)
 }
 
@@ -243,15 +300,19 @@ mod tests {
 
     #[test]
     fn pages_have_no_gap_or_overlap() {
-        let all: Vec<RunSummary> =
-            (0..60).map(|n| run(&format!("r{n:02}"), f64::from(n / 2) / 4.0)).collect();
+        let all: Vec<RunSummary> = (0..60)
+            .map(|n| run(&format!("r{n:02}"), f64::from(n / 2) / 4.0))
+            .collect();
         let mut seen = Vec::new();
         let mut cursor: Option<Cursor> = None;
         loop {
             let at = cursor.clone();
             let mut left: Vec<RunSummary> = all
                 .iter()
-                .filter(|run| at.as_ref().is_none_or(|at| run.order() < (at.finished_at, at.id.as_str())))
+                .filter(|run| {
+                    at.as_ref()
+                        .is_none_or(|at| run.order() < (at.finished_at, at.id.as_str()))
+                })
                 .cloned()
                 .collect();
             left.sort_by(|a, b| b.order().cmp(&a.order()));
@@ -270,11 +331,20 @@ mod tests {
     /// Provisional records of live runs fill the history's page, so few finished runs are left of it.
     #[test]
     fn page_of_hidden_rows_has_a_successor() {
-        let next = Cursor { finished_at: Moment::from(5), id: RunId::parse("hidden").unwrap() };
-        let stored = StoredPage { runs: vec![run("b", 7.0)], next: Some(next.clone()) };
+        let next = Cursor {
+            finished_at: Moment::from(5),
+            id: RunId::parse("hidden").unwrap(),
+        };
+        let stored = StoredPage {
+            runs: vec![run("b", 7.0)],
+            next: Some(next.clone()),
+        };
         let local = vec![run("newer", 9.0), run("older", 3.0)];
         let (runs, older) = merge(local.clone(), stored, None, LIMIT);
-        assert_eq!((ids(&runs), older.as_ref()), (vec!["newer", "b"], Some(&next)));
+        assert_eq!(
+            (ids(&runs), older.as_ref()),
+            (vec!["newer", "b"], Some(&next))
+        );
         let (runs, older) = merge(local, whole(vec![run("a", 4.0)]), Some(&next), LIMIT);
         assert_eq!((ids(&runs), older), (vec!["a", "older"], None));
     }

@@ -59,11 +59,15 @@ impl PageRequest {
         let ended = run.summary.finished.map(|(at, _)| at);
         is(&self.agent, run.summary.agent.as_deref())
             && is(&self.channel, Some(&run.summary.channel_id))
-            && self.since.is_none_or(|since| ended.is_none_or(|at| at >= since))
+            && self
+                .since
+                .is_none_or(|since| ended.is_none_or(|at| at >= since))
     }
 
     fn is_after_cursor(&self, run: &RunEntry) -> bool {
-        let Some(before) = self.before else { return true };
+        let Some(before) = self.before else {
+            return true;
+        };
         match (&self.before_id, run.summary.finished) {
             (_, None) => false,
             (Some(id), Some((at, _))) => (at, &run.summary.id) < (before, id),
@@ -78,11 +82,22 @@ impl Queries {
         let known = self.known(viewer).await;
         let mut runs = Vec::new();
         if request.active && request.before.is_none() {
-            runs.extend(known.active.iter().filter(|run| request.matches(run)).take(request.limit).cloned());
+            runs.extend(
+                known
+                    .active
+                    .iter()
+                    .filter(|run| request.matches(run))
+                    .take(request.limit)
+                    .cloned(),
+            );
         }
         let wanted = request.limit - runs.len();
         if !request.finished || wanted == 0 {
-            return RunPage { runs, next: None, store_unavailable: known.is_partial };
+            return RunPage {
+                runs,
+                next: None,
+                store_unavailable: known.is_partial,
+            };
         }
         let listed = self.stored_page(viewer, request, wanted, &known).await;
         let store_unavailable = known.is_partial || listed.is_err();
@@ -91,14 +106,27 @@ impl Queries {
             (Vec::new(), None)
         });
         let is_read = |run: &&RunEntry| {
-            unread.as_ref().is_none_or(|at| run.summary.order() >= (at.finished_at, at.id.as_str()))
+            unread
+                .as_ref()
+                .is_none_or(|at| run.summary.order() >= (at.finished_at, at.id.as_str()))
         };
-        let local = known.finished.iter().filter(|run| request.matches(run) && request.is_after_cursor(run));
+        let local = known
+            .finished
+            .iter()
+            .filter(|run| request.matches(run) && request.is_after_cursor(run));
         let mut ended = merged(local.filter(is_read).cloned().collect(), stored);
         ended.truncate(wanted);
         runs.append(&mut ended);
-        let next = if runs.len() < request.limit { unread } else { runs.last().and_then(cursor_behind) };
-        RunPage { runs, next, store_unavailable }
+        let next = if runs.len() < request.limit {
+            unread
+        } else {
+            runs.last().and_then(cursor_behind)
+        };
+        RunPage {
+            runs,
+            next,
+            store_unavailable,
+        }
     }
 
     /// Returns finished runs from the history, newest first.
@@ -115,7 +143,12 @@ impl Queries {
     ) -> Result<Vec<RunEntry>, StoreError> {
         self.finished_page(
             viewer,
-            PageRequest { since, limit, has_diagnoses: true, ..PageRequest::default() },
+            PageRequest {
+                since,
+                limit,
+                has_diagnoses: true,
+                ..PageRequest::default()
+            },
         )
         .await
     }
@@ -130,7 +163,15 @@ impl Queries {
         since: Option<Moment>,
         limit: usize,
     ) -> Result<Vec<RunEntry>, StoreError> {
-        self.finished_page(viewer, PageRequest { since, limit, ..PageRequest::default() }).await
+        self.finished_page(
+            viewer,
+            PageRequest {
+                since,
+                limit,
+                ..PageRequest::default()
+            },
+        )
+        .await
     }
 
     async fn finished_page(
@@ -139,7 +180,10 @@ impl Queries {
         request: PageRequest,
     ) -> Result<Vec<RunEntry>, StoreError> {
         let known = self.known(viewer).await;
-        Ok(self.stored_page(viewer, &request, request.limit, &known).await?.0)
+        Ok(self
+            .stored_page(viewer, &request, request.limit, &known)
+            .await?
+            .0)
     }
 
     /// Reads the history until there are enough rows. Returns a cursor if it gave up before.
@@ -155,7 +199,9 @@ impl Queries {
         let mut unread = None;
         let max_requests = wanted / MAX_ROWS as usize + MAX_REQUESTS;
         for _ in 0..max_requests {
-            let missing = u32::try_from(wanted - rows.len()).unwrap_or(MAX_ROWS).min(MAX_ROWS);
+            let missing = u32::try_from(wanted - rows.len())
+                .unwrap_or(MAX_ROWS)
+                .min(MAX_ROWS);
             let list = ListRequest {
                 limit: Some(missing),
                 before,
@@ -181,7 +227,10 @@ impl Queries {
 /// Returns the cursor behind a stored run.
 fn cursor_behind(run: &RunEntry) -> Option<Cursor> {
     let (finished_at, _) = run.summary.finished.filter(|_| run.detail.is_persisted)?;
-    Some(Cursor { finished_at, id: run.summary.id.clone() })
+    Some(Cursor {
+        finished_at,
+        id: run.summary.id.clone(),
+    })
 }
 
 /// Merges the finished runs of registry and history, newest first; the registry's form of a run wins.

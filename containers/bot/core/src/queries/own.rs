@@ -44,8 +44,16 @@ impl OwnRun {
         };
         let finished_at = run.summary.finished.map(|(at, _)| at.rounded());
         let last_event = events.iter().rev().find_map(|event| event["at"].as_i64());
-        let updated_at = finished_at.max(last_event).unwrap_or(run.summary.started_at);
+        let updated_at = finished_at
+            .max(last_event)
+            .unwrap_or(run.summary.started_at);
         let (tool, answer) = (last("tool_call", "tool"), last("answer", "text"));
-        Self { updated_at, events: events.len(), tool, answer, run }
+        Self {
+            updated_at,
+            events: events.len(),
+            tool,
+            answer,
+            run,
+        }
     }
 }

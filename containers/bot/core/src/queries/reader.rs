@@ -55,7 +55,12 @@ impl Reader<'_> {
 
     /// Checks that the viewer may read the run.
     pub(super) fn check_read(&self, run: &RunEntry) -> Result<(), Denied> {
-        let RunSummary { channel_id, visibility, user_id, .. } = &run.summary;
+        let RunSummary {
+            channel_id,
+            visibility,
+            user_id,
+            ..
+        } = &run.summary;
         self.viewer.check_read(channel_id, *visibility, user_id)
     }
 
@@ -71,7 +76,12 @@ impl Reader<'_> {
 
     /// Logs the read of a run that does not exist for the reader. The line never names the run.
     pub(super) fn hidden(&self, reason: &'static str) -> QueryError {
-        tracing::info!(route = self.route, viewer = self.viewer.id(), reason, "run not shown");
+        tracing::info!(
+            route = self.route,
+            viewer = self.viewer.id(),
+            reason,
+            "run not shown"
+        );
         QueryError::NotFound
     }
 

@@ -32,7 +32,9 @@ impl Queries {
     ///
     /// Returns [`QueryError::Unavailable`] if the ledger does not answer.
     pub async fn first_use(&self, key: &IdempotencyKey) -> Result<Option<FirstUse>, QueryError> {
-        let Some(live) = self.context.live() else { return Ok(None) };
+        let Some(live) = self.context.live() else {
+            return Ok(None);
+        };
         live.first_use(key).await.map_err(|error| {
             tracing::warn!(error = %error, "idempotency key not looked up");
             QueryError::Unavailable
@@ -61,20 +63,32 @@ impl Queries {
     async fn outcome_so_far(&self, id: &RunId) -> Result<Option<Outcome>, OutcomeError> {
         if let Some(run) = self.context.registry().get(id) {
             let status = run.sealed.and(run.finished).map(|(_, status)| status);
-            let events = || run.events.iter().filter_map(|json| serde_json::from_str::<Value>(json).ok());
-            return Ok(status.map(|status| Outcome { status, answer: answer(events()) }));
+            let events = || {
+                run.events
+                    .iter()
+                    .filter_map(|json| serde_json::from_str::<Value>(json).ok())
+            };
+            return Ok(status.map(|status| Outcome {
+                status,
+                answer: answer(events()),
+            }));
         }
         let listing = self.live_rows().await;
         if listing.is_unavailable {
             return Err(OutcomeError::Unavailable);
         }
         if listing.find(id).is_some() {
-            return if self.context.is_draining() { Err(OutcomeError::ShuttingDown) } else { Ok(None) };
+            return if self.context.is_draining() {
+                Err(OutcomeError::ShuttingDown)
+            } else {
+                Ok(None)
+            };
         }
         match self.context.store().get(id).await {
-            Ok(Some(record)) if !is_provisional(&record) => {
-                Ok(Some(Outcome { status: record.status, answer: answer(record.events) }))
-            }
+            Ok(Some(record)) if !is_provisional(&record) => Ok(Some(Outcome {
+                status: record.status,
+                answer: answer(record.events),
+            })),
             Ok(Some(_) | None) => Err(OutcomeError::Gone),
             Err(error) => {
                 tracing::warn!(run = %id, error = %error, "outcome of a run not read");

@@ -33,21 +33,40 @@ impl Queries {
     ///
     /// Returns [`RestoreError::Refused`] if the present tree would be lost, and [`QueryError::Denied`] for a run that the
     /// viewer may not stop.
-    pub async fn restore_as(&self, reader: &Reader<'_>, id: &RunId) -> Result<Checkpoint, RestoreError> {
-        let local = self.context.registry().get(id).filter(|run| run.finished.is_none());
-        if local
-            .is_some_and(|run| reader.viewer.check_stop(&run.facts.channel_id, run.facts.visibility).is_ok())
-        {
+    pub async fn restore_as(
+        &self,
+        reader: &Reader<'_>,
+        id: &RunId,
+    ) -> Result<Checkpoint, RestoreError> {
+        let local = self
+            .context
+            .registry()
+            .get(id)
+            .filter(|run| run.finished.is_none());
+        if local.is_some_and(|run| {
+            reader
+                .viewer
+                .check_stop(&run.facts.channel_id, run.facts.visibility)
+                .is_ok()
+        }) {
             return Err(RestoreError::Live);
         }
         let run = self.finished(reader, id).await?;
-        reader.viewer.check_stop(&run.channel_id, run.visibility).map_err(QueryError::Denied)?;
+        reader
+            .viewer
+            .check_stop(&run.channel_id, run.visibility)
+            .map_err(QueryError::Denied)?;
         let thread = run.thread_key.as_ref().ok_or(RestoreError::NoCheckpoint)?;
         if self.is_thread_live(&run).await {
             return Err(RestoreError::Live);
         }
         let never = CancellationToken::new();
-        let restored = self.context.deps().workspaces.restore(thread, id, &never).await;
+        let restored = self
+            .context
+            .deps()
+            .workspaces
+            .restore(thread, id, &never)
+            .await;
         restored.map_err(|error| match error {
             WorkspaceError::NotFound(_) => RestoreError::NoCheckpoint,
             WorkspaceError::Refused(reason) => RestoreError::Refused(reason),

@@ -14,7 +14,12 @@ impl Queries {
     ///
     /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs, and
     /// [`QueryError::NotFound`] or [`QueryError::Denied`] otherwise.
-    pub async fn stop(&self, reader: &Reader<'_>, id: &RunId, mode: StopMode) -> Result<(), QueryError> {
+    pub async fn stop(
+        &self,
+        reader: &Reader<'_>,
+        id: &RunId,
+        mode: StopMode,
+    ) -> Result<(), QueryError> {
         match self.context.stop_with_token(id, reader.token, mode).await {
             StopOutcome::Stopping => return Ok(()),
             StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
@@ -41,7 +46,12 @@ impl Queries {
     ) -> Result<(), QueryError> {
         let check = |channel: &str, visibility| reader.viewer.check_stop(channel, visibility);
         let mut denied = None;
-        if let Some(run) = self.context.registry().get(id).filter(|run| run.finished.is_none()) {
+        if let Some(run) = self
+            .context
+            .registry()
+            .get(id)
+            .filter(|run| run.finished.is_none())
+        {
             match check(&run.facts.channel_id, run.facts.visibility) {
                 Ok(()) => match self.context.stop(id, mode, actor.clone()).await {
                     StopOutcome::Stopping => return Ok(()),
@@ -60,10 +70,12 @@ impl Queries {
             Some(Ok(())) | None => {}
         }
         // A denied run and an unknown one take the same steps, so they are alike during an outage.
-        self.reject_ended(reader, id).await.map_err(|error| match denied {
-            Some(reason) if error == QueryError::NotFound => QueryError::Denied(reason),
-            _ => error,
-        })
+        self.reject_ended(reader, id)
+            .await
+            .map_err(|error| match denied {
+                Some(reason) if error == QueryError::NotFound => QueryError::Denied(reason),
+                _ => error,
+            })
     }
 
     /// Asks the ledger to stop a run. Returns `false` if the run is no longer live.
@@ -74,7 +86,9 @@ impl Queries {
         mode: StopMode,
         actor: Option<&Actor>,
     ) -> Result<bool, QueryError> {
-        let Some(live) = self.context.live() else { return Ok(false) };
+        let Some(live) = self.context.live() else {
+            return Ok(false);
+        };
         match live.ledger().stop(id, mode, actor).await {
             Ok(stop) => {
                 live.forget_rows().await;

@@ -98,7 +98,9 @@ impl RunSummary {
 
     /// Returns the position among finished runs; greater is newer.
     pub(super) fn order(&self) -> (Moment, &str) {
-        let finished_at = self.finished.map_or(Moment::from(UnixMillis::MAX), |(at, _)| at);
+        let finished_at = self
+            .finished
+            .map_or(Moment::from(UnixMillis::MAX), |(at, _)| at);
         (finished_at, self.id.as_str())
     }
 
@@ -134,7 +136,10 @@ mod tests {
         let item = json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
             "startedAt": 1, "finishedAt": 2, "later": true});
         let first = run(item);
-        assert_eq!((first.visibility, first.label.as_str()), (Visibility::Unknown, "r1"));
+        assert_eq!(
+            (first.visibility, first.label.as_str()),
+            (Visibility::Unknown, "r1")
+        );
         let item = json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
             "startedAt": 1.25, "finishedAt": 2e3});
         let second = run(item);

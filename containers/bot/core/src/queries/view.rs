@@ -65,7 +65,11 @@ impl RunView {
             published: run.event_count,
             used: run.used,
             // The registry wrote this JSON, so it parses.
-            events: run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect(),
+            events: run
+                .events
+                .iter()
+                .filter_map(|json| serde_json::from_str(json).ok())
+                .collect(),
             cost: run.cost,
             reflection_cost: run.reflection_cost,
             ..Self::of_facts(run.id.clone(), run.facts.clone(), run.started_at)
@@ -75,7 +79,10 @@ impl RunView {
     /// Returns a live run of another process, or `None` if a version with other facts wrote its row.
     pub(super) fn of_row(row: &LiveRow, events: Vec<Value>) -> Option<Self> {
         let facts = row.facts.clone()?;
-        let last = events.iter().filter_map(|event| event.get("seq")?.as_u64()).max();
+        let last = events
+            .iter()
+            .filter_map(|event| event.get("seq")?.as_u64())
+            .max();
         Some(Self {
             stop: row.stop,
             published: last.unwrap_or(0),

@@ -57,7 +57,9 @@ impl Backlog {
     pub fn after(&self, seq: u64) -> impl Iterator<Item = &Kept> {
         let head_from = self.head.partition_point(|event| event.seq <= seq);
         let tail_from = self.tail.partition_point(|event| event.seq <= seq);
-        self.head[head_from..].iter().chain(self.tail.range(tail_from..))
+        self.head[head_from..]
+            .iter()
+            .chain(self.tail.range(tail_from..))
     }
 
     /// Returns the number of kept events.
@@ -71,7 +73,10 @@ mod tests {
     use super::*;
 
     fn event(seq: u64, size: usize) -> Kept {
-        Kept { seq, json: "x".repeat(size).into() }
+        Kept {
+            seq,
+            json: "x".repeat(size).into(),
+        }
     }
 
     fn seqs(backlog: &Backlog, after: u64) -> Vec<u64> {

@@ -156,8 +156,17 @@ impl Run {
         origin: Origin,
         redactor: &Arc<Redactor>,
     ) -> Self {
-        let Origin { token: _, started_at, events, stop, restored_at } = origin;
-        let mut state = State { stop, ..State::default() };
+        let Origin {
+            token: _,
+            started_at,
+            events,
+            stop,
+            restored_at,
+        } = origin;
+        let mut state = State {
+            stop,
+            ..State::default()
+        };
         for event in events {
             state.last_seq = event.seq;
             let belongs_to_head = is_head_json(&event.json);
@@ -166,8 +175,14 @@ impl Run {
             }
             state.backlog.push(event, belongs_to_head);
         }
-        state.restored = restored_at.map(|at| Restored { at, after_seq: state.last_seq });
-        let stops = Stops { soft: CancellationToken::new(), hard: CancellationToken::new() };
+        state.restored = restored_at.map(|at| Restored {
+            at,
+            after_seq: state.last_seq,
+        });
+        let stops = Stops {
+            soft: CancellationToken::new(),
+            hard: CancellationToken::new(),
+        };
         let run = Self {
             id,
             token,
@@ -219,13 +234,22 @@ impl Run {
             used: state.used,
             restored: state.restored,
             event_count: state.last_seq,
-            events: state.backlog.after(0).map(|kept| Arc::clone(&kept.json)).collect(),
+            events: state
+                .backlog
+                .after(0)
+                .map(|kept| Arc::clone(&kept.json))
+                .collect(),
         }
     }
 
     /// Records the stop and fires the signals.
     /// Returns `false` when the run has finished. A hard stop never becomes soft.
-    pub(super) fn request_stop(&self, mode: StopMode, actor: Option<Actor>, now: UnixMillis) -> bool {
+    pub(super) fn request_stop(
+        &self,
+        mode: StopMode,
+        actor: Option<Actor>,
+        now: UnixMillis,
+    ) -> bool {
         {
             let mut state = self.lock();
             if state.finished.is_some() {
@@ -270,7 +294,10 @@ impl Run {
     /// Numbers, redacts and keeps an event; after the finish it accepts only span records until the seal.
     fn publish(&self, body: EventBody, now: UnixMillis) {
         let mut state = self.lock();
-        let is_span = matches!(body, EventBody::SpanStart { .. } | EventBody::SpanEnd { .. });
+        let is_span = matches!(
+            body,
+            EventBody::SpanStart { .. } | EventBody::SpanEnd { .. }
+        );
         if state.sealed.is_some() || (state.finished.is_some() && !is_span) {
             return;
         }
@@ -281,16 +308,29 @@ impl Run {
         let belongs_to_head = is_head(&body);
         let body = self.redactor.redact_event(body);
         state.used.add(&body, self.facts.model.as_deref());
-        let event = Event { body, seq: state.last_seq + 1, at: Some(now), span_id: None };
+        let event = Event {
+            body,
+            seq: state.last_seq + 1,
+            at: Some(now),
+            span_id: None,
+        };
         // An event has string keys and always serializes. If it did not, its seq would stay unused, without a gap.
-        let Ok(json) = serde_json::to_string(&event) else { return };
+        let Ok(json) = serde_json::to_string(&event) else {
+            return;
+        };
         state.last_seq = event.seq;
         if let Some((every, nudge)) = self.nudge.get()
             && event.seq.is_multiple_of(*every)
         {
             nudge.notify_one();
         }
-        state.backlog.push(Kept { seq: event.seq, json: json.into() }, belongs_to_head);
+        state.backlog.push(
+            Kept {
+                seq: event.seq,
+                json: json.into(),
+            },
+            belongs_to_head,
+        );
         self.changes.send_modify(|count| *count += 1);
     }
 
@@ -301,9 +341,16 @@ impl Run {
 
 /// Returns whether an event belongs to the head of a run, if only such events precede it.
 fn is_head(body: &EventBody) -> bool {
-    matches!(body, EventBody::Input { .. } | EventBody::Context { .. } | EventBody::RunMeta { .. })
-        || matches!(body, EventBody::RunNote { kind: NoteKind::Queued | NoteKind::SpansDropped, .. })
-        || matches!(&body, EventBody::SpanStart { name, .. } | EventBody::SpanEnd { name, .. }
+    matches!(
+        body,
+        EventBody::Input { .. } | EventBody::Context { .. } | EventBody::RunMeta { .. }
+    ) || matches!(
+        body,
+        EventBody::RunNote {
+            kind: NoteKind::Queued | NoteKind::SpansDropped,
+            ..
+        }
+    ) || matches!(&body, EventBody::SpanStart { name, .. } | EventBody::SpanEnd { name, .. }
             if name == "request" || name.starts_with("dispatch."))
 }
 
@@ -350,7 +397,10 @@ impl RunHandle {
 
     /// Returns the run's feed for the ledger's flush.
     pub fn feed(&self) -> Feed {
-        Feed { run: Arc::clone(&self.run), registry: self.registry.clone() }
+        Feed {
+            run: Arc::clone(&self.run),
+            registry: self.registry.clone(),
+        }
     }
 
     /// Notifies `nudge` at each multiple of a number of events. Call it once per run.
@@ -376,7 +426,8 @@ impl RunHandle {
     /// Sets the run's place among those that wait for a slot, or that it waits no more.
     pub fn set_queue_place(&self, place: Option<QueuePlace>) {
         self.run.lock().queue = place;
-        self.registry.changed(IndexChange::Upsert(self.run.id.clone()));
+        self.registry
+            .changed(IndexChange::Upsert(self.run.id.clone()));
     }
 
     /// Marks the run finished. The first status wins.
@@ -405,7 +456,8 @@ impl RunHandle {
 
     fn notify(&self) {
         self.run.changes.send_modify(|count| *count += 1);
-        self.registry.changed(IndexChange::Upsert(self.run.id.clone()));
+        self.registry
+            .changed(IndexChange::Upsert(self.run.id.clone()));
     }
 }
 

@@ -54,7 +54,11 @@ impl RunUse {
     }
 
     fn add_turn(&mut self, attrs: Option<&Map<String, Value>>, model: Option<&str>) {
-        let attr = |name: &str| attrs.and_then(|attrs| attrs.get(name)).filter(|value| !value.is_null());
+        let attr = |name: &str| {
+            attrs
+                .and_then(|attrs| attrs.get(name))
+                .filter(|value| !value.is_null())
+        };
         if attr("purpose").is_none() {
             self.turns += 1;
         }
@@ -66,10 +70,24 @@ impl RunUse {
             cache_read_tokens: tokens("cacheReadTokens"),
             cache_write_tokens: tokens("cacheWriteTokens"),
         };
-        let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = usage;
-        self.context_tokens =
-            [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens].iter().sum();
-        if attr("model").and_then(Value::as_str).is_none_or(|name| Some(name) == model) {
+        let Usage {
+            input_tokens,
+            output_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+        } = usage;
+        self.context_tokens = [
+            input_tokens,
+            output_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+        ]
+        .iter()
+        .sum();
+        if attr("model")
+            .and_then(Value::as_str)
+            .is_none_or(|name| Some(name) == model)
+        {
             self.usage += usage;
         } else {
             self.has_other_model = true;

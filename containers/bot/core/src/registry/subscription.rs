@@ -57,7 +57,13 @@ impl Subscription {
     pub(super) fn new(run: Arc<Run>, after_seq: u64) -> Self {
         let changes = run.watch();
         let after = run.lock().position(after_seq);
-        Self { run, changes, after, told_finished: false, ended: false }
+        Self {
+            run,
+            changes,
+            after,
+            told_finished: false,
+            ended: false,
+        }
     }
 
     /// Waits for the next frames. Returns `None` after the end, and when the run left this process.
@@ -80,10 +86,16 @@ impl Subscription {
         let state = self.run.lock();
         for kept in state.backlog.after(self.after).take(BATCH) {
             if kept.seq > self.after + 1 {
-                frames.push(Frame::Elided { from_seq: self.after + 1, to_seq: kept.seq - 1 });
+                frames.push(Frame::Elided {
+                    from_seq: self.after + 1,
+                    to_seq: kept.seq - 1,
+                });
             }
             self.after = kept.seq;
-            frames.push(Frame::Event { seq: kept.seq, json: Arc::clone(&kept.json) });
+            frames.push(Frame::Event {
+                seq: kept.seq,
+                json: Arc::clone(&kept.json),
+            });
         }
         if self.after < state.last_seq {
             return frames;
@@ -94,7 +106,10 @@ impl Subscription {
         }
         if let Some((sealed_at, reply_ok)) = state.sealed {
             self.ended = true;
-            frames.push(Frame::End { sealed_at, reply_ok });
+            frames.push(Frame::End {
+                sealed_at,
+                reply_ok,
+            });
         }
         frames
     }

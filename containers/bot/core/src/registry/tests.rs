@@ -25,7 +25,13 @@ pub(crate) struct World {
 fn world() -> World {
     let clock = Arc::new(ManualClock(AtomicI64::new(1000)));
     let as_port: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-    World { clock, registry: Registry::new(as_port, Arc::new(Redactor::new(vec!["canary-value".into()]))) }
+    World {
+        clock,
+        registry: Registry::new(
+            as_port,
+            Arc::new(Redactor::new(vec!["canary-value".into()])),
+        ),
+    }
 }
 
 fn facts() -> RunFacts {
@@ -45,7 +51,10 @@ fn facts() -> RunFacts {
 /// A world with a run.
 pub(crate) fn running() -> (World, RunHandle) {
     let world = world();
-    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
+    let run = world
+        .registry
+        .create(world.registry.mint(), facts())
+        .unwrap();
     (world, run)
 }
 
@@ -73,7 +82,11 @@ async fn events_are_numbered_and_redacted() {
     let view = run.view();
     assert_eq!(view.event_count, 2);
     assert!(view.events[0].contains("\"seq\":1"));
-    assert!(!view.events[1].contains("canary-value"), "{}", view.events[1]);
+    assert!(
+        !view.events[1].contains("canary-value"),
+        "{}",
+        view.events[1]
+    );
 }
 
 #[tokio::test]
@@ -91,9 +104,18 @@ async fn viewer_sees_each_event_once() {
     let (mut viewer, frames) = waiting.await.unwrap();
     assert_eq!(seqs(&frames), [2]);
     run.finish(RunStatus::Completed);
-    assert_eq!(viewer.next().await.unwrap(), [Frame::Finished { finished_at: 1000 }]);
+    assert_eq!(
+        viewer.next().await.unwrap(),
+        [Frame::Finished { finished_at: 1000 }]
+    );
     run.seal(Some(true));
-    assert_eq!(viewer.next().await.unwrap(), [Frame::End { sealed_at: 1000, reply_ok: Some(true) }]);
+    assert_eq!(
+        viewer.next().await.unwrap(),
+        [Frame::End {
+            sealed_at: 1000,
+            reply_ok: Some(true)
+        }]
+    );
     assert_eq!(viewer.next().await, None);
 }
 
@@ -104,8 +126,20 @@ async fn lagging_viewer_receives_the_gap() {
         say(&run, "x");
     }
     let token = run.view().token;
-    let frames = world.registry.subscribe(run.id(), &token, 0).unwrap().next().await.unwrap();
-    assert_eq!(frames[0], Frame::Elided { from_seq: 1, to_seq: 2 });
+    let frames = world
+        .registry
+        .subscribe(run.id(), &token, 0)
+        .unwrap()
+        .next()
+        .await
+        .unwrap();
+    assert_eq!(
+        frames[0],
+        Frame::Elided {
+            from_seq: 1,
+            to_seq: 2
+        }
+    );
     assert_eq!(seqs(&frames)[0], 3);
 }
 
@@ -115,10 +149,17 @@ async fn wrong_token_and_unknown_run_are_equal() {
     let other = RunId::parse("nobody").unwrap();
     let token = run.view().token;
     assert_eq!(token.len(), 64);
-    for (id, token) in [(run.id(), "wrong"), (run.id(), ""), (&other, token.as_str())] {
+    for (id, token) in [
+        (run.id(), "wrong"),
+        (run.id(), ""),
+        (&other, token.as_str()),
+    ] {
         assert!(world.registry.open(id, token).is_none());
         assert!(world.registry.subscribe(id, token, 0).is_none());
-        assert_eq!(world.registry.stop_with_token(id, token, StopMode::Soft), StopOutcome::Unknown);
+        assert_eq!(
+            world.registry.stop_with_token(id, token, StopMode::Soft),
+            StopOutcome::Unknown
+        );
     }
     assert!(world.registry.open(run.id(), &token).is_some());
 }
@@ -127,15 +168,24 @@ async fn wrong_token_and_unknown_run_are_equal() {
 async fn hard_stop_never_becomes_soft() {
     let (world, run) = running();
     let stops = run.stops();
-    assert_eq!(world.registry.stop(run.id(), StopMode::Soft, actor()), StopOutcome::Stopping);
+    assert_eq!(
+        world.registry.stop(run.id(), StopMode::Soft, actor()),
+        StopOutcome::Stopping
+    );
     assert!(stops.soft.is_cancelled() && !stops.hard.is_cancelled());
-    assert_eq!(world.registry.stop(run.id(), StopMode::Hard, actor()), StopOutcome::Stopping);
+    assert_eq!(
+        world.registry.stop(run.id(), StopMode::Hard, actor()),
+        StopOutcome::Stopping
+    );
     assert!(stops.hard.is_cancelled());
     world.registry.stop(run.id(), StopMode::Soft, actor());
     assert_eq!(run.view().stop, Some(StopMode::Hard));
     assert_eq!(run.view().event_count, 2);
     run.finish(RunStatus::StoppedHard);
-    assert_eq!(world.registry.stop(run.id(), StopMode::Hard, actor()), StopOutcome::Finished);
+    assert_eq!(
+        world.registry.stop(run.id(), StopMode::Hard, actor()),
+        StopOutcome::Finished
+    );
 }
 
 #[tokio::test]
@@ -159,13 +209,22 @@ async fn finished_run_accepts_spans_until_the_seal() {
 async fn only_finished_runs_are_evicted() {
     let world = world();
     let (done, live) = (
-        world.registry.create(world.registry.mint(), facts()).unwrap(),
-        world.registry.create(world.registry.mint(), facts()).unwrap(),
+        world
+            .registry
+            .create(world.registry.mint(), facts())
+            .unwrap(),
+        world
+            .registry
+            .create(world.registry.mint(), facts())
+            .unwrap(),
     );
     let mut index = world.registry.subscribe_index();
     done.finish(RunStatus::Completed);
     done.seal(None);
-    world.clock.0.store(1000 + FINISHED_RETENTION_MS, Ordering::Relaxed);
+    world
+        .clock
+        .0
+        .store(1000 + FINISHED_RETENTION_MS, Ordering::Relaxed);
     assert!(world.registry.get(done.id()).is_none());
     assert!(world.registry.get(live.id()).is_some());
     let mut last = None;
@@ -178,7 +237,9 @@ async fn only_finished_runs_are_evicted() {
 #[tokio::test]
 async fn streams_of_a_forgotten_run_end() {
     let World { registry, .. } = world();
-    let run = registry.create(RunId::parse("r1").unwrap(), facts()).unwrap();
+    let run = registry
+        .create(RunId::parse("r1").unwrap(), facts())
+        .unwrap();
     let token = run.view().token;
     let mut subscription = registry.subscribe(run.id(), &token, 0).unwrap();
     say(&run, "a");
@@ -192,12 +253,20 @@ fn restored_run_keeps_its_token() {
     let (first, second) = (world().registry, world().registry);
     let run = first.create(RunId::parse("r1").unwrap(), facts()).unwrap();
     let token = run.token().to_owned();
-    let origin = Origin { token: Some(token.clone()), ..Origin::default() };
+    let origin = Origin {
+        token: Some(token.clone()),
+        ..Origin::default()
+    };
     second.restore(run.id().clone(), facts(), origin).unwrap();
     assert!(second.open(run.id(), &token).is_some());
 
-    let origin = Origin { token: Some("guessable".into()), ..Origin::default() };
-    let run = second.restore(RunId::parse("r2").unwrap(), facts(), origin).unwrap();
+    let origin = Origin {
+        token: Some("guessable".into()),
+        ..Origin::default()
+    };
+    let run = second
+        .restore(RunId::parse("r2").unwrap(), facts(), origin)
+        .unwrap();
     assert!(second.open(run.id(), "guessable").is_none());
     assert_eq!(run.token().len(), token.len());
 }
@@ -205,10 +274,18 @@ fn restored_run_keeps_its_token() {
 #[tokio::test]
 async fn viewer_ahead_of_a_restored_run_is_rewound() {
     let registry = world().registry;
-    let stored =
-        [1, 2].map(|seq| Kept { seq, json: format!(r#"{{"type":"assistant","seq":{seq}}}"#).into() });
-    let origin = Origin { events: stored.to_vec(), restored_at: Some(7), ..Origin::default() };
-    let run = registry.restore(RunId::parse("r1").unwrap(), facts(), origin).unwrap();
+    let stored = [1, 2].map(|seq| Kept {
+        seq,
+        json: format!(r#"{{"type":"assistant","seq":{seq}}}"#).into(),
+    });
+    let origin = Origin {
+        events: stored.to_vec(),
+        restored_at: Some(7),
+        ..Origin::default()
+    };
+    let run = registry
+        .restore(RunId::parse("r1").unwrap(), facts(), origin)
+        .unwrap();
     let token = run.token().to_owned();
     ["a", "b", "c"].iter().for_each(|text| say(&run, text));
     // The previous process published up to 4, and 3 and 4 are other events now.
@@ -233,22 +310,57 @@ async fn use_counts_evicted_and_restored_events() {
         json!({"type": "span_end", "name": "model.turn", "spanId": "s", "startedAt": 0, "durationMs": 1,
             "status": "ok", "attrs": attrs, "seq": 1})
     };
-    let kept = Kept { seq: 1, json: turn("other", Some("summary")).to_string().into() };
-    let origin = Origin { events: vec![kept], restored_at: Some(7), ..Origin::default() };
-    let own = RunFacts { model: Some("m/one".into()), ..facts() };
-    let run = registry.restore(RunId::parse("r1").unwrap(), own, origin).unwrap();
+    let kept = Kept {
+        seq: 1,
+        json: turn("other", Some("summary")).to_string().into(),
+    };
+    let origin = Origin {
+        events: vec![kept],
+        restored_at: Some(7),
+        ..Origin::default()
+    };
+    let own = RunFacts {
+        model: Some("m/one".into()),
+        ..facts()
+    };
+    let run = registry
+        .restore(RunId::parse("r1").unwrap(), own, origin)
+        .unwrap();
     let calls = 6_000;
     for _ in 0..calls {
         let (tool, summary) = ("bash".to_owned(), "$ ls".to_owned());
-        run.publish(EventBody::ToolCall { tool, summary, call_id: None, command: None });
+        run.publish(EventBody::ToolCall {
+            tool,
+            summary,
+            call_id: None,
+            command: None,
+        });
     }
     run.publish(serde_json::from_value(turn("m/one", None)).unwrap());
     let LiveRun { used, events, .. } = run.view();
     assert!(events.len() < calls);
-    let usage = Usage { input_tokens: 10, output_tokens: 1, ..Usage::default() };
-    let expected = RunUse { turns: 1, calls: 6_000, context_tokens: 11, usage, has_other_model: true };
+    let usage = Usage {
+        input_tokens: 10,
+        output_tokens: 1,
+        ..Usage::default()
+    };
+    let expected = RunUse {
+        turns: 1,
+        calls: 6_000,
+        context_tokens: 11,
+        usage,
+        has_other_model: true,
+    };
     assert_eq!(used, expected);
-    let values = [turn("m/one", None), turn("other", None), json!({"type": "tool_call"})];
-    let expected = RunUse { turns: 2, calls: 1, ..expected };
+    let values = [
+        turn("m/one", None),
+        turn("other", None),
+        json!({"type": "tool_call"}),
+    ];
+    let expected = RunUse {
+        turns: 2,
+        calls: 1,
+        ..expected
+    };
     assert_eq!(RunUse::of_events(&values, Some("m/one")), expected);
 }

@@ -12,14 +12,15 @@ use ars_bot_ports::{
     code_host::PullRequestFacts,
 };
 use ars_bot_tools::{
-    CodeHostAccess, DescriptionSlot, ReadRepositories, RepositoryGate, agents::AgentSpec, exposed_source,
-    review::VerdictSlot,
+    CodeHostAccess, DescriptionSlot, ReadRepositories, RepositoryGate, agents::AgentSpec,
+    exposed_source, review::VerdictSlot,
 };
 use ars_codehost::pull_request::KnownCommands;
 use ars_types::{Effort, ModelRef, RefName, RepoSlug};
 
 use super::{
-    evidence::EvidenceLog, named_pull::NamedPullRequest, review_target::ReviewTarget, toolbox::Toolbox,
+    evidence::EvidenceLog, named_pull::NamedPullRequest, review_target::ReviewTarget,
+    toolbox::Toolbox,
 };
 use crate::{context::Deps, day_spend::Hold, own_pulls};
 
@@ -87,21 +88,30 @@ pub struct RunCodeHost {
 impl RunCodeHost {
     /// Returns it for tools.
     pub fn access(&self) -> CodeHostAccess<'_> {
-        CodeHostAccess { host: &*self.host, gate: &*self.gate, read: &self.read }
+        CodeHostAccess {
+            host: &*self.host,
+            gate: &*self.gate,
+            read: &self.read,
+        }
     }
 
     /// Returns whether a pull request is the service's own. It is not, if its run's record cannot be read.
     pub(crate) async fn is_own(&self, facts: &PullRequestFacts) -> bool {
         let place = (&facts.pull_request.repository, facts.pull_request.number);
         let branch = &facts.pull_request.head_branch;
-        own_pulls::is_own(&*self.store, place, branch, facts.is_own).await.unwrap_or(false)
+        own_pulls::is_own(&*self.store, place, branch, facts.is_own)
+            .await
+            .unwrap_or(false)
     }
 
     /// Returns why the text of the run may not be written to a repository, if it may not.
     ///
     /// # Errors
     /// The host does not answer.
-    pub(crate) async fn withheld_from(&self, target: &RepoSlug) -> Result<Option<String>, CodeHostError> {
+    pub(crate) async fn withheld_from(
+        &self,
+        target: &RepoSlug,
+    ) -> Result<Option<String>, CodeHostError> {
         let exposed = exposed_source(&*self.host, self.read.all(), target).await?;
         Ok(exposed.map(|source| {
             format!("everyone reads {target}, and this run has text of {source}, which is private")
@@ -119,7 +129,9 @@ impl RunCodeHost {
     /// # Errors
     /// Returns [`Refusal::RepositoryForbidden`] if not.
     pub fn check_read(&self, repository: &RepoSlug) -> Result<(), Refusal> {
-        self.gate.read(repository).map_err(|_| Refusal::RepositoryForbidden)?;
+        self.gate
+            .read(repository)
+            .map_err(|_| Refusal::RepositoryForbidden)?;
         self.read.add(repository.clone());
         Ok(())
     }
@@ -148,7 +160,10 @@ impl Assignment {
     fn with_fixed_tokens(&self, limits: Limits) -> Limits {
         let tools: u64 = self.tools.specs().iter().map(tokens_of).sum();
         let fixed_tokens = estimate_text(&self.system) + tools;
-        let context = limits.context.map(|limit| ContextLimit { fixed_tokens, ..limit });
+        let context = limits.context.map(|limit| ContextLimit {
+            fixed_tokens,
+            ..limit
+        });
         Limits { context, ..limits }
     }
 
@@ -160,7 +175,11 @@ impl Assignment {
 
     /// Returns the price of a model of the run.
     pub fn price_of(&self, model: &ModelRef) -> Option<Price> {
-        if *model == self.model.name { self.limits.price } else { self.fallback_limits.price }
+        if *model == self.model.name {
+            self.limits.price
+        } else {
+            self.fallback_limits.price
+        }
     }
 
     /// The assignment of an agent, still without a prompt and a workspace.
@@ -176,7 +195,11 @@ impl Assignment {
         let fallback = fallback(deps, &model.name);
         Self {
             agent,
-            budget: settings.budgets.get(agent.name).copied().unwrap_or(agent.budget),
+            budget: settings
+                .budgets
+                .get(agent.name)
+                .copied()
+                .unwrap_or(agent.budget),
             limits: settings.limits(agent, &model.name),
             fallback_limits: fallback
                 .as_ref()
@@ -187,9 +210,10 @@ impl Assignment {
             max_tokens: settings.max_output_tokens(agent),
             effort,
             system: String::new(),
-            tools: Toolbox::new(
-                agent.tools(deps.capabilities.skills.as_deref(), code_host.as_ref().map(|one| &*one.host)),
-            ),
+            tools: Toolbox::new(agent.tools(
+                deps.capabilities.skills.as_deref(),
+                code_host.as_ref().map(|one| &*one.host),
+            )),
             workspace: None,
             web: deps.capabilities.web.clone(),
             code_host,
@@ -208,9 +232,16 @@ impl Assignment {
 
 /// Returns the configured fallback, unless it is the first model.
 fn fallback(deps: &Deps, model: &ModelRef) -> Option<BoundModel> {
-    let name = deps.settings.fallback_model.as_ref().filter(|name| *name != model)?;
+    let name = deps
+        .settings
+        .fallback_model
+        .as_ref()
+        .filter(|name| *name != model)?;
     match deps.models.client(name) {
-        Ok(client) => Some(BoundModel { name: name.clone(), client }),
+        Ok(client) => Some(BoundModel {
+            name: name.clone(),
+            client,
+        }),
         Err(error) => {
             tracing::warn!(model = %name, error = %error, "the fallback model cannot be asked");
             None
@@ -249,12 +280,24 @@ mod tests {
     }
 
     fn bound_model(name: &str) -> BoundModel {
-        BoundModel { name: ModelRef::parse(name).unwrap(), client: Arc::new(Silent) }
+        BoundModel {
+            name: ModelRef::parse(name).unwrap(),
+            client: Arc::new(Silent),
+        }
     }
 
     fn limits(window: u64, price: u64) -> Limits {
-        let price = Price { input: price, output: price, cache_read: price, cache_write: price };
-        Limits { context: Some(ContextLimit::new(window, 1_000)), price: Some(price), cap: None }
+        let price = Price {
+            input: price,
+            output: price,
+            cache_read: price,
+            cache_write: price,
+        };
+        Limits {
+            context: Some(ContextLimit::new(window, 1_000)),
+            price: Some(price),
+            cap: None,
+        }
     }
 
     #[test]
@@ -289,13 +332,23 @@ mod tests {
         assert!(tools > 0);
         for (full, own) in [
             (assignment.full_limits(), assignment.limits),
-            (assignment.full_fallback_limits(), assignment.fallback_limits),
+            (
+                assignment.full_fallback_limits(),
+                assignment.fallback_limits,
+            ),
         ] {
             let fixed_tokens = estimate_text(&system) + tools;
-            let context = own.context.map(|limit| ContextLimit { fixed_tokens, ..limit });
+            let context = own.context.map(|limit| ContextLimit {
+                fixed_tokens,
+                ..limit
+            });
             assert_eq!(full, Limits { context, ..own });
         }
-        let price = |name| assignment.price_of(&ModelRef::parse(name).unwrap()).map(|price| price.input);
+        let price = |name| {
+            assignment
+                .price_of(&ModelRef::parse(name).unwrap())
+                .map(|price| price.input)
+        };
         assert_eq!((price("a/first"), price("b/second")), (Some(3), Some(7)));
     }
 }

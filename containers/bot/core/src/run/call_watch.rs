@@ -118,13 +118,17 @@ impl CallWatch {
 
     /// Returns whether the model has been overloaded for this long.
     pub(super) fn is_overloaded_for(&self, limit: Duration) -> bool {
-        self.state.borrow().overloaded_since.is_some_and(|since| since.elapsed() >= limit)
+        self.state
+            .borrow()
+            .overloaded_since
+            .is_some_and(|since| since.elapsed() >= limit)
     }
 
     /// Returns the usage of broken attempts, and resets it.
     pub(super) fn take_broken(&self) -> Usage {
         let mut broken = Usage::default();
-        self.state.send_modify(|state| broken = std::mem::take(&mut state.broken));
+        self.state
+            .send_modify(|state| broken = std::mem::take(&mut state.broken));
         broken
     }
 
@@ -138,7 +142,10 @@ impl CallWatch {
                 (None, Phase::Waiting(until)) if *until <= Instant::now() => Owed::Unknown,
                 (None, Phase::Waiting(_) | Phase::Idle) => Owed::Nothing,
             };
-            *state = State { broken: state.broken, ..State::default() };
+            *state = State {
+                broken: state.broken,
+                ..State::default()
+            };
         });
         owed
     }
@@ -157,11 +164,19 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-    const READ: Usage =
-        Usage { input_tokens: 700, output_tokens: 1, cache_read_tokens: 0, cache_write_tokens: 0 };
+    const READ: Usage = Usage {
+        input_tokens: 700,
+        output_tokens: 1,
+        cache_read_tokens: 0,
+        cache_write_tokens: 0,
+    };
 
     fn retrying(seconds: u32) -> ModelDelta {
-        ModelDelta::Retrying { attempt: 1, wait: SECOND * seconds, cause: RetryCause::Overload }
+        ModelDelta::Retrying {
+            attempt: 1,
+            wait: SECOND * seconds,
+            cause: RetryCause::Overload,
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -183,7 +198,10 @@ mod tests {
         call.begin();
         call.note(&ModelDelta::Usage(READ));
         call.answered();
-        assert_eq!((call.cut_off(), call.take_broken()), (Owed::Nothing, Usage::default()));
+        assert_eq!(
+            (call.cut_off(), call.take_broken()),
+            (Owed::Nothing, Usage::default())
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -193,7 +211,10 @@ mod tests {
         call.note(&ModelDelta::Usage(READ));
         call.note(&retrying(1));
         call.note(&ModelDelta::Usage(READ));
-        call.failed(&ModelError { kind: ModelErrorKind::Protocol, message: String::new() });
+        call.failed(&ModelError {
+            kind: ModelErrorKind::Protocol,
+            message: String::new(),
+        });
         assert_eq!(call.take_broken().input_tokens, 1_400);
         assert_eq!(call.take_broken(), Usage::default());
     }

@@ -134,19 +134,31 @@ impl Driver<'_> {
         let now = self.clock.now();
         let limits = self.assignment.full_limits();
         let agent_loop = Loop::new(self.assignment.budget, conversation, now).with_limits(limits);
-        self.catch_panic(self.state(agent_loop, PublishedCalls::default()), First::Begin).await
+        self.catch_panic(
+            self.state(agent_loop, PublishedCalls::default()),
+            First::Begin,
+        )
+        .await
     }
 
     /// Resumes a run that another process started.
     pub async fn resume(&self, resumption: Resumption) -> DriverReport {
-        let Resumption { agent_loop, first, published, .. } = resumption;
-        self.catch_panic(self.state(agent_loop, published), first).await
+        let Resumption {
+            agent_loop,
+            first,
+            published,
+            ..
+        } = resumption;
+        self.catch_panic(self.state(agent_loop, published), first)
+            .await
     }
 
     /// Drives the run, and turns a panic into a failed run.
     /// The requester still receives an answer, the record its cost, and unread follow-ups their turn.
     async fn catch_panic(&self, mut state: DriveState, first: First) -> DriverReport {
-        let exit = AssertUnwindSafe(self.run_to_completion(&mut state, first)).catch_unwind().await;
+        let exit = AssertUnwindSafe(self.run_to_completion(&mut state, first))
+            .catch_unwind()
+            .await;
         let exit = exit.unwrap_or_else(|_panic| {
             tracing::error!(run = %self.run.id(), "the run's driver panicked");
             failed(texts::INTERNAL_ERROR.to_owned())
@@ -170,7 +182,9 @@ impl Driver<'_> {
             Next::HandOff => return DriverExit::HandedOff,
         };
         while let (DriverExit::Ended(outcome), Some(recheck)) = (&exit, self.recheck) {
-            let Some(text) = recheck.recheck(outcome).await else { break };
+            let Some(text) = recheck.recheck(outcome).await else {
+                break;
+            };
             state.agent_loop.reopen(text);
             // A resume must know the text, or it would answer for another state of the tree.
             if self.store(state, &[], StepDurability::BestEffort).await != Stepped::Stored
@@ -245,7 +259,9 @@ impl Driver<'_> {
             DriverExit::HandedOff => 0,
             DriverExit::Ended(_) | DriverExit::Fenced => state.agent_loop.unconsumed().len(),
         };
-        let unread = state.taken.split_off(state.taken.len().saturating_sub(unread));
+        let unread = state
+            .taken
+            .split_off(state.taken.len().saturating_sub(unread));
         DriverReport {
             exit,
             steps: state.agent_loop.steps(),
@@ -266,9 +282,14 @@ impl Driver<'_> {
             seq: follow_up.inbox_seq,
             text: follow_up.note.text.clone(),
             attachments: Vec::new(),
-            source: follow_up.sender.as_ref().and_then(|sender| sender.message.source.clone()),
+            source: follow_up
+                .sender
+                .as_ref()
+                .and_then(|sender| sender.message.source.clone()),
         });
-        state.agent_loop.step(Input::Steered(steered.collect()), self.clock.now());
+        state
+            .agent_loop
+            .step(Input::Steered(steered.collect()), self.clock.now());
         state.taken.extend(follow_ups);
     }
 
@@ -279,9 +300,16 @@ impl Driver<'_> {
         calls: &[ToolCall],
         durability: StepDurability,
     ) -> Stepped {
-        let Some(tracked) = self.tracked else { return Stepped::Stored };
+        let Some(tracked) = self.tracked else {
+            return Stepped::Stored;
+        };
         let (seq, now) = (self.run.last_seq(), self.clock.now());
-        let step = Step { agent_loop: &state.agent_loop, calls, seq, now };
+        let step = Step {
+            agent_loop: &state.agent_loop,
+            calls,
+            seq,
+            now,
+        };
         tracked.step(&step, durability, &state.stops.hard).await
     }
 
@@ -299,21 +327,28 @@ impl Driver<'_> {
             Ok(Stepped::NotStored) if durability == StepDurability::BestEffort => {}
             // The run's owner settles them.
             Ok(Stepped::Fenced) => {
-                let outcomes = calls.iter().map(|call| not_stored().into_outcome(&call.call_id));
+                let outcomes = calls
+                    .iter()
+                    .map(|call| not_stored().into_outcome(&call.call_id));
                 return Next::Feed(Input::Tools(outcomes.collect()));
             }
             // A resume must not repeat these calls, so they do not run. The loop then finds the time used up or the
             // stop.
             Ok(Stepped::NotStored) | Err(_) => {
                 let published = std::mem::take(&mut state.published);
-                let outcomes = calls.iter().map(|call| self.skip_call(call, not_stored(), &published));
+                let outcomes = calls
+                    .iter()
+                    .map(|call| self.skip_call(call, not_stored(), &published));
                 return Next::Feed(Input::Tools(outcomes.collect()));
             }
         }
         if state.stops.hard.is_cancelled() {
             return Next::Feed(Input::HardStop);
         }
-        let bounds = Bounds { deadline, hard_stop: &state.stops.hard };
+        let bounds = Bounds {
+            deadline,
+            hard_stop: &state.stops.hard,
+        };
         let outcomes = self.run_tools(&calls, bounds, &state.published).await;
         state.published = PublishedCalls::default();
         state.tool_calls += u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
@@ -340,8 +375,11 @@ impl Driver<'_> {
 
     /// Returns whether a resume may run the call again (docs/reference/ledger.md#resume).
     fn may_repeat(&self, call: &ToolCall) -> bool {
-        let is_reading =
-            self.assignment.tools.find(&call.name).is_none_or(|tool| tool.effects() == Effects::None);
+        let is_reading = self
+            .assignment
+            .tools
+            .find(&call.name)
+            .is_none_or(|tool| tool.effects() == Effects::None);
         is_reading || resume::RERUN_SAFE.contains(&call.name.as_str())
     }
 
@@ -353,7 +391,10 @@ impl Driver<'_> {
             .filter(|settlement| settlement.how == resume::Settle::RunAgain)
             .map(|settlement| settlement.call.clone())
             .collect();
-        let bounds = Bounds { deadline: self.deadline(state), hard_stop: &state.stops.hard };
+        let bounds = Bounds {
+            deadline: self.deadline(state),
+            hard_stop: &state.stops.hard,
+        };
         let reran = self.run_tools(&again, bounds, &state.published).await;
         for settlement in settlements {
             if settlement.how != resume::Settle::RunAgain {
@@ -390,7 +431,11 @@ fn failed(answer: String) -> DriverExit {
 
 /// The exit of a run that is cut short with this answer.
 pub fn ended(status: RunStatus, answer: String) -> DriverExit {
-    DriverExit::Ended(RunOutcome { status, cut_short: true, answer: Some(answer) })
+    DriverExit::Ended(RunOutcome {
+        status,
+        cut_short: true,
+        answer: Some(answer),
+    })
 }
 
 pub(super) fn millis(ms: i64) -> Duration {

@@ -35,7 +35,9 @@ pub(super) struct StoredCheck {
 impl EvidenceLog {
     /// Restores the log from the run's state. An unreadable one is empty.
     pub fn of_state(state: Option<&Value>) -> Self {
-        let kept = state.and_then(|state| Vec::deserialize(state).ok()).unwrap_or_default();
+        let kept = state
+            .and_then(|state| Vec::deserialize(state).ok())
+            .unwrap_or_default();
         Self(Mutex::new(kept))
     }
 
@@ -63,7 +65,9 @@ impl EvidenceLog {
             result: match one.exit_code {
                 0 => CheckResult::Passed,
                 TIMED_OUT => CheckResult::Unfinished,
-                _ => CheckResult::Failed { output: one.output.clone() },
+                _ => CheckResult::Failed {
+                    output: one.output.clone(),
+                },
             },
         };
         kept.iter().map(check).collect()

@@ -23,23 +23,38 @@ const MAX_STATUS_BYTES: usize = 1_000;
 impl Driver<'_> {
     /// Adds a command to the evidence, if it was a test or build.
     pub(super) async fn note_evidence(&self, call: &ToolCall, output: &ToolOutput) {
-        let (Some(log), Some(workspace)) = (&self.assignment.evidence, &self.assignment.workspace) else {
-            return;
-        };
-        let command = call.input.get("command").and_then(Value::as_str).filter(|_| call.name == SHELL_TOOL);
-        let Some(command) = command else { return };
-        let (Some(name), Some(exit_code)) = (check_of(command, &self.assignment.commands), output.exit_code)
+        let (Some(log), Some(workspace)) = (&self.assignment.evidence, &self.assignment.workspace)
         else {
             return;
         };
+        let command = call
+            .input
+            .get("command")
+            .and_then(Value::as_str)
+            .filter(|_| call.name == SHELL_TOOL);
+        let Some(command) = command else { return };
+        let (Some(name), Some(exit_code)) = (
+            check_of(command, &self.assignment.commands),
+            output.exit_code,
+        ) else {
+            return;
+        };
         let text = self.redactor.clean(&text_of(&output.content), usize::MAX);
-        let from = text.char_indices().rev().nth(MAX_KEPT_CHARS - 1).map_or(0, |(at, _)| at);
+        let from = text
+            .char_indices()
+            .rev()
+            .nth(MAX_KEPT_CHARS - 1)
+            .map_or(0, |(at, _)| at);
         log.push(StoredCheck {
             name: name.to_owned(),
             command: self.redactor.clean(command, MAX_KEPT_CHARS),
             head: clean_head(&**workspace).await,
             exit_code,
-            output: if exit_code == 0 { String::new() } else { text[from..].to_owned() },
+            output: if exit_code == 0 {
+                String::new()
+            } else {
+                text[from..].to_owned()
+            },
         });
         if let Some(tracked) = self.tracked {
             // The next step stores it.
@@ -51,8 +66,18 @@ impl Driver<'_> {
 /// Returns the commit of the tree, if it has no other changes and no files that git does not know.
 async fn clean_head(workspace: &dyn Workspace) -> Option<String> {
     let arguments = ["status", "--porcelain", "--untracked-files=normal"];
-    let request = GitRequest { arguments: &arguments, output_limit: MAX_STATUS_BYTES };
-    let status = workspace.git(request, &CancellationToken::new()).await.ok()?;
+    let request = GitRequest {
+        arguments: &arguments,
+        output_limit: MAX_STATUS_BYTES,
+    };
+    let status = workspace
+        .git(request, &CancellationToken::new())
+        .await
+        .ok()?;
     let is_clean = status.exit_code == 0 && status.output.is_empty() && !status.truncated;
-    if is_clean { workspace.head().await.ok()? } else { None }
+    if is_clean {
+        workspace.head().await.ok()?
+    } else {
+        None
+    }
 }

@@ -14,20 +14,39 @@ const MAX_MANIFEST_BYTES: u64 = 256 << 10;
 const MAX_NAMES_BYTES: usize = 256 << 10;
 
 /// Returns the onboarded commands of the repository, and those that its manifests select.
-pub async fn known_commands(workspace: &dyn Workspace, residents: Option<&dyn Residents>) -> KnownCommands {
+pub async fn known_commands(
+    workspace: &dyn Workspace,
+    residents: Option<&dyn Residents>,
+) -> KnownCommands {
     let mut known = KnownCommands::default();
-    if let Some(residents) = residents.filter(|_| workspace.placement().tree == TreePlace::Resident) {
+    if let Some(residents) = residents.filter(|_| workspace.placement().tree == TreePlace::Resident)
+    {
         add_onboarded(&mut known, workspace, residents).await;
     }
     add_detected(&mut known, workspace).await;
     known
 }
 
-async fn add_onboarded(known: &mut KnownCommands, workspace: &dyn Workspace, residents: &dyn Residents) {
-    let Some(repository) = workspace.repository() else { return };
-    let Ok(listed) = residents.list(&CancellationToken::new()).await else { return };
-    let is_this = |resource: &str| resource.split_once(':').is_some_and(|(_, slug)| slug == repository);
-    let row = listed.residents.into_iter().find(|row| is_this(row.record.resource.as_str()));
+async fn add_onboarded(
+    known: &mut KnownCommands,
+    workspace: &dyn Workspace,
+    residents: &dyn Residents,
+) {
+    let Some(repository) = workspace.repository() else {
+        return;
+    };
+    let Ok(listed) = residents.list(&CancellationToken::new()).await else {
+        return;
+    };
+    let is_this = |resource: &str| {
+        resource
+            .split_once(':')
+            .is_some_and(|(_, slug)| slug == repository)
+    };
+    let row = listed
+        .residents
+        .into_iter()
+        .find(|row| is_this(row.record.resource.as_str()));
     for (name, command) in row.into_iter().flat_map(|row| row.record.commands) {
         add(known, name.as_str(), command.as_str());
     }
@@ -44,13 +63,17 @@ fn add(known: &mut KnownCommands, name: &str, command: &str) {
 /// The files of the tree itself may have changes.
 async fn add_detected(known: &mut KnownCommands, workspace: &dyn Workspace) {
     let arguments = ["ls-tree", "--name-only", "-z", "HEAD"];
-    let Some(names) = answer(workspace, &arguments, MAX_NAMES_BYTES).await else { return };
+    let Some(names) = answer(workspace, &arguments, MAX_NAMES_BYTES).await else {
+        return;
+    };
     let mut files = BTreeMap::new();
     for name in names.split('\0').filter(|name| !name.is_empty()) {
         let content = match manifest([name]).is_some() {
             true => {
                 let limit = usize::try_from(MAX_MANIFEST_BYTES).unwrap_or(usize::MAX);
-                answer(workspace, &["show", &format!("HEAD:{name}")], limit).await.unwrap_or_default()
+                answer(workspace, &["show", &format!("HEAD:{name}")], limit)
+                    .await
+                    .unwrap_or_default()
             }
             false => String::new(),
         };
@@ -62,8 +85,14 @@ async fn add_detected(known: &mut KnownCommands, workspace: &dyn Workspace) {
 }
 
 async fn answer(workspace: &dyn Workspace, arguments: &[&str], limit: usize) -> Option<String> {
-    let request = GitRequest { arguments, output_limit: limit };
-    let answer = workspace.git(request, &CancellationToken::new()).await.ok()?;
+    let request = GitRequest {
+        arguments,
+        output_limit: limit,
+    };
+    let answer = workspace
+        .git(request, &CancellationToken::new())
+        .await
+        .ok()?;
     let is_whole = answer.exit_code == 0 && !answer.truncated;
     is_whole.then(|| String::from_utf8_lossy(&answer.output).into_owned())
 }

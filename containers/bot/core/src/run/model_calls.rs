@@ -30,7 +30,12 @@ const OVERLOAD_BACKOFF: Duration = Duration::from_secs(2);
 
 impl Driver<'_> {
     /// Calls the model within the time limit, unless the run is handed off first.
-    pub(super) async fn call_model(&self, state: &mut DriveState, purpose: Purpose, limit_ms: i64) -> Next {
+    pub(super) async fn call_model(
+        &self,
+        state: &mut DriveState,
+        purpose: Purpose,
+        limit_ms: i64,
+    ) -> Next {
         let until = Instant::now() + millis(limit_ms);
         let answer = loop {
             let call = CallWatch::default();
@@ -68,7 +73,11 @@ impl Driver<'_> {
     /// Completes when the process shuts down and another can resume the run.
     /// Any other run holds the shutdown.
     async fn handoff_requested(&self) {
-        if self.is_resumable() { self.hand_off.cancelled().await } else { std::future::pending().await }
+        if self.is_resumable() {
+            self.hand_off.cancelled().await
+        } else {
+            std::future::pending().await
+        }
     }
 
     fn is_resumable(&self) -> bool {
@@ -84,7 +93,10 @@ impl Driver<'_> {
             Owed::Unknown => state.agent_loop.sent_usage(),
         };
         let name = &state.model.name;
-        for usage in [call.take_broken(), cut_off].into_iter().filter(|usage| *usage != Usage::default()) {
+        for usage in [call.take_broken(), cut_off]
+            .into_iter()
+            .filter(|usage| *usage != Usage::default())
+        {
             let price = self.assignment.price_of(name);
             metrics::model_usage(name.provider(), usage, price.map(|price| price.cost(usage)));
             state.agent_loop.charge(usage);
@@ -100,14 +112,18 @@ impl Driver<'_> {
         call: &CallWatch,
     ) -> Result<ModelTurn, ModelError> {
         loop {
-            let Some(fallback) = self.fallback(state) else { return self.ask(state, purpose, call).await };
+            let Some(fallback) = self.fallback(state) else {
+                return self.ask(state, purpose, call).await;
+            };
             let answer = tokio::select! {
                 biased;
                 answer = self.ask(state, purpose, call) => Some(answer),
                 () = call.overloaded_for(OVERLOAD_TIMEOUT) => None,
             };
             match answer {
-                Some(Err(error)) if error.kind.is_overload() && !call.is_overloaded_for(OVERLOAD_TIMEOUT) => {
+                Some(Err(error))
+                    if error.kind.is_overload() && !call.is_overloaded_for(OVERLOAD_TIMEOUT) =>
+                {
                     tokio::select! {
                         biased;
                         () = tokio::time::sleep(OVERLOAD_BACKOFF) => continue,
@@ -126,8 +142,15 @@ impl Driver<'_> {
     /// Returns the fallback, unless it is the current model or its price is unknown under a cap.
     fn fallback(&self, state: &DriveState) -> Option<BoundModel> {
         let price = self.assignment.fallback_limits.price;
-        let fallback = self.assignment.fallback.as_ref().filter(|other| other.name != state.model.name)?;
-        state.agent_loop.allows_price(price).then(|| fallback.clone())
+        let fallback = self
+            .assignment
+            .fallback
+            .as_ref()
+            .filter(|other| other.name != state.model.name)?;
+        state
+            .agent_loop
+            .allows_price(price)
+            .then(|| fallback.clone())
     }
 
     fn switch_to_fallback(&self, state: &mut DriveState, fallback: BoundModel) {
@@ -135,7 +158,10 @@ impl Driver<'_> {
         // Only a missing price is refused, and `fallback` has checked that.
         let _ = state.agent_loop.switch_model(limits.price, limits.context);
         tracing::warn!(run = %self.run.id(), model = %state.model.name, fallback = %fallback.name, "model overloaded");
-        self.io.show_status(format!("{} is overloaded: asking {}", state.model.name, fallback.name));
+        self.io.show_status(format!(
+            "{} is overloaded: asking {}",
+            state.model.name, fallback.name
+        ));
         state.model = fallback;
     }
 
@@ -146,9 +172,17 @@ impl Driver<'_> {
         purpose: Purpose,
         call: &CallWatch,
     ) -> Result<ModelTurn, ModelError> {
-        let Assignment { system, tools, max_tokens, effort, .. } = self.assignment;
+        let Assignment {
+            system,
+            tools,
+            max_tokens,
+            effort,
+            ..
+        } = self.assignment;
         let BoundModel { name, client } = &state.model;
-        let span = self.spans.open(self.run, Some(&self.root), MODEL_TURN, self.clock);
+        let span = self
+            .spans
+            .open(self.run, Some(&self.root), MODEL_TURN, self.clock);
         let request = ModelRequest {
             model: name.model(),
             system,
@@ -161,9 +195,16 @@ impl Driver<'_> {
         let io = self.io;
         let on_delta = move |delta: ModelDelta| {
             call.note(&delta);
-            if let ModelDelta::Retrying { attempt, wait, cause } = delta {
-                let words =
-                    format!("the model {cause}: attempt {attempt} failed, next in {} s", wait.as_secs());
+            if let ModelDelta::Retrying {
+                attempt,
+                wait,
+                cause,
+            } = delta
+            {
+                let words = format!(
+                    "the model {cause}: attempt {attempt} failed, next in {} s",
+                    wait.as_secs()
+                );
                 io.show_status(words);
             }
         };
@@ -175,7 +216,11 @@ impl Driver<'_> {
             Ok(turn) => {
                 call.answered();
                 let price = self.assignment.price_of(name);
-                metrics::model_usage(name.provider(), turn.usage, price.map(|price| price.cost(turn.usage)));
+                metrics::model_usage(
+                    name.provider(),
+                    turn.usage,
+                    price.map(|price| price.cost(turn.usage)),
+                );
                 span.end_with(SpanResult::OkWith(attrs(name.to_string(), purpose, turn)));
             }
             Err(error) => {

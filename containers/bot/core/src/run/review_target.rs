@@ -35,7 +35,13 @@ pub struct ReviewTarget {
 
 impl ReviewTarget {
     /// A first review of this head.
-    pub fn new(repository: RepoSlug, number: u64, base: String, head: &Commit, posts: bool) -> Self {
+    pub fn new(
+        repository: RepoSlug,
+        number: u64,
+        base: String,
+        head: &Commit,
+        posts: bool,
+    ) -> Self {
         Self {
             repository,
             number,
@@ -52,12 +58,18 @@ impl ReviewTarget {
     /// The second review, of this head.
     #[must_use]
     pub fn again(&self, head: &Commit) -> Self {
-        Self { head: head.to_string(), is_second: true, ..self.clone() }
+        Self {
+            head: head.to_string(),
+            is_second: true,
+            ..self.clone()
+        }
     }
 
     /// Reads it from a run's state.
     pub fn of_state(state: Option<&Value>) -> Option<Self> {
-        Self::deserialize(state?).ok().filter(|target| target.head().is_some())
+        Self::deserialize(state?)
+            .ok()
+            .filter(|target| target.head().is_some())
     }
 
     /// Returns the commit under review.

@@ -27,7 +27,12 @@ pub struct Span {
 impl Span {
     /// A span that another process started.
     pub fn begun(id: &str, name: &str, started_at: UnixMillis) -> Self {
-        Self { id: id.to_owned(), parent: None, name: name.to_owned(), started_at }
+        Self {
+            id: id.to_owned(),
+            parent: None,
+            name: name.to_owned(),
+            started_at,
+        }
     }
 
     /// Its id, the parent id of its children.
@@ -79,7 +84,12 @@ impl OpenSpan<'_> {
 impl Drop for OpenSpan<'_> {
     fn drop(&mut self) {
         if let Some(span) = self.span.take() {
-            self.spans.end(self.run, span, SpanResult::Failed("cancelled".to_owned()), self.clock.now());
+            self.spans.end(
+                self.run,
+                span,
+                SpanResult::Failed("cancelled".to_owned()),
+                self.clock.now(),
+            );
         }
     }
 }
@@ -87,7 +97,9 @@ impl Drop for OpenSpan<'_> {
 impl Spans {
     /// The spans of a run after its first ids, which another process used.
     pub fn after(minted: u64) -> Self {
-        Self { minted: AtomicU64::new(minted) }
+        Self {
+            minted: AtomicU64::new(minted),
+        }
     }
 
     /// Returns the next id.
@@ -104,7 +116,12 @@ impl Spans {
         clock: &'a dyn Clock,
     ) -> OpenSpan<'a> {
         let span = self.start(run, parent, name, clock.now());
-        OpenSpan { spans: self, run, clock, span: Some(span) }
+        OpenSpan {
+            spans: self,
+            run,
+            clock,
+            span: Some(span),
+        }
     }
 
     /// Starts a span and publishes its start.

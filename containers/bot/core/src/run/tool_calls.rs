@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    assignment::RunCodeHost, driver::Driver, spans::SpanResult, tool_events::PublishedCalls, watched::Watched,
+    assignment::RunCodeHost, driver::Driver, spans::SpanResult, tool_events::PublishedCalls,
+    watched::Watched,
 };
 
 /// Time for a stopped tool to return before it is dropped.
@@ -61,24 +62,39 @@ impl Driver<'_> {
         let mut outcomes = Vec::with_capacity(calls.len());
         for group in taken.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b)) {
             // Collected, because the compiler cannot prove the closure's futures to be `Send` otherwise.
-            let running: Vec<_> =
-                group.iter().map(|call| self.run_tool(call, bounds, published).boxed()).collect();
+            let running: Vec<_> = group
+                .iter()
+                .map(|call| self.run_tool(call, bounds, published).boxed())
+                .collect();
             let done: Vec<_> = stream::iter(running).buffered(AT_ONCE).collect().await;
             outcomes.extend(done);
         }
-        outcomes.extend(rest.iter().map(|call| self.skip_call(call, too_many(), published)));
+        outcomes.extend(
+            rest.iter()
+                .map(|call| self.skip_call(call, too_many(), published)),
+        );
         outcomes
     }
 
     fn is_read_only(&self, call: &ToolCall) -> bool {
-        self.assignment.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
+        self.assignment
+            .tools
+            .find(&call.name)
+            .is_some_and(|tool| tool.effects() == Effects::None)
     }
 
-    async fn run_tool(&self, call: &ToolCall, bounds: Bounds<'_>, published: &PublishedCalls) -> ToolOutcome {
+    async fn run_tool(
+        &self,
+        call: &ToolCall,
+        bounds: Bounds<'_>,
+        published: &PublishedCalls,
+    ) -> ToolOutcome {
         let tool = self.assignment.tools.find(&call.name);
         self.publish_call(call, published);
         let name = format!("tool.{}", call.name);
-        let span = self.spans.start(self.run, Some(&self.root), name, self.clock.now());
+        let span = self
+            .spans
+            .start(self.run, Some(&self.root), name, self.clock.now());
         let began = Instant::now();
         let output = match tool {
             None => self.assignment.tools.unknown(),
@@ -87,9 +103,16 @@ impl Driver<'_> {
             Some(tool) => self.perform(tool, call, bounds).await,
         };
         self.note_evidence(call, &output).await;
-        let error = (!output.ok)
-            .then(|| if output.sandbox == Sandbox::Failed { "infra" } else { "failed" }.to_owned());
-        self.spans.end(self.run, span, SpanResult::of(error), self.clock.now());
+        let error = (!output.ok).then(|| {
+            if output.sandbox == Sandbox::Failed {
+                "infra"
+            } else {
+                "failed"
+            }
+            .to_owned()
+        });
+        self.spans
+            .end(self.run, span, SpanResult::of(error), self.clock.now());
         let outcome = match (output.ok, output.sandbox) {
             (true, _) => Outcome::Ok,
             (false, Sandbox::Failed) => Outcome::Infra,
@@ -134,7 +157,9 @@ impl Driver<'_> {
             output = tool.run(context, &call.input) => output,
             reason = interrupted => return ToolOutput::refused(reason),
         };
-        if output.sandbox == Sandbox::Untouched && watched.is_some_and(|watched| watched.has_answered()) {
+        if output.sandbox == Sandbox::Untouched
+            && watched.is_some_and(|watched| watched.has_answered())
+        {
             output.sandbox = Sandbox::Works;
         }
         self.within_bounds(self.without_secrets(output)).await
@@ -162,7 +187,9 @@ impl Driver<'_> {
     /// Shortens a long output for the conversation. The whole output goes to a file if there is a tree.
     async fn within_bounds(&self, mut output: ToolOutput) -> ToolOutput {
         for content in &mut output.content {
-            let ToolContent::Text { text } = content else { continue };
+            let ToolContent::Text { text } = content else {
+                continue;
+            };
             if !is_oversized(text, TEXT_MAX) {
                 continue;
             }
@@ -170,7 +197,11 @@ impl Driver<'_> {
                 Some(workspace) => workspace.keep_output(text).await.ok(),
                 None => None,
             };
-            *text = referenced(text, TEXT_MAX, kept.as_deref().map_or(Kept::Nowhere, Kept::Whole));
+            *text = referenced(
+                text,
+                TEXT_MAX,
+                kept.as_deref().map_or(Kept::Nowhere, Kept::Whole),
+            );
         }
         output
     }

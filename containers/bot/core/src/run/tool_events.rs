@@ -49,11 +49,19 @@ impl Driver<'_> {
     }
 
     /// Publishes the result of a call, unless the stream has it.
-    pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput, published: &PublishedCalls) {
+    pub(super) fn publish_result(
+        &self,
+        call: &ToolCall,
+        output: &ToolOutput,
+        published: &PublishedCalls,
+    ) {
         if published.results.contains(&call.call_id) {
             return;
         }
-        let text = output.raw.clone().unwrap_or_else(|| text_of(&output.content));
+        let text = output
+            .raw
+            .clone()
+            .unwrap_or_else(|| text_of(&output.content));
         let text = self.redactor.clean(&text, usize::MAX);
         self.run.publish(EventBody::ToolResult {
             tool: call.name.clone(),

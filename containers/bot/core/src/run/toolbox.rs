@@ -14,7 +14,10 @@ pub struct Toolbox {
 impl Toolbox {
     /// Describes each tool once, because a description is not free.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
-        Self { specs: tools.iter().map(|tool| tool.spec()).collect(), tools }
+        Self {
+            specs: tools.iter().map(|tool| tool.spec()).collect(),
+            tools,
+        }
     }
 
     /// The descriptions for the model.
@@ -31,6 +34,9 @@ impl Toolbox {
     /// Returns the result of a call of an unknown tool.
     pub fn unknown(&self) -> ToolOutput {
         let names: Vec<_> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
-        ToolOutput::refused(format!("There is no such tool. The tools are: {}.", names.join(", ")))
+        ToolOutput::refused(format!(
+            "There is no such tool. The tools are: {}.",
+            names.join(", ")
+        ))
     }
 }

@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ars_bot_ports::{
-    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, Release, SearchHit,
-    Workspace, WorkspaceError,
+    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, Release,
+    SearchHit, Workspace, WorkspaceError,
 };
 use ars_types::RunId;
 use async_trait::async_trait;
@@ -21,7 +21,10 @@ pub(super) struct Watched<'a> {
 
 impl<'a> Watched<'a> {
     pub(super) fn new(workspace: &'a dyn Workspace) -> Self {
-        Self { workspace, has_answered: AtomicBool::new(false) }
+        Self {
+            workspace,
+            has_answered: AtomicBool::new(false),
+        }
     }
 
     /// Returns whether the workspace did something or reported a missing file.

@@ -57,14 +57,19 @@ struct State {
 impl State {
     fn is_known_copy(&self, follow_up: &FollowUp) -> bool {
         follow_up.inbox_seq.is_some_and(|seq| self.is_known(seq))
-            || follow_up.note.delivery.as_ref().is_some_and(|delivery| self.deliveries.contains(delivery))
+            || follow_up
+                .note
+                .delivery
+                .as_ref()
+                .is_some_and(|delivery| self.deliveries.contains(delivery))
     }
 
     /// Completes a queued follow-up by its copy: number and sender.
     fn complete(&mut self, copy: FollowUp) {
         let is_same = |waiting: &&mut FollowUp| {
             let by_number = waiting.inbox_seq.is_some() && waiting.inbox_seq == copy.inbox_seq;
-            by_number || (waiting.note.delivery.is_some() && waiting.note.delivery == copy.note.delivery)
+            by_number
+                || (waiting.note.delivery.is_some() && waiting.note.delivery == copy.note.delivery)
         };
         if let Some(waiting) = self.waiting.iter_mut().find(is_same) {
             waiting.inbox_seq = waiting.inbox_seq.or(copy.inbox_seq);
@@ -117,7 +122,11 @@ impl Mailbox {
     pub fn reserve(&self, text: &str, limits: &LoadLimits) -> Result<Room, Overload> {
         let mut state = self.lock();
         let count = state.waiting.len() + state.arriving.0 + 1;
-        let waiting: usize = state.waiting.iter().map(|follow_up| follow_up.note.text.len()).sum();
+        let waiting: usize = state
+            .waiting
+            .iter()
+            .map(|follow_up| follow_up.note.text.len())
+            .sum();
         let bytes = waiting + state.arriving.1 + text.len();
         let exceeds = |count, limit: &u32| count > usize::try_from(*limit).unwrap_or(usize::MAX);
         if let Some(limit) = limits.follow_ups.filter(|limit| exceeds(count, limit)) {
@@ -128,7 +137,10 @@ impl Mailbox {
         }
         state.arriving.0 += 1;
         state.arriving.1 += text.len();
-        Ok(Room { mailbox: self.clone(), bytes: text.len() })
+        Ok(Room {
+            mailbox: self.clone(),
+            bytes: text.len(),
+        })
     }
 
     /// Queues a follow-up, unless one with its number or delivery id was received before.
@@ -156,7 +168,8 @@ impl Mailbox {
     pub fn take(&self) -> Vec<FollowUp> {
         let mut state = self.lock();
         let known_to = state.known_to;
-        let is_ready = |follow_up: &mut FollowUp| follow_up.inbox_seq.is_none_or(|seq| seq <= known_to);
+        let is_ready =
+            |follow_up: &mut FollowUp| follow_up.inbox_seq.is_none_or(|seq| seq <= known_to);
         let mut ready: Vec<_> = state.waiting.extract_if(.., is_ready).collect();
         ready.sort_by_key(|follow_up| follow_up.inbox_seq);
         ready
@@ -200,8 +213,19 @@ mod tests {
 
     fn note(text: &str, inbox_seq: Option<u64>) -> FollowUp {
         let (user_id, text) = ("http:a".into(), text.into());
-        let note = Note { text, user_id, received_at: 1, delivery: None, grants: None, token: None };
-        FollowUp { note, inbox_seq, sender: None }
+        let note = Note {
+            text,
+            user_id,
+            received_at: 1,
+            delivery: None,
+            grants: None,
+            token: None,
+        };
+        FollowUp {
+            note,
+            inbox_seq,
+            sender: None,
+        }
     }
 
     fn marked(delivery: &str, inbox_seq: Option<u64>) -> FollowUp {
@@ -212,12 +236,22 @@ mod tests {
 
     #[test]
     fn unread_follow_ups_are_bounded() {
-        let limits = LoadLimits { follow_ups: Some(2), follow_up_bytes: Some(10), ..LoadLimits::default() };
+        let limits = LoadLimits {
+            follow_ups: Some(2),
+            follow_up_bytes: Some(10),
+            ..LoadLimits::default()
+        };
         let mailbox = Mailbox::default();
         mailbox.put(note("1234", None)).unwrap();
-        assert_eq!(mailbox.reserve("1234567", &limits).err(), Some(Overload::FollowUpBytes { limit: 10 }));
+        assert_eq!(
+            mailbox.reserve("1234567", &limits).err(),
+            Some(Overload::FollowUpBytes { limit: 10 })
+        );
         let arriving = mailbox.reserve("12", &limits).ok().unwrap();
-        assert_eq!(mailbox.reserve("", &limits).err(), Some(Overload::FollowUps { limit: 2 }));
+        assert_eq!(
+            mailbox.reserve("", &limits).err(),
+            Some(Overload::FollowUps { limit: 2 })
+        );
         drop(arriving);
         assert!(mailbox.reserve("123456", &limits).is_ok());
         mailbox.take();
@@ -232,7 +266,10 @@ mod tests {
         mailbox.put(marked("d", Some(1))).unwrap();
         mailbox.put(marked("d", Some(2))).unwrap();
         let taken = mailbox.take();
-        assert_eq!(taken.iter().map(|one| one.inbox_seq).collect::<Vec<_>>(), [Some(1)]);
+        assert_eq!(
+            taken.iter().map(|one| one.inbox_seq).collect::<Vec<_>>(),
+            [Some(1)]
+        );
         assert_eq!(mailbox.last_inbox_seq(), 2);
 
         mailbox.put(marked("e", None)).unwrap();
@@ -246,7 +283,10 @@ mod tests {
     }
 
     fn texts(follow_ups: Vec<FollowUp>) -> Vec<String> {
-        follow_ups.into_iter().map(|follow_up| follow_up.note.text).collect()
+        follow_ups
+            .into_iter()
+            .map(|follow_up| follow_up.note.text)
+            .collect()
     }
 
     #[test]

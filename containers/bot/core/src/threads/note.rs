@@ -75,10 +75,15 @@ impl Note {
     /// The grants are unknown, or the token is gone.
     pub fn sender(&self, tokens: Option<&TokenMap>, channel: &str) -> Result<Actor, SenderFault> {
         if let (Some(tokens), Some(digest)) = (tokens, &self.token) {
-            return tokens.sender_now(&self.user_id, digest, channel).ok_or(SenderFault::TokenRemoved);
+            return tokens
+                .sender_now(&self.user_id, digest, channel)
+                .ok_or(SenderFault::TokenRemoved);
         }
         let grants = self.grants.as_ref().ok_or(SenderFault::Unknown)?.grants();
-        Ok(Actor { token: self.token.clone(), ..Actor::new(self.user_id.clone(), grants) })
+        Ok(Actor {
+            token: self.token.clone(),
+            ..Actor::new(self.user_id.clone(), grants)
+        })
     }
 
     /// Converts the note to the inbox's form.
@@ -102,7 +107,11 @@ impl Vouched {
             Set::All => Axis::All,
             Set::Only(items) => Axis::Only(items.iter().cloned().collect()),
         };
-        Self { actions: axis(&grants.actions), channels: axis(&grants.channels), repos: axis(&grants.repos) }
+        Self {
+            actions: axis(&grants.actions),
+            channels: axis(&grants.channels),
+            repos: axis(&grants.repos),
+        }
     }
 
     fn grants(&self) -> Grants {
@@ -110,7 +119,11 @@ impl Vouched {
             Axis::All => Set::All,
             Axis::Only(items) => Set::Only(items.iter().cloned().collect()),
         };
-        Grants { actions: set(&self.actions), channels: set(&self.channels), repos: set(&self.repos) }
+        Grants {
+            actions: set(&self.actions),
+            channels: set(&self.channels),
+            repos: set(&self.repos),
+        }
     }
 }
 
@@ -143,7 +156,10 @@ mod tests {
         assert_eq!(back, note);
         let (tokens, channel) = (TokenMap::default(), "http:default");
         for tokens in [None, Some(&tokens)] {
-            assert_eq!(back.sender(tokens, channel), Ok(Actor::new("http:ann", grants.clone())));
+            assert_eq!(
+                back.sender(tokens, channel),
+                Ok(Actor::new("http:ann", grants.clone()))
+            );
         }
         let unknown = read(&json!({ "text": "x", "userId": "http:ann" }));
         assert_eq!(unknown.sender(None, channel), Err(SenderFault::Unknown));

@@ -46,13 +46,20 @@ async fn drain_ends_despite_new_requests() {
     assert!(drained.await.unwrap());
     assert_eq!(first.said(), ["done"]);
     is_rejected(&world, message("and I")).await;
-    let runs: std::collections::BTreeSet<_> = world.records().into_iter().map(|record| record.id).collect();
+    let runs: std::collections::BTreeSet<_> = world
+        .records()
+        .into_iter()
+        .map(|record| record.id)
+        .collect();
     assert_eq!((runs.len(), world.core.registry().list().len()), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn unread_follow_up_runs_during_a_drain() {
-    let world = Arc::new(world(vec![Move::FailWhenReleased, Move::Say("answered all the same")]));
+    let world = Arc::new(world(vec![
+        Move::FailWhenReleased,
+        Move::Say("answered all the same"),
+    ]));
     let (_, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;
     let drained = draining(&world).await;

@@ -14,13 +14,23 @@ use crate::support::*;
 
 /// A process with one slot.
 fn narrow(moves: Vec<Move>, capabilities: Capabilities) -> Arc<World> {
-    let limits = LoadLimits { runs: Some(1), follow_ups: Some(1), ..LoadLimits::default() };
-    Arc::new(world_of(moves, capabilities, |settings| Settings { load: limits, ..settings }))
+    let limits = LoadLimits {
+        runs: Some(1),
+        follow_ups: Some(1),
+        ..LoadLimits::default()
+    };
+    Arc::new(world_of(moves, capabilities, |settings| Settings {
+        load: limits,
+        ..settings
+    }))
 }
 
 /// The first process of a ledger, and the ones after it.
 fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> Arc<World> {
-    narrow(moves, ledger.capability(generation, Arc::new(ReopenedChannel(Arc::default()))))
+    narrow(
+        moves,
+        ledger.capability(generation, Arc::new(ReopenedChannel(Arc::default()))),
+    )
 }
 
 fn from(subject: &str, text: &str) -> IncomingMessage {
@@ -31,13 +41,20 @@ fn from(subject: &str, text: &str) -> IncomingMessage {
     }
 }
 
-fn send(world: &Arc<World>, message: IncomingMessage, io: &Arc<RecordingChannel>) -> JoinHandle<()> {
+fn send(
+    world: &Arc<World>,
+    message: IncomingMessage,
+    io: &Arc<RecordingChannel>,
+) -> JoinHandle<()> {
     let (core, io) = (world.core.clone(), Arc::<RecordingChannel>::clone(io));
     tokio::spawn(async move { core.dispatch(message, io).await })
 }
 
 /// Sends a request that waits for a slot, and returns its run.
-async fn wait_in_queue(world: &Arc<World>, subject: &str) -> (RunId, Arc<RecordingChannel>, JoinHandle<()>) {
+async fn wait_in_queue(
+    world: &Arc<World>,
+    subject: &str,
+) -> (RunId, Arc<RecordingChannel>, JoinHandle<()>) {
     let io = Arc::new(RecordingChannel::default());
     let running = send(world, from(subject, "queued"), &io);
     while io.statuses().is_empty() {
@@ -48,52 +65,108 @@ async fn wait_in_queue(world: &Arc<World>, subject: &str) -> (RunId, Arc<Recordi
 }
 
 fn position(world: &World, id: &RunId) -> Option<u32> {
-    world.core.registry().get(id).unwrap().queue.map(|place| place.position)
+    world
+        .core
+        .registry()
+        .get(id)
+        .unwrap()
+        .queue
+        .map(|place| place.position)
 }
 
 #[tokio::test(start_paused = true)]
 async fn held_request_over_the_limit_is_refused() {
-    let world = narrow(vec![Move::SayWhenReleased("first")], Capabilities::default());
+    let world = narrow(
+        vec![Move::SayWhenReleased("first")],
+        Capabilities::default(),
+    );
     let (_, running) = under_way(&world, "hello").await;
-    let io =
-        Arc::new(RecordingChannel { traits: Platform::Http.channel_traits(), ..RecordingChannel::default() });
+    let io = Arc::new(RecordingChannel {
+        traits: Platform::Http.channel_traits(),
+        ..RecordingChannel::default()
+    });
     send(&world, from("bo", "hello"), &io).await.unwrap();
-    assert!(io.said()[0].contains("1 live runs of all callers"), "{:?}", io.said());
+    assert!(
+        io.said()[0].contains("1 live runs of all callers"),
+        "{:?}",
+        io.said()
+    );
     let large = Arc::new(RecordingChannel::default());
-    send(&world, from("bo", &"x".repeat(70_000)), &large).await.unwrap();
-    assert!(large.said()[0].contains("1 live runs"), "{:?}", large.said());
+    send(&world, from("bo", &"x".repeat(70_000)), &large)
+        .await
+        .unwrap();
+    assert!(
+        large.said()[0].contains("1 live runs"),
+        "{:?}",
+        large.said()
+    );
     assert!(io.started().is_empty());
     world.finish_and_settle(running).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn waiting_run_starts_when_a_slot_is_free() {
-    let world = narrow(vec![Move::SayWhenReleased("first"), Move::Say("second")], Capabilities::default());
+    let world = narrow(
+        vec![Move::SayWhenReleased("first"), Move::Say("second")],
+        Capabilities::default(),
+    );
     let (_, first) = under_way(&world, "hello").await;
     let (id, io, second) = wait_in_queue(&world, "bo").await;
     assert_eq!(
         (position(&world, &id), io.statuses()[0].as_str()),
-        (Some(1), "waiting for a free slot, position 1, limit of 1 live runs of all callers reached")
+        (
+            Some(1),
+            "waiting for a free slot, position 1, limit of 1 live runs of all callers reached"
+        )
     );
     assert_eq!(world.model.seen.lock().unwrap().len(), 1);
     world.finish(first).await;
     second.await.unwrap();
     world.settle().await;
-    assert_eq!((io.said(), position(&world, &id)), (vec!["second".to_owned()], None));
-    let record = world.store.puts.lock().unwrap().iter().rev().find(|record| record.id == id).cloned();
+    assert_eq!(
+        (io.said(), position(&world, &id)),
+        (vec!["second".to_owned()], None)
+    );
+    let record = world
+        .store
+        .puts
+        .lock()
+        .unwrap()
+        .iter()
+        .rev()
+        .find(|record| record.id == id)
+        .cloned();
     let events = record.unwrap().events;
-    assert_eq!(events.iter().filter(|event| event["kind"] == "queued").count(), 2);
-    assert!(events.iter().any(|event| event["type"] == "span_end" && event["name"] == "dispatch.queue"));
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event["kind"] == "queued")
+            .count(),
+        2
+    );
+    assert!(
+        events
+            .iter()
+            .any(|event| event["type"] == "span_end" && event["name"] == "dispatch.queue")
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn waiting_run_can_be_stopped() {
-    for (mode, status) in [(StopMode::Soft, RunStatus::StoppedSoft), (StopMode::Hard, RunStatus::StoppedHard)]
-    {
-        let world = narrow(vec![Move::SayWhenReleased("first")], Capabilities::default());
+    for (mode, status) in [
+        (StopMode::Soft, RunStatus::StoppedSoft),
+        (StopMode::Hard, RunStatus::StoppedHard),
+    ] {
+        let world = narrow(
+            vec![Move::SayWhenReleased("first")],
+            Capabilities::default(),
+        );
         let (_, first) = under_way(&world, "hello").await;
         let (id, io, second) = wait_in_queue(&world, "bo").await;
-        world.core.registry().stop(&id, mode, StopActor::new(ActorKind::Chat, "http:bo"));
+        world
+            .core
+            .registry()
+            .stop(&id, mode, StopActor::new(ActorKind::Chat, "http:bo"));
         second.await.unwrap();
         assert_eq!(io.finished(), [status]);
         assert!(io.said()[0].contains("while it waited"), "{:?}", io.said());
@@ -116,14 +189,24 @@ async fn next_process_continues_the_queue() {
 
     let next = process(&ledger, "g2", vec![Move::Say("one"), Move::Say("two")]);
     let keeping = next.keep_ledger();
-    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 2).await;
+    ledger
+        .until(|ledger| ledger.records.lock().unwrap().len() == 2)
+        .await;
     next.settle().await;
     keeping.abort();
     let records = ledger.records.lock().unwrap();
     let record = records.iter().find(|record| record.id == id).unwrap();
     assert_eq!(record.status, RunStatus::Completed);
-    let inputs = record.events.iter().filter(|event| event["type"] == "input").count();
-    let seqs: Vec<_> = record.events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    let inputs = record
+        .events
+        .iter()
+        .filter(|event| event["type"] == "input")
+        .count();
+    let seqs: Vec<_> = record
+        .events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
     assert_eq!((inputs, seqs), (1, (1..=record.event_count).collect()));
 }
 
@@ -135,7 +218,14 @@ async fn taken_up_with(tokens: &str) -> RunRecord {
     let world = process(&ledger, "g1", vec![Move::HangUntilStopped]);
     let (_, first) = under_way(&world, "hello").await;
     let io = Arc::new(RecordingChannel::default());
-    let second = send(&world, IncomingMessage { actor, ..from("bo", "queued") }, &io);
+    let second = send(
+        &world,
+        IncomingMessage {
+            actor,
+            ..from("bo", "queued")
+        },
+        &io,
+    );
     while io.statuses().is_empty() {
         tokio::task::yield_now().await;
     }
@@ -146,25 +236,47 @@ async fn taken_up_with(tokens: &str) -> RunRecord {
 
     let tokens = Some(Arc::new(TokenMap::parse(Some(tokens)).map));
     let capabilities = ledger.capability("g2", Arc::new(ReopenedChannel(Arc::default())));
-    let next = narrow(vec![Move::Say("one"), Move::Say("two")], Capabilities { tokens, ..capabilities });
+    let next = narrow(
+        vec![Move::Say("one"), Move::Say("two")],
+        Capabilities {
+            tokens,
+            ..capabilities
+        },
+    );
     let keeping = next.keep_ledger();
-    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 2).await;
+    ledger
+        .until(|ledger| ledger.records.lock().unwrap().len() == 2)
+        .await;
     next.settle().await;
     keeping.abort();
     let records = ledger.records.lock().unwrap();
-    records.iter().find(|record| record.id == id).unwrap().clone()
+    records
+        .iter()
+        .find(|record| record.id == id)
+        .unwrap()
+        .clone()
 }
 
 #[tokio::test(start_paused = true)]
 async fn queued_request_of_a_removed_token_is_dropped() {
-    for tokens in ["{}", r#"{"t2":{"subject":"bo"}}"#, r#"{"t1":{"subject":"bo","scopes":[]}}"#] {
+    for tokens in [
+        "{}",
+        r#"{"t2":{"subject":"bo"}}"#,
+        r#"{"t1":{"subject":"bo","scopes":[]}}"#,
+    ] {
         let record = taken_up_with(tokens).await;
         let events = serde_json::to_string(&record.events).unwrap();
         assert_eq!(record.status, RunStatus::Interrupted, "{tokens}");
-        assert!(events.contains("the token that sent it is no longer configured"), "{events}");
+        assert!(
+            events.contains("the token that sent it is no longer configured"),
+            "{events}"
+        );
         assert!(!outline(&record).contains(&"run_meta".to_owned()));
     }
-    assert_eq!(taken_up_with(r#"{"t1":{"subject":"bo"}}"#).await.status, RunStatus::Completed);
+    assert_eq!(
+        taken_up_with(r#"{"t1":{"subject":"bo"}}"#).await.status,
+        RunStatus::Completed
+    );
 }
 
 /// A process without readable tokens would drop it.
@@ -184,42 +296,86 @@ async fn queued_request_waits_for_readable_tokens() {
     let keeping = unable.keep_ledger();
     // Several passes of the loop. The clock is paused.
     let record = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
-    assert!(tokio::time::timeout(Duration::from_secs(300), record).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_secs(300), record)
+            .await
+            .is_err()
+    );
     assert!(ledger.runs().contains_key(&id));
     keeping.abort();
 
     let next = process(&ledger, "g3", vec![Move::Say("one"), Move::Say("two")]);
     let keeping = next.keep_ledger();
-    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 2).await;
+    ledger
+        .until(|ledger| ledger.records.lock().unwrap().len() == 2)
+        .await;
     keeping.abort();
     let records = ledger.records.lock().unwrap();
-    assert_eq!(records.iter().find(|record| record.id == id).unwrap().status, RunStatus::Completed);
+    assert_eq!(
+        records
+            .iter()
+            .find(|record| record.id == id)
+            .unwrap()
+            .status,
+        RunStatus::Completed
+    );
 }
 
 /// Starts a waiting run in a process that dies then. Returns the record of the next process.
-async fn started_and_killed(fault: Option<Fault>, is_under_way: impl Fn(&Kept) -> bool) -> RunRecord {
+async fn started_and_killed(
+    fault: Option<Fault>,
+    is_under_way: impl Fn(&Kept) -> bool,
+) -> RunRecord {
     let ledger = Arc::new(ScriptedLedger::default());
-    let world = process(&ledger, "g1", vec![Move::SayWhenReleased("first"), Move::HangUntilStopped]);
+    let world = process(
+        &ledger,
+        "g1",
+        vec![Move::SayWhenReleased("first"), Move::HangUntilStopped],
+    );
     let (_, first) = under_way(&world, "hello").await;
     let (id, _, second) = wait_in_queue(&world, "bo").await;
     ledger.script("step", fault);
     world.finish(first).await;
-    ledger.until(|ledger| is_under_way(&ledger.runs()[&id])).await;
+    ledger
+        .until(|ledger| is_under_way(&ledger.runs()[&id]))
+        .await;
     second.abort();
 
     let next = process(&ledger, "g2", vec![Move::Say("two")]);
     let keeping = next.keep_ledger();
     let of_run = |record: &&RunRecord| record.id == id;
-    ledger.until(|ledger| ledger.records.lock().unwrap().iter().any(|record| of_run(&record))).await;
+    ledger
+        .until(|ledger| {
+            ledger
+                .records
+                .lock()
+                .unwrap()
+                .iter()
+                .any(|record| of_run(&record))
+        })
+        .await;
     keeping.abort();
     let records = ledger.records.lock().unwrap();
     records.iter().find(of_run).unwrap().clone()
 }
 
 fn assert_ran_once(record: &RunRecord) {
-    let count = |kind: &str| record.events.iter().filter(|event| event["type"] == kind).count();
-    let seqs: Vec<_> = record.events.iter().filter_map(|event| event["seq"].as_u64()).collect();
-    assert_eq!((record.status, count("input"), count("answer")), (RunStatus::Completed, 1, 1));
+    let count = |kind: &str| {
+        record
+            .events
+            .iter()
+            .filter(|event| event["type"] == kind)
+            .count()
+    };
+    let seqs: Vec<_> = record
+        .events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
+    assert_eq!(
+        (record.status, count("input"), count("answer")),
+        (RunStatus::Completed, 1, 1)
+    );
     assert_eq!(seqs, (1..=record.event_count).collect::<Vec<_>>());
 }
 
@@ -234,10 +390,21 @@ async fn started_run_is_not_started_again() {
 /// The process dies between the queue and the first stored step, with the turns of that step stored.
 #[tokio::test(start_paused = true)]
 async fn run_without_a_step_starts_again() {
-    let record = started_and_killed(Some(Fault::Hang), |run| run.row.state.contains_key("resume")).await;
+    let record = started_and_killed(Some(Fault::Hang), |run| {
+        run.row.state.contains_key("resume")
+    })
+    .await;
     assert_ran_once(&record);
-    let texts = record.events.iter().filter_map(|event| event["summary"].as_str());
-    assert_eq!(texts.filter(|text| text.starts_with("started again")).count(), 1);
+    let texts = record
+        .events
+        .iter()
+        .filter_map(|event| event["summary"].as_str());
+    assert_eq!(
+        texts
+            .filter(|text| text.starts_with("started again"))
+            .count(),
+        1
+    );
 }
 
 /// A run that leaves the queue while the ledger does not answer.
@@ -257,10 +424,15 @@ async fn leaves_during_an_outage() -> (Arc<World>, RunId, Arc<RecordingChannel>,
 
 #[tokio::test(start_paused = true)]
 async fn stop_ends_a_run_that_leaves_the_queue() {
-    for (mode, status) in [(StopMode::Soft, RunStatus::StoppedSoft), (StopMode::Hard, RunStatus::StoppedHard)]
-    {
+    for (mode, status) in [
+        (StopMode::Soft, RunStatus::StoppedSoft),
+        (StopMode::Hard, RunStatus::StoppedHard),
+    ] {
         let (world, id, io, second) = leaves_during_an_outage().await;
-        world.core.registry().stop(&id, mode, StopActor::new(ActorKind::Chat, "http:bo"));
+        world
+            .core
+            .registry()
+            .stop(&id, mode, StopActor::new(ActorKind::Chat, "http:bo"));
         second.await.unwrap();
         assert_eq!(io.finished(), [status]);
         assert_eq!(world.model.seen.lock().unwrap().len(), 1);
@@ -292,13 +464,18 @@ async fn killed_queue_keeps_its_order() {
     let answers = ["one", "two", "three", "four"];
     let next = process(&ledger, "g2", answers.map(Move::Say).into());
     let keeping = next.keep_ledger();
-    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 4).await;
+    ledger
+        .until(|ledger| ledger.records.lock().unwrap().len() == 4)
+        .await;
     keeping.abort();
     let records = ledger.records.lock().unwrap();
     let of_run = |id: &RunId| records.iter().find(|record| record.id == *id).unwrap();
     records.iter().for_each(assert_ran_once);
     let began = |id: &RunId| {
-        let started = of_run(id).events.iter().find(|event| event["type"] == "run_meta");
+        let started = of_run(id)
+            .events
+            .iter()
+            .find(|event| event["type"] == "run_meta");
         started.unwrap()["at"].as_i64().unwrap()
     };
     let began: Vec<_> = waiting.iter().map(|(id, ..)| began(id)).collect();
@@ -307,7 +484,10 @@ async fn killed_queue_keeps_its_order() {
 
 #[tokio::test(start_paused = true)]
 async fn unread_follow_ups_are_limited() {
-    let world = narrow(vec![Move::SayWhenReleased("first"), Move::Say("both")], Capabilities::default());
+    let world = narrow(
+        vec![Move::SayWhenReleased("first"), Move::Say("both")],
+        Capabilities::default(),
+    );
     let (_, running) = under_way(&world, "hello").await;
     let mut answers = Vec::new();
     for text in ["one", "two"] {
@@ -315,6 +495,9 @@ async fn unread_follow_ups_are_limited() {
         send(&world, message(text), &io).await.unwrap();
         answers.extend(io.said());
     }
-    assert!(answers[0].contains("Passed on") && answers[1].contains("1 unread follow-ups"), "{answers:?}");
+    assert!(
+        answers[0].contains("Passed on") && answers[1].contains("1 unread follow-ups"),
+        "{answers:?}"
+    );
     world.finish_and_settle(running).await;
 }

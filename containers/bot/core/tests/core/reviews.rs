@@ -14,7 +14,10 @@ struct OneSkill;
 
 impl Skills for OneSkill {
     fn list(&self, agent: &str) -> Vec<Arc<Skill>> {
-        self.get("quality").into_iter().filter(|skill| skill.is_for(agent)).collect()
+        self.get("quality")
+            .into_iter()
+            .filter(|skill| skill.is_for(agent))
+            .collect()
     }
 
     fn get(&self, name: &str) -> Option<Arc<Skill>> {
@@ -32,14 +35,19 @@ impl Skills for OneSkill {
 }
 
 fn verdict(word: &str, summary: &str) -> (&'static str, Value) {
-    ("submit_verdict", json!({"verdict": word, "summary": summary, "head": "abc1234"}))
+    (
+        "submit_verdict",
+        json!({"verdict": word, "summary": summary, "head": "abc1234"}),
+    )
 }
 
 /// Returns the one reply and the outline of the record.
 async fn review(world: &World) -> (String, Vec<String>) {
     let io = world.ask("agent:review repo:acme/app look at it").await;
     let replies = io.said();
-    let [reply] = &replies[..] else { panic!("not one reply: {replies:?}") };
+    let [reply] = &replies[..] else {
+        panic!("not one reply: {replies:?}")
+    };
     (reply.clone(), outline(&world.last_record()))
 }
 
@@ -55,10 +63,21 @@ async fn review_ends_with_verdict_and_diff() {
     assert_eq!(reply, "Changes requested: it leaks\n\nLGTM: no findings.");
     assert_eq!(outline[outline.len() - 2..], ["review_artifact", "answer"]);
     let record = world.last_record();
-    let artifact = record.events.iter().find(|event| event["type"] == "review_artifact").unwrap();
+    let artifact = record
+        .events
+        .iter()
+        .find(|event| event["type"] == "review_artifact")
+        .unwrap();
     assert_eq!(artifact["baseRef"], "origin/HEAD");
-    assert_eq!((&artifact["diff"], &artifact["poweredBy"]), (&json!("+[redacted]\n"), &json!("git")));
-    let answer = record.events.iter().find(|event| event["type"] == "answer").unwrap();
+    assert_eq!(
+        (&artifact["diff"], &artifact["poweredBy"]),
+        (&json!("+[redacted]\n"), &json!("git"))
+    );
+    let answer = record
+        .events
+        .iter()
+        .find(|event| event["type"] == "answer")
+        .unwrap();
     assert_eq!(answer["text"], json!(reply));
 }
 
@@ -80,7 +99,10 @@ async fn review_has_spans() {
     ];
     for (name, whole) in parts {
         assert_eq!(parents(&record, name), [whole], "{name}");
-        let ends = record.events.iter().filter(|event| event["type"] == "span_end" && event["name"] == name);
+        let ends = record
+            .events
+            .iter()
+            .filter(|event| event["type"] == "span_end" && event["name"] == name);
         assert!(ends.map(|end| &end["status"]).eq(["ok"]), "{name}");
     }
 }
@@ -90,9 +112,12 @@ async fn no_workspace_span_without_repository() {
     let world = world(vec![Move::Say("hi")]);
     world.ask("hello").await;
     let record = world.last_record();
-    for name in
-        ["dispatch.workspace.attach", "dispatch.repo_context", "run.reading_diff", "run.observe_workspace"]
-    {
+    for name in [
+        "dispatch.workspace.attach",
+        "dispatch.repo_context",
+        "run.reading_diff",
+        "run.observe_workspace",
+    ] {
         assert!(parents(&record, name).is_empty(), "{name}");
     }
     assert_eq!(parents(&record, "dispatch.compose"), ["request"]);
@@ -102,48 +127,88 @@ async fn no_workspace_span_without_repository() {
 async fn review_without_verdict_is_not_approved() {
     let world = world(vec![Move::Say("Looks good to me.")]);
     let (reply, outline) = review(&world).await;
-    assert_eq!(reply, "Not approved: the review gave no verdict.\n\nLooks good to me.");
-    assert!(!outline.contains(&"review_artifact".to_owned()), "{outline:?}");
+    assert_eq!(
+        reply,
+        "Not approved: the review gave no verdict.\n\nLooks good to me."
+    );
+    assert!(
+        !outline.contains(&"review_artifact".to_owned()),
+        "{outline:?}"
+    );
 }
 
 #[tokio::test]
 async fn failed_review_is_not_approved() {
-    let world = world(vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Fail(ModelErrorKind::Invalid)]);
+    let world = world(vec![
+        Move::Ask(vec![verdict("approve", "fine")]),
+        Move::Fail(ModelErrorKind::Invalid),
+    ]);
     let (reply, _) = review(&world).await;
-    assert!(reply.starts_with("Not approved: ") && !reply.contains("LGTM"), "{reply}");
+    assert!(
+        reply.starts_with("Not approved: ") && !reply.contains("LGTM"),
+        "{reply}"
+    );
     assert_eq!(world.last_record().status, RunStatus::Failed);
 }
 
 #[tokio::test]
 async fn approval_is_void_after_a_budget() {
-    let moves = vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Say("LGTM so far.")];
+    let moves = vec![
+        Move::Ask(vec![verdict("approve", "fine")]),
+        Move::Say("LGTM so far."),
+    ];
     let world = world_of(moves, Capabilities::default(), |settings| Settings {
-        budgets: [("review".to_owned(), Budget { turns: 1, time_ms: 5 * 60_000 })].into(),
+        budgets: [(
+            "review".to_owned(),
+            Budget {
+                turns: 1,
+                time_ms: 5 * 60_000,
+            },
+        )]
+        .into(),
         ..settings
     });
     let (reply, _) = review(&world).await;
-    assert!(reply.starts_with("Not approved: the review did not come to its end.\n"), "{reply}");
+    assert!(
+        reply.starts_with("Not approved: the review did not come to its end.\n"),
+        "{reply}"
+    );
     assert_eq!(world.last_record().status, RunStatus::Completed);
 }
 
 #[tokio::test]
 async fn an_approval_of_another_commit_does_not_count() {
-    let approval = ("submit_verdict", json!({"verdict": "approve", "summary": "fine", "head": "fffffff"}));
+    let approval = (
+        "submit_verdict",
+        json!({"verdict": "approve", "summary": "fine", "head": "fffffff"}),
+    );
     let world = world(vec![Move::Ask(vec![approval]), Move::Say("Fine.")]);
     let (reply, _) = review(&world).await;
-    assert!(reply.starts_with("Not approved: the verdict is on another commit"), "{reply}");
+    assert!(
+        reply.starts_with("Not approved: the verdict is on another commit"),
+        "{reply}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn hanging_diff_keeps_the_answer() {
-    let world = world(vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Say("Fine.")]);
+    let world = world(vec![
+        Move::Ask(vec![verdict("approve", "fine")]),
+        Move::Say("Fine."),
+    ]);
     *world.workspace.range.lock().unwrap() = Some("hang".into());
     let reviewed = tokio::time::timeout(Duration::from_secs(30), review(&world)).await;
     let (reply, outline) = reviewed.expect("the review answers in time");
     assert!(reply.starts_with("LGTM: fine\n"), "{reply}");
-    assert!(!outline.contains(&"review_artifact".to_owned()), "{outline:?}");
+    assert!(
+        !outline.contains(&"review_artifact".to_owned()),
+        "{outline:?}"
+    );
     let record = world.last_record();
-    let mut spans = record.events.iter().filter(|event| event["name"] == "run.reading_diff");
+    let mut spans = record
+        .events
+        .iter()
+        .filter(|event| event["name"] == "run.reading_diff");
     assert_eq!(spans.next_back().unwrap()["error"], "cancelled");
     assert_eq!(parents(&record, "run.reading_diff_join"), ["run.agent"]);
 }
@@ -157,19 +222,40 @@ async fn other_agents_have_no_status_line() {
 
 #[tokio::test]
 async fn skill_event_precedes_the_result() {
-    let capabilities = Capabilities { skills: Some(Arc::new(OneSkill)), ..Capabilities::default() };
+    let capabilities = Capabilities {
+        skills: Some(Arc::new(OneSkill)),
+        ..Capabilities::default()
+    };
     let use_it = || Move::Ask(vec![("use_skill", json!({"name": "quality"}))]);
-    let world = world_with(vec![use_it(), Move::Say("Read."), use_it(), Move::Say("Done.")], capabilities);
+    let world = world_with(
+        vec![use_it(), Move::Say("Read."), use_it(), Move::Say("Done.")],
+        capabilities,
+    );
     let (_, outline) = review(&world).await;
-    let at = outline.iter().position(|event| event == "skill_use").unwrap();
-    assert_eq!(outline[at - 1..=at + 1], ["tool_call use_skill", "skill_use", "tool_result use_skill"]);
+    let at = outline
+        .iter()
+        .position(|event| event == "skill_use")
+        .unwrap();
+    assert_eq!(
+        outline[at - 1..=at + 1],
+        ["tool_call use_skill", "skill_use", "tool_result use_skill"]
+    );
     let system = world.model.system.lock().unwrap().clone();
-    assert!(system.contains("\n- quality: reading for upkeep") && !system.contains("twice"), "{system}");
+    assert!(
+        system.contains("\n- quality: reading for upkeep") && !system.contains("twice"),
+        "{system}"
+    );
 
     world.ask("agent:coding repo:acme/app do it").await;
     let record = world.last_record();
-    let told = record.events.iter().any(|event| event["type"] == "skill_use");
-    let refused = record.events.iter().any(|event| event["type"] == "tool_result" && event["ok"] == false);
+    let told = record
+        .events
+        .iter()
+        .any(|event| event["type"] == "skill_use");
+    let refused = record
+        .events
+        .iter()
+        .any(|event| event["type"] == "tool_result" && event["ok"] == false);
     assert!(refused && !told);
     assert!(!world.model.system.lock().unwrap().contains("quality"));
 }
@@ -180,5 +266,8 @@ async fn repository_instructions_are_in_the_prompt() {
     let world = world(vec![Move::Say("Done.")]);
     world.ask("agent:coding repo:acme/app do it").await;
     let system = world.model.system.lock().unwrap().clone();
-    assert!(system.contains("\n<untrusted-text>\nAGENTS.md\n</untrusted-text>"), "{system}");
+    assert!(
+        system.contains("\n<untrusted-text>\nAGENTS.md\n</untrusted-text>"),
+        "{system}"
+    );
 }

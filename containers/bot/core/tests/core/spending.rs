@@ -18,8 +18,12 @@ use tokio::task::JoinHandle;
 use crate::{memory::support::Stores, support::*};
 
 /// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
-const PRICE: Price =
-    Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+const PRICE: Price = Price {
+    input: 3_000_000,
+    output: 15_000_000,
+    cache_read: 300_000,
+    cache_write: 3_750_000,
+};
 const CALL: u64 = 4_500;
 
 fn priced(moves: Vec<Move>, money: MoneyCaps) -> World {
@@ -28,7 +32,9 @@ fn priced(moves: Vec<Move>, money: MoneyCaps) -> World {
 
 fn priced_with(moves: Vec<Move>, capabilities: Capabilities, money: MoneyCaps) -> World {
     world_of(moves, capabilities, |mut settings: Settings| {
-        settings.prices.insert(&ModelRef::parse("scripted/m").unwrap(), PRICE);
+        settings
+            .prices
+            .insert(&ModelRef::parse("scripted/m").unwrap(), PRICE);
         settings.money = money;
         settings
     })
@@ -48,7 +54,10 @@ async fn a_record_says_what_its_run_cost() {
 
 #[tokio::test]
 async fn run_at_its_cap_still_answers() {
-    let money = MoneyCaps { run: Some(3 * CALL), day: None };
+    let money = MoneyCaps {
+        run: Some(3 * CALL),
+        day: None,
+    };
     let world = priced(vec![look(), look(), Move::Say("so far")], money);
     let io = world.ask("agent:coding repo:acme/app look").await;
     let reply = io.said()[0].clone();
@@ -64,9 +73,19 @@ async fn reflected_on(day: u64) -> World {
         budget: Budget::default(),
         model: None,
     };
-    let capabilities = Capabilities { memory: Some(memory), ..Capabilities::default() };
-    let money = MoneyCaps { run: None, day: Some(day) };
-    let world = priced_with(vec![look(), Move::Say("done"), Move::Say("{}")], capabilities, money);
+    let capabilities = Capabilities {
+        memory: Some(memory),
+        ..Capabilities::default()
+    };
+    let money = MoneyCaps {
+        run: None,
+        day: Some(day),
+    };
+    let world = priced_with(
+        vec![look(), Move::Say("done"), Move::Say("{}")],
+        capabilities,
+        money,
+    );
     world.ask("agent:coding repo:acme/app look").await;
     world
 }
@@ -74,15 +93,30 @@ async fn reflected_on(day: u64) -> World {
 #[tokio::test]
 async fn reflection_cost_is_recorded_separately() {
     let world = reflected_on(20 * CALL).await;
-    assert_eq!(world.model.seen.lock().unwrap().len(), 3, "it is reflected on");
+    assert_eq!(
+        world.model.seen.lock().unwrap().len(),
+        3,
+        "it is reflected on"
+    );
     let record = world.last_record();
-    assert_eq!((&record.extra[COST], &record.extra[REFLECTION_COST]), (&json!(2 * CALL), &json!(CALL)));
+    assert_eq!(
+        (&record.extra[COST], &record.extra[REFLECTION_COST]),
+        (&json!(2 * CALL), &json!(CALL))
+    );
     let run = &world.core.registry().list()[0];
-    assert_eq!((run.cost, run.reflection_cost), (Some(2 * CALL), Some(CALL)));
+    assert_eq!(
+        (run.cost, run.reflection_cost),
+        (Some(2 * CALL), Some(CALL))
+    );
     // Nothing else of the record changed.
     let written = world.records();
-    let [.., before, after] = &written[..] else { unreachable!("a record before and one after") };
-    assert_eq!((&before.events, before.finished_at), (&after.events, after.finished_at));
+    let [.., before, after] = &written[..] else {
+        unreachable!("a record before and one after")
+    };
+    assert_eq!(
+        (&before.events, before.finished_at),
+        (&after.events, after.finished_at)
+    );
 }
 
 /// The record may be amended while the model reflects, as by an abridged diff.
@@ -97,9 +131,20 @@ async fn reflection_cost_keeps_amendments() {
     assert!(writer.amend(&ended.id, amend).await.unwrap());
     writer.add_reflection(&ended, CALL).await;
     let record = world.last_record();
-    assert_eq!((&record.extra["later"], &record.extra[REFLECTION_COST]), (&json!(1), &json!(CALL)));
+    assert_eq!(
+        (&record.extra["later"], &record.extra[REFLECTION_COST]),
+        (&json!(1), &json!(CALL))
+    );
     // The record of another process is not changed.
-    writer.add_reflection(&RunRecord { finished_at: 1, ..ended }, 1).await;
+    writer
+        .add_reflection(
+            &RunRecord {
+                finished_at: 1,
+                ..ended
+            },
+            1,
+        )
+        .await;
     assert_eq!(world.last_record().extra[REFLECTION_COST], CALL);
 }
 
@@ -123,14 +168,20 @@ async fn capped_run_needs_a_price() {
 
 #[tokio::test]
 async fn spent_budget_rejects_runs() {
-    let money = MoneyCaps { run: None, day: Some(CALL + 1) };
+    let money = MoneyCaps {
+        run: None,
+        day: Some(CALL + 1),
+    };
     let world = priced(vec![Move::Say("one")], money);
     world.ask("hello").await;
     let io = world.ask("again").await;
     // The first run left less than another call costs, so the second starts without a call.
     assert!(io.said()[0].contains('$'));
     assert_eq!(world.model.seen.lock().unwrap().len(), 1);
-    let money = MoneyCaps { run: None, day: Some(CALL) };
+    let money = MoneyCaps {
+        run: None,
+        day: Some(CALL),
+    };
     let world = priced(vec![Move::Say("one")], money);
     world.ask("hello").await;
     let io = world.ask("again").await;
@@ -140,7 +191,13 @@ async fn spent_budget_rejects_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn unknown_spend_rejects_runs() {
-    let world = priced(Vec::new(), MoneyCaps { run: None, day: Some(1_000_000) });
+    let world = priced(
+        Vec::new(),
+        MoneyCaps {
+            run: None,
+            day: Some(1_000_000),
+        },
+    );
     *world.store.down.lock().unwrap() = Some(StoreErrorKind::Transient);
     let io = world.ask("hello").await;
     assert!(io.said()[0].starts_with('💸'));
@@ -148,8 +205,15 @@ async fn unknown_spend_rejects_runs() {
 
 #[tokio::test]
 async fn concurrent_runs_share_the_budget() {
-    let money = MoneyCaps { run: Some(4 * CALL), day: Some(6 * CALL) };
-    let moves = vec![Move::SayWhenReleased("one"), Move::SayWhenReleased("two"), Move::Say("three")];
+    let money = MoneyCaps {
+        run: Some(4 * CALL),
+        day: Some(6 * CALL),
+    };
+    let moves = vec![
+        Move::SayWhenReleased("one"),
+        Move::SayWhenReleased("two"),
+        Move::Say("three"),
+    ];
     let world = priced(moves, money);
     let mut under_way = Vec::new();
     for thread in ["a", "b"] {
@@ -160,7 +224,10 @@ async fn concurrent_runs_share_the_budget() {
     let (io, refused) = in_thread(&world, "c");
     refused.await.unwrap();
     let reply = io.said()[0].clone();
-    assert!(reply.starts_with('💸') && reply.contains("reserved"), "{reply}");
+    assert!(
+        reply.starts_with('💸') && reply.contains("reserved"),
+        "{reply}"
+    );
     for (_, run) in under_way {
         world.model.release.notify_one();
         run.await.unwrap();
@@ -174,14 +241,20 @@ async fn concurrent_runs_share_the_budget() {
 
 #[tokio::test]
 async fn uncapped_run_reserves_the_rest() {
-    let money = MoneyCaps { run: None, day: Some(10 * CALL) };
+    let money = MoneyCaps {
+        run: None,
+        day: Some(10 * CALL),
+    };
     let world = priced(vec![Move::SayWhenReleased("one"), Move::Say("two")], money);
     let first = in_thread(&world, "a");
     world.model.called.notified().await;
     let refused = in_thread(&world, "b");
     refused.1.await.unwrap();
     let reply = refused.0.said()[0].clone();
-    assert!(reply.starts_with('💸') && reply.contains("reserved"), "{reply}");
+    assert!(
+        reply.starts_with('💸') && reply.contains("reserved"),
+        "{reply}"
+    );
     world.model.release.notify_one();
     first.1.await.unwrap();
     world.settle().await;
@@ -192,9 +265,17 @@ async fn uncapped_run_reserves_the_rest() {
 
 #[tokio::test(start_paused = true)]
 async fn run_with_lost_record_is_counted() {
-    let money = MoneyCaps { run: None, day: Some(CALL) };
+    let money = MoneyCaps {
+        run: None,
+        day: Some(CALL),
+    };
     let world = priced(vec![Move::Say("one")], money);
-    world.store.failures.lock().unwrap().extend([StoreErrorKind::Permanent; 8]);
+    world
+        .store
+        .failures
+        .lock()
+        .unwrap()
+        .extend([StoreErrorKind::Permanent; 8]);
     world.ask("hello").await;
     assert!(world.records().is_empty());
     world.store.failures.lock().unwrap().clear();
@@ -208,5 +289,8 @@ fn in_thread(world: &World, thread: &str) -> (Arc<RecordingChannel>, JoinHandle<
     let (core, as_io) = (world.core.clone(), Arc::<RecordingChannel>::clone(&io));
     let mut message = message("hello");
     message.thread_key = ThreadKey::new(Platform::Http, "default", thread);
-    (io, tokio::spawn(async move { core.dispatch(message, as_io).await }))
+    (
+        io,
+        tokio::spawn(async move { core.dispatch(message, as_io).await }),
+    )
 }

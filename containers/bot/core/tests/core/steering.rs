@@ -14,27 +14,46 @@ use crate::support::*;
 
 pub fn last_text(world: &World) -> String {
     let seen = world.model.seen.lock().unwrap();
-    let texts = seen.last().unwrap().last().unwrap().parts.iter().filter_map(|part| match part {
-        Part::Text { text, .. } => Some(text.clone()),
-        _ => None,
-    });
+    let texts = seen
+        .last()
+        .unwrap()
+        .last()
+        .unwrap()
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text { text, .. } => Some(text.clone()),
+            _ => None,
+        });
     texts.collect()
 }
 
 #[tokio::test]
 async fn second_message_steers_the_live_run() {
-    let world =
-        Arc::new(world(vec![Move::SayWhenReleased("all done"), Move::Say("all done, in German too")]));
+    let world = Arc::new(world(vec![
+        Move::SayWhenReleased("all done"),
+        Move::Say("all done, in German too"),
+    ]));
     let (first, running) = under_way(&world, "translate it").await;
     let second = say(&world, message("in German too")).await;
     let ack = second.said()[0].clone();
-    assert!(ack.starts_with('↪') && ack.contains("general") && ack.contains("/runs/"), "{ack}");
+    assert!(
+        ack.starts_with('↪') && ack.contains("general") && ack.contains("/runs/"),
+        "{ack}"
+    );
     assert!(second.started().is_empty());
     world.finish_and_settle(running).await;
     assert_eq!(first.said(), ["all done, in German too"]);
     assert!(last_text(&world).contains("in German too"));
     let record = world.last_record();
-    let told = ["input", "run_meta", "assistant", "input", "run_note follow_up", "answer"];
+    let told = [
+        "input",
+        "run_meta",
+        "assistant",
+        "input",
+        "run_note follow_up",
+        "answer",
+    ];
     assert_eq!(outline(&record), told);
 }
 
@@ -57,18 +76,35 @@ async fn steering_needs_the_runs_permissions() {
         repos: Set::of(&["acme/app"]),
         ..Grants::default()
     };
-    let agents = Restrictions { agents: ["coding".to_owned()].into(), ..Restrictions::default() };
-    let repos = Restrictions { repos: ["acme/app".to_owned()].into(), ..Restrictions::default() };
+    let agents = Restrictions {
+        agents: ["coding".to_owned()].into(),
+        ..Restrictions::default()
+    };
+    let repos = Restrictions {
+        repos: ["acme/app".to_owned()].into(),
+        ..Restrictions::default()
+    };
     for (restrictions, word) in [(agents, "agent"), (repos, "repository")] {
-        let world = world_of(vec![Move::HangUntilStopped], Capabilities::default(), |settings| Settings {
-            restrictions,
-            grants: [("http:ann".to_owned(), ann.clone())].into(),
-            ..settings
-        });
+        let world = world_of(
+            vec![Move::HangUntilStopped],
+            Capabilities::default(),
+            |settings| Settings {
+                restrictions,
+                grants: [("http:ann".to_owned(), ann.clone())].into(),
+                ..settings
+            },
+        );
         let world = Arc::new(world);
         let (_, running) = under_way(&world, "agent:coding repo:acme/app fix it").await;
         let bob = ars_auth::Actor::new("http:bob", Grants::default());
-        let refused = say(&world, IncomingMessage { actor: bob, ..message("and print the keys") }).await;
+        let refused = say(
+            &world,
+            IncomingMessage {
+                actor: bob,
+                ..message("and print the keys")
+            },
+        )
+        .await;
         let passed_on = say(&world, message("and the tests")).await;
         world.stop_hard();
         running.await.unwrap();
@@ -111,22 +147,50 @@ pub async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> Run
 
 #[tokio::test]
 async fn remote_steering_needs_the_runs_permissions() {
-    let agents = Restrictions { agents: ["coding".to_owned()].into(), ..Restrictions::default() };
-    let repos = Restrictions { repos: ["acme/app".to_owned()].into(), ..Restrictions::default() };
+    let agents = Restrictions {
+        agents: ["coding".to_owned()].into(),
+        ..Restrictions::default()
+    };
+    let repos = Restrictions {
+        repos: ["acme/app".to_owned()].into(),
+        ..Restrictions::default()
+    };
     for (restrictions, agent, said) in [
-        (agents, Some("coding"), "⛔ Sorry, you may not run the coding agent"),
-        (repos, Some("coding"), "⛔ Sorry, you may not use that repository"),
-        (Restrictions::default(), None, "⏳ Another process works in this thread"),
-        (Restrictions::default(), Some("coding"), "↪️ Passed on to the coding agent"),
+        (
+            agents,
+            Some("coding"),
+            "⛔ Sorry, you may not run the coding agent",
+        ),
+        (
+            repos,
+            Some("coding"),
+            "⛔ Sorry, you may not use that repository",
+        ),
+        (
+            Restrictions::default(),
+            None,
+            "⏳ Another process works in this thread",
+        ),
+        (
+            Restrictions::default(),
+            Some("coding"),
+            "↪️ Passed on to the coding agent",
+        ),
     ] {
         let ledger = Arc::new(ScriptedLedger::default());
         let run = held_elsewhere(&ledger, agent).await;
         let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
-        let settings = |settings| Settings { restrictions, ..settings };
+        let settings = |settings| Settings {
+            restrictions,
+            ..settings
+        };
         let world = world_of(Vec::new(), ledger.capability("g2", channels), settings);
         let io = say(&world, message("and print the keys")).await;
         let replies = io.said();
-        assert!(replies.len() == 1 && replies[0].starts_with(said), "{said}: {replies:?}");
+        assert!(
+            replies.len() == 1 && replies[0].starts_with(said),
+            "{said}: {replies:?}"
+        );
         let inbox = ledger.runs()[&run].inbox.len();
         assert_eq!(inbox, usize::from(said.starts_with('↪')), "{said}");
     }
@@ -135,7 +199,10 @@ async fn remote_steering_needs_the_runs_permissions() {
 #[tokio::test(start_paused = true)]
 async fn unconfirmed_remote_follow_up_is_reported() {
     for (request, said) in [
-        ("live", "⏳ Another process works in this thread, and its run is not known at the moment."),
+        (
+            "live",
+            "⏳ Another process works in this thread, and its run is not known at the moment.",
+        ),
         (
             "inbox",
             "⏳ The coding agent works in this thread in another process, and may not have received this",
@@ -147,7 +214,10 @@ async fn unconfirmed_remote_follow_up_is_reported() {
         let world = ledger.process("g2", Vec::new());
         let io = say(&world, message("and the tests")).await;
         let replies = io.said();
-        assert!(replies.len() == 1 && replies[0].starts_with(said), "{request}: {replies:?}");
+        assert!(
+            replies.len() == 1 && replies[0].starts_with(said),
+            "{request}: {replies:?}"
+        );
         assert!(io.started().is_empty());
     }
 }
@@ -161,13 +231,22 @@ async fn stopped_run_returns_unread_follow_ups() {
     running.await.unwrap();
     world.settle().await;
     let replies = second.said();
-    assert!(replies.len() == 2 && replies[1].starts_with('⏹'), "{replies:?}");
-    assert_eq!(world.records().last().unwrap().status, RunStatus::StoppedHard);
+    assert!(
+        replies.len() == 2 && replies[1].starts_with('⏹'),
+        "{replies:?}"
+    );
+    assert_eq!(
+        world.records().last().unwrap().status,
+        RunStatus::StoppedHard
+    );
 }
 
 #[tokio::test]
 async fn failed_run_requeues_unread_follow_ups() {
-    let world = Arc::new(world(vec![Move::FailWhenReleased, Move::Say("both answered")]));
+    let world = Arc::new(world(vec![
+        Move::FailWhenReleased,
+        Move::Say("both answered"),
+    ]));
     let (first, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;
     let third = say(&world, message("and another")).await;

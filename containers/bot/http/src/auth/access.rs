@@ -34,7 +34,8 @@ struct Keys {
 
 impl Keys {
     fn are_current(&self, now: UnixMillis) -> bool {
-        self.fetched_at.is_some_and(|at| (0..KEYS_MAX_AGE_MS).contains(&now.saturating_sub(at)))
+        self.fetched_at
+            .is_some_and(|at| (0..KEYS_MAX_AGE_MS).contains(&now.saturating_sub(at)))
     }
 }
 
@@ -66,9 +67,16 @@ impl Access {
         // Claims first: a token of another application causes no fetch of keys.
         let identity = assertion.identity(&self.proxy, now)?;
         let key = self.key(&assertion.key_id, now).await?;
-        let key = RsaPublicKeyComponents { n: &key.modulus, e: &key.exponent };
-        key.verify(&RSA_PKCS1_2048_8192_SHA256, assertion.signed, &assertion.signature)
-            .map_err(|_| Denied::BadCredential)?;
+        let key = RsaPublicKeyComponents {
+            n: &key.modulus,
+            e: &key.exponent,
+        };
+        key.verify(
+            &RSA_PKCS1_2048_8192_SHA256,
+            assertion.signed,
+            &assertion.signature,
+        )
+        .map_err(|_| Denied::BadCredential)?;
         Ok(identity)
     }
 
@@ -83,9 +91,14 @@ impl Access {
         let mut refetched_at = self.refetched_at.lock().await;
         if self.fetches.load(Ordering::SeqCst) == seen {
             let has_keys = self.has_keys(now);
-            let is_too_soon = |at: UnixMillis| (0..REFETCH_INTERVAL_MS).contains(&now.saturating_sub(at));
+            let is_too_soon =
+                |at: UnixMillis| (0..REFETCH_INTERVAL_MS).contains(&now.saturating_sub(at));
             if refetched_at.is_some_and(is_too_soon) {
-                return Err(if has_keys { Denied::BadCredential } else { Denied::NoKeys });
+                return Err(if has_keys {
+                    Denied::BadCredential
+                } else {
+                    Denied::NoKeys
+                });
             }
             let fetched = self.fetch(now).await;
             self.fetches.fetch_add(1, Ordering::SeqCst);
@@ -99,11 +112,17 @@ impl Access {
 
     fn cached(&self, id: &str, now: UnixMillis) -> Option<PublicKey> {
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        keys.by_id.get(id).filter(|_| keys.are_current(now)).cloned()
+        keys.by_id
+            .get(id)
+            .filter(|_| keys.are_current(now))
+            .cloned()
     }
 
     fn has_keys(&self, now: UnixMillis) -> bool {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).are_current(now)
+        self.keys
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .are_current(now)
     }
 
     async fn fetch(&self, now: UnixMillis) -> Result<(), Denied> {
@@ -115,9 +134,15 @@ impl Access {
             tracing::warn!("the access proxy sent no key set");
             return Err(Denied::NoKeys);
         };
-        let by_id = fetched.into_iter().map(|key| (key.id.clone(), key)).collect();
+        let by_id = fetched
+            .into_iter()
+            .map(|key| (key.id.clone(), key))
+            .collect();
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        *keys = Keys { by_id, fetched_at: Some(now) };
+        *keys = Keys {
+            by_id,
+            fetched_at: Some(now),
+        };
         Ok(())
     }
 }

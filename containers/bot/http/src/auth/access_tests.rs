@@ -43,7 +43,10 @@ impl World {
     fn new() -> Self {
         let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
         let served = StdMutex::new(Ok(vec![jwk("k1", &pair)]));
-        let team = Arc::new(Team { served, fetches: AtomicU64::new(0) });
+        let team = Arc::new(Team {
+            served,
+            fetches: AtomicU64::new(0),
+        });
         let proxy = Proxy::new("team.example.com", "app").unwrap();
         let access = Access::new(proxy, Arc::<Team>::clone(&team));
         Self { team, access, pair }
@@ -66,7 +69,10 @@ impl World {
 fn jwk(id: &str, pair: &RsaKeyPair) -> Value {
     let der = pair.public_key().as_ref();
     let (modulus, exponent) = (&der[9..265], &der[der.len() - 3..]);
-    let (n, e) = (URL_SAFE_NO_PAD.encode(modulus), URL_SAFE_NO_PAD.encode(exponent));
+    let (n, e) = (
+        URL_SAFE_NO_PAD.encode(modulus),
+        URL_SAFE_NO_PAD.encode(exponent),
+    );
     json!({"kid": id, "kty": "RSA", "alg": "RS256", "use": "sig", "n": n, "e": e})
 }
 
@@ -74,7 +80,13 @@ fn signed(pair: &RsaKeyPair, header: &Value, claims: &Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let text = format!("{}.{}", part(header), part(claims));
     let mut signature = vec![0; pair.public_modulus_len()];
-    pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature).unwrap();
+    pair.sign(
+        &RSA_PKCS1_SHA256,
+        &SystemRandom::new(),
+        text.as_bytes(),
+        &mut signature,
+    )
+    .unwrap();
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
@@ -104,11 +116,19 @@ async fn signature_covers_the_exact_bytes() {
         format!("{respelled}.{body}.{signature}"),
         format!("{text}.{short}"),
         format!("{text}.AAAA"),
-        signed(&other, &json!({"alg": "RS256", "kid": "k1"}), &claims("ann")),
+        signed(
+            &other,
+            &json!({"alg": "RS256", "kid": "k1"}),
+            &claims("ann"),
+        ),
         format!("{text}."),
         String::new(),
     ] {
-        assert_eq!(world.accepts(&token, NOW).await, Err(Denied::BadCredential), "{token}");
+        assert_eq!(
+            world.accepts(&token, NOW).await,
+            Err(Denied::BadCredential),
+            "{token}"
+        );
     }
     assert_eq!(world.fetches(), 1);
 }
@@ -117,7 +137,12 @@ async fn signature_covers_the_exact_bytes() {
 async fn keys_are_fetched_again_after_an_hour() {
     let world = World::new();
     let token = world.token("k1", &claims("ann"));
-    for (at, fetches) in [(NOW, 1), (NOW + 3_599_999, 1), (NOW + 3_600_000, 2), (NOW + 3_600_001, 2)] {
+    for (at, fetches) in [
+        (NOW, 1),
+        (NOW + 3_599_999, 1),
+        (NOW + 3_600_000, 2),
+        (NOW + 3_600_001, 2),
+    ] {
         assert_eq!(world.accepts(&token, at).await, ann());
         assert_eq!(world.fetches(), fetches, "{at}");
     }
@@ -126,15 +151,24 @@ async fn keys_are_fetched_again_after_an_hour() {
 #[tokio::test]
 async fn unknown_key_causes_one_fetch() {
     let world = World::new();
-    let (known, unknown) = (world.token("k1", &claims("ann")), world.token("k2", &claims("ann")));
+    let (known, unknown) = (
+        world.token("k1", &claims("ann")),
+        world.token("k2", &claims("ann")),
+    );
     assert_eq!(world.accepts(&known, NOW).await, ann());
-    assert_eq!(world.accepts(&unknown, NOW).await, Err(Denied::BadCredential));
+    assert_eq!(
+        world.accepts(&unknown, NOW).await,
+        Err(Denied::BadCredential)
+    );
     assert_eq!(world.fetches(), 2);
     *world.team.served.lock().unwrap() = Ok(vec![jwk("k2", &world.pair)]);
     let later = NOW + REFETCH_INTERVAL_MS;
     assert_eq!(world.accepts(&unknown, later).await, ann());
     assert_eq!(world.fetches(), 3);
-    assert_eq!(world.accepts(&known, later).await, Err(Denied::BadCredential));
+    assert_eq!(
+        world.accepts(&known, later).await,
+        Err(Denied::BadCredential)
+    );
 }
 
 #[tokio::test]
@@ -145,7 +179,10 @@ async fn invented_keys_cause_one_fetch_per_interval() {
     for n in 0..30 {
         let invented = world.token(&format!("x{n}"), &claims("ann"));
         let at = NOW + n * REFETCH_INTERVAL_MS / 10;
-        assert_eq!(world.accepts(&invented, at).await, Err(Denied::BadCredential));
+        assert_eq!(
+            world.accepts(&invented, at).await,
+            Err(Denied::BadCredential)
+        );
         assert_eq!(world.accepts(&known, at).await, ann());
     }
     assert_eq!(world.fetches(), 1 + 3);
@@ -174,7 +211,10 @@ async fn missing_keys_refuse_every_token() {
     assert_eq!(world.accepts(&token, later).await, ann());
     *world.team.served.lock().unwrap() = Err(500);
     assert_eq!(world.accepts(&token, later).await, ann());
-    assert_eq!(world.accepts(&token, later + 3_600_000).await, Err(Denied::NoKeys));
+    assert_eq!(
+        world.accepts(&token, later + 3_600_000).await,
+        Err(Denied::NoKeys)
+    );
 }
 
 #[tokio::test]
@@ -182,7 +222,10 @@ async fn token_of_another_application_causes_no_fetch() {
     let world = World::new();
     let mut claims = claims("ann");
     claims["aud"] = json!("other");
-    assert_eq!(world.accepts(&world.token("k1", &claims), NOW).await, Err(Denied::BadCredential));
+    assert_eq!(
+        world.accepts(&world.token("k1", &claims), NOW).await,
+        Err(Denied::BadCredential)
+    );
     assert_eq!(world.fetches(), 0);
 }
 
@@ -196,20 +239,45 @@ async fn service_token_is_for_command_routes_only() {
     service["common_name"] = json!("ci");
     let header = |token: &str| {
         let mut headers = HeaderMap::new();
-        headers.append("cf-access-jwt-assertion", HeaderValue::from_str(token).unwrap());
+        headers.append(
+            "cf-access-jwt-assertion",
+            HeaderValue::from_str(token).unwrap(),
+        );
         headers
     };
-    let (person, service) =
-        (header(&world.token("k1", &claims("ann"))), header(&world.token("k1", &service)));
+    let (person, service) = (
+        header(&world.token("k1", &claims("ann"))),
+        header(&world.token("k1", &service)),
+    );
     let admitted = async |headers: &HeaderMap, area| {
-        by_access(&world.access, headers, area, NOW).await.map(|actor| actor.id)
+        by_access(&world.access, headers, area, NOW)
+            .await
+            .map(|actor| actor.id)
     };
-    assert_eq!(admitted(&person, Area::Pages).await, Ok("access:ann".to_owned()));
-    assert_eq!(admitted(&person, Area::Api).await, Ok("access:ann".to_owned()));
-    assert_eq!(admitted(&service, Area::Api).await, Ok("access:svc:ci".to_owned()));
-    assert_eq!(admitted(&service, Area::Pages).await, Err(Denied::ServiceToken));
-    assert_eq!(admitted(&HeaderMap::new(), Area::Api).await, Err(Denied::BadCredential));
+    assert_eq!(
+        admitted(&person, Area::Pages).await,
+        Ok("access:ann".to_owned())
+    );
+    assert_eq!(
+        admitted(&person, Area::Api).await,
+        Ok("access:ann".to_owned())
+    );
+    assert_eq!(
+        admitted(&service, Area::Api).await,
+        Ok("access:svc:ci".to_owned())
+    );
+    assert_eq!(
+        admitted(&service, Area::Pages).await,
+        Err(Denied::ServiceToken)
+    );
+    assert_eq!(
+        admitted(&HeaderMap::new(), Area::Api).await,
+        Err(Denied::BadCredential)
+    );
     let mut twice = person.clone();
     twice.append("cf-access-jwt-assertion", HeaderValue::from_static("x"));
-    assert_eq!(admitted(&twice, Area::Pages).await, Err(Denied::BadCredential));
+    assert_eq!(
+        admitted(&twice, Area::Pages).await,
+        Err(Denied::BadCredential)
+    );
 }

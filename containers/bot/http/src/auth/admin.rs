@@ -24,8 +24,14 @@ pub(crate) fn by_bearer(state: &HttpState, head: &Parts) -> Result<String, Rejec
     let may = |entry: &TokenEntry| may(state, entry);
     let rules = Rules::new(order::ADMIN, &*state.tokens).with_scope(&may);
     let presented = bearer(head.headers.get_all(header::AUTHORIZATION));
-    let of_gate = Head { method: head.method.as_str(), presented, content_length: None };
-    limited(state, head, || gate::admit(&rules, &of_gate).map(|admitted| admitted.holder.subject.clone()))
+    let of_gate = Head {
+        method: head.method.as_str(),
+        presented,
+        content_length: None,
+    };
+    limited(state, head, || {
+        gate::admit(&rules, &of_gate).map(|admitted| admitted.holder.subject.clone())
+    })
 }
 
 /// Admits a subject that the edge has authenticated; `None` stands for an unreadable one.
@@ -38,11 +44,19 @@ pub(crate) fn by_subject(
 ) -> Result<String, Rejection> {
     let subjects = Subjects(&state.tokens);
     let may = |subject: &str| {
-        let mut entries = state.tokens.entries_of(subject).map(|entry| may(state, entry)).peekable();
+        let mut entries = state
+            .tokens
+            .entries_of(subject)
+            .map(|entry| may(state, entry))
+            .peekable();
         entries.peek().is_some() && entries.all(|may| may)
     };
     let rules = Rules::new(order::ADMIN, &subjects).with_scope(&may);
-    let head = Head { method: method.as_str(), presented: subject, content_length: None };
+    let head = Head {
+        method: method.as_str(),
+        presented: subject,
+        content_length: None,
+    };
     gate::admit(&rules, &head).map(|admitted| admitted.holder.to_owned())
 }
 
@@ -62,6 +76,9 @@ impl Credentials for Subjects<'_> {
 }
 
 fn may(state: &HttpState, entry: &TokenEntry) -> bool {
-    let actor = granted(&Actor::service(Ingress::Http, entry), &state.core.settings().grants);
+    let actor = granted(
+        &Actor::service(Ingress::Http, entry),
+        &state.core.settings().grants,
+    );
     actor.grants.actions.contains(ACTION)
 }

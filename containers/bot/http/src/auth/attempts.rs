@@ -36,7 +36,10 @@ impl Attempts {
     pub(crate) fn begin(&self, peer: Peer, now: UnixMillis) -> Result<(), UnixMillis> {
         let mut records = self.records();
         if records.len() >= PEERS_MAX && !records.contains_key(&peer) {
-            let oldest = records.iter().min_by_key(|(_, record)| record.last_at).map(|(peer, _)| *peer);
+            let oldest = records
+                .iter()
+                .min_by_key(|(_, record)| record.last_at)
+                .map(|(peer, _)| *peer);
             oldest.map(|oldest| records.remove(&oldest));
         }
         let record = records.entry(peer).or_default();
@@ -45,10 +48,14 @@ impl Attempts {
         if !(0..ATTEMPTS_WINDOW_MS).contains(&now.saturating_sub(record.began_at)) {
             (record.began_at, record.failed) = (now, 0);
         }
-        let is_proven =
-            record.proven_at.is_some_and(|at| (0..PROVEN_MAX_AGE_MS).contains(&now.saturating_sub(at)));
+        let is_proven = record
+            .proven_at
+            .is_some_and(|at| (0..PROVEN_MAX_AGE_MS).contains(&now.saturating_sub(at)));
         if record.failed >= FAILED_ATTEMPTS_MAX && !is_proven {
-            let left = record.began_at.saturating_add(ATTEMPTS_WINDOW_MS).saturating_sub(now);
+            let left = record
+                .began_at
+                .saturating_add(ATTEMPTS_WINDOW_MS)
+                .saturating_sub(now);
             return Err(left.saturating_add(999).div_euclid(1_000));
         }
         record.failed = record.failed.saturating_add(1);

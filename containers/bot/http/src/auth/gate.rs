@@ -24,7 +24,10 @@ pub(crate) fn limited<T>(
     if bearer(head.headers.get_all(header::AUTHORIZATION)).is_none() {
         return check();
     }
-    let (peer, now) = (Peer::of(head, state.peer_header.as_ref()), state.core.clock().now());
+    let (peer, now) = (
+        Peer::of(head, state.peer_header.as_ref()),
+        state.core.clock().now(),
+    );
     let attempt = state.callers.begin(peer, now);
     let checked = check();
     match (&checked, attempt) {
@@ -42,21 +45,26 @@ pub(crate) fn limited<T>(
 
 /// The text for a caller with the dashboard's token.
 /// It tells a stranger nothing, because the caller has that token.
-pub(crate) const DASHBOARDS_TOKEN: &str =
-    "this is the token of the dashboard and of /api; this route takes one of SERVICE_INGRESS_TOKENS";
+pub(crate) const DASHBOARDS_TOKEN: &str = "this is the token of the dashboard and of /api; this route takes one of SERVICE_INGRESS_TOKENS";
 
 /// Returns whether a caller presents the dashboard's token.
 /// Each other bearer is an attempt at that token too, so a token of this gate gives no free guesses at it.
 pub(crate) fn has_dashboards_token(state: &HttpState, head: &Parts) -> bool {
-    let Dashboard::Token { secret, actor } = &*state.dashboard else { return false };
-    is_other_gates(state, head, &state.bearers, |token| by_token(Some(token), secret, actor).is_ok())
+    let Dashboard::Token { secret, actor } = &*state.dashboard else {
+        return false;
+    };
+    is_other_gates(state, head, &state.bearers, |token| {
+        by_token(Some(token), secret, actor).is_ok()
+    })
 }
 
 /// Returns whether a caller presents a token of the ingress to the dashboard.
 /// Each other bearer is an attempt at those tokens too. In mode `access` nothing counts bearers, so there is no answer.
 pub(crate) fn has_ingress_token(state: &HttpState, head: &Parts) -> bool {
     matches!(&*state.dashboard, Dashboard::Token { .. })
-        && is_other_gates(state, head, &state.callers, |token| state.tokens.authenticate(token).is_some())
+        && is_other_gates(state, head, &state.callers, |token| {
+            state.tokens.authenticate(token).is_some()
+        })
 }
 
 /// Compares the bearer with the tokens of another gate, within that gate's limit of failures.
@@ -66,7 +74,9 @@ fn is_other_gates(
     attempts: &Attempts,
     is_token: impl FnOnce(&str) -> bool,
 ) -> bool {
-    let Some(token) = bearer(head.headers.get_all(header::AUTHORIZATION)) else { return false };
+    let Some(token) = bearer(head.headers.get_all(header::AUTHORIZATION)) else {
+        return false;
+    };
     let peer = Peer::of(head, state.peer_header.as_ref());
     if attempts.begin(peer, state.core.clock().now()).is_err() || !is_token(token) {
         return false;
@@ -101,7 +111,11 @@ fn by_order<'t>(
 ) -> Result<&'t TokenEntry, Rejection> {
     let rules = Rules::new(order, tokens).with_scope(&may_dispatch);
     let presented = bearer(headers.get_all(header::AUTHORIZATION));
-    let head = Head { method: method.as_str(), presented, content_length: None };
+    let head = Head {
+        method: method.as_str(),
+        presented,
+        content_length: None,
+    };
     gate::admit(&rules, &head).map(|admitted| admitted.holder)
 }
 
@@ -116,9 +130,14 @@ mod tests {
 
     use super::*;
 
-    const TOKENS: &str = r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
+    const TOKENS: &str =
+        r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
 
-    fn admitted(method: &Method, authorization: &[&str], tokens: &str) -> Result<String, Rejection> {
+    fn admitted(
+        method: &Method,
+        authorization: &[&str],
+        tokens: &str,
+    ) -> Result<String, Rejection> {
         let mut headers = HeaderMap::new();
         for value in authorization {
             headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
@@ -138,18 +157,48 @@ mod tests {
             (&post, none, "", Err(Rejection::Disabled)),
             (&post, &["Bearer good"], "", Err(Rejection::Disabled)),
             (&post, &["Bearer good"], "[]", Err(Rejection::Disabled)),
-            (&post, &["Bearer good"], "{\"good\":{}}", Err(Rejection::Disabled)),
+            (
+                &post,
+                &["Bearer good"],
+                "{\"good\":{}}",
+                Err(Rejection::Disabled),
+            ),
             (&post, none, TOKENS, Err(Rejection::Unauthenticated)),
-            (&post, &["Bearer nope"], TOKENS, Err(Rejection::Unauthenticated)),
-            (&post, &["Bearer goo"], TOKENS, Err(Rejection::Unauthenticated)),
-            (&post, &["Basic good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (
+                &post,
+                &["Bearer nope"],
+                TOKENS,
+                Err(Rejection::Unauthenticated),
+            ),
+            (
+                &post,
+                &["Bearer goo"],
+                TOKENS,
+                Err(Rejection::Unauthenticated),
+            ),
+            (
+                &post,
+                &["Basic good"],
+                TOKENS,
+                Err(Rejection::Unauthenticated),
+            ),
             (&post, &["good"], TOKENS, Err(Rejection::Unauthenticated)),
             (&post, &["Bearer"], TOKENS, Err(Rejection::Unauthenticated)),
-            (&post, &["Basic x", "Bearer good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (
+                &post,
+                &["Basic x", "Bearer good"],
+                TOKENS,
+                Err(Rejection::Unauthenticated),
+            ),
             (&post, &["Bearer reader"], TOKENS, Err(Rejection::Forbidden)),
             (&post, &["Bearer good"], TOKENS, Ok("ann".to_owned())),
             (&post, &["bEARER   good  "], TOKENS, Ok("ann".to_owned())),
-            (&post, &["Bearer good", "Bearer nope"], TOKENS, Ok("ann".to_owned())),
+            (
+                &post,
+                &["Bearer good", "Bearer nope"],
+                TOKENS,
+                Ok("ann".to_owned()),
+            ),
         ] {
             assert_eq!(
                 admitted(method, authorization, tokens),

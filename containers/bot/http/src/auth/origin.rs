@@ -35,7 +35,9 @@ impl Origin {
     /// Returns whether it equals the `Host` header.
     /// Behind a proxy that header has no known scheme, so this one's is used.
     pub(crate) fn is_of_host(&self, headers: &HeaderMap) -> bool {
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
         let own = host.and_then(|host| Self::parse(&format!("{}://{host}", self.scheme)));
         own.is_some_and(|own| own == *self)
     }
@@ -49,10 +51,20 @@ impl Origin {
             "https" => 443,
             _ => return None,
         };
-        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'))?;
+        let authority = uri
+            .authority()
+            .filter(|authority| !authority.as_str().contains('@'))?;
         let has_port = authority.as_str().len() > authority.host().len();
-        let port = if has_port { authority.port_u16()? } else { default_port };
-        Some(Self { scheme, host: authority.host().to_ascii_lowercase(), port })
+        let port = if has_port {
+            authority.port_u16()?
+        } else {
+            default_port
+        };
+        Some(Self {
+            scheme,
+            host: authority.host().to_ascii_lowercase(),
+            port,
+        })
     }
 }
 
@@ -87,7 +99,10 @@ pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>)
 /// Returns whether a browser withheld the origin of a form.
 /// It does for pages without a referrer over plain http.
 pub(crate) fn is_withheld(headers: &HeaderMap) -> bool {
-    sites(headers).next().is_none() && headers.get(header::ORIGIN).is_some_and(|origin| origin == "null")
+    sites(headers).next().is_none()
+        && headers
+            .get(header::ORIGIN)
+            .is_some_and(|origin| origin == "null")
 }
 
 fn sites(headers: &HeaderMap) -> impl Iterator<Item = &HeaderValue> {
@@ -105,13 +120,20 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()))
+            .collect()
     }
 
     #[test]
     fn origin_equals_the_base_url() {
         let base = Some("https://bot.example.com/");
-        for origin in ["https://bot.example.com", "https://bot.example.com:443", "HTTPS://Bot.Example.com"] {
+        for origin in [
+            "https://bot.example.com",
+            "https://bot.example.com:443",
+            "HTTPS://Bot.Example.com",
+        ] {
             let headers = headers(&[(header::ORIGIN, origin), (header::HOST, "elsewhere")]);
             assert!(is_own(&headers, base), "{origin}");
         }
@@ -127,9 +149,15 @@ mod tests {
             "",
             "bot.example.com",
         ] {
-            assert!(!is_own(&headers(&[(header::ORIGIN, origin)]), base), "{origin}");
+            assert!(
+                !is_own(&headers(&[(header::ORIGIN, origin)]), base),
+                "{origin}"
+            );
         }
-        assert!(!is_own(&headers(&[(header::ORIGIN, "https://a.example")]), Some("no url")));
+        assert!(!is_own(
+            &headers(&[(header::ORIGIN, "https://a.example")]),
+            Some("no url")
+        ));
     }
 
     #[test]
@@ -149,15 +177,26 @@ mod tests {
                 assert_eq!(is_own(&headers, base), expected, "{origin} {host}");
             }
         }
-        assert!(!is_own(&headers(&[(header::ORIGIN, "http://localhost")]), None));
+        assert!(!is_own(
+            &headers(&[(header::ORIGIN, "http://localhost")]),
+            None
+        ));
     }
 
     #[test]
     fn other_site_is_not_own() {
-        for (site, expected) in
-            [(SAME_ORIGIN, true), ("none", true), ("same-site", false), ("cross-site", false), ("", false)]
-        {
-            assert_eq!(is_own(&headers(&[(SEC_FETCH_SITE, site)]), None), expected, "{site}");
+        for (site, expected) in [
+            (SAME_ORIGIN, true),
+            ("none", true),
+            ("same-site", false),
+            ("cross-site", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                is_own(&headers(&[(SEC_FETCH_SITE, site)]), None),
+                expected,
+                "{site}"
+            );
         }
         assert!(is_own(&HeaderMap::new(), Some("https://bot.example.com")));
         let mut both = headers(&[(header::ORIGIN, "http://a"), (header::HOST, "a")]);
@@ -170,20 +209,35 @@ mod tests {
         let public = Some("https://bot.example.com/base");
         for pairs in [
             &[(SEC_FETCH_SITE, SAME_ORIGIN), (header::ORIGIN, "null")][..],
-            &[(header::ORIGIN, "https://bot.example.com"), (header::HOST, "10.0.0.1:8080")],
-            &[(header::ORIGIN, "http://localhost:3000"), (header::HOST, "localhost:3000")],
+            &[
+                (header::ORIGIN, "https://bot.example.com"),
+                (header::HOST, "10.0.0.1:8080"),
+            ],
+            &[
+                (header::ORIGIN, "http://localhost:3000"),
+                (header::HOST, "localhost:3000"),
+            ],
         ] {
             assert!(is_same_origin(&headers(pairs), public), "{pairs:?}");
         }
         for pairs in [
             &[][..],
-            &[(SEC_FETCH_SITE, "same-site"), (header::ORIGIN, "https://bot.example.com")],
+            &[
+                (SEC_FETCH_SITE, "same-site"),
+                (header::ORIGIN, "https://bot.example.com"),
+            ],
             &[(SEC_FETCH_SITE, "cross-site")],
             &[(SEC_FETCH_SITE, "none")],
             &[(header::ORIGIN, "null"), (header::HOST, "localhost")],
             &[(header::ORIGIN, "http://bot.example.com")],
-            &[(header::ORIGIN, "https://evil.example.com"), (header::HOST, "bot.example.com")],
-            &[(header::ORIGIN, "file://localhost"), (header::HOST, "localhost")],
+            &[
+                (header::ORIGIN, "https://evil.example.com"),
+                (header::HOST, "bot.example.com"),
+            ],
+            &[
+                (header::ORIGIN, "file://localhost"),
+                (header::HOST, "localhost"),
+            ],
         ] {
             assert!(!is_same_origin(&headers(pairs), public), "{pairs:?}");
         }

@@ -19,8 +19,14 @@ impl Peer {
     ///
     /// A proxy appends to a list, so the last address is its own statement.
     pub(crate) fn of(head: &Parts, header: Option<&HeaderName>) -> Self {
-        let socket = || head.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        Self::stated(&head.headers, header, || socket().unwrap_or(Ipv6Addr::UNSPECIFIED.into()))
+        let socket = || {
+            head.extensions
+                .get::<ConnectInfo<SocketAddr>>()
+                .map(|peer| peer.0.ip())
+        };
+        Self::stated(&head.headers, header, || {
+            socket().unwrap_or(Ipv6Addr::UNSPECIFIED.into())
+        })
     }
 
     /// Returns the peer in the header, else that at the address of the socket.
@@ -30,7 +36,8 @@ impl Peer {
         socket: impl FnOnce() -> IpAddr,
     ) -> Self {
         let stated = header.and_then(|name| headers.get_all(name).iter().next_back());
-        let last = stated.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+        let last =
+            stated.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
         Self::at(last.unwrap_or_else(socket))
     }
 
@@ -50,10 +57,12 @@ mod tests {
     use super::*;
 
     fn peer(stated: &[&str], header: Option<&HeaderName>) -> Peer {
-        let request =
-            stated.iter().fold(Request::builder(), |request, value| request.header("x-peer", *value));
+        let request = stated.iter().fold(Request::builder(), |request, value| {
+            request.header("x-peer", *value)
+        });
         let (mut head, ()) = request.body(()).unwrap().into_parts();
-        head.extensions.insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 1], 4000))));
+        head.extensions
+            .insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 1], 4000))));
         Peer::of(&head, header)
     }
 

@@ -32,18 +32,31 @@ pub(crate) fn end_cookie() -> String {
 }
 
 /// Returns whether a request carries the cookie of a current session.
-pub(crate) fn has_session(headers: &HeaderMap, secret: &Secret, actor: &str, now: UnixMillis) -> bool {
-    let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+pub(crate) fn has_session(
+    headers: &HeaderMap,
+    secret: &Secret,
+    actor: &str,
+    now: UnixMillis,
+) -> bool {
+    let texts = headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let mut pairs = texts
+        .flat_map(|text| text.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
     pairs.any(|(name, value)| name == COOKIE && is_current(value, secret, actor, now))
 }
 
 fn is_current(value: &str, secret: &Secret, actor: &str, now: UnixMillis) -> bool {
-    let expires = value.split_once('.').and_then(|(expires, _)| expires.parse::<UnixMillis>().ok());
+    let expires = value
+        .split_once('.')
+        .and_then(|(expires, _)| expires.parse::<UnixMillis>().ok());
     expires.is_some_and(|expires| {
         // An expiry beyond the life of a session was issued by a clock that has been set back since.
         (now..=now.saturating_add(SESSION_MAX_AGE_MS)).contains(&expires)
-            && verify_slices_are_equal(value.as_bytes(), signed(secret, actor, expires).as_bytes()).is_ok()
+            && verify_slices_are_equal(value.as_bytes(), signed(secret, actor, expires).as_bytes())
+                .is_ok()
     })
 }
 
@@ -67,7 +80,10 @@ mod tests {
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         let value = |text: &str| HeaderValue::from_str(text).unwrap();
-        pairs.iter().map(|(name, text)| (HeaderName::from_static(name), value(text))).collect()
+        pairs
+            .iter()
+            .map(|(name, text)| (HeaderName::from_static(name), value(text)))
+            .collect()
     }
 
     fn accepts(cookie: &str, text: &str, actor: &str, now: UnixMillis) -> bool {
@@ -82,25 +98,46 @@ mod tests {
         assert!(!cookie.contains("look"));
         let last = NOW + SESSION_MAX_AGE_MS;
         assert!(accepts(cookie, "look", "access:ops", NOW));
-        assert!(accepts(&format!("a=b; {cookie};c"), "look", "access:ops", last));
+        assert!(accepts(
+            &format!("a=b; {cookie};c"),
+            "look",
+            "access:ops",
+            last
+        ));
         for (cookie, text, actor, now) in [
             (cookie, "look", "access:ops", last + 1),
             (cookie, "look", "access:ops", NOW - 1),
             (cookie, "other", "access:ops", NOW),
             (cookie, "look", "access:ann", NOW),
-            (&cookie.replace("ars_session", "session"), "look", "access:ops", NOW),
-            (&cookie.replace(&last.to_string(), &(last - 1).to_string()), "look", "access:ops", NOW),
+            (
+                &cookie.replace("ars_session", "session"),
+                "look",
+                "access:ops",
+                NOW,
+            ),
+            (
+                &cookie.replace(&last.to_string(), &(last - 1).to_string()),
+                "look",
+                "access:ops",
+                NOW,
+            ),
             (&format!("{cookie}0"), "look", "access:ops", NOW),
             ("ars_session=look", "look", "access:ops", NOW),
             ("ars_session=", "look", "access:ops", NOW),
             ("ars_session=.", "look", "access:ops", NOW),
         ] {
-            assert!(!accepts(cookie, text, actor, now), "{cookie} {text} {actor} {now}");
+            assert!(
+                !accepts(cookie, text, actor, now),
+                "{cookie} {text} {actor} {now}"
+            );
         }
     }
 
     #[test]
     fn https_makes_the_cookie_secure() {
-        assert!(set_cookie(&secret("look"), "access:ops", NOW, true).ends_with("; SameSite=Lax; Secure"));
+        assert!(
+            set_cookie(&secret("look"), "access:ops", NOW, true)
+                .ends_with("; SameSite=Lax; Secure")
+        );
     }
 }

@@ -81,7 +81,11 @@ pub(crate) async fn gate(State(state): State<HttpState>, request: Request, next:
 }
 
 /// Returns the caller with all of its grants.
-pub(crate) async fn authenticate(state: &HttpState, head: &Parts, area: Area) -> Result<Actor, Denied> {
+pub(crate) async fn authenticate(
+    state: &HttpState,
+    head: &Parts,
+    area: Area,
+) -> Result<Actor, Denied> {
     let settings = state.core.settings();
     let now = state.core.clock().now();
     let headers = &head.headers;
@@ -90,7 +94,8 @@ pub(crate) async fn authenticate(state: &HttpState, head: &Parts, area: Area) ->
         // A wrong bearer is not made good by a cookie. `SameSite` stops pages of other sites, not those of a sibling
         // host, so a write with a session must show that a page of this service sent it.
         Dashboard::Token { secret, actor }
-            if !headers.contains_key(header::AUTHORIZATION) && has_session(headers, secret, actor, now) =>
+            if !headers.contains_key(header::AUTHORIZATION)
+                && has_session(headers, secret, actor, now) =>
         {
             (Actor::browser(actor), is_same_origin(headers, base))
         }
@@ -122,7 +127,9 @@ pub(crate) async fn admit(
         tracing::info!(route, %reason, "viewer refused");
         if let Denied::TooManyAttempts { wait_s } = reason {
             let mut response = respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
             return response;
         }
         let has_form = matches!(&*state.dashboard, Dashboard::Token { .. }) && area == Area::Pages;
@@ -135,9 +142,14 @@ pub(crate) async fn admit(
 
 /// Returns whether a person's browser asks for a page.
 pub(crate) fn is_browser(method: &Method, headers: &HeaderMap) -> bool {
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accepted = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     method == Method::GET
-        && accepted.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
+        && accepted
+            .split(',')
+            .any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
 /// Admits the holder of the secret. Too many wrong bearers limit those of their peer.
@@ -148,9 +160,13 @@ fn by_secret(
     head: &Parts,
     now: UnixMillis,
 ) -> Result<Actor, Denied> {
-    let presented = bearer(head.headers.get_all(header::AUTHORIZATION)).ok_or(Denied::BadCredential)?;
+    let presented =
+        bearer(head.headers.get_all(header::AUTHORIZATION)).ok_or(Denied::BadCredential)?;
     let peer = Peer::of(head, state.peer_header.as_ref());
-    state.bearers.begin(peer, now).map_err(|wait_s| Denied::TooManyAttempts { wait_s })?;
+    state
+        .bearers
+        .begin(peer, now)
+        .map_err(|wait_s| Denied::TooManyAttempts { wait_s })?;
     let admitted = by_token(Some(presented), secret, actor)?;
     state.bearers.prove(peer, now);
     Ok(admitted)
@@ -164,7 +180,9 @@ pub(super) async fn by_access(
     now: UnixMillis,
 ) -> Result<Actor, Denied> {
     let mut values = headers.get_all(ASSERTION).iter();
-    let (Some(token), None) = (values.next(), values.next()) else { return Err(Denied::BadCredential) };
+    let (Some(token), None) = (values.next(), values.next()) else {
+        return Err(Denied::BadCredential);
+    };
     let token = token.to_str().map_err(|_| Denied::BadCredential)?;
     let identity = access.identify(token, now).await?;
     if matches!(identity, Identity::Service(_)) && area != Area::Api {
@@ -174,11 +192,21 @@ pub(super) async fn by_access(
 }
 
 fn local(state: &HttpState, head: &Parts, public_base_url: Option<&str>) -> Result<Actor, Denied> {
-    let peer = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-    let host = head.headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default());
+    let peer = head
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|peer| peer.0.ip());
+    let host = head
+        .headers
+        .get(header::HOST)
+        .map(|host| host.to_str().unwrap_or_default());
     // A proxy on this machine connects from it, on behalf of callers elsewhere.
     let is_peer_header = |name: &HeaderName| state.peer_header.as_ref() == Some(name);
-    if head.headers.keys().any(|name| is_forwarding_header(name.as_str()) || is_peer_header(name)) {
+    if head
+        .headers
+        .keys()
+        .any(|name| is_forwarding_header(name.as_str()) || is_peer_header(name))
+    {
         return Err(Denied::Forwarded);
     }
     by_peer(peer, host, public_base_url)
@@ -188,10 +216,17 @@ fn local(state: &HttpState, head: &Parts, public_base_url: Option<&str>) -> Resu
 ///
 /// The `Host` header must name this machine too. Otherwise a page of another site could read the run pages through a
 /// name that resolves to the loopback address.
-fn by_peer(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&str>) -> Result<Actor, Denied> {
+fn by_peer(
+    peer: Option<IpAddr>,
+    host: Option<&str>,
+    public_base_url: Option<&str>,
+) -> Result<Actor, Denied> {
     let actor = by_loopback(peer.ok_or(Denied::NotLoopback)?, public_base_url)?;
     if let Some(host) = host {
-        by_loopback(IpAddr::from([127, 0, 0, 1]), Some(&format!("http://{host}")))?;
+        by_loopback(
+            IpAddr::from([127, 0, 0, 1]),
+            Some(&format!("http://{host}")),
+        )?;
     }
     Ok(actor)
 }
@@ -209,7 +244,13 @@ mod tests {
     #[test]
     fn only_this_machine_by_its_name_is_admitted() {
         let here = Some("127.0.0.1");
-        for host in [None, Some("localhost:3000"), Some("127.0.0.1"), Some("[::1]:8080"), Some("LOCALHOST")] {
+        for host in [
+            None,
+            Some("localhost:3000"),
+            Some("127.0.0.1"),
+            Some("[::1]:8080"),
+            Some("LOCALHOST"),
+        ] {
             assert!(admitted(here, host, None), "{host:?}");
         }
         assert!(admitted(Some("::1"), None, Some("http://localhost:3000")));
@@ -232,7 +273,10 @@ mod tests {
         assert!(viewer.may_read("slack:C1", Visibility::Public, "slack:U1"));
         assert!(viewer.may_read("http:default", Visibility::Machine, "access:loopback"));
         for hidden in [Visibility::Machine, Visibility::Private, Visibility::Dm] {
-            assert!(!viewer.may_read("http:default", hidden, "http:ann"), "{hidden}");
+            assert!(
+                !viewer.may_read("http:default", hidden, "http:ann"),
+                "{hidden}"
+            );
         }
     }
 }

@@ -34,7 +34,10 @@ mod tests {
     use super::*;
 
     fn chunked(sizes: &[usize]) -> Body {
-        let chunks: Vec<_> = sizes.iter().map(|size| Ok::<_, std::io::Error>(vec![b'x'; *size])).collect();
+        let chunks: Vec<_> = sizes
+            .iter()
+            .map(|size| Ok::<_, std::io::Error>(vec![b'x'; *size]))
+            .collect();
         Body::from_stream(stream::iter(chunks))
     }
 
@@ -53,13 +56,21 @@ mod tests {
 
     #[tokio::test]
     async fn endless_body_is_rejected_at_the_limit() {
-        let endless = Body::from_stream(stream::repeat_with(|| Ok::<_, std::io::Error>(vec![0_u8; 1000])));
-        assert_eq!(read_body(endless, MAX_BODY_BYTES).await, Err(BodyError::TooLarge));
+        let endless = Body::from_stream(stream::repeat_with(|| {
+            Ok::<_, std::io::Error>(vec![0_u8; 1000])
+        }));
+        assert_eq!(
+            read_body(endless, MAX_BODY_BYTES).await,
+            Err(BodyError::TooLarge)
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn stalled_body_times_out() {
         let stalled = Body::from_stream(stream::pending::<Result<Vec<u8>, std::io::Error>>());
-        assert_eq!(read_body(stalled, MAX_BODY_BYTES).await, Err(BodyError::TooSlow));
+        assert_eq!(
+            read_body(stalled, MAX_BODY_BYTES).await,
+            Err(BodyError::TooSlow)
+        );
     }
 }

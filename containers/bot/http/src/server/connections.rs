@@ -37,7 +37,11 @@ pub struct ConnectionLimits {
 
 impl Default for ConnectionLimits {
     fn default() -> Self {
-        Self { max: CONNECTIONS_MAX, max_per_peer: CONNECTIONS_PER_PEER_MAX, peer_header: None }
+        Self {
+            max: CONNECTIONS_MAX,
+            max_per_peer: CONNECTIONS_PER_PEER_MAX,
+            peer_header: None,
+        }
     }
 }
 
@@ -59,7 +63,11 @@ struct Idle {
 
 impl Connections {
     pub(super) fn new(limits: ConnectionLimits) -> Arc<Self> {
-        let ConnectionLimits { max, max_per_peer, peer_header } = limits;
+        let ConnectionLimits {
+            max,
+            max_per_peer,
+            peer_header,
+        } = limits;
         Arc::new(Self {
             open: Arc::new(Quota::new(max, max_per_peer)),
             requests: Arc::new(Quota::new(usize::MAX, max_per_peer)),
@@ -120,7 +128,10 @@ impl Connection {
         let peer = stated.map(|name| Peer::stated(headers, Some(name), || address.ip()));
         let permit = self.all.requests.admit(peer)?;
         self.leave();
-        Ok(InFlight { connection: Arc::clone(self), _permit: permit })
+        Ok(InFlight {
+            connection: Arc::clone(self),
+            _permit: permit,
+        })
     }
 
     fn wait(&self) {
@@ -167,7 +178,11 @@ mod tests {
     use super::*;
 
     fn connections(max: usize, peer_header: Option<HeaderName>) -> Arc<Connections> {
-        Connections::new(ConnectionLimits { max, max_per_peer: 2, peer_header })
+        Connections::new(ConnectionLimits {
+            max,
+            max_per_peer: 2,
+            peer_header,
+        })
     }
 
     fn address(number: u32) -> IpAddr {
@@ -175,7 +190,9 @@ mod tests {
     }
 
     fn begin(connection: &Arc<Connection>) -> InFlight {
-        connection.begin(&HeaderMap::new(), SocketAddr::from(([10, 0, 0, 1], 1))).unwrap()
+        connection
+            .begin(&HeaderMap::new(), SocketAddr::from(([10, 0, 0, 1], 1)))
+            .unwrap()
     }
 
     #[test]

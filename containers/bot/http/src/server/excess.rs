@@ -36,9 +36,15 @@ impl Excess {
             Self::All => "",
         };
         let error = format!("too many {open}{from} are open; try again later");
-        let body = ErrorBody { error, code: None, detail: None };
+        let body = ErrorBody {
+            error,
+            code: None,
+            detail: None,
+        };
         let mut response = respond::json(self.status(), &body);
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
         response
     }
 

@@ -45,22 +45,34 @@ async fn tick(window: Weak<Mutex<Window>>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let due = ticks.tick().await;
-        let Some(window) = window.upgrade() else { return };
+        let Some(window) = window.upgrade() else {
+            return;
+        };
         let late = Instant::now().saturating_duration_since(due);
-        window.lock().unwrap_or_else(PoisonError::into_inner).add(late);
+        window
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(late);
     }
 }
 
 impl Window {
     fn new() -> Self {
-        Self { by_ms: vec![0; MAX_COUNTED_MS], longest_ms: 0.0, total: 0 }
+        Self {
+            by_ms: vec![0; MAX_COUNTED_MS],
+            longest_ms: 0.0,
+            total: 0,
+        }
     }
 
     fn add(&mut self, late: Duration) {
         let ms = late.as_secs_f64() * 1000.0;
         self.longest_ms = self.longest_ms.max(ms);
         self.total += 1;
-        if let Some(count) = usize::try_from(late.as_millis()).ok().and_then(|ms| self.by_ms.get_mut(ms)) {
+        if let Some(count) = usize::try_from(late.as_millis())
+            .ok()
+            .and_then(|ms| self.by_ms.get_mut(ms))
+        {
             *count += 1;
         }
     }

@@ -38,11 +38,16 @@ struct Closing {
 impl Linger {
     /// Wraps an accepted connection.
     pub(crate) fn new(stream: TcpStream) -> Self {
-        Self { stream, closing: None }
+        Self {
+            stream,
+            closing: None,
+        }
     }
 
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(closing) = &mut self.closing else { return Poll::Ready(()) };
+        let Some(closing) = &mut self.closing else {
+            return Poll::Ready(());
+        };
         let mut chunk = [0; CHUNK];
         loop {
             if closing.deadline.as_mut().poll(cx).is_ready() {
@@ -74,7 +79,11 @@ impl AsyncRead for Linger {
 }
 
 impl AsyncWrite for Linger {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
@@ -97,7 +106,10 @@ impl AsyncWrite for Linger {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.closing.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
-            self.closing = Some(Closing { deadline: Box::pin(sleep(LINGER)), discarded: 0 });
+            self.closing = Some(Closing {
+                deadline: Box::pin(sleep(LINGER)),
+                discarded: 0,
+            });
         }
         self.poll_discard(cx).map(Ok)
     }

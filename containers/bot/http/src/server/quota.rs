@@ -25,13 +25,21 @@ struct Open {
 impl Quota {
     /// Returns a quota of nothing open.
     pub(crate) fn new(max: usize, max_per_peer: usize) -> Self {
-        Self { max, max_per_peer, open: Mutex::default() }
+        Self {
+            max,
+            max_per_peer,
+            open: Mutex::default(),
+        }
     }
 
     /// Counts one more, if there is room. Without a peer only the whole is bounded.
     pub(crate) fn admit(self: &Arc<Self>, peer: Option<Peer>) -> Result<Permit, Excess> {
         let mut open = self.open();
-        if peer.is_some_and(|peer| open.by_peer.get(&peer).is_some_and(|count| *count >= self.max_per_peer)) {
+        if peer.is_some_and(|peer| {
+            open.by_peer
+                .get(&peer)
+                .is_some_and(|count| *count >= self.max_per_peer)
+        }) {
             return Err(Excess::Peer);
         }
         if open.all >= self.max {
@@ -50,7 +58,10 @@ impl Quota {
         if let Some(peer) = peer {
             *open.by_peer.entry(peer).or_default() += 1;
         }
-        Permit { quota: Arc::clone(self), peer }
+        Permit {
+            quota: Arc::clone(self),
+            peer,
+        }
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -70,7 +81,9 @@ impl Drop for Permit {
         let mut open = self.quota.open();
         open.all = open.all.saturating_sub(1);
         let Some(peer) = self.peer else { return };
-        let Some(count) = open.by_peer.get_mut(&peer) else { return };
+        let Some(count) = open.by_peer.get_mut(&peer) else {
+            return;
+        };
         *count = count.saturating_sub(1);
         if *count == 0 {
             open.by_peer.remove(&peer);

@@ -33,7 +33,10 @@ struct Bucket {
 
 impl Default for Rates {
     fn default() -> Self {
-        Self { buckets: Mutex::default(), since: Instant::now() }
+        Self {
+            buckets: Mutex::default(),
+            since: Instant::now(),
+        }
     }
 }
 
@@ -65,7 +68,10 @@ impl Rates {
                 bucket.units < each * REQUEST_UNITS
             });
         }
-        let full = Bucket { units: each * REQUEST_UNITS, at: now };
+        let full = Bucket {
+            units: each * REQUEST_UNITS,
+            at: now,
+        };
         let bucket = buckets.entry(caller(actor)).or_insert(full);
         bucket.refill(each, now);
         if bucket.units >= REQUEST_UNITS {
@@ -89,7 +95,9 @@ mod tests {
     use super::*;
 
     fn admitted(rates: &Rates, actor: &str, count: usize, now: i64) -> usize {
-        (0..count).filter(|_| rates.admit_at(actor, Some(60), now).is_ok()).count()
+        (0..count)
+            .filter(|_| rates.admit_at(actor, Some(60), now).is_ok())
+            .count()
     }
 
     #[test]
@@ -98,14 +106,25 @@ mod tests {
         assert_eq!(admitted(&rates, "http:a", 70, 0), 60);
         assert_eq!(
             rates.admit_at("http:a", Some(60), 999).err(),
-            Some(Overload::Rate { limit: 60, wait_s: 1 })
+            Some(Overload::Rate {
+                limit: 60,
+                wait_s: 1
+            })
         );
         assert_eq!(admitted(&rates, "http:a", 2, 1_000), 1);
         assert_eq!(admitted(&rates, "http:a", 70, 31_000), 30);
         assert_eq!(admitted(&rates, "http:a", 70, 600_000), 60);
-        let slow = rates.admit_at("http:b", Some(2), 0).and(rates.admit_at("http:b", Some(2), 0));
+        let slow = rates
+            .admit_at("http:b", Some(2), 0)
+            .and(rates.admit_at("http:b", Some(2), 0));
         assert_eq!(slow, Ok(()));
-        assert_eq!(rates.admit_at("http:b", Some(2), 1).err(), Some(Overload::Rate { limit: 2, wait_s: 30 }));
+        assert_eq!(
+            rates.admit_at("http:b", Some(2), 1).err(),
+            Some(Overload::Rate {
+                limit: 2,
+                wait_s: 30
+            })
+        );
     }
 
     #[test]

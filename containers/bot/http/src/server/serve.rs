@@ -55,7 +55,9 @@ pub async fn serve(
     limits: ConnectionLimits,
     shutdown: impl Future<Output = ()> + Send,
 ) {
-    Server::new(router, limits, WRITE_DEADLINE).serve(listener, shutdown).await;
+    Server::new(router, limits, WRITE_DEADLINE)
+        .serve(listener, shutdown)
+        .await;
 }
 
 /// The parts that all connections share.
@@ -80,7 +82,11 @@ impl Server {
     }
 
     /// Serves until `shutdown` completes.
-    pub(crate) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()> + Send) {
+    pub(crate) async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send,
+    ) {
         let graceful = GracefulShutdown::new();
         tokio::pin!(shutdown);
         loop {
@@ -100,7 +106,10 @@ impl Server {
         }
         drop(listener);
         self.closing.0.cancel();
-        if tokio::time::timeout(CLOSE_DEADLINE, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(CLOSE_DEADLINE, graceful.shutdown())
+            .await
+            .is_err()
+        {
             tracing::warn!("connections cut off at the end of the shutdown");
         }
     }
@@ -118,14 +127,27 @@ impl Server {
                 return;
             }
         };
-        let (router, closing, own) = (self.router.clone(), self.closing.clone(), Arc::clone(&connection));
+        let (router, closing, own) = (
+            self.router.clone(),
+            self.closing.clone(),
+            Arc::clone(&connection),
+        );
         let service = service_fn(move |request| {
-            answer(request, peer, router.clone(), closing.clone(), Arc::clone(&own))
+            answer(
+                request,
+                peer,
+                router.clone(),
+                closing.clone(),
+                Arc::clone(&own),
+            )
         });
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
-            .serve_connection(TokioIo::new(Stall::new(Linger::new(stream), self.write_deadline)), service);
+            .serve_connection(
+                TokioIo::new(Stall::new(Linger::new(stream), self.write_deadline)),
+                service,
+            );
         let served = graceful.watch(served);
         tokio::spawn(async move {
             let ended = tokio::select! {
@@ -174,7 +196,9 @@ async fn answer(
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
     )
 }
 
@@ -192,7 +216,12 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let limits = ConnectionLimits::default();
-        let server = tokio::spawn(serve(listener, Router::new(), limits, std::future::pending()));
+        let server = tokio::spawn(serve(
+            listener,
+            Router::new(),
+            limits,
+            std::future::pending(),
+        ));
         for head in ["", "GET / HTTP/1.1\r\nhost: x\r\nslow: "] {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(head.as_bytes()).await.unwrap();

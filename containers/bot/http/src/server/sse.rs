@@ -38,11 +38,19 @@ where
         closing: closing.map(|closing| closing.0).unwrap_or_default(),
     };
     let preamble = stream::once(async { Bytes::from_static(frames::PREAMBLE.as_bytes()) });
-    let body = preamble.chain(stream::unfold(opened, next)).map(Ok::<_, Infallible>);
-    let mut response =
-        respond::with_type(StatusCode::OK, "text/event-stream; charset=utf-8", Body::from_stream(body));
+    let body = preamble
+        .chain(stream::unfold(opened, next))
+        .map(Ok::<_, Infallible>);
+    let mut response = respond::with_type(
+        StatusCode::OK,
+        "text/event-stream; charset=utf-8",
+        Body::from_stream(body),
+    );
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("no-cache, no-transform"),
+    );
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -84,7 +92,10 @@ mod tests {
             let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
             text.push_str(std::str::from_utf8(&frame).unwrap());
         }
-        assert_eq!(text, [frames::PREAMBLE, frames::KEEPALIVE, frames::KEEPALIVE].concat());
+        assert_eq!(
+            text,
+            [frames::PREAMBLE, frames::KEEPALIVE, frames::KEEPALIVE].concat()
+        );
         closing.cancel();
         assert!(body.frame().await.is_none());
     }
@@ -105,8 +116,12 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let open = std::sync::Arc::new(open);
         let router = axum::Router::new().route("/", axum::routing::get(move || open()));
-        let server =
-            tokio::spawn(crate::serve(listener, router, ConnectionLimits::default(), std::future::pending()));
+        let server = tokio::spawn(crate::serve(
+            listener,
+            router,
+            ConnectionLimits::default(),
+            std::future::pending(),
+        ));
         let mut viewer = reqwest::get(format!("http://{address}/")).await.unwrap();
         assert_eq!(viewer.chunk().await.unwrap().unwrap(), frames::PREAMBLE);
         drop(viewer);
@@ -137,7 +152,10 @@ mod tests {
         let serving = Server::new(router, ConnectionLimits::default(), deadline);
         let server = tokio::spawn(serving.serve(listener, std::future::pending()));
         let mut stalled = tokio::net::TcpStream::connect(address).await.unwrap();
-        stalled.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        stalled
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            .await
+            .unwrap();
         // Its answer has begun, so the next connection opens another stream.
         stalled.readable().await.unwrap();
         let mut viewer = reqwest::get(format!("http://{address}/")).await.unwrap();

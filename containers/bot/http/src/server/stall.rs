@@ -28,18 +28,31 @@ pub(crate) struct Stall<S> {
 impl<S> Stall<S> {
     /// Wraps a stream and sets the timeout of a pending write.
     pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, deadline: None }
+        Self {
+            stream,
+            patience,
+            deadline: None,
+        }
     }
 
     /// Returns the result of a write, or `TimedOut` if it stays pending for the whole timeout.
-    fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn judge<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.deadline = None;
             return written;
         }
         let patience = self.patience;
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
-        deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let deadline = self
+            .deadline
+            .get_or_insert_with(|| Box::pin(sleep(patience)));
+        deadline
+            .as_mut()
+            .poll(cx)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -54,7 +67,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stall<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.judge(cx, written)
     }
@@ -75,7 +92,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         // A completed flush is no progress of a pending write, so it does not reset the timeout.
-        if flushed.is_ready() { flushed } else { self.judge(cx, flushed) }
+        if flushed.is_ready() {
+            flushed
+        } else {
+            self.judge(cx, flushed)
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -100,7 +121,10 @@ mod tests {
         let mut stalled = Stall::new(near, TIMEOUT);
         let began = Instant::now();
         let failed = stalled.write_all(&[0; 17]).await.unwrap_err();
-        assert_eq!((failed.kind(), began.elapsed()), (io::ErrorKind::TimedOut, TIMEOUT));
+        assert_eq!(
+            (failed.kind(), began.elapsed()),
+            (io::ErrorKind::TimedOut, TIMEOUT)
+        );
     }
 
     #[tokio::test(start_paused = true)]

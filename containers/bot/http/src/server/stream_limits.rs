@@ -20,7 +20,10 @@ pub struct StreamLimits {
 
 impl Default for StreamLimits {
     fn default() -> Self {
-        Self { max: STREAMS_MAX, max_per_peer: STREAMS_PER_PEER_MAX }
+        Self {
+            max: STREAMS_MAX,
+            max_per_peer: STREAMS_PER_PEER_MAX,
+        }
     }
 }
 

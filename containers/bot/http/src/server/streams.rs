@@ -31,6 +31,9 @@ impl FromRequestParts<HttpState> for Streams {
 
     async fn from_request_parts(head: &mut Parts, state: &HttpState) -> Result<Self, Infallible> {
         let peer = Peer::of(head, state.peer_header.as_ref());
-        Ok(Self { open: Arc::clone(&state.streams), peer })
+        Ok(Self {
+            open: Arc::clone(&state.streams),
+            peer,
+        })
     }
 }

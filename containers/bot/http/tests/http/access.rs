@@ -1,5 +1,8 @@
 //! Mode `access`: people and service tokens of an access proxy with keys that are made here.
-#![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a double that cannot go on fails its test"
+)]
 
 use std::sync::Arc;
 
@@ -32,20 +35,33 @@ impl Certificates for Team {
 /// Returns the document with the public key: its numbers have fixed places in the DER of 2048 bits.
 fn keys(pair: &RsaKeyPair) -> String {
     let der = pair.public_key().as_ref();
-    let (n, e) = (URL_SAFE_NO_PAD.encode(&der[9..265]), URL_SAFE_NO_PAD.encode(&der[der.len() - 3..]));
-    json!({"keys": [{"kid": "k1", "kty": "RSA", "alg": "RS256", "use": "sig", "n": n, "e": e}]}).to_string()
+    let (n, e) = (
+        URL_SAFE_NO_PAD.encode(&der[9..265]),
+        URL_SAFE_NO_PAD.encode(&der[der.len() - 3..]),
+    );
+    json!({"keys": [{"kid": "k1", "kty": "RSA", "alg": "RS256", "use": "sig", "n": n, "e": e}]})
+        .to_string()
 }
 
 /// Returns an assertion of the proxy about this identity.
 pub fn assertion(pair: &RsaKeyPair, identity: &Value) -> String {
-    let mut claims =
-        json!({"iss": "https://team.example.com", "aud": ["app"], "exp": 1_760_000_600_u64, "sub": ""});
+    let mut claims = json!({"iss": "https://team.example.com", "aud": ["app"], "exp": 1_760_000_600_u64, "sub": ""});
     let members = identity.as_object().unwrap().clone();
     claims.as_object_mut().unwrap().extend(members);
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let text = format!("{}.{}", part(&json!({"alg": "RS256", "kid": "k1"})), part(&claims));
+    let text = format!(
+        "{}.{}",
+        part(&json!({"alg": "RS256", "kid": "k1"})),
+        part(&claims)
+    );
     let mut signature = vec![0; pair.public_modulus_len()];
-    pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature).unwrap();
+    pair.sign(
+        &RSA_PKCS1_SHA256,
+        &SystemRandom::new(),
+        text.as_bytes(),
+        &mut signature,
+    )
+    .unwrap();
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
@@ -59,8 +75,14 @@ pub fn by_access(pair: &RsaKeyPair) -> Dashboard {
 #[tokio::test]
 async fn service_token_is_admitted_to_commands_alone() {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
-    let grants = Grants { actions: Set::of(&["runs:read"]), ..Grants::default() };
-    let settings = Settings { grants: [("access:svc:ci".to_owned(), grants)].into(), ..public() };
+    let grants = Grants {
+        actions: Set::of(&["runs:read"]),
+        ..Grants::default()
+    };
+    let settings = Settings {
+        grants: [("access:svc:ci".to_owned(), grants)].into(),
+        ..public()
+    };
     let bot = Bot::behind(by_access(&pair), TOKENS, settings).await;
     let service = assertion(&pair, &json!({"common_name": "ci"}));
     let stranger = assertion(&pair, &json!({"common_name": "other"}));
@@ -77,8 +99,14 @@ async fn service_token_is_admitted_to_commands_alone() {
         (&person, "/api/help.show", 200),
         (&person, "/runs", 200),
     ] {
-        let request = Client::new().get(bot.url(path)).header("cf-access-jwt-assertion", token);
-        assert_eq!(request.send().await.unwrap().status(), status, "{path} {token}");
+        let request = Client::new()
+            .get(bot.url(path))
+            .header("cf-access-jwt-assertion", token);
+        assert_eq!(
+            request.send().await.unwrap().status(),
+            status,
+            "{path} {token}"
+        );
     }
 }
 
@@ -88,9 +116,18 @@ async fn bearer_is_not_tried_as_an_ingress_token() {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let bot = Bot::behind(by_access(&pair), TOKENS, public()).await;
     for token in ["good", "guess"] {
-        let request = Client::new().get(bot.url("/api/runs.list")).bearer_auth(token);
+        let request = Client::new()
+            .get(bot.url("/api/runs.list"))
+            .bearer_auth(token);
         let refused = request.send().await.unwrap();
-        let (status, body) = (refused.status().as_u16(), refused.json::<Value>().await.unwrap());
-        assert_eq!((status, &body["error"]), (403, &json!("forbidden")), "{token}");
+        let (status, body) = (
+            refused.status().as_u16(),
+            refused.json::<Value>().await.unwrap(),
+        );
+        assert_eq!(
+            (status, &body["error"]),
+            (403, &json!("forbidden")),
+            "{token}"
+        );
     }
 }

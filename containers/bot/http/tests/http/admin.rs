@@ -28,9 +28,19 @@ const TOKENS: &str = r#"{
 }"#;
 
 async fn bot() -> Bot {
-    let grants = Grants { actions: Set::of(&["deploy:write"]), ..Grants::default() };
+    let grants = Grants {
+        actions: Set::of(&["deploy:write"]),
+        ..Grants::default()
+    };
     let grants = BTreeMap::from([("http:cy".to_owned(), grants)]);
-    Bot::start_with(TOKENS, Settings { grants, ..Settings::default() }).await
+    Bot::start_with(
+        TOKENS,
+        Settings {
+            grants,
+            ..Settings::default()
+        },
+    )
+    .await
 }
 
 async fn ask(bot: &Bot, method: Method, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
@@ -51,20 +61,45 @@ async fn checks_run_in_the_specified_order() {
     let (bot, closed) = (bot().await, Bot::start_with("", Settings::default()).await);
     for path in [CRASH, AUTHORIZE] {
         for method in [Method::GET, Method::PUT, Method::DELETE] {
-            let (status, body) = ask(&closed, method, path, &[("authorization", "Bearer deployer")]).await;
-            assert_eq!((status, body), (405, json!({ "ok": false, "error": "POST only" })), "{path}");
+            let (status, body) = ask(
+                &closed,
+                method,
+                path,
+                &[("authorization", "Bearer deployer")],
+            )
+            .await;
+            assert_eq!(
+                (status, body),
+                (405, json!({ "ok": false, "error": "POST only" })),
+                "{path}"
+            );
         }
         let (status, body) = post(&closed, path, &[("authorization", "Bearer deployer")]).await;
-        assert_eq!((status, body), (503, json!({ "ok": false, "error": "disabled" })), "{path}");
-        for headers in
-            [&[][..], &[("authorization", "Bearer nobody")], &[("authorization", "Basic deployer")]]
-        {
+        assert_eq!(
+            (status, body),
+            (503, json!({ "ok": false, "error": "disabled" })),
+            "{path}"
+        );
+        for headers in [
+            &[][..],
+            &[("authorization", "Bearer nobody")],
+            &[("authorization", "Basic deployer")],
+        ] {
             let (status, body) = post(&bot, path, headers).await;
-            assert_eq!((status, body), (401, json!({ "ok": false, "error": "unauthorized" })), "{path}");
+            assert_eq!(
+                (status, body),
+                (401, json!({ "ok": false, "error": "unauthorized" })),
+                "{path}"
+            );
         }
         for token in ["good", "reader", "weak"] {
-            let (status, body) = post(&bot, path, &[("authorization", &format!("Bearer {token}"))]).await;
-            assert_eq!((status, body["ok"].clone()), (403, json!(false)), "{path} {token}");
+            let (status, body) =
+                post(&bot, path, &[("authorization", &format!("Bearer {token}"))]).await;
+            assert_eq!(
+                (status, body["ok"].clone()),
+                (403, json!(false)),
+                "{path} {token}"
+            );
         }
     }
 }
@@ -75,8 +110,13 @@ async fn a_crash_is_answered_and_then_happens() {
     let (status, body) = post(&bot, CRASH, &[("authorization", "Bearer deployer")]).await;
     // Without a ledger there is no generation.
     let pid = std::process::id();
-    assert_eq!((status, body), (202, json!({ "ok": true, "generation": null, "pid": pid })));
-    tokio::time::timeout(TIMEOUT, bot.crashed.notified()).await.unwrap();
+    assert_eq!(
+        (status, body),
+        (202, json!({ "ok": true, "generation": null, "pid": pid }))
+    );
+    tokio::time::timeout(TIMEOUT, bot.crashed.notified())
+        .await
+        .unwrap();
 }
 
 const EDGE: (&str, &str) = ("x-ars-edge-secret", EDGE_SECRET);
@@ -85,19 +125,43 @@ const EDGE: (&str, &str) = ("x-ars-edge-secret", EDGE_SECRET);
 async fn named_subject_is_judged_without_bearer() {
     let bot = bot().await;
     for (subject, name) in [("d%C3%A9%20p", "dé p"), ("cy", "cy")] {
-        let (status, body) = post(&bot, AUTHORIZE, &[("x-ars-restart-subject", subject), EDGE]).await;
-        assert_eq!((status, body), (200, json!({ "ok": true, "subject": name })));
+        let (status, body) =
+            post(&bot, AUTHORIZE, &[("x-ars-restart-subject", subject), EDGE]).await;
+        assert_eq!(
+            (status, body),
+            (200, json!({ "ok": true, "subject": name }))
+        );
     }
     // A permitted bearer does not help a subject that is unknown, lacks the permission, or has one token that does.
     for subject in ["ann", "bo", "twin", "nobody", "deployer"] {
-        let headers = [("x-ars-restart-subject", subject), ("authorization", "Bearer deployer"), EDGE];
+        let headers = [
+            ("x-ars-restart-subject", subject),
+            ("authorization", "Bearer deployer"),
+            EDGE,
+        ];
         let (status, body) = post(&bot, AUTHORIZE, &headers).await;
-        assert_eq!((status, body["ok"].clone()), (403, json!(false)), "{subject}");
+        assert_eq!(
+            (status, body["ok"].clone()),
+            (403, json!(false)),
+            "{subject}"
+        );
     }
     for headers in [
-        &[("x-ars-restart-subject", ""), ("authorization", "Bearer deployer"), EDGE],
-        &[("x-ars-restart-subject", "%ff"), ("authorization", "Bearer deployer"), EDGE],
-        &[("x-ars-restart-subject", "cy"), ("x-ars-restart-subject", "cy"), EDGE],
+        &[
+            ("x-ars-restart-subject", ""),
+            ("authorization", "Bearer deployer"),
+            EDGE,
+        ],
+        &[
+            ("x-ars-restart-subject", "%ff"),
+            ("authorization", "Bearer deployer"),
+            EDGE,
+        ],
+        &[
+            ("x-ars-restart-subject", "cy"),
+            ("x-ars-restart-subject", "cy"),
+            EDGE,
+        ],
     ] {
         assert_eq!(post(&bot, AUTHORIZE, headers).await.0, 401, "{headers:?}");
     }
@@ -117,7 +181,11 @@ async fn subject_without_the_edges_secret_finds_no_route() {
             &[subject, EDGE, EDGE],
         ] {
             let (status, body) = post(&bot, AUTHORIZE, headers).await;
-            assert_eq!((status, &body["error"]), (404, &json!("no such route")), "{headers:?}");
+            assert_eq!(
+                (status, &body["error"]),
+                (404, &json!("no such route")),
+                "{headers:?}"
+            );
         }
     }
 }
@@ -126,14 +194,27 @@ async fn subject_without_the_edges_secret_finds_no_route() {
 async fn bearer_is_judged_without_named_subject() {
     let bot = bot().await;
     for (token, subject) in [("deployer", "dé p"), ("strong", "twin"), ("granted", "cy")] {
-        let (status, body) = post(&bot, AUTHORIZE, &[("authorization", &format!("Bearer {token}"))]).await;
-        assert_eq!((status, body), (200, json!({ "ok": true, "subject": subject })));
+        let (status, body) = post(
+            &bot,
+            AUTHORIZE,
+            &[("authorization", &format!("Bearer {token}"))],
+        )
+        .await;
+        assert_eq!(
+            (status, body),
+            (200, json!({ "ok": true, "subject": subject }))
+        );
     }
 }
 
 #[tokio::test]
 async fn the_restart_itself_is_nobodys_here() {
     let bot = bot().await;
-    let (status, _) = post(&bot, "/admin/restart", &[("authorization", "Bearer deployer")]).await;
+    let (status, _) = post(
+        &bot,
+        "/admin/restart",
+        &[("authorization", "Bearer deployer")],
+    )
+    .await;
     assert_eq!(status, 404);
 }

@@ -29,11 +29,19 @@ async fn unknown_tool_writes_one_line() {
         for version in ["2025-11-25", "2026-07-28"] {
             let params = json!({"name": name, "arguments": {}, "_meta": capabilities});
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-            let request = Client::new().post(bot.url("/mcp")).bearer_auth("good").body(body.to_string());
+            let request = Client::new()
+                .post(bot.url("/mcp"))
+                .bearer_auth("good")
+                .body(body.to_string());
             let request = request.header("mcp-protocol-version", version);
-            let request = request.header("mcp-method", "tools/call").header("mcp-name", name);
+            let request = request
+                .header("mcp-method", "tools/call")
+                .header("mcp-name", name);
             let answer = request.send().await.unwrap().text().await.unwrap();
-            assert!(answer.contains("the tool is unknown"), "{version} {name}: {answer}");
+            assert!(
+                answer.contains("the tool is unknown"),
+                "{version} {name}: {answer}"
+            );
             assert_eq!(lines.take(), [line.as_str()], "{version} {name}");
         }
     }

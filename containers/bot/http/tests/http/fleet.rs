@@ -33,7 +33,9 @@ pub fn fleet(now: i64) -> Arc<MemoryResidents> {
         view.updated_at = now - 74 * MINUTE;
         view.provisioned_at = Some(now - 300 * MINUTE);
         view.last_refresh_at = Some(now - 4 * MINUTE - 12_000);
-        view.attach_ms = (0..48).map(|n| 96 + (n * 37) % 61 + if n % 11 == 0 { 140 } else { 0 }).collect();
+        view.attach_ms = (0..48)
+            .map(|n| 96 + (n * 37) % 61 + if n % 11 == 0 { 140 } else { 0 })
+            .collect();
         view.threads = vec![
             ThreadRow {
                 dirty: Some(true),
@@ -42,7 +44,11 @@ pub fn fleet(now: i64) -> Arc<MemoryResidents> {
             },
             ThreadRow {
                 dirty: Some(false),
-                ..tree("slack:C024BE91L:1760000000.1", "fix/division-by-zero", now - 9 * MINUTE)
+                ..tree(
+                    "slack:C024BE91L:1760000000.1",
+                    "fix/division-by-zero",
+                    now - 9 * MINUTE,
+                )
             },
             ThreadRow {
                 unchecked_since: Some(now - 3 * MINUTE),
@@ -56,7 +62,9 @@ pub fn fleet(now: i64) -> Arc<MemoryResidents> {
                 ..tree("http:default:old", "main", now - 90 * MINUTE)
             },
         ];
-        let tree_sizes = view.threads[..2].iter().map(|row| (row.thread_key.clone(), Some(GIB / 3)));
+        let tree_sizes = view.threads[..2]
+            .iter()
+            .map(|row| (row.thread_key.clone(), Some(GIB / 3)));
         let parts = Parts {
             mirror: Some(GIB / 2),
             deps: Some(3 * GIB),
@@ -69,14 +77,24 @@ pub fn fleet(now: i64) -> Arc<MemoryResidents> {
     });
     residents.change("acme/site", |view| {
         view.last_refresh_at = Some(now - 31 * MINUTE);
-        view.disk = Some(Sample::new(now, 20 * GIB, 2 * GIB, Parts { checkout: None, ..Parts::default() }));
+        view.disk = Some(Sample::new(
+            now,
+            20 * GIB,
+            2 * GIB,
+            Parts {
+                checkout: None,
+                ..Parts::default()
+            },
+        ));
     });
     residents.change("acme/app", |view| {
         view.last_refresh_error = Some("build-failed: exit 101".into());
         view.last_refresh_at = Some(now - 200 * MINUTE);
     });
     let mut rows = residents.rows.lock().unwrap();
-    rows[3].live = Live::Unreachable(Unreachable { error: "the object did not answer".into() });
+    rows[3].live = Live::Unreachable(Unreachable {
+        error: "the object did not answer".into(),
+    });
     drop(rows);
     Arc::new(residents)
 }

@@ -32,25 +32,42 @@ impl Channels for NoChannels {
 /// Returns the process `generation` of a service with this ledger.
 async fn process(ledger: &Arc<ScriptedLedger>, generation: &str) -> Bot {
     let capabilities = ledger.capability(generation, Arc::new(NoChannels));
-    Bot::with_capabilities(Dashboard::default(), TOKENS, Settings::default(), capabilities).await
+    Bot::with_capabilities(
+        Dashboard::default(),
+        TOKENS,
+        Settings::default(),
+        capabilities,
+    )
+    .await
 }
 
 fn request(bot: &Bot, token: &str, key: &str, body: &Value) -> RequestBuilder {
-    let request = Client::new().post(bot.url("/ingress")).bearer_auth(token).body(body.to_string());
+    let request = Client::new()
+        .post(bot.url("/ingress"))
+        .bearer_auth(token)
+        .body(body.to_string());
     request.header("idempotency-key", key)
 }
 
 async fn ask(bot: &Bot, token: &str, key: &str, body: &Value) -> (u16, Value) {
-    let response = timeout(TIMEOUT, request(bot, token, key, body).send()).await.unwrap().unwrap();
+    let response = timeout(TIMEOUT, request(bot, token, key, body).send())
+        .await
+        .unwrap()
+        .unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
 #[tokio::test]
 async fn malformed_key_is_named_before_the_body() {
     let bot = Bot::start().await;
-    let expected = json!({"error": "Idempotency-Key must be one value of 1 to 255 visible ASCII characters"});
+    let expected =
+        json!({"error": "Idempotency-Key must be one value of 1 to 255 visible ASCII characters"});
     for key in ["", "a b", "é", &"x".repeat(256)] {
-        assert_eq!(ask(&bot, "good", key, &json!({"text": 7})).await, (400, expected.clone()), "{key}");
+        assert_eq!(
+            ask(&bot, "good", key, &json!({"text": 7})).await,
+            (400, expected.clone()),
+            "{key}"
+        );
     }
     let twice = request(&bot, "good", "a", &json!({"text": "x"})).header("idempotency-key", "a");
     assert_eq!(twice.send().await.unwrap().status(), 400);
@@ -66,8 +83,12 @@ async fn repeated_key_gets_the_first_answer() {
     let first = ask(&bot, "good", "k", &body).await;
     assert_eq!((first.0, &first.1["reply"]), (200, &json!("first")));
     assert_eq!(ask(&bot, "good", "k", &body).await, first);
-    let reused = json!({"error": "Idempotency-Key was used by an earlier request with another body"});
-    assert_eq!(ask(&bot, "good", "k", &json!({"text": "y"})).await, (422, reused));
+    let reused =
+        json!({"error": "Idempotency-Key was used by an earlier request with another body"});
+    assert_eq!(
+        ask(&bot, "good", "k", &json!({"text": "y"})).await,
+        (422, reused)
+    );
     // Keys of other subjects, and requests without one, are independent.
     assert_eq!(ask(&bot, "pinned", "k", &body).await.1["reply"], "second");
     assert_eq!(ask(&bot, "good", "other", &body).await.1["reply"], "third");
@@ -76,16 +97,32 @@ async fn repeated_key_gets_the_first_answer() {
 /// The process keeps 1,000 answers. A command leaves no record that has its answer.
 #[tokio::test]
 async fn request_with_an_evicted_answer_is_not_repeated() {
-    let load = LoadLimits { requests_per_minute: None, ..LoadLimits::default() };
-    let bot = Bot::start_with(HELPED, Settings { load, ..Settings::default() }).await;
+    let load = LoadLimits {
+        requests_per_minute: None,
+        ..LoadLimits::default()
+    };
+    let bot = Bot::start_with(
+        HELPED,
+        Settings {
+            load,
+            ..Settings::default()
+        },
+    )
+    .await;
     let body = json!({"text": "help"});
     for number in 0..=1_000 {
         assert_eq!(ask(&bot, "good", &number.to_string(), &body).await.0, 200);
     }
     assert_eq!(ask(&bot, "good", "1", &body).await.0, 200);
-    let evicted = json!({"error": "Idempotency-Key names a request whose answer is no longer kept"});
+    let evicted =
+        json!({"error": "Idempotency-Key names a request whose answer is no longer kept"});
     assert_eq!(ask(&bot, "good", "0", &body).await, (409, evicted));
-    assert_eq!(ask(&bot, "good", "0", &json!({"text": "help show"})).await.0, 422);
+    assert_eq!(
+        ask(&bot, "good", "0", &json!({"text": "help show"}))
+            .await
+            .0,
+        422
+    );
 }
 
 #[tokio::test]
@@ -137,7 +174,10 @@ async fn preferred_early_answer_is_repeated_with_the_reply() {
     assert_eq!(early.status().as_u16(), 202);
     let run = early.json::<Value>().await.unwrap()["runId"].clone();
     let (status, answer) = ask(&bot, "good", "k", &body).await;
-    assert_eq!((status, &answer["reply"], &answer["run"]["id"]), (200, &json!("later"), &run));
+    assert_eq!(
+        (status, &answer["reply"], &answer["run"]["id"]),
+        (200, &json!("later"), &run)
+    );
 }
 
 #[tokio::test]
@@ -158,7 +198,10 @@ async fn another_process_answers_from_the_record() {
     // Its listing of live runs expires.
     other.clock.advance(10_000);
     let waited = timeout(TIMEOUT, waiting).await.unwrap().unwrap().unwrap();
-    assert_eq!((waited.status().as_u16(), waited.json().await.unwrap()), (200, first.clone()));
+    assert_eq!(
+        (waited.status().as_u16(), waited.json().await.unwrap()),
+        (200, first.clone())
+    );
     assert_eq!(ask(&other, "good", "k", &body).await, (200, first));
     other.store.records.lock().unwrap().clear();
     let gone = json!({"error": "Idempotency-Key names a request whose answer is no longer kept"});
@@ -174,14 +217,26 @@ async fn unchecked_key_is_not_dispatched() {
     let body = json!({"text": "x"});
     let response = request(&bot, "good", "k", &body).send().await.unwrap();
     assert_eq!(
-        (response.status().as_u16(), &response.headers()["retry-after"]),
+        (
+            response.status().as_u16(),
+            &response.headers()["retry-after"]
+        ),
         (503, &"5".parse().unwrap())
     );
     assert!(ledger.runs().is_empty());
     let (status, answer) = ask(&bot, "good", "k", &body).await;
     assert_eq!((status, &answer["reply"]), (200, &json!("after all")));
     let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
-    assert_eq!(ledger.keys.lock().unwrap().values().map(|first| &first.run_id).collect::<Vec<_>>(), [&id]);
+    assert_eq!(
+        ledger
+            .keys
+            .lock()
+            .unwrap()
+            .values()
+            .map(|first| &first.run_id)
+            .collect::<Vec<_>>(),
+        [&id]
+    );
 }
 
 #[tokio::test]
@@ -195,8 +250,16 @@ async fn rejected_request_frees_its_key() {
     let denied = ask(&bot, "good", "h", &json!({"text": "status show"})).await;
     assert_eq!((denied.0, denied.1.get("run")), (200, None));
     assert!(bot.core.drain(TIMEOUT).await);
-    assert_eq!(ask(&bot, "good", "k", &json!({"text": "x"})).await, answered);
-    assert_eq!(ask(&bot, "good", "h", &json!({"text": "status show"})).await.0, 503);
+    assert_eq!(
+        ask(&bot, "good", "k", &json!({"text": "x"})).await,
+        answered
+    );
+    assert_eq!(
+        ask(&bot, "good", "h", &json!({"text": "status show"}))
+            .await
+            .0,
+        503
+    );
     assert_eq!(ask(&bot, "good", "new", &json!({"text": "x"})).await.0, 503);
     assert_eq!(ask(&bot, "good", "new", &json!({"text": "x"})).await.0, 503);
 }

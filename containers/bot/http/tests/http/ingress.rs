@@ -23,7 +23,13 @@ use super::{
 };
 
 async fn post(bot: &Bot, token: &str, body: impl Into<reqwest::Body>) -> Response {
-    Client::new().post(bot.url("/ingress")).bearer_auth(token).body(body).send().await.unwrap()
+    Client::new()
+        .post(bot.url("/ingress"))
+        .bearer_auth(token)
+        .body(body)
+        .send()
+        .await
+        .unwrap()
 }
 
 async fn told(response: Response) -> (u16, Value) {
@@ -33,22 +39,45 @@ async fn told(response: Response) -> (u16, Value) {
 
 #[tokio::test]
 async fn refusals_have_the_bodies_of_the_specification() {
-    let (bot, closed) = (Bot::start().await, Bot::start_with("", Settings::default()).await);
+    let (bot, closed) = (
+        Bot::start().await,
+        Bot::start_with("", Settings::default()).await,
+    );
     let ask = json!({"text": "x"}).to_string();
     let disabled = told(post(&closed, "good", ask.clone()).await).await;
-    assert_eq!((disabled.0, &disabled.1["error"]), (503, &json!("disabled")));
+    assert_eq!(
+        (disabled.0, &disabled.1["error"]),
+        (503, &json!("disabled"))
+    );
     for token in ["nope", "goo", "goodd"] {
-        assert_eq!(told(post(&bot, token, ask.clone()).await).await, (401, json!({"error": "unauthorized"})));
+        assert_eq!(
+            told(post(&bot, token, ask.clone()).await).await,
+            (401, json!({"error": "unauthorized"}))
+        );
     }
     let forbidden = told(post(&bot, "reader", ask.clone()).await).await;
-    assert_eq!(forbidden, (403, json!({"error": "forbidden", "code": "unauthorized"})));
+    assert_eq!(
+        forbidden,
+        (403, json!({"error": "forbidden", "code": "unauthorized"}))
+    );
     for method in [Method::GET, Method::PUT, Method::DELETE, Method::OPTIONS] {
-        let response = Client::new().request(method.clone(), closed.url("/ingress")).send().await.unwrap();
+        let response = Client::new()
+            .request(method.clone(), closed.url("/ingress"))
+            .send()
+            .await
+            .unwrap();
         assert_eq!(response.headers()["allow"], "POST");
-        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
+        assert_eq!(
+            response.status(),
+            StatusCode::METHOD_NOT_ALLOWED,
+            "{method}"
+        );
     }
     let bad = told(post(&bot, "good", json!({"text": 7}).to_string()).await).await;
-    assert_eq!(bad, (400, json!({"error": "text must be a non-blank string"})));
+    assert_eq!(
+        bad,
+        (400, json!({"error": "text must be a non-blank string"}))
+    );
     assert!(bot.model.asked.lock().unwrap().is_empty());
 }
 
@@ -62,13 +91,24 @@ async fn a_caller_s_trace_is_ignored() {
         .header("traceparent", format!("00-{theirs}-b7ad6b7169203331-01"))
         .header("tracestate", format!("vendor={theirs}"))
         .header("baggage", format!("id={theirs}"));
-    let (status, answer) = told(request.body(json!({"text": "x"}).to_string()).send().await.unwrap()).await;
+    let (status, answer) = told(
+        request
+            .body(json!({"text": "x"}).to_string())
+            .send()
+            .await
+            .unwrap(),
+    )
+    .await;
     assert_eq!(status, 200);
     let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
     let run = bot.core.registry().get(&id).unwrap();
     let traces = run.events.iter().filter(|event| event.contains("traceId"));
     assert_eq!(traces.clone().count(), 1, "the run has a trace of its own");
-    assert!(!run.events.iter().any(|event| event.contains(theirs)), "{:?}", run.events);
+    assert!(
+        !run.events.iter().any(|event| event.contains(theirs)),
+        "{:?}",
+        run.events
+    );
 }
 
 #[tokio::test]
@@ -84,7 +124,10 @@ async fn request_gets_reply_and_receipt() {
     );
     let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
     let run = bot.core.registry().get(&id).unwrap();
-    assert_eq!((run.facts.user_id.as_str(), run.facts.channel_id.as_str()), ("http:ann", "http:default"));
+    assert_eq!(
+        (run.facts.user_id.as_str(), run.facts.channel_id.as_str()),
+        ("http:ann", "http:default")
+    );
     assert!(!answer.to_string().contains(&run.token));
     assert!(bot.model.asked.lock().unwrap()[0].contains("earlier"));
 }
@@ -105,7 +148,10 @@ async fn reply_without_run_has_no_receipt() {
         let (status, answer) = told(post(&bot, "good", body.to_string()).await).await;
         assert_eq!((status, answer.get("run")), (200, None));
         assert!(answer["reply"].as_str().unwrap().contains("agent"));
-        assert_eq!(answer["code"], "invalid_input", "a script cannot read the text");
+        assert_eq!(
+            answer["code"], "invalid_input",
+            "a script cannot read the text"
+        );
     }
 }
 
@@ -113,13 +159,24 @@ async fn reply_without_run_has_no_receipt() {
 async fn ambiguous_and_long_names_are_named_in_a_400() {
     let bot = Bot::start().await;
     let long = "x".repeat(129);
-    for (field, value) in [("channel", "a:b"), ("channel", &long), ("thread", &long), ("thread", "")] {
+    for (field, value) in [
+        ("channel", "a:b"),
+        ("channel", &long),
+        ("thread", &long),
+        ("thread", ""),
+    ] {
         for token in ["good", "pinned"] {
             let mut body = json!({"text": "x"});
             body[field] = json!(value);
             let (status, answer) = told(post(&bot, token, body.to_string()).await).await;
             assert_eq!(status, 400, "{field}");
-            assert!(answer["error"].as_str().unwrap().starts_with(&format!("{field} must be")), "{answer}");
+            assert!(
+                answer["error"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with(&format!("{field} must be")),
+                "{answer}"
+            );
         }
     }
 }
@@ -127,7 +184,9 @@ async fn ambiguous_and_long_names_are_named_in_a_400() {
 #[tokio::test]
 async fn async_request_answers_at_run_creation() {
     let bot = Bot::start_with(TOKENS, public()).await;
-    bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
+    bot.model
+        .gated
+        .store(true, std::sync::atomic::Ordering::Relaxed);
     bot.script(&["later"]);
     let body = json!({"text": "x", "channel": "ignored", "thread": "t1", "async": true});
     let (status, answer) = told(post(&bot, "pinned", body.to_string()).await).await;
@@ -137,7 +196,10 @@ async fn async_request_answers_at_run_creation() {
     assert_eq!(bot.core.registry().get(&id).unwrap().finished, None);
     bot.model.gate.notify_one();
     assert!(bot.core.drain(TIMEOUT).await);
-    assert_eq!(bot.store.records.lock().unwrap()[id.as_str()].status, RunStatus::Completed);
+    assert_eq!(
+        bot.store.records.lock().unwrap()[id.as_str()].status,
+        RunStatus::Completed
+    );
 }
 
 #[tokio::test]
@@ -145,7 +207,9 @@ async fn handed_off_run_answers_its_waiting_caller() {
     let ledger = Arc::new(ScriptedLedger::default());
     let capabilities = ledger.capability("this", Arc::new(NoChannels));
     let bot = Bot::with_capabilities(Dashboard::default(), TOKENS, public(), capabilities).await;
-    bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
+    bot.model
+        .gated
+        .store(true, std::sync::atomic::Ordering::Relaxed);
     let handed_off = async {
         bot.model.called.notified().await;
         assert!(bot.core.drain(TIMEOUT).await);
@@ -165,22 +229,32 @@ async fn drain_rejects_with_retry_after() {
     let bot = Bot::start().await;
     assert!(bot.core.drain(TIMEOUT).await);
     for is_async in [false, true] {
-        let response = post(&bot, "good", json!({"text": "x", "async": is_async}).to_string()).await;
+        let response = post(
+            &bot,
+            "good",
+            json!({"text": "x", "async": is_async}).to_string(),
+        )
+        .await;
         assert_eq!(response.headers()["retry-after"], "5");
         let (status, body) = told(response).await;
         assert_eq!(
             (status, &body["error"], &body["code"]),
             (503, &json!("unavailable"), &json!("unavailable"))
         );
-        assert!(body["detail"].as_str().unwrap().contains("did not start"), "{body}");
+        assert!(
+            body["detail"].as_str().unwrap().contains("did not start"),
+            "{body}"
+        );
     }
     assert!(bot.core.registry().list().is_empty() && bot.store.records.lock().unwrap().is_empty());
     assert_eq!(bot.core.load().in_flight, 0);
     // Malformed requests get their own error during a drain.
     let ask = json!({"text": "x"}).to_string();
-    for (token, body, status) in
-        [("nope", ask.clone(), 401), ("reader", ask, 403), ("good", "{}".into(), 400)]
-    {
+    for (token, body, status) in [
+        ("nope", ask.clone(), 401),
+        ("reader", ask, 403),
+        ("good", "{}".into(), 400),
+    ] {
         assert_eq!(post(&bot, token, body).await.status(), status);
     }
 }
@@ -188,7 +262,9 @@ async fn drain_rejects_with_retry_after() {
 #[tokio::test]
 async fn disconnect_does_not_stop_the_run() {
     let bot = Bot::start().await;
-    bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
+    bot.model
+        .gated
+        .store(true, std::sync::atomic::Ordering::Relaxed);
     bot.script(&["said to nobody"]);
     let mut stream = TcpStream::connect(bot.address).await.unwrap();
     let body = json!({"text": "x"}).to_string();
@@ -202,7 +278,13 @@ async fn disconnect_does_not_stop_the_run() {
     bot.model.gate.notify_one();
     assert!(bot.core.drain(TIMEOUT).await);
     let records = bot.store.records.lock().unwrap();
-    assert_eq!(records.values().map(|record| record.status).collect::<Vec<_>>(), [RunStatus::Completed]);
+    assert_eq!(
+        records
+            .values()
+            .map(|record| record.status)
+            .collect::<Vec<_>>(),
+        [RunStatus::Completed]
+    );
 }
 
 #[tokio::test]
@@ -215,10 +297,24 @@ async fn panicking_dispatch_answers_500_without_details() {
 
 #[tokio::test]
 async fn grants_do_not_replace_dispatch_scope() {
-    let grants = [("http:bo".to_owned(), Grants { actions: ars_auth::Set::All, ..Grants::default() })];
-    let settings = Settings { grants: grants.into(), ..Settings::default() };
+    let grants = [(
+        "http:bo".to_owned(),
+        Grants {
+            actions: ars_auth::Set::All,
+            ..Grants::default()
+        },
+    )];
+    let settings = Settings {
+        grants: grants.into(),
+        ..Settings::default()
+    };
     let bot = Bot::start_with(TOKENS, settings).await;
-    assert_eq!(post(&bot, "reader", json!({"text": "x"}).to_string()).await.status(), 403);
+    assert_eq!(
+        post(&bot, "reader", json!({"text": "x"}).to_string())
+            .await
+            .status(),
+        403
+    );
 }
 
 fn sized(bytes: usize) -> String {
@@ -241,23 +337,31 @@ async fn body_limit_is_inclusive() {
 #[tokio::test]
 async fn declared_oversize_is_rejected_unread() {
     let bot = Bot::start().await;
-    let head =
-        "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\ncontent-length: 1000001\r\n\r\n";
-    assert!(exchange(&bot, head.as_bytes()).await.starts_with("HTTP/1.1 413 "));
+    let head = "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\ncontent-length: 1000001\r\n\r\n";
+    assert!(
+        exchange(&bot, head.as_bytes())
+            .await
+            .starts_with("HTTP/1.1 413 ")
+    );
 }
 
 #[tokio::test]
 async fn unauthorized_upload_is_rejected_unread() {
     let bot = Bot::start().await;
-    for (authorization, status) in
-        [("", "401"), ("authorization: Bearer nope\r\n", "401"), ("authorization: Bearer reader\r\n", "403")]
-    {
+    for (authorization, status) in [
+        ("", "401"),
+        ("authorization: Bearer nope\r\n", "401"),
+        ("authorization: Bearer reader\r\n", "403"),
+    ] {
         // With `Expect` a server announces whether it wants the body: it must not.
         let head = format!(
             "POST /ingress HTTP/1.1\r\nhost: x\r\n{authorization}expect: 100-continue\r\ncontent-length: 900000\r\n\r\n"
         );
         let answer = exchange(&bot, head.as_bytes()).await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
     }
 }
 
@@ -277,7 +381,10 @@ async fn endless_chunked_body_gets_413() {
         sent
     });
     let mut answer = [0; 12];
-    timeout(TIMEOUT, read.read_exact(&mut answer)).await.unwrap().unwrap();
+    timeout(TIMEOUT, read.read_exact(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(&answer, b"HTTP/1.1 413");
     let sent = timeout(TIMEOUT, uploading).await.unwrap().unwrap();
     // Kernel buffers on both sides hold some unread bytes, but not the rest of the upload.
@@ -293,9 +400,15 @@ async fn rejected_upload_is_blocked_not_reset() {
     let (mut read, mut write) = stream.split();
     let chunk = format!("2000\r\n{}\r\n", "x".repeat(0x2000));
     let sending = async { while write.write_all(chunk.as_bytes()).await.is_ok() {} };
-    assert!(timeout(Duration::from_millis(300), sending).await.is_err(), "the connection was reset");
+    assert!(
+        timeout(Duration::from_millis(300), sending).await.is_err(),
+        "the connection was reset"
+    );
     let mut answer = [0; 12];
-    timeout(TIMEOUT, read.read_exact(&mut answer)).await.unwrap().unwrap();
+    timeout(TIMEOUT, read.read_exact(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(&answer, b"HTTP/1.1 401");
 }
 
@@ -310,10 +423,16 @@ async fn broken_framing_is_rejected() {
         "transfer-encoding: gzip\r\n\r\n{}",
     ] {
         let mut stream = TcpStream::connect(bot.address).await.unwrap();
-        stream.write_all(format!("{head}{framing}").as_bytes()).await.unwrap();
+        stream
+            .write_all(format!("{head}{framing}").as_bytes())
+            .await
+            .unwrap();
         stream.shutdown().await.unwrap();
         let answer = rest(&mut stream).await;
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400 "), "{framing:?}: {answer}");
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 400 "),
+            "{framing:?}: {answer}"
+        );
     }
     assert!(bot.model.asked.lock().unwrap().is_empty());
 }
@@ -322,21 +441,37 @@ async fn broken_framing_is_rejected() {
 async fn any_content_type_is_accepted() {
     let bot = Bot::start().await;
     bot.script(&["fine"]);
-    let request = Client::new().post(bot.url("/ingress")).header("authorization", "bEARER \t good ");
-    let response = request.header("content-type", "text/plain").body(r#"{"text":"x"}"#).send().await.unwrap();
+    let request = Client::new()
+        .post(bot.url("/ingress"))
+        .header("authorization", "bEARER \t good ");
+    let response = request
+        .header("content-type", "text/plain")
+        .body(r#"{"text":"x"}"#)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(response.status(), 200);
 }
 
 /// `op` may dispatch and invoke some commands.
-const OPERATOR: &str = r#"{"op": {"subject": "op", "scopes": ["dispatch", "config:read", "friction:read"]}}"#;
+const OPERATOR: &str =
+    r#"{"op": {"subject": "op", "scopes": ["dispatch", "config:read", "friction:read"]}}"#;
 
 #[tokio::test]
 async fn command_is_answered_without_a_run() {
     let bot = Bot::start_with(OPERATOR, Settings::default()).await;
     for (text, reply, code) in [
         ("config show", "In effect here: ", Value::Null),
-        ("config show --bogus", "⚠️ `config show`: ", json!("invalid_input")),
-        ("friction report \"open", "⚠️ `friction report`: ", json!("invalid_input")),
+        (
+            "config show --bogus",
+            "⚠️ `config show`: ",
+            json!("invalid_input"),
+        ),
+        (
+            "friction report \"open",
+            "⚠️ `friction report`: ",
+            json!("invalid_input"),
+        ),
         ("help", "Agents:\n", Value::Null),
         ("status show", "⛔ `status show`: ", json!("unauthorized")),
     ] {
@@ -344,7 +479,10 @@ async fn command_is_answered_without_a_run() {
             let body = json!({"text": text, "async": is_async});
             let (status, answer) = told(post(&bot, "op", body.to_string()).await).await;
             assert_eq!((status, answer.get("run")), (200, None), "{text}");
-            assert!(answer["reply"].as_str().unwrap().starts_with(reply), "{answer}");
+            assert!(
+                answer["reply"].as_str().unwrap().starts_with(reply),
+                "{answer}"
+            );
             assert_eq!(answer["code"], code, "{text}");
         }
     }
@@ -356,13 +494,22 @@ async fn run_of_a_command_is_named() {
     let bot = Bot::start_with(OPERATOR, Settings::default()).await;
     let ask = |is_async| json!({"text": "friction report", "async": is_async}).to_string();
     let (status, answer) = told(post(&bot, "op", ask(false)).await).await;
-    assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")));
+    assert_eq!(
+        (status, &answer["run"]["status"]),
+        (200, &json!("completed"))
+    );
     let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
     let run = bot.core.registry().get(&id).unwrap();
-    assert_eq!((run.facts.agent.as_str(), &run.facts.model), ("command", &None));
+    assert_eq!(
+        (run.facts.agent.as_str(), &run.facts.model),
+        ("command", &None)
+    );
     assert!(!answer.to_string().contains(&run.token));
     let (status, answer) = told(post(&bot, "op", ask(true)).await).await;
-    assert_eq!((status, &answer["threadKey"]), (202, &json!("http:default:default")));
+    assert_eq!(
+        (status, &answer["threadKey"]),
+        (202, &json!("http:default:default"))
+    );
     assert!(bot.core.drain(TIMEOUT).await);
     assert_eq!(bot.store.records.lock().unwrap().len(), 2);
     assert!(bot.model.asked.lock().unwrap().is_empty());

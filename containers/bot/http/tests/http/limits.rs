@@ -16,13 +16,20 @@ use super::{
 };
 
 fn connections(max: usize, max_per_peer: usize) -> ConnectionLimits {
-    ConnectionLimits { max, max_per_peer, peer_header: None }
+    ConnectionLimits {
+        max,
+        max_per_peer,
+        peer_header: None,
+    }
 }
 
 /// Opens a connection and begins a request without its end.
 async fn half_open(bot: &Bot) -> TcpStream {
     let mut stream = TcpStream::connect(bot.address).await.unwrap();
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n")
+        .await
+        .unwrap();
     stream
 }
 
@@ -30,7 +37,9 @@ async fn half_open(bot: &Bot) -> TcpStream {
 async fn sent(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset ends it too.
-    let _ = timeout(TIMEOUT, stream.read_to_end(&mut answer)).await.unwrap();
+    let _ = timeout(TIMEOUT, stream.read_to_end(&mut answer))
+        .await
+        .unwrap();
     String::from_utf8(answer).unwrap()
 }
 
@@ -39,7 +48,10 @@ async fn connection_above_the_peers_limit_is_rejected() {
     let bot = Bot::within(connections(9, 2), StreamLimits::default()).await;
     let held = (half_open(&bot).await, half_open(&bot).await);
     let rejected = sent(TcpStream::connect(bot.address).await.unwrap()).await;
-    assert!(rejected.starts_with("HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\n"), "{rejected:?}");
+    assert!(
+        rejected.starts_with("HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\n"),
+        "{rejected:?}"
+    );
     drop(held);
 }
 
@@ -54,13 +66,25 @@ async fn idle_connection_gives_way_to_a_request() {
 }
 
 async fn open(client: &Client, url: String, peer: &str) -> Response {
-    client.get(url).header("x-peer", peer).bearer_auth("look").send().await.unwrap()
+    client
+        .get(url)
+        .header("x-peer", peer)
+        .bearer_auth("look")
+        .send()
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
 async fn streams_are_limited_per_peer_and_in_all() {
-    let streams = StreamLimits { max: 3, max_per_peer: 2 };
-    let limits = ConnectionLimits { peer_header: "x-peer".parse().ok(), ..ConnectionLimits::default() };
+    let streams = StreamLimits {
+        max: 3,
+        max_per_peer: 2,
+    };
+    let limits = ConnectionLimits {
+        peer_header: "x-peer".parse().ok(),
+        ..ConnectionLimits::default()
+    };
     let bot = Bot::gated_within(by_token("access:ops"), limits, streams).await;
     let run = bot.run("x", "scripted/m");
     let url = bot.url(&live_path(&run).replace('?', "/events?"));
@@ -92,11 +116,18 @@ async fn streams_are_limited_per_peer_and_in_all() {
 /// A peer that was admitted before is not limited by another one's guesses.
 #[tokio::test]
 async fn wrong_bearers_are_limited_on_every_gate() {
-    let peers = ConnectionLimits { peer_header: "x-peer".parse().ok(), ..ConnectionLimits::default() };
+    let peers = ConnectionLimits {
+        peer_header: "x-peer".parse().ok(),
+        ..ConnectionLimits::default()
+    };
     let bot = Bot::within(peers, StreamLimits::default()).await;
     let client = Client::new();
     let send = async |path: &str, token: &str, peer: &str| {
-        let request = client.post(bot.url(path)).header("x-peer", peer).bearer_auth(token).body("{");
+        let request = client
+            .post(bot.url(path))
+            .header("x-peer", peer)
+            .bearer_auth(token)
+            .body("{");
         request.send().await.unwrap()
     };
     assert_eq!(send("/ingress", "good", "192.0.2.9").await.status(), 400);
@@ -113,19 +144,41 @@ async fn wrong_bearers_are_limited_on_every_gate() {
             assert!(answer.headers().contains_key("retry-after"), "{path}");
         }
         for _ in 0..12 {
-            assert_eq!(send(path, "guess", "192.0.2.9").await.status(), 401, "{path}");
+            assert_eq!(
+                send(path, "guess", "192.0.2.9").await.status(),
+                401,
+                "{path}"
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn reads_have_a_limit_of_their_own() {
-    let load = LoadLimits { requests_per_minute: Some(1), ..LoadLimits::default() };
-    let bot = Bot::start_with(TOKENS, Settings { load, ..Settings::default() }).await;
+    let load = LoadLimits {
+        requests_per_minute: Some(1),
+        ..LoadLimits::default()
+    };
+    let bot = Bot::start_with(
+        TOKENS,
+        Settings {
+            load,
+            ..Settings::default()
+        },
+    )
+    .await;
     let client = Client::new();
     let mut answers = Vec::new();
     for _ in 0..11 {
-        answers.push(client.get(bot.url("/api/runs.list")).send().await.unwrap().status().as_u16());
+        answers.push(
+            client
+                .get(bot.url("/api/runs.list"))
+                .send()
+                .await
+                .unwrap()
+                .status()
+                .as_u16(),
+        );
     }
     assert_eq!(answers[..10], [200; 10]);
     assert_eq!(answers[10], 429);

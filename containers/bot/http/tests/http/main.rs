@@ -9,10 +9,17 @@ mod audit;
 mod audit_lines;
 mod authorization;
 mod cases;
-#[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
+#[expect(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "a double of the core's tests, which use the rest of it"
+)]
 #[path = "../../../core/tests/core/support/code_host.rs"]
 mod code_host;
-#[expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a double that cannot go on fails its test"
+)]
 mod fleet;
 mod gate;
 mod idempotency;
@@ -31,7 +38,11 @@ mod probe;
 mod remote_runs;
 mod residents;
 mod run_page;
-#[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
+#[expect(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "a double of the core's tests, which use the rest of it"
+)]
 #[path = "../../../core/tests/core/support/ledger.rs"]
 mod scripted_ledger;
 mod streams;

@@ -37,7 +37,11 @@ async fn read(response: Response) -> (u16, Value) {
 
 async fn send(bot: &Bot, token: &str, body: impl Into<reqwest::Body>) -> Value {
     let (status, answer) = read(request(bot, token).body(body).send().await.unwrap()).await;
-    assert_eq!((status, &answer["jsonrpc"]), (200, &json!("2.0")), "{answer}");
+    assert_eq!(
+        (status, &answer["jsonrpc"]),
+        (200, &json!("2.0")),
+        "{answer}"
+    );
     answer
 }
 
@@ -46,22 +50,37 @@ async fn rpc(bot: &Bot, token: &str, method: &str, params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string();
     let mut answer = send(bot, token, body).await;
     assert_eq!(answer["id"], 7);
-    answer.as_object_mut().unwrap().retain(|key, _| key == "result" || key == "error");
+    answer
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| key == "result" || key == "error");
     answer
 }
 
 async fn tool(bot: &Bot, token: &str, name: &str, arguments: Value) -> Value {
-    rpc(bot, token, "tools/call", json!({"name": name, "arguments": arguments})).await
+    rpc(
+        bot,
+        token,
+        "tools/call",
+        json!({"name": name, "arguments": arguments}),
+    )
+    .await
 }
 
 fn text(answer: &Value) -> &str {
-    assert_eq!(answer["result"]["content"].as_array().map(Vec::len), Some(1), "{answer}");
+    assert_eq!(
+        answer["result"]["content"].as_array().map(Vec::len),
+        Some(1),
+        "{answer}"
+    );
     assert_eq!(answer["result"]["content"][0]["type"], "text");
     answer["result"]["content"][0]["text"].as_str().unwrap()
 }
 
 fn failed(code: i64, name: &str) -> impl Fn(&Value) -> bool {
-    move |answer| answer["error"]["code"] == code && answer["error"]["data"] == json!({"code": name})
+    move |answer| {
+        answer["error"]["code"] == code && answer["error"]["data"] == json!({"code": name})
+    }
 }
 
 /// Each row repairs the fault of the row before and has the next one.
@@ -79,28 +98,61 @@ async fn transport_checks_have_fixed_order() {
         (&bot, Method::POST, "none", foreign, 403, -32001),
         (&bot, Method::POST, "none", "null", 403, -32001),
     ] {
-        let request = Client::new().request(method.clone(), bot.url("/mcp")).bearer_auth(token);
-        let request = if origin.is_empty() { request } else { request.header("origin", origin) };
+        let request = Client::new()
+            .request(method.clone(), bot.url("/mcp"))
+            .bearer_auth(token);
+        let request = if origin.is_empty() {
+            request
+        } else {
+            request.header("origin", origin)
+        };
         let response = request.body("x".repeat(1_000_001)).send().await.unwrap();
         if status == 405 {
             assert_eq!(response.headers()["allow"], "POST");
         }
-        assert!(response.headers().get("access-control-allow-origin").is_none());
+        assert!(
+            response
+                .headers()
+                .get("access-control-allow-origin")
+                .is_none()
+        );
         let (answered, body) = read(response).await;
-        assert_eq!((answered, &body["error"]["code"]), (status, &json!(code)), "{method} {token} {origin}");
-        assert_eq!((&body["id"], &body["jsonrpc"]), (&Value::Null, &json!("2.0")), "{body}");
+        assert_eq!(
+            (answered, &body["error"]["code"]),
+            (status, &json!(code)),
+            "{method} {token} {origin}"
+        );
+        assert_eq!(
+            (&body["id"], &body["jsonrpc"]),
+            (&Value::Null, &json!("2.0")),
+            "{body}"
+        );
         if status == 401 {
-            assert_eq!(body["error"], json!({"code": -32001, "message": "unauthorized"}));
+            assert_eq!(
+                body["error"],
+                json!({"code": -32001, "message": "unauthorized"})
+            );
         }
     }
-    let response = request(&bot, "none").body("x".repeat(1_000_001)).send().await.unwrap();
+    let response = request(&bot, "none")
+        .body("x".repeat(1_000_001))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(response.headers()["connection"], "close");
     let (status, body) = read(response).await;
-    assert_eq!((status, &body["id"], &body["error"]["code"]), (413, &Value::Null, &json!(-32600)));
-    assert_eq!(send(&bot, "none", "x".repeat(1_000_000)).await["error"]["code"], -32700);
+    assert_eq!(
+        (status, &body["id"], &body["error"]["code"]),
+        (413, &Value::Null, &json!(-32600))
+    );
+    assert_eq!(
+        send(&bot, "none", "x".repeat(1_000_000)).await["error"]["code"],
+        -32700
+    );
     let own = format!("http://{}", bot.address);
-    let ping =
-        request(&bot, "none").header("origin", own).body(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let ping = request(&bot, "none")
+        .header("origin", own)
+        .body(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!(read(ping.send().await.unwrap()).await.0, 200);
 }
 
@@ -110,13 +162,19 @@ async fn unauthorized_upload_is_rejected_unread() {
     for (headers, status) in [
         ("", "401"),
         ("authorization: Bearer nope\r\n", "401"),
-        ("authorization: Bearer good\r\norigin: https://evil.example.com\r\n", "403"),
+        (
+            "authorization: Bearer good\r\norigin: https://evil.example.com\r\n",
+            "403",
+        ),
     ] {
         let head = format!(
             "POST /mcp HTTP/1.1\r\nhost: x\r\n{headers}expect: 100-continue\r\ncontent-length: 900000\r\n\r\n"
         );
         let answer = exchange(&bot, head.as_bytes()).await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
     }
 }
 
@@ -125,17 +183,42 @@ async fn message_checks_have_fixed_order() {
     let bot = bot().await;
     for (body, id, code) in [
         ("{", json!(null), -32700),
-        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, json!(null), -32600),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            json!(null),
+            -32600,
+        ),
         (r#"{"jsonrpc":"1.0","id":1}"#, json!(1), -32600),
         (r#"{"jsonrpc":"2.0","id":true}"#, json!(null), -32600),
-        (r#"{"jsonrpc":"2.0","id":"a","method":7}"#, json!("a"), -32600),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"resources/list"}"#, json!(null), -32601),
-        (r#"{"jsonrpc":"2.0","id":0,"method":"tools/call","params":[]}"#, json!(0), -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":"a","method":7}"#,
+            json!("a"),
+            -32600,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"resources/list"}"#,
+            json!(null),
+            -32601,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":0,"method":"tools/call","params":[]}"#,
+            json!(0),
+            -32602,
+        ),
     ] {
         let answer = send(&bot, "good", body).await;
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{body}");
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&id, &json!(code)),
+            "{body}"
+        );
     }
-    let answer = send(&bot, "none", r#"{"jsonrpc":"2.0","id":null,"method":"ping","params":[1]}"#).await;
+    let answer = send(
+        &bot,
+        "none",
+        r#"{"jsonrpc":"2.0","id":null,"method":"ping","params":[1]}"#,
+    )
+    .await;
     assert_eq!(answer, json!({"jsonrpc": "2.0", "id": null, "result": {}}));
 }
 
@@ -165,7 +248,11 @@ async fn initialization_negotiates_the_version() {
     ] {
         let params = json!({"protocolVersion": offered, "capabilities": {}, "clientInfo": {}});
         let mut result = rpc(&bot, "none", "initialize", params).await["result"].take();
-        let advice = result.as_object_mut().unwrap().remove("instructions").unwrap();
+        let advice = result
+            .as_object_mut()
+            .unwrap()
+            .remove("instructions")
+            .unwrap();
         assert!(advice.as_str().unwrap().contains("`dispatch`"), "{advice}");
         assert_eq!(
             result,
@@ -180,10 +267,20 @@ async fn list_begins_with_dispatch() {
     let bot = bot().await;
     let answer = rpc(&bot, "none", "tools/list", json!({})).await;
     let tools = answer["result"]["tools"].as_array().unwrap();
-    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let names: Vec<_> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names[0], "dispatch");
     assert_eq!(tools[0]["inputSchema"]["required"], json!(["text"]));
-    for name in ["runs_list", "runs_get", "runs_events", "runs_friction", "runs_stop", "friction_report"] {
+    for name in [
+        "runs_list",
+        "runs_get",
+        "runs_events",
+        "runs_friction",
+        "runs_stop",
+        "friction_report",
+    ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
     // It reads files of the command line.
@@ -191,7 +288,10 @@ async fn list_begins_with_dispatch() {
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object");
     }
-    let stop = &tools.iter().find(|tool| tool["name"] == "runs_stop").unwrap()["inputSchema"];
+    let stop = &tools
+        .iter()
+        .find(|tool| tool["name"] == "runs_stop")
+        .unwrap()["inputSchema"];
     assert_eq!(stop["additionalProperties"], false);
 }
 
@@ -199,10 +299,24 @@ async fn list_begins_with_dispatch() {
 async fn dispatch_replies_from_its_own_thread() {
     let bot = bot().await;
     bot.script(&["forty-two", "sixty"]);
-    let answer =
-        tool(&bot, "good", "dispatch", json!({"text": " what? ", "thread": "t1", "channel": "ops"})).await;
-    assert_eq!(answer, json!({"result": {"content": [{"type": "text", "text": "forty-two"}]}}));
-    let answer = tool(&bot, "pinned", "dispatch", json!({"text": "x", "channel": "ops"})).await;
+    let answer = tool(
+        &bot,
+        "good",
+        "dispatch",
+        json!({"text": " what? ", "thread": "t1", "channel": "ops"}),
+    )
+    .await;
+    assert_eq!(
+        answer,
+        json!({"result": {"content": [{"type": "text", "text": "forty-two"}]}})
+    );
+    let answer = tool(
+        &bot,
+        "pinned",
+        "dispatch",
+        json!({"text": "x", "channel": "ops"}),
+    )
+    .await;
     assert_eq!(text(&answer), "sixty");
     let mut runs: Vec<_> = bot
         .core
@@ -211,12 +325,22 @@ async fn dispatch_replies_from_its_own_thread() {
         .iter()
         .map(|run| {
             assert_eq!(run.facts.visibility, Visibility::Machine);
-            (run.facts.user_id.clone(), run.facts.channel_id.clone(), run.facts.thread_key.to_string())
+            (
+                run.facts.user_id.clone(),
+                run.facts.channel_id.clone(),
+                run.facts.thread_key.to_string(),
+            )
         })
         .collect();
     runs.sort();
-    let expected = [("mcp:ann", "mcp:ops", "mcp:ops:t1"), ("mcp:bot", "mcp:ci", "mcp:ci:default")];
-    assert_eq!(runs, expected.map(|(user, channel, thread)| (user.into(), channel.into(), thread.into())));
+    let expected = [
+        ("mcp:ann", "mcp:ops", "mcp:ops:t1"),
+        ("mcp:bot", "mcp:ci", "mcp:ci:default"),
+    ];
+    assert_eq!(
+        runs,
+        expected.map(|(user, channel, thread)| (user.into(), channel.into(), thread.into()))
+    );
 }
 
 #[tokio::test]
@@ -240,9 +364,19 @@ async fn dispatch_checks_scope_before_arguments() {
         json!({"text": "x", "thread": "x".repeat(129)}),
     ] {
         let answer = tool(&bot, "good", "dispatch", arguments.clone()).await;
-        assert!(failed(-32602, "invalid_input")(&answer), "{arguments}: {answer}");
+        assert!(
+            failed(-32602, "invalid_input")(&answer),
+            "{arguments}: {answer}"
+        );
     }
-    for name in ["nothing", "dispatch ", "runs.list", "runs_", "friction_analyze", ""] {
+    for name in [
+        "nothing",
+        "dispatch ",
+        "runs.list",
+        "runs_",
+        "friction_analyze",
+        "",
+    ] {
         let answer = tool(&bot, "none", name, json!({})).await;
         assert!(failed(-32602, "invalid_input")(&answer), "{name}: {answer}");
     }
@@ -252,7 +386,13 @@ async fn dispatch_checks_scope_before_arguments() {
 #[tokio::test]
 async fn failures_of_dispatch_have_codes() {
     let bot = bot().await;
-    let answer = tool(&bot, "good", "dispatch", json!({"text": "model:panic/now hello"})).await;
+    let answer = tool(
+        &bot,
+        "good",
+        "dispatch",
+        json!({"text": "model:panic/now hello"}),
+    )
+    .await;
     assert_eq!(
         answer["error"],
         json!({"code": -32603, "message": "internal error", "data": {"code": "internal"}})
@@ -282,14 +422,35 @@ async fn command_needs_its_own_scope_only() {
     assert!(json.contains(r#""id":"r1""#), "{json}");
     for (token, name, arguments, code, code_name) in [
         ("none", "runs_list", json!({}), -32001, "unauthorized"),
-        ("pinned", "runs_list", json!({"canary": 1}), -32001, "unauthorized"),
+        (
+            "pinned",
+            "runs_list",
+            json!({"canary": 1}),
+            -32001,
+            "unauthorized",
+        ),
         ("reader", "runs_stop", json!({}), -32001, "unauthorized"),
-        ("reader", "runs_list", json!({"canary": 1}), -32602, "invalid_input"),
+        (
+            "reader",
+            "runs_list",
+            json!({"canary": 1}),
+            -32602,
+            "invalid_input",
+        ),
         ("reader", "runs_get", json!([]), -32602, "invalid_input"),
-        ("reader", "runs_get", json!({"id": "unknown"}), -32002, "not_found"),
+        (
+            "reader",
+            "runs_get",
+            json!({"id": "unknown"}),
+            -32002,
+            "not_found",
+        ),
     ] {
         let answer = tool(&bot, token, name, arguments.clone()).await;
-        assert!(failed(code, code_name)(&answer), "{token} {name} {arguments}: {answer}");
+        assert!(
+            failed(code, code_name)(&answer),
+            "{token} {name} {arguments}: {answer}"
+        );
     }
 }
 
@@ -299,14 +460,21 @@ async fn disconnect_does_not_stop_the_run() {
     bot.model.gated.store(true, Ordering::Relaxed);
     bot.script(&["unread"]);
     let params = json!({"name": "dispatch", "arguments": {"text": "x"}});
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let sending = tokio::spawn(request(&bot, "good").body(body).send());
     timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
     sending.abort();
     bot.model.gate.notify_one();
     assert!(bot.core.drain(TIMEOUT).await);
     let records = bot.store.records.lock().unwrap();
-    assert_eq!(records.values().map(|record| record.status).collect::<Vec<_>>(), [RunStatus::Completed]);
+    assert_eq!(
+        records
+            .values()
+            .map(|record| record.status)
+            .collect::<Vec<_>>(),
+        [RunStatus::Completed]
+    );
 }
 
 /// The header names what the handshake negotiated.
@@ -315,12 +483,20 @@ async fn unknown_protocol_version_is_a_bad_request() {
     let bot = bot().await;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for (version, status) in [("2025-06-18", 200), ("2024-11-05", 400), ("v999", 400)] {
-        let named = request(&bot, "none").header("mcp-protocol-version", version).body(body);
+        let named = request(&bot, "none")
+            .header("mcp-protocol-version", version)
+            .body(body);
         let (answered, answer) = read(named.send().await.unwrap()).await;
         assert_eq!(answered, status, "{version}: {answer}");
         if status == 400 {
             assert_eq!(answer["error"]["code"], -32600, "{answer}");
-            assert!(answer["error"]["message"].as_str().unwrap().contains("2025-11-25"), "{answer}");
+            assert!(
+                answer["error"]["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains("2025-11-25"),
+                "{answer}"
+            );
         }
     }
 }
@@ -330,23 +506,47 @@ async fn unknown_protocol_version_is_a_bad_request() {
 async fn dispatch_with_a_progress_token_is_notified() {
     let bot = bot().await;
     bot.script(&["done"]);
-    let params = json!({"name": "dispatch", "arguments": {"text": "hi"}, "_meta": {"progressToken": 7}});
-    let body = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}).to_string();
+    let params =
+        json!({"name": "dispatch", "arguments": {"text": "hi"}, "_meta": {"progressToken": 7}});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}).to_string();
     let accept = "application/json, text/event-stream";
-    let response = request(&bot, "good").header("accept", accept).body(body).send().await.unwrap();
-    assert_eq!(response.headers()["content-type"], "text/event-stream; charset=utf-8");
+    let response = request(&bot, "good")
+        .header("accept", accept)
+        .body(body)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        response.headers()["content-type"],
+        "text/event-stream; charset=utf-8"
+    );
     let text = timeout(TIMEOUT, response.text()).await.unwrap().unwrap();
     let messages: Vec<Value> = text
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
         .map(|data| serde_json::from_str(data).unwrap())
         .collect();
-    let [progress, answer] = &messages[..] else { panic!("{text}") };
+    let [progress, answer] = &messages[..] else {
+        panic!("{text}")
+    };
     assert_eq!(progress["method"], "notifications/progress");
     assert_eq!(
-        (&progress["params"]["progressToken"], &progress["params"]["progress"]),
+        (
+            &progress["params"]["progressToken"],
+            &progress["params"]["progress"]
+        ),
         (&json!(7), &json!(1))
     );
-    assert!(progress["params"]["message"].as_str().unwrap().contains("/runs/"), "{progress}");
-    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(3), &json!("done")));
+    assert!(
+        progress["params"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("/runs/"),
+        "{progress}"
+    );
+    assert_eq!(
+        (&answer["id"], &answer["result"]["content"][0]["text"]),
+        (&json!(3), &json!("done"))
+    );
 }

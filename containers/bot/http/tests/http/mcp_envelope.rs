@@ -41,8 +41,17 @@ fn scalar() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
         ".{0,12}".prop_map(Value::from),
-        select(&["2.0", "2026-07-28", "2025-11-25", "runs_list", "help_show", "dispatch"][..])
-            .prop_map(Value::from),
+        select(
+            &[
+                "2.0",
+                "2026-07-28",
+                "2025-11-25",
+                "runs_list",
+                "help_show",
+                "dispatch"
+            ][..]
+        )
+        .prop_map(Value::from),
     ]
 }
 
@@ -57,11 +66,17 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn params() -> impl Strategy<Value = Value> {
-    let meta = (scalar(), value()).prop_map(|(version, rest)| json!({VERSION: version, CAPABILITIES: rest}));
+    let meta = (scalar(), value())
+        .prop_map(|(version, rest)| json!({VERSION: version, CAPABILITIES: rest}));
     let sound = Just(
         json!({VERSION: "2026-07-28", CAPABILITIES: {"extensions": {"io.modelcontextprotocol/tasks": {}}}}),
     );
-    let parts = (prop_oneof![meta, sound, value()], scalar(), value(), scalar());
+    let parts = (
+        prop_oneof![meta, sound, value()],
+        scalar(),
+        value(),
+        scalar(),
+    );
     prop_oneof![
         3 => parts.prop_map(|(meta, name, arguments, task)| {
             json!({"_meta": meta, "name": name, "arguments": arguments, "taskId": task})
@@ -103,22 +118,33 @@ fn sent() -> impl Strategy<Value = Sent> {
         }),
         1 => prop::collection::vec(any::<u8>(), 0..64).prop_map(|bytes| (bytes, "ping")),
     ];
-    (body, version).prop_map(|((body, method), version)| Sent { body, version, method })
+    (body, version).prop_map(|((body, method), version)| Sent {
+        body,
+        version,
+        method,
+    })
 }
 
 /// Returns whether a body is one JSON-RPC response with a result or an error.
 fn is_response(body: &Value) -> bool {
-    let keys: Vec<&str> =
-        body.as_object().map(|body| body.keys().map(String::as_str).collect()).unwrap_or_default();
-    let id_is_sound =
-        matches!(body.get("id"), None | Some(Value::Null | Value::String(_) | Value::Number(_)));
+    let keys: Vec<&str> = body
+        .as_object()
+        .map(|body| body.keys().map(String::as_str).collect())
+        .unwrap_or_default();
+    let id_is_sound = matches!(
+        body.get("id"),
+        None | Some(Value::Null | Value::String(_) | Value::Number(_))
+    );
     let error = body.get("error");
-    let error_is_sound = error.is_none_or(|error| error["code"].is_i64() && error["message"].is_string());
+    let error_is_sound =
+        error.is_none_or(|error| error["code"].is_i64() && error["message"].is_string());
     body["jsonrpc"] == "2.0"
         && id_is_sound
         && error_is_sound
         && (error.is_some() != body.get("result").is_some_and(Value::is_object))
-        && keys.iter().all(|key| ["jsonrpc", "id", "result", "error"].contains(key))
+        && keys
+            .iter()
+            .all(|key| ["jsonrpc", "id", "result", "error"].contains(key))
 }
 
 #[test]
@@ -128,7 +154,10 @@ fn every_body_has_one_answer() {
     let client = Client::new();
     let mut runner = TestRunner::new(property(CASES));
     let result = runner.run(&sent(), |sent| {
-        let mut request = client.post(bot.url("/mcp")).bearer_auth("good").header("mcp-method", sent.method);
+        let mut request = client
+            .post(bot.url("/mcp"))
+            .bearer_auth("good")
+            .header("mcp-method", sent.method);
         if let Some(version) = sent.version {
             request = request.header("mcp-protocol-version", version);
         }
@@ -148,5 +177,8 @@ fn every_body_has_one_answer() {
     if let Err(error) = result {
         panic!("{error}");
     }
-    assert!(bot.core.registry().list().is_empty(), "no message started a run");
+    assert!(
+        bot.core.registry().list().is_empty(),
+        "no message started a run"
+    );
 }

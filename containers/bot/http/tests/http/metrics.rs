@@ -23,7 +23,10 @@ async fn scraped(bot: &Bot, host: Option<&str>, bearer: Option<&str>) -> (u16, S
 #[tokio::test]
 async fn mode_none_serves_metrics_to_this_machine() {
     let bot = Bot::behind(Dashboard::Loopback, TOKENS, Settings::default()).await;
-    assert_eq!(scraped(&bot, None, None).await, (200, "ars_in_flight 0\n".to_owned()));
+    assert_eq!(
+        scraped(&bot, None, None).await,
+        (200, "ars_in_flight 0\n".to_owned())
+    );
     // A proxy on this machine forwards requests from elsewhere, with or without forwarding headers.
     assert_eq!(scraped(&bot, Some("bot.example.com"), None).await.0, 403);
     let bot = Bot::behind(by_token("access:ops"), TOKENS, Settings::default()).await;
@@ -33,11 +36,27 @@ async fn mode_none_serves_metrics_to_this_machine() {
 #[tokio::test]
 async fn mode_token_needs_the_secret_for_metrics() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
-    for bearer in [None, Some("good"), Some("reader"), Some("loo"), Some("looked")] {
-        assert_eq!(scraped(&bot, None, bearer).await, (403, "Forbidden\n".to_owned()), "{bearer:?}");
+    for bearer in [
+        None,
+        Some("good"),
+        Some("reader"),
+        Some("loo"),
+        Some("looked"),
+    ] {
+        assert_eq!(
+            scraped(&bot, None, bearer).await,
+            (403, "Forbidden\n".to_owned()),
+            "{bearer:?}"
+        );
     }
-    assert_eq!(scraped(&bot, None, Some("look")).await, (200, "ars_in_flight 0\n".to_owned()));
-    assert_eq!(scraped(&bot, Some("bot.example.com"), Some("look")).await.0, 200);
+    assert_eq!(
+        scraped(&bot, None, Some("look")).await,
+        (200, "ars_in_flight 0\n".to_owned())
+    );
+    assert_eq!(
+        scraped(&bot, Some("bot.example.com"), Some("look")).await.0,
+        200
+    );
 
     let closed = Bot::behind(Dashboard::Loopback, TOKENS, public()).await;
     assert_eq!(scraped(&closed, None, None).await.0, 403);

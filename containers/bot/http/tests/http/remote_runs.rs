@@ -35,7 +35,13 @@ fn away() -> RunId {
 
 /// Returns a bot beside a process that drives the run `away`, and stores the run's provisional record.
 pub async fn beside_another() -> (Bot, Arc<ScriptedLedger>) {
-    beside_another_with(Dashboard::default(), TOKENS, Settings::default(), |capabilities| capabilities).await
+    beside_another_with(
+        Dashboard::default(),
+        TOKENS,
+        Settings::default(),
+        |capabilities| capabilities,
+    )
+    .await
 }
 
 /// Returns the same with this gate, these tokens and settings, and further capabilities.
@@ -76,7 +82,11 @@ async fn text(bot: &Bot, path: &str) -> (u16, String) {
 }
 
 async fn stop(bot: &Bot, query: &str) -> (u16, String) {
-    let response = Client::new().post(bot.url(&format!("/runs/away/stop?{query}"))).send().await.unwrap();
+    let response = Client::new()
+        .post(bot.url(&format!("/runs/away/stop?{query}")))
+        .send()
+        .await
+        .unwrap();
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
@@ -85,9 +95,15 @@ async fn index_lists_a_remote_run_as_live() {
     let (bot, _ledger) = beside_another().await;
     for path in ["/runs", "/runs?all=1"] {
         let (_, html) = text(&bot, path).await;
-        assert!(html.contains(&format!("href=\"/runs/away?t={TOKEN}\"")), "{html}");
+        assert!(
+            html.contains(&format!("href=\"/runs/away?t={TOKEN}\"")),
+            "{html}"
+        );
         assert_eq!(html.matches("data-id=\"away\"").count(), 1, "{html}");
-        assert!(html.contains("data-status=\"running\"") && !html.contains("Interrupted"), "{html}");
+        assert!(
+            html.contains("data-status=\"running\"") && !html.contains("Interrupted"),
+            "{html}"
+        );
     }
 }
 
@@ -98,7 +114,11 @@ async fn remote_run_without_its_token_looks_unknown() {
         let unknown = text(&bot, &format!("/runs/unknown{route}")).await;
         assert_eq!(unknown.0, 404);
         for query in ["", "?t=wrong", "?t="] {
-            assert_eq!(text(&bot, &format!("/runs/away{route}{query}")).await, unknown, "{route}{query}");
+            assert_eq!(
+                text(&bot, &format!("/runs/away{route}{query}")).await,
+                unknown,
+                "{route}{query}"
+            );
         }
     }
 }
@@ -107,7 +127,10 @@ async fn remote_run_without_its_token_looks_unknown() {
 async fn remote_run_opens_with_its_token() {
     let (bot, _ledger) = beside_another().await;
     let (status, html) = text(&bot, &format!("/runs/away?t={TOKEN}")).await;
-    assert!(status == 200 && html.contains("data-mode=\"live\"") && html.contains("please fix"), "{html}");
+    assert!(
+        status == 200 && html.contains("data-mode=\"live\"") && html.contains("please fix"),
+        "{html}"
+    );
     let (status, body) = text(&bot, &format!("/runs/away/friction?t={TOKEN}")).await;
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((status, &body["finished"]), (200, &json!(false)));
@@ -116,7 +139,9 @@ async fn remote_run_opens_with_its_token() {
 #[tokio::test]
 async fn remote_events_are_streamed() {
     let (bot, _ledger) = beside_another().await;
-    let mut response = reqwest::get(bot.url(&format!("/runs/away/events?t={TOKEN}"))).await.unwrap();
+    let mut response = reqwest::get(bot.url(&format!("/runs/away/events?t={TOKEN}")))
+        .await
+        .unwrap();
     assert_eq!(response.status(), 200);
     let mut body = String::new();
     while !body.contains("please fix") {
@@ -130,11 +155,26 @@ async fn remote_events_are_streamed() {
 async fn stop_of_a_remote_run_reaches_the_ledger() {
     let (bot, ledger) = beside_another().await;
     for query in ["mode=soft", "t=wrong&mode=soft"] {
-        assert_eq!(stop(&bot, query).await, (404, "Not found\n".into()), "{query}");
+        assert_eq!(
+            stop(&bot, query).await,
+            (404, "Not found\n".into()),
+            "{query}"
+        );
     }
     let (status, body) = stop(&bot, &format!("t={TOKEN}&mode=hard")).await;
     let body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((status, body), (200, json!({"id": "away", "mode": "hard", "state": "stopping"})));
+    assert_eq!(
+        (status, body),
+        (
+            200,
+            json!({"id": "away", "mode": "hard", "state": "stopping"})
+        )
+    );
     assert_eq!(ledger.runs()[&away()].row.stop, Some(StopMode::Hard));
-    assert!(text(&bot, "/runs").await.1.contains("data-status=\"stopping\""));
+    assert!(
+        text(&bot, "/runs")
+            .await
+            .1
+            .contains("data-status=\"stopping\"")
+    );
 }

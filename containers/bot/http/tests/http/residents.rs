@@ -27,7 +27,13 @@ const NOW: i64 = 1_760_000_000_000;
 
 async fn with(residents: &Arc<MemoryResidents>) -> Bot {
     let capabilities = with_residents(residents)(Capabilities::default());
-    Bot::with_capabilities(Dashboard::Loopback, TOKENS, Settings::default(), capabilities).await
+    Bot::with_capabilities(
+        Dashboard::Loopback,
+        TOKENS,
+        Settings::default(),
+        capabilities,
+    )
+    .await
 }
 
 async fn get(bot: &Bot, path: &str) -> (u16, String) {
@@ -58,7 +64,10 @@ async fn list_shows_every_state() {
     }
     assert!(!html.contains("<b>"), "{html}");
     let (_, html) = get(&with(&Arc::default()).await, "/residents").await;
-    assert!(html.contains("favicon-unknown.svg") && html.contains("repo onboard owner/name"), "{html}");
+    assert!(
+        html.contains("favicon-unknown.svg") && html.contains("repo onboard owner/name"),
+        "{html}"
+    );
 }
 
 #[tokio::test]
@@ -67,7 +76,10 @@ async fn resident_shows_trees_and_their_runs() {
     let run = bot.run_in("parser", "Make the parser accept commas", "scripted/m");
     let (status, html) = get(&bot, "/residents/acme/calculator").await;
     assert_eq!(status, 200);
-    let link = format!("<a href=\"{}\">Make the parser accept commas</a>", live_path(&run));
+    let link = format!(
+        "<a href=\"{}\">Make the parser accept commas</a>",
+        live_path(&run)
+    );
     for text in [
         &*link,
         "favicon-good.svg",
@@ -89,7 +101,10 @@ async fn resident_shows_trees_and_their_runs() {
         assert!(html.contains(text), "{text}: {html}");
     }
     let (_, html) = get(&bot, "/residents/acme/gone").await;
-    assert!(html.contains("the object did not answer") && html.contains("No thread has a tree."), "{html}");
+    assert!(
+        html.contains("the object did not answer") && html.contains("No thread has a tree."),
+        "{html}"
+    );
 }
 
 #[tokio::test]
@@ -107,13 +122,30 @@ async fn statuses_are_those_of_the_reference() {
         ("/residents/-acme/app", 200, 200),
         ("/residents/acme/app/x", 200, 200),
     ] {
-        assert_eq!((get(&bot, path).await.0, get(&without, path).await.0), (present, absent), "{path}");
+        assert_eq!(
+            (get(&bot, path).await.0, get(&without, path).await.0),
+            (present, absent),
+            "{path}"
+        );
     }
-    assert!(get(&bot, "/residents/-acme/app").await.1.contains("\"inFlight\""));
-    assert!(get(&without, "/residents").await.1.contains("execution.resident.baseUrl"));
+    assert!(
+        get(&bot, "/residents/-acme/app")
+            .await
+            .1
+            .contains("\"inFlight\"")
+    );
+    assert!(
+        get(&without, "/residents")
+            .await
+            .1
+            .contains("execution.resident.baseUrl")
+    );
     for bot in [&bot, &without] {
-        let response =
-            Client::new().request(Method::PUT, bot.url("/residents/acme/app")).send().await.unwrap();
+        let response = Client::new()
+            .request(Method::PUT, bot.url("/residents/acme/app"))
+            .send()
+            .await
+            .unwrap();
         assert_eq!(
             (response.status().as_u16(), &response.headers()["allow"]),
             (405, &"GET,HEAD".parse().unwrap())
@@ -124,7 +156,10 @@ async fn statuses_are_those_of_the_reference() {
             ResidentsError::Unreachable("connection refused".into()),
             "resident unreachable: connection refused",
         ),
-        (ResidentsError::Failed("HTTP 500".into()), "resident failed: HTTP 500"),
+        (
+            ResidentsError::Failed("HTTP 500".into()),
+            "resident failed: HTTP 500",
+        ),
         (Refusal::new(Token::Unauthorized, "").into(), "unauthorized"),
     ] {
         residents.fail(error);
@@ -139,8 +174,14 @@ async fn pages_are_not_cached_and_have_a_policy() {
     for path in ["/residents", "/residents/acme/app", "/residents/acme/none"] {
         let response = reqwest::get(bot.url(path)).await.unwrap();
         let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
-        assert_eq!((header("cache-control"), header("x-frame-options")), ("no-store".into(), "DENY".into()));
-        assert!(header("content-security-policy").starts_with("default-src 'none'"), "{path}");
+        assert_eq!(
+            (header("cache-control"), header("x-frame-options")),
+            ("no-store".into(), "DENY".into())
+        );
+        assert!(
+            header("content-security-policy").starts_with("default-src 'none'"),
+            "{path}"
+        );
     }
 }
 
@@ -148,11 +189,16 @@ async fn pages_are_not_cached_and_have_a_policy() {
 async fn person_learns_that_a_repository_has_no_resident() {
     let bot = with(&fleet(NOW)).await;
     let (_, plain) = get(&bot, "/residents/acme/none").await;
-    let asked = Client::new().get(bot.url("/residents/acme/none")).header("accept", "text/html");
+    let asked = Client::new()
+        .get(bot.url("/residents/acme/none"))
+        .header("accept", "text/html");
     let page = asked.send().await.unwrap();
     assert_eq!(page.status(), 404);
     let html = page.text().await.unwrap();
-    assert!(html.contains("name=\"viewport\"") && html.contains(plain.trim()), "{html}");
+    assert!(
+        html.contains("name=\"viewport\"") && html.contains(plain.trim()),
+        "{html}"
+    );
 }
 
 #[tokio::test]
@@ -160,14 +206,30 @@ async fn feed_reports_a_change_once() {
     let residents = fleet(NOW);
     let bot = with(&residents).await;
     let (_, html) = get(&bot, "/residents").await;
-    let shown = html.split_once("data-version=\"").unwrap().1.split_once('"').unwrap().0.to_owned();
-    let response = reqwest::get(bot.url("/residents/acme/app?stream=1")).await.unwrap();
-    assert_eq!(response.headers()["content-type"], "text/event-stream; charset=utf-8");
+    let shown = html
+        .split_once("data-version=\"")
+        .unwrap()
+        .1
+        .split_once('"')
+        .unwrap()
+        .0
+        .to_owned();
+    let response = reqwest::get(bot.url("/residents/acme/app?stream=1"))
+        .await
+        .unwrap();
+    assert_eq!(
+        response.headers()["content-type"],
+        "text/event-stream; charset=utf-8"
+    );
     let mut chunks = Box::pin(response.bytes_stream());
     let mut decoder = Decoder::default();
     let mut versions: Vec<String> = Vec::new();
     while versions.len() < 3 {
-        let chunk = timeout(TIMEOUT, chunks.next()).await.unwrap().unwrap().unwrap();
+        let chunk = timeout(TIMEOUT, chunks.next())
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
         for frame in decoder.push(&chunk) {
             let data: Value = serde_json::from_str(&frame.data).unwrap();
             versions.push(data["version"].as_str().unwrap().to_owned());

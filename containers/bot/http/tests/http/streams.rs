@@ -32,13 +32,21 @@ impl Viewer {
         assert_eq!(header("content-type"), "text/event-stream; charset=utf-8");
         assert_eq!(header("cache-control"), "no-cache, no-transform");
         assert_eq!(header("x-accel-buffering"), "no");
-        Self { chunks: Box::pin(response.bytes_stream()), decoder: Decoder::default(), frames: Vec::new() }
+        Self {
+            chunks: Box::pin(response.bytes_stream()),
+            decoder: Decoder::default(),
+            frames: Vec::new(),
+        }
     }
 
     /// Reads until this many frames have arrived.
     async fn at_least(&mut self, count: usize) -> &[Frame] {
         while self.frames.len() < count {
-            let chunk = timeout(TIMEOUT, self.chunks.next()).await.unwrap().unwrap().unwrap();
+            let chunk = timeout(TIMEOUT, self.chunks.next())
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap();
             self.frames.extend(self.decoder.push(&chunk));
         }
         &self.frames
@@ -83,14 +91,23 @@ async fn reconnected_viewer_resumes_at_its_position() {
     say(&run, "live again");
     run.finish(RunStatus::Completed);
     run.seal(Some(true));
-    assert_eq!(outline(&second.into_end().await), ["599", "600", "601", "602", "finished", "end"]);
+    assert_eq!(
+        outline(&second.into_end().await),
+        ["599", "600", "601", "602", "finished", "end"]
+    );
     // The token still opens the stream while the run stays in the registry; an unknown position is no error.
-    let third = Viewer::open(&bot, &events_path(&run), Some("999999")).await.into_end().await;
+    let third = Viewer::open(&bot, &events_path(&run), Some("999999"))
+        .await
+        .into_end()
+        .await;
     assert_eq!(outline(&third), ["finished", "end"]);
     let sealed: Value = serde_json::from_str(&third[1].data).unwrap();
     assert_eq!(sealed["replyOk"], json!(true));
     for odd in ["", "x", "-1", "1.5", "1234567890123456"] {
-        let whole = Viewer::open(&bot, &events_path(&run), Some(odd)).await.into_end().await;
+        let whole = Viewer::open(&bot, &events_path(&run), Some(odd))
+            .await
+            .into_end()
+            .await;
         assert_eq!(whole.len(), 604, "{odd:?}");
     }
 }
@@ -101,7 +118,10 @@ async fn stalled_viewer_delays_no_other() {
     let run = bot.run("x", "scripted/m");
     // Opens the stream and never reads it.
     let mut stuck = TcpStream::connect(bot.address).await.unwrap();
-    let head = format!("GET {} HTTP/1.1\r\nhost: localhost\r\n\r\n", events_path(&run));
+    let head = format!(
+        "GET {} HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        events_path(&run)
+    );
     stuck.write_all(head.as_bytes()).await.unwrap();
     let mut reader = Viewer::open(&bot, &events_path(&run), None).await;
     // Far more than the buffers between the server and the stuck viewer hold.
@@ -129,12 +149,25 @@ async fn stored_stream_is_replayed_with_gaps() {
     let mut stored = record("old", 7000, &[event(1), event(4)]);
     stored.event_count = 5;
     bot.store.insert(stored);
-    let frames = Viewer::open(&bot, "/runs/old/events", None).await.into_end().await;
-    assert_eq!(outline(&frames), ["1", "null", "4", "null", "finished", "end"]);
-    assert_eq!((frames[4].data.as_str(), frames[5].data.as_str()), (r#"{"finishedAt":7000}"#, "{}"));
-    let summary = |at: usize| serde_json::from_str::<Value>(&frames[at].data).unwrap()["summary"].to_string();
+    let frames = Viewer::open(&bot, "/runs/old/events", None)
+        .await
+        .into_end()
+        .await;
+    assert_eq!(
+        outline(&frames),
+        ["1", "null", "4", "null", "finished", "end"]
+    );
+    assert_eq!(
+        (frames[4].data.as_str(), frames[5].data.as_str()),
+        (r#"{"finishedAt":7000}"#, "{}")
+    );
+    let summary =
+        |at: usize| serde_json::from_str::<Value>(&frames[at].data).unwrap()["summary"].to_string();
     assert!(summary(1).contains('2') && summary(3).contains('1'));
-    let resumed = Viewer::open(&bot, "/runs/old/events?t=whatever", Some("4")).await.into_end().await;
+    let resumed = Viewer::open(&bot, "/runs/old/events?t=whatever", Some("4"))
+        .await
+        .into_end()
+        .await;
     assert_eq!(outline(&resumed), ["null", "finished", "end"]);
 }
 
@@ -142,7 +175,11 @@ fn change(frame: &Frame) -> (String, String, String) {
     let value: Value = serde_json::from_str(&frame.data).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match value["type"].as_str() {
-        Some("upsert") => ("upsert".into(), text(&value["run"]["id"]), text(&value["run"]["status"])),
+        Some("upsert") => (
+            "upsert".into(),
+            text(&value["run"]["id"]),
+            text(&value["run"]["status"]),
+        ),
         _ => (text(&value["type"]), text(&value["id"]), String::new()),
     }
 }
@@ -156,8 +193,18 @@ async fn index_feed_replays_list_then_changes() {
     let mut feed = Viewer::open(&bot, "/runs?stream=1", None).await;
     let replay = feed.at_least(2).await;
     let ids = [second.id().to_string(), first.id().to_string()];
-    assert_eq!(replay.iter().map(|frame| change(frame).1).collect::<Vec<_>>(), ids);
-    assert!(replay.iter().all(|frame| frame.id.is_none() && frame.event.is_none()));
+    assert_eq!(
+        replay
+            .iter()
+            .map(|frame| change(frame).1)
+            .collect::<Vec<_>>(),
+        ids
+    );
+    assert!(
+        replay
+            .iter()
+            .all(|frame| frame.id.is_none() && frame.event.is_none())
+    );
     let row: Value = serde_json::from_str(&replay[1].data).unwrap();
     let url = format!("/runs/{}?t={}", first.id(), first.view().token);
     let expected = json!({"id": first.id(), "url": url, "label": "first", "agent": "coding", "model": "scripted/m",
@@ -165,16 +212,27 @@ async fn index_feed_replays_list_then_changes() {
     assert_eq!(row, json!({"type": "upsert", "run": expected}));
 
     let token = second.view().token;
-    bot.core.registry().stop_with_token(second.id(), &token, ars_types::StopMode::Soft);
-    assert_eq!(change(&feed.at_least(3).await[2]), ("upsert".into(), ids[0].clone(), "stopping".into()));
+    bot.core
+        .registry()
+        .stop_with_token(second.id(), &token, ars_types::StopMode::Soft);
+    assert_eq!(
+        change(&feed.at_least(3).await[2]),
+        ("upsert".into(), ids[0].clone(), "stopping".into())
+    );
     second.finish(RunStatus::StoppedSoft);
     let ended = feed.at_least(4).await[3].clone();
-    assert_eq!(change(&ended), ("upsert".into(), ids[0].clone(), "stopped_soft".into()));
+    assert_eq!(
+        change(&ended),
+        ("upsert".into(), ids[0].clone(), "stopped_soft".into())
+    );
     let row: Value = serde_json::from_str(&ended.data).unwrap();
     assert_eq!(row["run"]["finished"], json!(true));
     bot.clock.advance(60_000);
     assert_eq!(bot.core.registry().list().len(), 1);
-    assert_eq!(change(&feed.at_least(5).await[4]), ("removed".into(), ids[0].clone(), String::new()));
+    assert_eq!(
+        change(&feed.at_least(5).await[4]),
+        ("removed".into(), ids[0].clone(), String::new())
+    );
 }
 
 #[tokio::test]
@@ -202,14 +260,20 @@ async fn lagging_feed_receives_the_whole_list() {
     gone.finish(RunStatus::Completed);
     bot.clock.advance(60_000);
     // More changes at once than the registry keeps for one viewer, before it can read.
-    let runs: Vec<_> = (0..600).map(|n| bot.run(&n.to_string(), "scripted/m")).collect();
+    let runs: Vec<_> = (0..600)
+        .map(|n| bot.run(&n.to_string(), "scripted/m"))
+        .collect();
     let mut known: std::collections::BTreeSet<String> = [gone.id().to_string()].into();
     let expected = runs.iter().map(|run| run.id().to_string()).collect();
     let mut seen = 1;
     while known != expected {
         let frames = feed.at_least(seen + 1).await;
         for (kind, id, _) in frames[seen..].iter().map(change) {
-            let changed = if kind == "upsert" { known.insert(id) } else { known.remove(&id) };
+            let changed = if kind == "upsert" {
+                known.insert(id)
+            } else {
+                known.remove(&id)
+            };
             assert!(changed || kind == "upsert");
         }
         seen = frames.len();

@@ -1,6 +1,10 @@
 //! A complete bot behind real HTTP on a free port, with the real core and router.
 //! The model is scripted, and the store is in memory and can fail.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a double that cannot go on fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a double that cannot go on fails its test"
+)]
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -21,9 +25,10 @@ use ars_bot_core::{
 };
 use ars_bot_http::{ConnectionLimits, Dashboard, HttpState, StreamLimits, router, serve};
 use ars_bot_ports::{
-    Checkpoint, Clock, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, ModelClient, ModelDelta,
-    ModelError, ModelErrorKind, ModelRequest, Models, Repository, RunStore, SearchHit, StoreError,
-    StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, Clock, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, ModelClient,
+    ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, Repository, RunStore, SearchHit,
+    StoreError, StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError,
+    WorkspaceProvider, WorkspaceRequest,
 };
 use ars_events::{EventBody, Redactor};
 use ars_runs::{
@@ -81,7 +86,10 @@ impl ModelClient for ScriptedModel {
         _deltas: &(dyn Fn(ModelDelta) + Send + Sync),
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
-        self.asked.lock().unwrap().push(serde_json::to_string(request.turns).unwrap());
+        self.asked
+            .lock()
+            .unwrap()
+            .push(serde_json::to_string(request.turns).unwrap());
         self.called.notify_one();
         if self.gated.load(Ordering::Relaxed) {
             tokio::select! {
@@ -97,7 +105,10 @@ impl ModelClient for ScriptedModel {
                 stop: StopReason::EndTurn,
                 usage: Usage::default(),
             }),
-            None => Err(ModelError { kind: ModelErrorKind::Unreachable, message: "no line left".into() }),
+            None => Err(ModelError {
+                kind: ModelErrorKind::Unreachable,
+                message: "no line left".into(),
+            }),
         }
     }
 }
@@ -120,7 +131,10 @@ pub struct Trees(Mutex<BTreeMap<String, &'static str>>);
 
 impl Trees {
     pub fn insert(&self, run: &RunHandle, diff: &'static str) {
-        self.0.lock().unwrap().insert(run.view().facts.thread_key.to_string(), diff);
+        self.0
+            .lock()
+            .unwrap()
+            .insert(run.view().facts.thread_key.to_string(), diff);
     }
 
     fn diff(&self, thread: &ThreadKey) -> Option<&'static str> {
@@ -130,8 +144,14 @@ impl Trees {
 
 #[async_trait]
 impl WorkspaceProvider for Trees {
-    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        let repository = Repository { name: "acme/app".into(), origin: "origin".into() };
+    async fn repository_of(
+        &self,
+        thread: &ThreadKey,
+    ) -> Result<Option<Repository>, WorkspaceError> {
+        let repository = Repository {
+            name: "acme/app".into(),
+            origin: "origin".into(),
+        };
         Ok(self.diff(thread).map(|_| repository))
     }
 
@@ -142,7 +162,12 @@ impl WorkspaceProvider for Trees {
         _cancel: &CancellationToken,
     ) -> Result<Checkpoint, WorkspaceError> {
         let (git_ref, commit) = (format!("refs/ars/{run}/1"), "abc".into());
-        Ok(Checkpoint { git_ref, commit, is_new: false, withheld: Vec::new() })
+        Ok(Checkpoint {
+            git_ref,
+            commit,
+            is_new: false,
+            withheld: Vec::new(),
+        })
     }
 
     async fn open(
@@ -161,7 +186,9 @@ impl WorkspaceProvider for Trees {
 struct Tree(&'static str);
 
 fn only_compared<T>() -> Result<T, WorkspaceError> {
-    Err(WorkspaceError::Refused("this tree can only be compared".into()))
+    Err(WorkspaceError::Refused(
+        "this tree can only be compared".into(),
+    ))
 }
 
 #[async_trait]
@@ -178,11 +205,19 @@ impl Workspace for Tree {
         Ok(self.0.to_owned())
     }
 
-    async fn exec(&self, _: ExecRequest<'_>, _: &CancellationToken) -> Result<ExecOutcome, WorkspaceError> {
+    async fn exec(
+        &self,
+        _: ExecRequest<'_>,
+        _: &CancellationToken,
+    ) -> Result<ExecOutcome, WorkspaceError> {
         only_compared()
     }
 
-    async fn git(&self, _: GitRequest<'_>, _: &CancellationToken) -> Result<GitAnswer, WorkspaceError> {
+    async fn git(
+        &self,
+        _: GitRequest<'_>,
+        _: &CancellationToken,
+    ) -> Result<GitAnswer, WorkspaceError> {
         only_compared()
     }
 
@@ -198,7 +233,12 @@ impl Workspace for Tree {
         only_compared()
     }
 
-    async fn search(&self, _: &str, _: &str, _: usize) -> Result<(Vec<SearchHit>, bool), WorkspaceError> {
+    async fn search(
+        &self,
+        _: &str,
+        _: &str,
+        _: usize,
+    ) -> Result<(Vec<SearchHit>, bool), WorkspaceError> {
         only_compared()
     }
 }
@@ -213,13 +253,19 @@ pub struct MemoryStore {
 impl MemoryStore {
     fn up(&self) -> Result<(), StoreError> {
         if self.down.load(Ordering::Relaxed) {
-            return Err(StoreError { kind: StoreErrorKind::Permanent, message: "as scripted".into() });
+            return Err(StoreError {
+                kind: StoreErrorKind::Permanent,
+                message: "as scripted".into(),
+            });
         }
         Ok(())
     }
 
     pub fn insert(&self, record: RunRecord) {
-        self.records.lock().unwrap().insert(record.id.to_string(), record);
+        self.records
+            .lock()
+            .unwrap()
+            .insert(record.id.to_string(), record);
     }
 }
 
@@ -250,7 +296,9 @@ impl RunStore for MemoryStore {
         let mut rows: Vec<RunRecord> = self.records.lock().unwrap().values().cloned().collect();
         rows.sort_by(|a, b| (b.finished_at, b.id.as_str()).cmp(&(a.finished_at, a.id.as_str())));
         if let (Some(before), Some(id)) = (request.before, &request.before_id) {
-            rows.retain(|row| (Moment::from(row.finished_at), row.id.as_str()) < (before, id.as_str()));
+            rows.retain(|row| {
+                (Moment::from(row.finished_at), row.id.as_str()) < (before, id.as_str())
+            });
         }
         let is = |wanted: &Option<String>, own: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| own == Some(wanted))
@@ -273,19 +321,39 @@ impl RunStore for MemoryStore {
         let more = rows.len() > limit;
         rows.truncate(limit);
         let last = rows.last().filter(|_| more);
-        let next_before = last.map(|row| Cursor { finished_at: row.finished_at.into(), id: row.id.clone() });
-        let items = rows.iter().map(|row| serde_json::from_value(summary(row)).unwrap()).collect();
+        let next_before = last.map(|row| Cursor {
+            finished_at: row.finished_at.into(),
+            id: row.id.clone(),
+        });
+        let items = rows
+            .iter()
+            .map(|row| serde_json::from_value(summary(row)).unwrap())
+            .collect();
         Ok(ListResponse { items, next_before })
     }
 
-    async fn events(&self, id: &RunId, after: u64, limit: u32) -> Result<Option<EventsPage>, StoreError> {
-        let Some(record) = self.get(id).await? else { return Ok(None) };
+    async fn events(
+        &self,
+        id: &RunId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Option<EventsPage>, StoreError> {
+        let Some(record) = self.get(id).await? else {
+            return Ok(None);
+        };
         let seq = |event: &Value| event["seq"].as_u64().unwrap_or_default();
-        let mut events: Vec<Value> = record.events.into_iter().filter(|event| seq(event) > after).collect();
+        let mut events: Vec<Value> = record
+            .events
+            .into_iter()
+            .filter(|event| seq(event) > after)
+            .collect();
         let has_more = events.len() > limit as usize;
         events.truncate(limit as usize);
         let next_after_seq = events.last().filter(|_| has_more).map(seq);
-        Ok(Some(EventsPage { events, next_after_seq }))
+        Ok(Some(EventsPage {
+            events,
+            next_after_seq,
+        }))
     }
 }
 
@@ -297,12 +365,18 @@ fn summary(record: &RunRecord) -> Value {
 
 /// Settings of a bot with an address for others.
 pub fn public() -> Settings {
-    Settings { public_base_url: Some("https://bot.example.com/".into()), ..Settings::default() }
+    Settings {
+        public_base_url: Some("https://bot.example.com/".into()),
+        ..Settings::default()
+    }
 }
 
 /// A gate of the run pages that admits this actor by the secret `look`.
 pub fn by_token(actor: &str) -> Dashboard {
-    Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: actor.into() }
+    Dashboard::Token {
+        secret: Secret::parse(Some("look".into())).unwrap(),
+        actor: actor.into(),
+    }
 }
 
 /// A listening bot with its doubles.
@@ -342,8 +416,15 @@ impl Bot {
     pub async fn without_history() -> Self {
         let (gate, tokens) = (Dashboard::default(), TOKENS);
         let history = Some(Arc::new(NoHistory) as Arc<dyn RunStore>);
-        Self::over(history, gate, tokens, Settings::default(), Capabilities::default(), Default::default())
-            .await
+        Self::over(
+            history,
+            gate,
+            tokens,
+            Settings::default(),
+            Capabilities::default(),
+            Default::default(),
+        )
+        .await
     }
 
     /// Starts a bot with these limits.
@@ -352,9 +433,20 @@ impl Bot {
     }
 
     /// Starts a bot with this mode and these limits.
-    pub async fn gated_within(dashboard: Dashboard, limits: ConnectionLimits, streams: StreamLimits) -> Self {
+    pub async fn gated_within(
+        dashboard: Dashboard,
+        limits: ConnectionLimits,
+        streams: StreamLimits,
+    ) -> Self {
         let capabilities = Capabilities::default();
-        Self::of(dashboard, TOKENS, Settings::default(), capabilities, (limits, streams)).await
+        Self::of(
+            dashboard,
+            TOKENS,
+            Settings::default(),
+            capabilities,
+            (limits, streams),
+        )
+        .await
     }
 
     /// Starts a bot with these capabilities.
@@ -364,7 +456,14 @@ impl Bot {
         settings: Settings,
         capabilities: Capabilities,
     ) -> Self {
-        Self::of(dashboard, tokens, settings, capabilities, Default::default()).await
+        Self::of(
+            dashboard,
+            tokens,
+            settings,
+            capabilities,
+            Default::default(),
+        )
+        .await
     }
 
     /// Starts a bot with these capabilities and limits.
@@ -390,14 +489,20 @@ impl Bot {
         let mut settings = settings;
         if matches!(dashboard, Dashboard::Loopback) {
             // The runs of these tests are those of the HTTP ingress, which no session reads without their channel.
-            settings.grants.entry("access:loopback".to_owned()).or_default().channels = Set::All;
+            settings
+                .grants
+                .entry("access:loopback".to_owned())
+                .or_default()
+                .channels = Set::All;
         }
         let clock = Arc::new(ManualClock(AtomicI64::new(1_760_000_000_000)));
         let model = Arc::new(ScriptedModel::default());
         let store = Arc::new(MemoryStore::default());
         let trees = Arc::new(Trees::default());
-        let (as_clock, as_store): (Arc<dyn Clock>, Arc<dyn RunStore>) =
-            (Arc::<ManualClock>::clone(&clock), Arc::<MemoryStore>::clone(&store));
+        let (as_clock, as_store): (Arc<dyn Clock>, Arc<dyn RunStore>) = (
+            Arc::<ManualClock>::clone(&clock),
+            Arc::<MemoryStore>::clone(&store),
+        );
         let core = Core::new(Deps {
             clock: as_clock,
             models: Arc::new(OneModel(Arc::clone(&model))),
@@ -405,14 +510,20 @@ impl Bot {
             store: history.unwrap_or(as_store),
             capabilities,
             redactor: Arc::new(Redactor::new(Vec::new())),
-            settings: Settings { default_model: ModelRef::parse("scripted/m").ok(), ..settings },
+            settings: Settings {
+                default_model: ModelRef::parse("scripted/m").ok(),
+                ..settings
+            },
         });
         let tokens = Arc::new(TokenMap::parse(Some(tokens)).map);
-        let build = Build { commit: "abc123".into(), built_at: None };
+        let build = Build {
+            commit: "abc123".into(),
+            built_at: None,
+        };
         let crashed = Arc::new(Notify::new());
         let ended = Arc::clone(&crashed);
-        let state =
-            HttpState::new(core.clone(), tokens, build).with_metrics(|| "ars_in_flight 0\n".to_owned());
+        let state = HttpState::new(core.clone(), tokens, build)
+            .with_metrics(|| "ars_in_flight 0\n".to_owned());
         let state = state.with_dashboard(dashboard).with_stream_limits(streams);
         let state = match &limits.peer_header {
             Some(name) => state.with_peer_header(name.clone()),
@@ -424,8 +535,23 @@ impl Bot {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let server = tokio::spawn(serve(listener, router(state), limits, shutdown.clone().cancelled_owned()));
-        Self { core, clock, model, store, trees, address, crashed, shutdown, server: Some(server) }
+        let server = tokio::spawn(serve(
+            listener,
+            router(state),
+            limits,
+            shutdown.clone().cancelled_owned(),
+        ));
+        Self {
+            core,
+            clock,
+            model,
+            store,
+            trees,
+            address,
+            crashed,
+            shutdown,
+            server: Some(server),
+        }
     }
 
     pub fn url(&self, path: &str) -> String {

@@ -1,5 +1,8 @@
 //! Raw connections, for bytes that an HTTP client library would not send or would hide.
-#![expect(clippy::unwrap_used, reason = "a test tool that cannot go on fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test tool that cannot go on fails the test"
+)]
 
 use std::time::Duration;
 
@@ -24,7 +27,10 @@ pub async fn exchange(bot: &Bot, bytes: &[u8]) -> String {
 /// Reads until the server closes.
 pub async fn rest(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    timeout(TIMEOUT, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+    timeout(TIMEOUT, stream.read_to_end(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
     String::from_utf8(answer).unwrap()
 }
 
@@ -33,9 +39,15 @@ pub async fn until(stream: &mut TcpStream, text: &mut String, mark: &str) {
     let mut chunk = [0; 4096];
     // The mark may begin in an earlier chunk, and what precedes it is searched once.
     let mut searched = 0;
-    while !text.as_bytes()[searched..].windows(mark.len()).any(|window| window == mark.as_bytes()) {
+    while !text.as_bytes()[searched..]
+        .windows(mark.len())
+        .any(|window| window == mark.as_bytes())
+    {
         searched = text.len().saturating_sub(mark.len());
-        let read = timeout(TIMEOUT, stream.read(&mut chunk)).await.unwrap().unwrap();
+        let read = timeout(TIMEOUT, stream.read(&mut chunk))
+            .await
+            .unwrap()
+            .unwrap();
         assert_ne!(read, 0, "closed before {mark:?}; so far: {text}");
         text.push_str(std::str::from_utf8(&chunk[..read]).unwrap());
     }

@@ -30,7 +30,11 @@ impl CodeHostError {
     pub const fn meaning(&self) -> Option<&Meaning> {
         match self {
             Self::Answer(meaning) => Some(meaning),
-            Self::Unreachable | Self::Unreadable | Self::TooLarge(_) | Self::Key | Self::NeedsApp => None,
+            Self::Unreachable
+            | Self::Unreadable
+            | Self::TooLarge(_)
+            | Self::Key
+            | Self::NeedsApp => None,
         }
     }
 
@@ -51,7 +55,9 @@ impl CodeHostError {
             Self::Answer(meaning) => {
                 matches!(
                     meaning,
-                    Meaning::Unavailable | Meaning::RateLimited { .. } | Meaning::SecondaryLimited { .. }
+                    Meaning::Unavailable
+                        | Meaning::RateLimited { .. }
+                        | Meaning::SecondaryLimited { .. }
                 )
             }
             Self::Unreadable | Self::TooLarge(_) | Self::Key | Self::NeedsApp => false,
@@ -69,7 +75,9 @@ const fn shown(meaning: &Meaning) -> &'static str {
         Meaning::Success => "the code host's answer was not expected",
         Meaning::BadCredentials => "the code host rejected the service's credential",
         Meaning::RateLimited { .. } => "the code host's rate limit is used up; try again later",
-        Meaning::SecondaryLimited { .. } => "the code host limits the service's requests; try again later",
+        Meaning::SecondaryLimited { .. } => {
+            "the code host limits the service's requests; try again later"
+        }
         Meaning::PermissionMissing => "the service has no permission for this on the code host",
         Meaning::Archived => "the repository is archived and read-only",
         Meaning::Protected => "the branch is protected",
@@ -99,11 +107,19 @@ mod tests {
             (CodeHostError::Unreachable, true, true),
             (CodeHostError::Unreadable, true, false),
             (CodeHostError::Answer(Meaning::Unavailable), true, true),
-            (CodeHostError::Answer(Meaning::SecondaryLimited { wait_ms: 1 }), false, true),
+            (
+                CodeHostError::Answer(Meaning::SecondaryLimited { wait_ms: 1 }),
+                false,
+                true,
+            ),
             (CodeHostError::Answer(Meaning::Invalid), false, false),
             (CodeHostError::Key, false, false),
         ] {
-            assert_eq!((error.is_effect_unknown(), error.is_passing()), (is_unknown, is_passing), "{error}");
+            assert_eq!(
+                (error.is_effect_unknown(), error.is_passing()),
+                (is_unknown, is_passing),
+                "{error}"
+            );
         }
     }
 }

@@ -66,10 +66,17 @@ impl ChangedFiles {
     /// Returns the lines on which the host accepts comments.
     pub fn diff(&self) -> Diff {
         let read = |file: &ChangedFile| {
-            read_patch(&file.path, file.patch.as_deref(), file.additions.saturating_add(file.deletions))
+            read_patch(
+                &file.path,
+                file.patch.as_deref(),
+                file.additions.saturating_add(file.deletions),
+            )
         };
         let diff = Diff::from_files(self.files.iter().map(read));
-        Diff { truncated: diff.truncated || self.truncated, ..diff }
+        Diff {
+            truncated: diff.truncated || self.truncated,
+            ..diff
+        }
     }
 }
 

@@ -10,9 +10,10 @@ use ars_types::{RefName, RepoSlug};
 use async_trait::async_trait;
 
 use super::{
-    Account, BoundedText, ChangedFiles, CheckEntry, CodeHit, CodeHostError, Comment, Comparison, FileContent,
-    GitAccess, GitCredential, Issue, IssueEdit, IssueFilter, LogTail, NewIssue, NewPullRequest, PostedReview,
-    PullRequestFacts, PullRequestHit, RepositoryFacts, ReviewThread, TreeEntry,
+    Account, BoundedText, ChangedFiles, CheckEntry, CodeHit, CodeHostError, Comment, Comparison,
+    FileContent, GitAccess, GitCredential, Issue, IssueEdit, IssueFilter, LogTail, NewIssue,
+    NewPullRequest, PostedReview, PullRequestFacts, PullRequestHit, RepositoryFacts, ReviewThread,
+    TreeEntry,
 };
 
 /// A list that ends at a limit.
@@ -84,8 +85,11 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<Listed<TreeEntry>, CodeHostError>;
 
     /// Searches the code of a repository's default branch.
-    async fn search_code(&self, repository: &RepoSlug, query: &str)
-    -> Result<Listed<CodeHit>, CodeHostError>;
+    async fn search_code(
+        &self,
+        repository: &RepoSlug,
+        query: &str,
+    ) -> Result<Listed<CodeHit>, CodeHostError>;
 
     /// Returns a pull request.
     async fn pull_request(
@@ -118,7 +122,11 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<PullRequestHit, CodeHostError>;
 
     /// Lists the changed files of a pull request, at most 3,000 as the host does.
-    async fn changed_files(&self, repository: &RepoSlug, number: u64) -> Result<ChangedFiles, CodeHostError>;
+    async fn changed_files(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<ChangedFiles, CodeHostError>;
 
     /// Returns the unified diff of a pull request, cut after a whole line.
     /// One that the host does not show is made of the patches of its files, and is truncated if one is missing.
@@ -130,7 +138,11 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<BoundedText, CodeHostError>;
 
     /// Lists the reviews of a pull request, and marks those of the service.
-    async fn reviews(&self, repository: &RepoSlug, number: u64) -> Result<Vec<OwnReview>, CodeHostError>;
+    async fn reviews(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<Vec<OwnReview>, CodeHostError>;
 
     /// Posts a review with its comments on lines in one request.
     async fn submit_review(
@@ -155,10 +167,18 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<Listed<ReviewThread>, CodeHostError>;
 
     /// Resolves a thread of a pull request.
-    async fn resolve_thread(&self, repository: &RepoSlug, thread: &str) -> Result<(), CodeHostError>;
+    async fn resolve_thread(
+        &self,
+        repository: &RepoSlug,
+        thread: &str,
+    ) -> Result<(), CodeHostError>;
 
     /// Creates the check run of the evidence, or replaces the one with the same external id at its head.
-    async fn put_check_run(&self, repository: &RepoSlug, check: &CheckRun) -> Result<(), CodeHostError>;
+    async fn put_check_run(
+        &self,
+        repository: &RepoSlug,
+        check: &CheckRun,
+    ) -> Result<(), CodeHostError>;
 
     /// Lists the checks of a commit, newest first.
     async fn checks(
@@ -168,7 +188,11 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<Listed<CheckEntry>, CodeHostError>;
 
     /// Returns the end of a check's log, or `None` if the check has none on the host.
-    async fn log_tail(&self, repository: &RepoSlug, check: u64) -> Result<Option<LogTail>, CodeHostError>;
+    async fn log_tail(
+        &self,
+        repository: &RepoSlug,
+        check: u64,
+    ) -> Result<Option<LogTail>, CodeHostError>;
 
     /// Returns an issue or pull request with its body.
     async fn issue(&self, repository: &RepoSlug, number: u64) -> Result<Issue, CodeHostError>;
@@ -181,11 +205,18 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<Listed<Issue>, CodeHostError>;
 
     /// Searches issues and pull requests of a repository.
-    async fn search_issues(&self, repository: &RepoSlug, query: &str)
-    -> Result<Listed<Issue>, CodeHostError>;
+    async fn search_issues(
+        &self,
+        repository: &RepoSlug,
+        query: &str,
+    ) -> Result<Listed<Issue>, CodeHostError>;
 
     /// Creates an issue.
-    async fn create_issue(&self, repository: &RepoSlug, issue: &NewIssue) -> Result<Issue, CodeHostError>;
+    async fn create_issue(
+        &self,
+        repository: &RepoSlug,
+        issue: &NewIssue,
+    ) -> Result<Issue, CodeHostError>;
 
     /// Changes an issue.
     async fn edit_issue(
@@ -196,11 +227,19 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<Issue, CodeHostError>;
 
     /// Lists the comments of an issue or pull request, oldest first.
-    async fn comments(&self, repository: &RepoSlug, number: u64) -> Result<Listed<Comment>, CodeHostError>;
+    async fn comments(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<Listed<Comment>, CodeHostError>;
 
     /// Comments on an issue or pull request.
-    async fn comment(&self, repository: &RepoSlug, number: u64, body: &str)
-    -> Result<Comment, CodeHostError>;
+    async fn comment(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError>;
 
     /// Replaces the text of a comment of the service.
     async fn edit_comment(

@@ -18,6 +18,7 @@ pub use error::CodeHostError;
 pub use files::{BoundedText, ChangedFile, ChangedFiles, CodeHit, FileContent, TreeEntry};
 pub use host::{CodeHost, Listed};
 pub use pull_requests::{
-    Comparison, NewPullRequest, PostedReview, PullRequestFacts, PullRequestHit, ReviewThread, ThreadReply,
+    Comparison, NewPullRequest, PostedReview, PullRequestFacts, PullRequestHit, ReviewThread,
+    ThreadReply,
 };
 pub use repository::{Account, GitAccess, GitCredential, RepositoryFacts};

@@ -22,7 +22,10 @@ const SPAN: &str = "ars.span";
 /// Its id is derived from the run's, because a stream's ids are unique within their run only.
 pub(super) fn span_data(span: CleanSpan, scope: &InstrumentationScope) -> SpanData {
     let trace_id = TraceId::from_hex(&span.trace).unwrap_or(TraceId::INVALID);
-    let parent = span.parent.as_deref().map_or(SpanId::INVALID, |parent| span_id(&span.trace, parent));
+    let parent = span
+        .parent
+        .as_deref()
+        .map_or(SpanId::INVALID, |parent| span_id(&span.trace, parent));
     let own = span_id(&span.trace, &span.id);
     let mut attributes = vec![KeyValue::new(RUN, span.run), KeyValue::new(SPAN, span.id)];
     flatten("", span.attrs, &mut attributes);
@@ -67,13 +70,19 @@ fn kind(name: &str, has_parent: bool) -> SpanKind {
 /// Converts a time; one before the epoch or beyond the clock's range becomes the epoch.
 fn time(ms: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
-    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
+    SystemTime::UNIX_EPOCH
+        .checked_add(since)
+        .unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// Flattens attributes: a value in an object is named by its path.
 fn flatten(path: &str, attrs: Map<String, Value>, flat: &mut Vec<KeyValue>) {
     for (name, value) in attrs {
-        let name = if path.is_empty() { name } else { format!("{path}.{name}") };
+        let name = if path.is_empty() {
+            name
+        } else {
+            format!("{path}.{name}")
+        };
         match value {
             Value::Null => {}
             Value::Bool(value) => flat.push(KeyValue::new(name, value)),

@@ -39,18 +39,26 @@ impl Endpoint {
 /// The variable is `name=value,name=value`; each value is returned as given and percent-decoded.
 pub(crate) fn header_secrets(headers: &str) -> Vec<String> {
     let values = headers.split(',').filter_map(|pair| pair.split_once('='));
-    let values = values.map(|(_, value)| value.trim()).filter(|value| !value.is_empty());
+    let values = values
+        .map(|(_, value)| value.trim())
+        .filter(|value| !value.is_empty());
     let both = values.flat_map(|value| {
         let decoded = percent_decoded(value);
         // The scheme is not a secret, and the credential after it may appear without the scheme.
-        let bare = decoded.split_once(' ').map(|(_, secret)| secret.trim().to_owned());
-        [Some(value.to_owned()), bare, Some(decoded)].into_iter().flatten()
+        let bare = decoded
+            .split_once(' ')
+            .map(|(_, secret)| secret.trim().to_owned());
+        [Some(value.to_owned()), bare, Some(decoded)]
+            .into_iter()
+            .flatten()
     });
     both.collect()
 }
 
 fn percent_decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+    percent_encoding::percent_decode_str(text)
+        .decode_utf8_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]
@@ -61,9 +69,15 @@ mod tests {
     fn spans_go_below_the_base_address() {
         for (base, traces) in [
             ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
-            (" https://otlp.example/v2/ ", "https://otlp.example/v2/v1/traces"),
+            (
+                " https://otlp.example/v2/ ",
+                "https://otlp.example/v2/v1/traces",
+            ),
         ] {
-            assert_eq!(Endpoint::parse(base).map(|endpoint| endpoint.traces()), Ok(traces.to_owned()));
+            assert_eq!(
+                Endpoint::parse(base).map(|endpoint| endpoint.traces()),
+                Ok(traces.to_owned())
+            );
         }
     }
 
@@ -85,6 +99,9 @@ mod tests {
     #[test]
     fn every_form_of_a_header_secret_is_known() {
         let secrets = header_secrets("authorization=Bearer%20abc-def, x-key = k1 ,flag,empty=");
-        assert_eq!(secrets, ["Bearer%20abc-def", "abc-def", "Bearer abc-def", "k1", "k1"]);
+        assert_eq!(
+            secrets,
+            ["Bearer%20abc-def", "abc-def", "Bearer abc-def", "k1", "k1"]
+        );
     }
 }

@@ -35,7 +35,12 @@ pub(super) struct CountingExporter {
 impl CountingExporter {
     /// Wraps an exporter. Must be called inside a tokio runtime.
     pub(super) fn new(inner: SpanExporter, pending: Arc<AtomicUsize>) -> Self {
-        Self { inner: Arc::new(inner), runtime: Handle::current(), pending, lost: Arc::default() }
+        Self {
+            inner: Arc::new(inner),
+            runtime: Handle::current(),
+            pending,
+            lost: Arc::default(),
+        }
     }
 }
 
@@ -77,6 +82,9 @@ fn failed(lost: &AtomicU64, spans: usize, error: &str) {
     counter!(names::SPANS_DROPPED, "reason" => "export").increment(spans);
     counter!(names::BATCHES_DROPPED).increment(1);
     if lost.fetch_add(spans, Ordering::Relaxed) == 0 {
-        tracing::warn!(error, "span export failed; the next line about it follows when it works again");
+        tracing::warn!(
+            error,
+            "span export failed; the next line about it follows when it works again"
+        );
     }
 }

@@ -44,7 +44,10 @@ pub(crate) struct Export {
 pub(crate) struct Sending(Arc<BatchSpanProcessor>);
 
 /// Starts the batch processor. Must be called inside a tokio runtime.
-pub(crate) fn start(endpoint: &Endpoint, version: &'static str) -> Result<(Export, Sending), StartError> {
+pub(crate) fn start(
+    endpoint: &Endpoint,
+    version: &'static str,
+) -> Result<(Export, Sending), StartError> {
     let client = reqwest::Client::builder()
         // Headers with credentials go to the configured collector and nowhere else.
         .redirect(redirect::Policy::none())
@@ -59,7 +62,10 @@ pub(crate) fn start(endpoint: &Endpoint, version: &'static str) -> Result<(Expor
         .build();
     // The exporter's error may quote values of environment variables, so it is not passed on.
     let mut exporter = exporter.map_err(|_| StartError::Exporter)?;
-    let service = [KeyValue::new("service.name", SERVICE), KeyValue::new("service.version", version)];
+    let service = [
+        KeyValue::new("service.name", SERVICE),
+        KeyValue::new("service.version", version),
+    ];
     exporter.set_resource(&Resource::builder_empty().with_attributes(service).build());
     let pending = Arc::new(AtomicUsize::new(0));
     let config = BatchConfigBuilder::default()
@@ -69,8 +75,17 @@ pub(crate) fn start(endpoint: &Endpoint, version: &'static str) -> Result<(Expor
         .build();
     let exporter = CountingExporter::new(exporter, Arc::clone(&pending));
     let processor = Arc::new(BatchSpanProcessor::new(exporter, config));
-    let scope = InstrumentationScope::builder(SERVICE).with_version(version).build();
-    Ok((Export { processor: Arc::clone(&processor), scope, pending }, Sending(processor)))
+    let scope = InstrumentationScope::builder(SERVICE)
+        .with_version(version)
+        .build();
+    Ok((
+        Export {
+            processor: Arc::clone(&processor),
+            scope,
+            pending,
+        },
+        Sending(processor),
+    ))
 }
 
 impl Export {

@@ -18,7 +18,14 @@ fn event_is_one_line() {
     assert_eq!(written.text().lines().count(), 1);
     let mut line = written.lines().remove(0);
     let timestamp = line["timestamp"].take();
-    assert!(timestamp.as_str().unwrap().parse::<jiff::Timestamp>().is_ok(), "{timestamp}");
+    assert!(
+        timestamp
+            .as_str()
+            .unwrap()
+            .parse::<jiff::Timestamp>()
+            .is_ok(),
+        "{timestamp}"
+    );
     let want = json!({
         "timestamp": null, "level": "WARN", "message": "not\nwritten", "run": "r1", "wait_ms": 5, "ok": true,
         "share": 0.5, "at": "Some(1)", "target": "ars::x"
@@ -38,9 +45,14 @@ fn error_includes_its_sources() {
 
 #[test]
 fn fixed_fields_cannot_be_overwritten() {
-    let written = written(Redactor::default(), &options(), |_| tracing::info!(level = "ERROR", "x"));
+    let written = written(Redactor::default(), &options(), |_| {
+        tracing::info!(level = "ERROR", "x")
+    });
     let line = &written.lines()[0];
-    assert_eq!((&line["level"], &line["level_"]), (&json!("INFO"), &json!("ERROR")));
+    assert_eq!(
+        (&line["level"], &line["level_"]),
+        (&json!("INFO"), &json!("ERROR"))
+    );
 }
 
 #[test]
@@ -51,13 +63,21 @@ fn line_lists_enclosing_spans() {
         outer.in_scope(|| tracing::info_span!("inner").in_scope(|| tracing::info!("x")));
     });
     let spans = &written.lines()[0]["spans"];
-    assert_eq!(*spans, json!([{ "name": "inner" }, { "name": "outer", "run": "r1", "step": 3 }]));
+    assert_eq!(
+        *spans,
+        json!([{ "name": "inner" }, { "name": "outer", "run": "r1", "step": 3 }])
+    );
 }
 
 #[test]
 fn long_field_is_cut() {
-    let written = written(Redactor::default(), &options(), |_| tracing::info!(body = "é".repeat(9_000), "x"));
-    assert_eq!(written.lines()[0]["body"].as_str().unwrap().chars().count(), 4_000);
+    let written = written(Redactor::default(), &options(), |_| {
+        tracing::info!(body = "é".repeat(9_000), "x")
+    });
+    assert_eq!(
+        written.lines()[0]["body"].as_str().unwrap().chars().count(),
+        4_000
+    );
 }
 
 #[test]
@@ -71,18 +91,33 @@ fn error_level_logs_errors_only() {
     };
     let messages = |options: &TelemetryOptions| -> Vec<Value> {
         let lines = written(Redactor::default(), options, everything).lines();
-        lines.into_iter().map(|mut line| line["message"].take()).collect()
+        lines
+            .into_iter()
+            .map(|mut line| line["message"].take())
+            .collect()
     };
     assert_eq!(messages(&quiet), ["broke"]);
-    let filtered = TelemetryOptions { filter: Some("warn".into()), ..quiet.clone() };
+    let filtered = TelemetryOptions {
+        filter: Some("warn".into()),
+        ..quiet.clone()
+    };
     assert_eq!(messages(&filtered), ["broke", "odd"]);
-    let unreadable = TelemetryOptions { filter: Some("=/=".into()), ..quiet };
+    let unreadable = TelemetryOptions {
+        filter: Some("=/=".into()),
+        ..quiet
+    };
     assert_eq!(messages(&unreadable), ["broke"]);
 }
 
 fn end_three_spans(spans: &Spans<Written>) {
-    let slow = TestSpan { ms: 1_000, ..TestSpan::new("s2", Some("s1"), "model.turn") };
-    let quick = TestSpan { ms: 999, ..TestSpan::new("s3", Some("s1"), "tool.bash") };
+    let slow = TestSpan {
+        ms: 1_000,
+        ..TestSpan::new("s2", Some("s1"), "model.turn")
+    };
+    let quick = TestSpan {
+        ms: 999,
+        ..TestSpan::new("s3", Some("s1"), "tool.bash")
+    };
     slow.end(spans);
     quick.end(spans);
     TestSpan::new("s1", None, "request").end(spans);
@@ -91,7 +126,10 @@ fn end_three_spans(spans: &Spans<Written>) {
 fn logged(spans: SpanLog) -> Vec<Value> {
     let options = TelemetryOptions { spans, ..options() };
     let lines = written(Redactor::default(), &options, end_three_spans).lines();
-    lines.into_iter().map(|mut line| line["spanId"].take()).collect()
+    lines
+        .into_iter()
+        .map(|mut line| line["spanId"].take())
+        .collect()
 }
 
 #[test]
@@ -102,11 +140,23 @@ fn root_or_slow_spans_are_logged() {
 
 #[test]
 fn span_line_has_every_field() {
-    let options = TelemetryOptions { spans: SpanLog::Slow, ..options() };
+    let options = TelemetryOptions {
+        spans: SpanLog::Slow,
+        ..options()
+    };
     let written = written(Redactor::default(), &options, |spans| {
-        let attrs = json!({ "model": "m", "usage": { "inputTokens": 7 } }).as_object().cloned().unwrap();
+        let attrs = json!({ "model": "m", "usage": { "inputTokens": 7 } })
+            .as_object()
+            .cloned()
+            .unwrap();
         let error = Some("overloaded".to_owned());
-        TestSpan { ms: 2_500, error, attrs, ..TestSpan::new("s2", Some("s1"), "model.turn") }.end(spans);
+        TestSpan {
+            ms: 2_500,
+            error,
+            attrs,
+            ..TestSpan::new("s2", Some("s1"), "model.turn")
+        }
+        .end(spans);
     });
     let mut line = written.lines().remove(0);
     line["timestamp"].take();

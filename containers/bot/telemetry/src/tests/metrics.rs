@@ -20,14 +20,23 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
     for line in text.lines().filter(|line| !line.is_empty()) {
         if let Some(comment) = line.strip_prefix("# ") {
             let words: Vec<_> = comment.splitn(3, ' ').collect();
-            assert!(words.len() == 3 && ["HELP", "TYPE"].contains(&words[0]), "{line}");
+            assert!(
+                words.len() == 3 && ["HELP", "TYPE"].contains(&words[0]),
+                "{line}"
+            );
             continue;
         }
         let (series, value) = line.rsplit_once(' ').unwrap_or_else(|| panic!("{line}"));
         let name = series.split('{').next().unwrap();
-        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{line}");
+        assert!(
+            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'),
+            "{line}"
+        );
         assert_eq!(series.contains('{'), series.ends_with('}'), "{line}");
-        let known = samples.insert(series.to_owned(), value.parse().unwrap_or_else(|_| panic!("{line}")));
+        let known = samples.insert(
+            series.to_owned(),
+            value.parse().unwrap_or_else(|_| panic!("{line}")),
+        );
         assert!(known.is_none(), "twice: {line}");
     }
     samples
@@ -47,10 +56,14 @@ fn metrics_render_in_prometheus_format() {
     assert_eq!(samples["ars_things_total{kind=\"a\"}"], 3.0);
     assert_eq!(samples["ars_now"], 2.0);
     let buckets = ["0.001", "0.005", "0.25", "0.5", "10", "30", "3600", "+Inf"];
-    let counts = buckets.map(|le| samples[&format!("ars_step_duration_seconds_bucket{{le=\"{le}\"}}")]);
+    let counts =
+        buckets.map(|le| samples[&format!("ars_step_duration_seconds_bucket{{le=\"{le}\"}}")]);
     assert_eq!(counts, [0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0]);
     assert_eq!(samples["ars_step_duration_seconds_count"], 3.0);
-    assert!(text.contains("# HELP ars_things_total Things\n# TYPE ars_things_total counter\n"), "{text}");
+    assert!(
+        text.contains("# HELP ars_things_total Things\n# TYPE ars_things_total counter\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -62,5 +75,8 @@ fn a_secret_in_a_label_is_not_rendered() {
         counter!("ars_tokens_total", "kind" => "input").increment(1);
     });
     assert!(!text.contains("canary"), "{text}");
-    assert!(text.contains("ars_tokens_total{kind=\"input\"} 1"), "{text}");
+    assert!(
+        text.contains("ars_tokens_total{kind=\"input\"} 1"),
+        "{text}"
+    );
 }

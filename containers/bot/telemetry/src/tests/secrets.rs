@@ -7,7 +7,11 @@ use super::support::{Collector, TIMEOUT, TestSpan, Written, exported};
 use crate::spans::Spans;
 
 /// Configured secrets: a plain one, one that JSON escapes, one of digits.
-const KNOWN: [&str; 3] = ["canary-known-7f3a9c51e2", "canary\"quoted\\x", "83649127501"];
+const KNOWN: [&str; 3] = [
+    "canary-known-7f3a9c51e2",
+    "canary\"quoted\\x",
+    "83649127501",
+];
 /// Secrets by their shape or name.
 const SHAPED: [&str; 4] = [
     "sk-ant-canary0123456789",
@@ -44,7 +48,13 @@ fn write_everywhere(spans: &Spans<Written>, secret: &str) {
     let attrs = json!({ "said": secret, "deep": { "list": [secret], "token": "canary" } });
     let attrs = attrs.as_object().cloned().unwrap();
     let error = Some(format!("failed with {secret}"));
-    TestSpan { name: format!("tool.{secret}"), error, attrs, ..TestSpan::new("s1", None, "x") }.end(spans);
+    TestSpan {
+        name: format!("tool.{secret}"),
+        error,
+        attrs,
+        ..TestSpan::new("s1", None, "x")
+    }
+    .end(spans);
 }
 
 #[tokio::test]
@@ -52,15 +62,24 @@ async fn secrets_reach_no_output() {
     let mut collector = Collector::answering(200).await;
     let secrets = KNOWN.iter().chain(&SHAPED);
     let (written, sending) = exported(redactor(), &collector.url, |spans| {
-        secrets.clone().for_each(|secret| write_everywhere(spans, secret));
+        secrets
+            .clone()
+            .for_each(|secret| write_everywhere(spans, secret));
     });
     assert!(sending.finish(TIMEOUT).await);
 
     let count = secrets.count();
-    assert_eq!(written.lines().len(), 3 * count, "every line is JSON, and all of them are there");
+    assert_eq!(
+        written.lines().len(),
+        3 * count,
+        "every line is JSON, and all of them are there"
+    );
     assert_eq!(collector.spans().len(), count);
     let bodies = collector.bodies(1).await;
-    let sent = bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect::<String>();
+    let sent = bodies
+        .iter()
+        .map(|body| String::from_utf8_lossy(body).into_owned())
+        .collect::<String>();
     for (sink, text) in [("lines", written.text()), ("collector", sent)] {
         assert!(text.contains(PLACEHOLDER), "{sink}: {text}");
         for trace in TRACES {
@@ -75,5 +94,7 @@ fn canaries_are_found_without_a_redactor() {
     let plain = super::support::written(Redactor::default(), &super::support::options(), |spans| {
         write_everywhere(spans, "canary-known-7f3a9c51e2");
     });
-    assert!(plain.text().contains("canary-known-7f3a9c51e2") && plain.text().contains("83649127501"));
+    assert!(
+        plain.text().contains("canary-known-7f3a9c51e2") && plain.text().contains("83649127501")
+    );
 }

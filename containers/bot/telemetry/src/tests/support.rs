@@ -41,7 +41,10 @@ impl Written {
 
     /// Each line as JSON.
     pub(super) fn lines(&self) -> Vec<Value> {
-        self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.text()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 }
 
@@ -87,9 +90,13 @@ pub(super) fn exported(
     url: &str,
     act: impl FnOnce(&Spans<Written>),
 ) -> (Written, Sending) {
-    let options = TelemetryOptions { collector: Some(Endpoint::parse(url).unwrap()), ..options() };
+    let options = TelemetryOptions {
+        collector: Some(Endpoint::parse(url).unwrap()),
+        ..options()
+    };
     let written = Written::default();
-    let (subscriber, spans, sending) = subscriber(Arc::new(redactor), &options, written.clone()).unwrap();
+    let (subscriber, spans, sending) =
+        subscriber(Arc::new(redactor), &options, written.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, || act(&spans));
     (written, sending.unwrap())
 }
@@ -106,12 +113,23 @@ pub(super) struct TestSpan {
 
 impl TestSpan {
     pub(super) fn new(id: &'static str, parent: Option<&'static str>, name: &str) -> Self {
-        Self { id, parent, name: name.into(), ms: 5, error: None, attrs: Map::new() }
+        Self {
+            id,
+            parent,
+            name: name.into(),
+            ms: 5,
+            error: None,
+            attrs: Map::new(),
+        }
     }
 
     /// Ends the span as the core does.
     pub(super) fn end(self, sink: &impl SpanSink) {
-        let status = if self.error.is_some() { SpanStatus::Error } else { SpanStatus::Ok };
+        let status = if self.error.is_some() {
+            SpanStatus::Error
+        } else {
+            SpanStatus::Ok
+        };
         let end = EventBody::SpanEnd {
             span_id: self.id.into(),
             parent_span_id: self.parent.map(str::to_owned),
@@ -122,7 +140,11 @@ impl TestSpan {
             status,
             error: self.error,
         };
-        sink.ended(EndedSpan { run: RunId::parse(RUN).unwrap(), trace: TRACE.into(), end });
+        sink.ended(EndedSpan {
+            run: RunId::parse(RUN).unwrap(),
+            trace: TRACE.into(),
+            end,
+        });
     }
 }
 
@@ -152,8 +174,14 @@ impl Collector {
 
     async fn start(status: StatusCode, hangs: bool) -> Self {
         let (sender, requests) = watch::channel(Vec::new());
-        let state = Answering { status, requests: Arc::new(sender), hangs };
-        let router = Router::new().route("/v1/traces", post(take)).with_state(state);
+        let state = Answering {
+            status,
+            requests: Arc::new(sender),
+            hangs,
+        };
+        let router = Router::new()
+            .route("/v1/traces", post(take))
+            .with_state(state);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -163,18 +191,29 @@ impl Collector {
     /// Waits for this many requests and returns their bodies.
     pub(super) async fn bodies(&mut self, count: usize) -> Vec<Bytes> {
         let enough = self.requests.wait_for(|requests| requests.len() >= count);
-        timeout(TIMEOUT, enough).await.expect("requests come").unwrap().clone()
+        timeout(TIMEOUT, enough)
+            .await
+            .expect("requests come")
+            .unwrap()
+            .clone()
     }
 
     /// Returns the received spans by resource.
     pub(super) fn resources(&self) -> Vec<ResourceSpans> {
         let decode = |body: &Bytes| ExportTraceServiceRequest::decode(body.clone()).unwrap();
-        self.requests.borrow().iter().flat_map(|body| decode(body).resource_spans).collect()
+        self.requests
+            .borrow()
+            .iter()
+            .flat_map(|body| decode(body).resource_spans)
+            .collect()
     }
 
     /// Returns the received spans.
     pub(super) fn spans(&self) -> Vec<Span> {
-        let scopes = self.resources().into_iter().flat_map(|resource| resource.scope_spans);
+        let scopes = self
+            .resources()
+            .into_iter()
+            .flat_map(|resource| resource.scope_spans);
         scopes.flat_map(|scope| scope.spans).collect()
     }
 }

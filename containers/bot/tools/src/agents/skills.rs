@@ -8,7 +8,9 @@ pub fn skills_block(skills: &dyn Skills, agent: &str) -> Option<String> {
     if mine.is_empty() {
         return None;
     }
-    let lines = mine.iter().map(|skill| format!("\n- {}: {}", skill.name, skill.description));
+    let lines = mine
+        .iter()
+        .map(|skill| format!("\n- {}: {}", skill.name, skill.description));
     Some(format!(
         "Skills: instructions for one kind of work each. Get one with `use_skill` before you do such work.{}",
         lines.collect::<String>()
@@ -34,7 +36,11 @@ mod tests {
                 upstream: None,
                 body: "SECRET OF THE CRAFT".into(),
             };
-            if skill.is_for(agent) { vec![Arc::new(skill)] } else { Vec::new() }
+            if skill.is_for(agent) {
+                vec![Arc::new(skill)]
+            } else {
+                Vec::new()
+            }
         }
 
         fn get(&self, _name: &str) -> Option<Arc<Skill>> {
@@ -45,7 +51,10 @@ mod tests {
     #[test]
     fn block_lists_skills_without_bodies() {
         let block = skills_block(&One, "review").unwrap();
-        assert!(block.ends_with("\n- quality: reading for upkeep") && !block.contains("CRAFT"), "{block}");
+        assert!(
+            block.ends_with("\n- quality: reading for upkeep") && !block.contains("CRAFT"),
+            "{block}"
+        );
         assert_eq!(skills_block(&One, "coding"), None);
     }
 
@@ -53,12 +62,15 @@ mod tests {
     fn only_an_agent_with_skills_has_their_tools() {
         let has = |agent: &str, skills| {
             let tools = crate::agents::find(agent).unwrap().tools(skills, None);
-            ["list_skills", "use_skill"].map(|name| tools.iter().any(|tool| tool.spec().name == name))
+            ["list_skills", "use_skill"]
+                .map(|name| tools.iter().any(|tool| tool.spec().name == name))
         };
         assert_eq!(has("review", Some(&One)), [true, true]);
-        for (agent, skills) in
-            [("coding", Some(&One as &dyn Skills)), ("review", None), ("general", Some(&One))]
-        {
+        for (agent, skills) in [
+            ("coding", Some(&One as &dyn Skills)),
+            ("review", None),
+            ("general", Some(&One)),
+        ] {
             assert_eq!(has(agent, skills), [false, false], "{agent}");
         }
     }

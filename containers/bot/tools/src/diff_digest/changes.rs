@@ -29,14 +29,23 @@ pub(super) fn read(output: &[u8]) -> Vec<Change> {
     let mut by_path: HashMap<String, usize> = HashMap::new();
     while let Some(field) = fields.next() {
         if let Some(raw) = field.strip_prefix(':') {
-            let Some(kind) = raw.rsplit(' ').next().and_then(|status| status.chars().next()) else {
+            let Some(kind) = raw
+                .rsplit(' ')
+                .next()
+                .and_then(|status| status.chars().next())
+            else {
                 continue;
             };
             let mut path = || fields.next().map(std::borrow::Cow::into_owned);
             let from = if is_pair(kind) { path() } else { None };
             let Some(path) = path() else { break };
             by_path.insert(path.clone(), changes.len());
-            changes.push(Change { kind, path, from, counts: None });
+            changes.push(Change {
+                kind,
+                path,
+                from,
+                counts: None,
+            });
         } else if let Some((counts, path)) = counted(&field) {
             // A renamed file's counts are followed by both of its paths.
             let path = if path.is_empty() {

@@ -44,7 +44,12 @@ const CI_FILES: &[&str] = &[
     "appveyor.yml",
 ];
 /// Folders a CI service reads.
-const CI_FOLDERS: &[&str] = &[".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/"];
+const CI_FOLDERS: &[&str] = &[
+    ".github/workflows/",
+    ".github/actions/",
+    ".circleci/",
+    ".buildkite/",
+];
 /// Words of a path that concern authorization.
 const AUTH_WORDS: &[&str] = &[
     "auth",
@@ -84,10 +89,16 @@ const MIGRATION_WORDS: &[&str] = &["migration", "migrations", "migrate"];
 type Flag = (&'static str, fn(&Change) -> bool);
 
 const FLAGS: &[Flag] = &[
-    ("migrations", |change| words(&change.path).any(|word| MIGRATION_WORDS.contains(&word.as_str()))),
-    ("lock files", |change| LOCK_FILES.contains(&file_name(&change.path).as_str())),
+    ("migrations", |change| {
+        words(&change.path).any(|word| MIGRATION_WORDS.contains(&word.as_str()))
+    }),
+    ("lock files", |change| {
+        LOCK_FILES.contains(&file_name(&change.path).as_str())
+    }),
     ("CI", is_ci),
-    ("authentication", |change| words(&change.path).any(|word| AUTH_WORDS.contains(&word.as_str()))),
+    ("authentication", |change| {
+        words(&change.path).any(|word| AUTH_WORDS.contains(&word.as_str()))
+    }),
     ("deleted tests", |change| {
         change.kind == 'D' && words(&change.path).any(|word| TEST_WORDS.contains(&word.as_str()))
     }),
@@ -97,14 +108,22 @@ const FLAGS: &[Flag] = &[
 
 /// Returns each raised flag with its files.
 pub(super) fn of(changes: &[Change]) -> Vec<(&'static str, Vec<&Change>)> {
-    let concerned = |is: fn(&Change) -> bool| changes.iter().filter(|change| is(change)).collect::<Vec<_>>();
+    let concerned = |is: fn(&Change) -> bool| {
+        changes
+            .iter()
+            .filter(|change| is(change))
+            .collect::<Vec<_>>()
+    };
     let raised = FLAGS.iter().map(|(name, is)| (*name, concerned(*is)));
-    raised.filter(|(_, concerned)| !concerned.is_empty()).collect()
+    raised
+        .filter(|(_, concerned)| !concerned.is_empty())
+        .collect()
 }
 
 fn is_ci(change: &Change) -> bool {
     let path = change.path.to_lowercase();
-    CI_FILES.contains(&file_name(&path).as_str()) || CI_FOLDERS.iter().any(|folder| path.starts_with(folder))
+    CI_FILES.contains(&file_name(&path).as_str())
+        || CI_FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
 fn file_name(path: &str) -> String {

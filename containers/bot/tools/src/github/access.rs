@@ -53,23 +53,31 @@ pub struct CodeHostAccess<'a> {
 impl<'a> CodeHostAccess<'a> {
     /// Returns the access of a run, or the output of a tool that needs one.
     pub(super) fn of(context: &ToolContext<'a>) -> Result<Self, ToolOutput> {
-        context.run.code_host.ok_or_else(|| ToolOutput::refused("This installation has no code host."))
+        context
+            .run
+            .code_host
+            .ok_or_else(|| ToolOutput::refused("This installation has no code host."))
     }
 
     /// Parses the name of a tool's repository and checks its gate.
     fn repository(&self, named: &str, tool: GitHubTool) -> Result<RepoSlug, ToolOutput> {
         let slug = parse_slug(named.trim())
             .ok_or_else(|| ToolOutput::refused("`repo` must be a repository as owner/name."))?;
-        let checked = self.gate.read(&slug).and_then(|()| match GitHubTool::WRITES.contains(&tool) {
-            false => Ok(()),
-            true => self.gate.write_issues(&slug),
-        });
+        let checked =
+            self.gate
+                .read(&slug)
+                .and_then(|()| match GitHubTool::WRITES.contains(&tool) {
+                    false => Ok(()),
+                    true => self.gate.write_issues(&slug),
+                });
         match checked {
             Ok(()) => Ok(slug),
             Err(Denial::Elsewhere) => Err(ToolOutput::refused(
                 "This run answers on an item of another repository, so it uses that repository only.",
             )),
-            Err(Denial::Repository) => Err(ToolOutput::refused("The requester may not use this repository.")),
+            Err(Denial::Repository) => Err(ToolOutput::refused(
+                "The requester may not use this repository.",
+            )),
             Err(Denial::Grant) => Err(ToolOutput::refused(
                 "The requester may not write issues: an administrator can grant `issue:write`.",
             )),
@@ -98,7 +106,13 @@ impl<'a> RepositoryCall<'a> {
         let access = CodeHostAccess::of(context)?;
         let repository = access.repository(args.text("repo")?, tool)?;
         let offset = args.offset()?;
-        Ok(Self { tool, args, access, repository, offset })
+        Ok(Self {
+            tool,
+            args,
+            access,
+            repository,
+            offset,
+        })
     }
 }
 
@@ -110,14 +124,20 @@ pub(super) async fn within<T>(
     let limit = HOST_CALL_TIMEOUT.min(context.remaining);
     match tokio::time::timeout(limit, call).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(ToolOutput::refused(format!("{}.", capitalized(&error.to_string())))),
-        Err(_) => {
-            Err(ToolOutput::refused(format!("The code host did not answer within {} s.", limit.as_secs())))
-        }
+        Ok(Err(error)) => Err(ToolOutput::refused(format!(
+            "{}.",
+            capitalized(&error.to_string())
+        ))),
+        Err(_) => Err(ToolOutput::refused(format!(
+            "The code host did not answer within {} s.",
+            limit.as_secs()
+        ))),
     }
 }
 
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), chars.as_str()))
+    chars.next().map_or_else(String::new, |first| {
+        format!("{}{}", first.to_uppercase(), chars.as_str())
+    })
 }

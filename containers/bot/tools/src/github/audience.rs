@@ -26,7 +26,11 @@ pub async fn exposed_source(
         return Ok(None);
     }
     for source in sources {
-        if host.repository(&source).await.map_or(true, |facts| facts.is_private) {
+        if host
+            .repository(&source)
+            .await
+            .map_or(true, |facts| facts.is_private)
+        {
             return Ok(Some(source));
         }
     }

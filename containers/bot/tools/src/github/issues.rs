@@ -18,23 +18,49 @@ pub(super) async fn run(
     context: &ToolContext<'_>,
     call: RepositoryCall<'_>,
 ) -> Result<ToolOutput, ToolOutput> {
-    let RepositoryCall { tool, args, access, repository, offset } = call;
+    let RepositoryCall {
+        tool,
+        args,
+        access,
+        repository,
+        offset,
+    } = call;
     if tool == GitHubTool::IssueGet {
         let number = args.number()?;
         let issue = within(context, access.host.issue(&repository, number)).await?;
         let comments = within(context, access.host.comments(&repository, number)).await?;
         let head = format!("{}: {}.", issue.url, word(issue.state));
-        let text = format!("{}\n{}\n{}", entry(&issue), issue.body, discussion(&comments));
+        let text = format!(
+            "{}\n{}\n{}",
+            entry(&issue),
+            issue.body,
+            discussion(&comments)
+        );
         return Ok(untrusted(context, &head, text, offset));
     }
     let listed = if args.optional_text("query")?.is_some() {
-        within(context, access.host.search_issues(&repository, words(&args)?)).await?
+        within(
+            context,
+            access.host.search_issues(&repository, words(&args)?),
+        )
+        .await?
     } else {
-        let filter = IssueFilter { state: state(&args)?, labels: args.texts("labels")?.unwrap_or_default() };
+        let filter = IssueFilter {
+            state: state(&args)?,
+            labels: args.texts("labels")?.unwrap_or_default(),
+        };
         within(context, access.host.issues(&repository, &filter)).await?
     };
-    let head = format!("{} issues{}.", listed.entries.len(), if listed.truncated { " or more" } else { "" });
-    let text: String = listed.entries.iter().map(|issue| format!("{}\n", entry(issue))).collect();
+    let head = format!(
+        "{} issues{}.",
+        listed.entries.len(),
+        if listed.truncated { " or more" } else { "" }
+    );
+    let text: String = listed
+        .entries
+        .iter()
+        .map(|issue| format!("{}\n", entry(issue)))
+        .collect();
     Ok(untrusted(context, &head, text, offset))
 }
 
@@ -49,8 +75,16 @@ pub(super) fn state(args: &Args<'_>) -> Result<Option<IssueState>, ToolOutput> {
 }
 
 fn entry(issue: &Issue) -> String {
-    let kind = if issue.is_pull_request { "pull request" } else { "issue" };
-    let labels = issue.labels.iter().map(|label| format!(" [{}]", line(label))).collect::<String>();
+    let kind = if issue.is_pull_request {
+        "pull request"
+    } else {
+        "issue"
+    };
+    let labels = issue
+        .labels
+        .iter()
+        .map(|label| format!(" [{}]", line(label)))
+        .collect::<String>();
     format!(
         "#{} {kind}, {}, by {}: {}{labels}",
         issue.number,
@@ -68,7 +102,11 @@ pub(super) fn discussion(comments: &Listed<Comment>) -> String {
         text.push_str("\n(not all comments are shown)\n");
     }
     for comment in shown {
-        text.push_str(&format!("\n--- comment by {}\n{}\n", line(&comment.author), comment.body));
+        text.push_str(&format!(
+            "\n--- comment by {}\n{}\n",
+            line(&comment.author),
+            comment.body
+        ));
     }
     text
 }

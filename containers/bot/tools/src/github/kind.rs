@@ -74,22 +74,32 @@ impl GitHubTool {
                 "Shows a file or folder of a repository on the code host, at a branch, tag or commit."
             }
             Self::Tree => "Lists all files of a repository on the code host.",
-            Self::SearchCode => "Searches the default branch of a repository on the code host. Lists paths.",
-            Self::Pull => "Shows a pull request: its state, branches, description and its general comments.",
+            Self::SearchCode => {
+                "Searches the default branch of a repository on the code host. Lists paths."
+            }
+            Self::Pull => {
+                "Shows a pull request: its state, branches, description and its general comments."
+            }
             Self::PullComments => {
                 "Shows the comments on lines of a pull request by thread: file, line, authors, texts, resolved or open."
             }
-            Self::PullDiff => "Shows the changes of a pull request, of one file if `path` is given.",
+            Self::PullDiff => {
+                "Shows the changes of a pull request, of one file if `path` is given."
+            }
             Self::Checks => {
                 "Shows the checks of a pull request's head, with the ends of the logs of failed ones."
             }
-            Self::IssueList => "Lists issues of a repository, or searches issues and pull requests by words.",
+            Self::IssueList => {
+                "Lists issues of a repository, or searches issues and pull requests by words."
+            }
             Self::IssueGet => "Shows an issue with its comments.",
             Self::IssueCreate => "Creates an issue. Its text is posted in the name of the service.",
             Self::IssueUpdate => {
                 "Changes title, body, state or labels of an issue. An issue can be closed, not deleted."
             }
-            Self::IssueComment => "Comments on an issue or pull request in the name of the service.",
+            Self::IssueComment => {
+                "Comments on an issue or pull request in the name of the service."
+            }
         }
     }
 
@@ -106,10 +116,14 @@ impl GitHubTool {
             Self::PullDiff => (&["repo", "number", "path", "offset"], &["repo", "number"]),
             Self::Checks => (&["repo", "number"], &["repo", "number"]),
             Self::IssueList => (&["repo", "query", "state", "labels", "offset"], &["repo"]),
-            Self::IssueCreate => (&["repo", "title", "body", "labels"], &["repo", "title", "body"]),
-            Self::IssueUpdate => {
-                (&["repo", "number", "title", "body", "state", "labels"], &["repo", "number"])
-            }
+            Self::IssueCreate => (
+                &["repo", "title", "body", "labels"],
+                &["repo", "title", "body"],
+            ),
+            Self::IssueUpdate => (
+                &["repo", "number", "title", "body", "state", "labels"],
+                &["repo", "number"],
+            ),
             Self::IssueComment => (&["repo", "number", "body"], &["repo", "number", "body"]),
         }
     }

@@ -1,6 +1,8 @@
 //! Pull requests, their diffs and their checks.
 
-use ars_bot_ports::code_host::{ChangedFile, CheckConclusion, CheckEntry, PullRequestFacts, ReviewThread};
+use ars_bot_ports::code_host::{
+    ChangedFile, CheckConclusion, CheckEntry, PullRequestFacts, ReviewThread,
+};
 use ars_codehost::review::PullRequestState;
 use ars_types::RepoSlug;
 
@@ -22,7 +24,13 @@ pub(super) async fn run(
     context: &ToolContext<'_>,
     call: RepositoryCall<'_>,
 ) -> Result<ToolOutput, ToolOutput> {
-    let RepositoryCall { tool, args, access, repository, offset } = call;
+    let RepositoryCall {
+        tool,
+        args,
+        access,
+        repository,
+        offset,
+    } = call;
     let number = args.number()?;
     match tool {
         GitHubTool::Pull => {
@@ -32,22 +40,43 @@ pub(super) async fn run(
             Ok(untrusted(context, &head_of(&facts), text, offset))
         }
         GitHubTool::PullComments => {
-            let listed = within(context, access.host.review_discussion(&repository, number)).await?;
-            let open = listed.entries.iter().filter(|thread| !thread.is_resolved).count();
-            let more = if listed.truncated { " There are earlier ones, which are not shown." } else { "" };
-            let head = format!("{} threads on lines, {open} of them open.{more}", listed.entries.len());
+            let listed =
+                within(context, access.host.review_discussion(&repository, number)).await?;
+            let open = listed
+                .entries
+                .iter()
+                .filter(|thread| !thread.is_resolved)
+                .count();
+            let more = if listed.truncated {
+                " There are earlier ones, which are not shown."
+            } else {
+                ""
+            };
+            let head = format!(
+                "{} threads on lines, {open} of them open.{more}",
+                listed.entries.len()
+            );
             let text: String = listed.entries.iter().map(thread).collect();
             Ok(untrusted(context, &head, text, offset))
         }
         GitHubTool::PullDiff => {
             let path = args.optional_text("path")?;
             let changed = within(context, access.host.changed_files(&repository, number)).await?;
-            let chosen = changed.files.iter().filter(|file| path.is_none_or(|path| file.path == path));
+            let chosen = changed
+                .files
+                .iter()
+                .filter(|file| path.is_none_or(|path| file.path == path));
             let text: String = chosen.map(patch).collect();
             if text.is_empty() {
-                return Ok(ToolOutput::refused("The pull request changes no such file."));
+                return Ok(ToolOutput::refused(
+                    "The pull request changes no such file.",
+                ));
             }
-            let more = if changed.truncated { " The host lists no more." } else { "" };
+            let more = if changed.truncated {
+                " The host lists no more."
+            } else {
+                ""
+            };
             let head = format!("{} changed files.{more}", changed.files.len());
             Ok(untrusted(context, &head, text, offset))
         }
@@ -62,13 +91,22 @@ fn head_of(facts: &PullRequestFacts) -> String {
         PullRequestState::Closed => "closed",
         PullRequestState::Merged => "merged",
     };
-    let PullRequestFacts { changed_files, additions, deletions, url, .. } = facts;
+    let PullRequestFacts {
+        changed_files,
+        additions,
+        deletions,
+        url,
+        ..
+    } = facts;
     format!("{url}: {state}, {changed_files} files, +{additions} -{deletions}.")
 }
 
 fn described(facts: &PullRequestFacts) -> String {
     let of = &facts.pull_request;
-    let head = of.head.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+    let head = of
+        .head
+        .as_ref()
+        .map_or_else(|| "unknown".to_owned(), ToString::to_string);
     format!(
         "title: {}\nauthor: {}\nhead: {} at {head}\nbase: {}\n\n{}\n",
         line(&of.title),
@@ -86,22 +124,49 @@ fn thread(of: &ReviewThread) -> String {
         Some(line) => format!(":{line}"),
         None => " (its line is no longer part of the diff)".to_owned(),
     };
-    let mut text =
-        format!("=== {}{at}, {state}, begun by {}\n{}\n", line(&of.path), line(&of.author), of.body);
+    let mut text = format!(
+        "=== {}{at}, {state}, begun by {}\n{}\n",
+        line(&of.path),
+        line(&of.author),
+        of.body
+    );
     if of.earlier_replies > 0 {
-        text.push_str(&format!("({} earlier replies are not shown)\n", of.earlier_replies));
+        text.push_str(&format!(
+            "({} earlier replies are not shown)\n",
+            of.earlier_replies
+        ));
     }
     for reply in &of.replies {
-        text.push_str(&format!("--- reply by {}\n{}\n", line(&reply.author), reply.body));
+        text.push_str(&format!(
+            "--- reply by {}\n{}\n",
+            line(&reply.author),
+            reply.body
+        ));
     }
     text
 }
 
 fn patch(file: &ChangedFile) -> String {
-    let ChangedFile { path, status, additions, deletions, previous_path, .. } = file;
-    let from = previous_path.as_ref().map_or_else(String::new, |old| format!(" from {}", line(old)));
-    let lines = file.patch.as_deref().unwrap_or("(no lines shown: binary or too large)");
-    format!("=== {} ({}{from}, +{additions} -{deletions})\n{lines}\n", line(path), line(status))
+    let ChangedFile {
+        path,
+        status,
+        additions,
+        deletions,
+        previous_path,
+        ..
+    } = file;
+    let from = previous_path
+        .as_ref()
+        .map_or_else(String::new, |old| format!(" from {}", line(old)));
+    let lines = file
+        .patch
+        .as_deref()
+        .unwrap_or("(no lines shown: binary or too large)");
+    format!(
+        "=== {} ({}{from}, +{additions} -{deletions})\n{lines}\n",
+        line(path),
+        line(status)
+    )
 }
 
 /// Shows the checks of the head, with the ends of failed logs.
@@ -113,15 +178,24 @@ async fn checks(
 ) -> Result<ToolOutput, ToolOutput> {
     let facts = within(context, access.host.pull_request(repository, number)).await?;
     let Some(head) = facts.pull_request.head else {
-        return Ok(ToolOutput::refused("The head of the pull request is not known."));
+        return Ok(ToolOutput::refused(
+            "The head of the pull request is not known.",
+        ));
     };
     let listed = within(context, access.host.checks(repository, &head)).await?;
     let mut text: String = listed.entries.iter().map(entry).collect();
-    let failed = listed.entries.iter().filter(|check| check.conclusion == Some(CheckConclusion::Failure));
+    let failed = listed
+        .entries
+        .iter()
+        .filter(|check| check.conclusion == Some(CheckConclusion::Failure));
     for check in failed.take(MAX_LOGS) {
         // A check of another program than the host's own has no log there, or one that may not be read.
         if let Ok(Some(log)) = within(context, access.host.log_tail(repository, check.id)).await {
-            text.push_str(&format!("\n=== end of the log of {}\n{}\n", line(&check.name), log.text));
+            text.push_str(&format!(
+                "\n=== end of the log of {}\n{}\n",
+                line(&check.name),
+                log.text
+            ));
         }
     }
     let more = if listed.truncated { " or more" } else { "" };

@@ -22,11 +22,14 @@ impl ReadRepositories {
         let parts = || turns.iter().flat_map(|turn| &turn.parts);
         let failed: BTreeSet<&str> = parts().filter_map(failed_call).collect();
         let of_part = |part: &Part| match part {
-            Part::ToolCall { call_id, name, input, .. }
-                if is_read(name) && !failed.contains(call_id.as_str()) =>
-            {
-                input["repo"].as_str().and_then(|named| parse_slug(named.trim()))
-            }
+            Part::ToolCall {
+                call_id,
+                name,
+                input,
+                ..
+            } if is_read(name) && !failed.contains(call_id.as_str()) => input["repo"]
+                .as_str()
+                .and_then(|named| parse_slug(named.trim())),
             _ => None,
         };
         self.lock().extend(parts().filter_map(of_part));
@@ -50,7 +53,9 @@ impl ReadRepositories {
 /// Returns the id of a call that failed.
 fn failed_call(part: &Part) -> Option<&str> {
     match part {
-        Part::ToolResult { call_id, ok: false, .. } => Some(call_id),
+        Part::ToolResult {
+            call_id, ok: false, ..
+        } => Some(call_id),
         _ => None,
     }
 }
@@ -70,10 +75,20 @@ mod tests {
             input: json!({ "repo": repo, "path": "x" }),
             extra: serde_json::Map::new(),
         };
-        let result = |id: &str, ok| Part::ToolResult { call_id: id.into(), ok, content: Vec::new() };
+        let result = |id: &str, ok| Part::ToolResult {
+            call_id: id.into(),
+            ok,
+            content: Vec::new(),
+        };
         let turns = [
-            Turn { role: Role::Assistant, parts: vec![call("a", "acme/app"), call("b", "acme/ap")] },
-            Turn { role: Role::User, parts: vec![result("a", true), result("b", false)] },
+            Turn {
+                role: Role::Assistant,
+                parts: vec![call("a", "acme/app"), call("b", "acme/ap")],
+            },
+            Turn {
+                role: Role::User,
+                parts: vec![result("a", true), result("b", false)],
+            },
         ];
         let read = ReadRepositories::default();
         read.restore(&turns);

@@ -9,15 +9,26 @@ use crate::{ToolContext, ToolOutput};
 pub(super) const MAX_HOST_TEXT_CHARS: usize = 50_000;
 
 /// Shows a text from a character on. The head is the service's own.
-pub(super) fn untrusted(context: &ToolContext<'_>, head: &str, text: String, offset: usize) -> ToolOutput {
+pub(super) fn untrusted(
+    context: &ToolContext<'_>,
+    head: &str,
+    text: String,
+    offset: usize,
+) -> ToolOutput {
     // Redacted before the cut, because a cut secret is not recognized.
     let text = (context.run.hide)(text);
     let total = text.chars().count();
-    let page: String = text.chars().skip(offset).take(MAX_HOST_TEXT_CHARS).collect();
+    let page: String = text
+        .chars()
+        .skip(offset)
+        .take(MAX_HOST_TEXT_CHARS)
+        .collect();
     let end = offset.saturating_add(page.chars().count());
     let mut shown = format!("{head}\n{}", wrap_untrusted(page.trim_end()));
     if end < total {
-        shown.push_str(&format!("\n[Characters {offset} to {end} of {total}; go on with offset {end}.]"));
+        shown.push_str(&format!(
+            "\n[Characters {offset} to {end} of {total}; go on with offset {end}.]"
+        ));
     }
     ToolOutput::text(shown)
 }

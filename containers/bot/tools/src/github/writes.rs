@@ -22,14 +22,28 @@ pub(super) async fn run(
     context: &ToolContext<'_>,
     call: RepositoryCall<'_>,
 ) -> Result<ToolOutput, ToolOutput> {
-    let RepositoryCall { tool, args, access, repository, .. } = call;
+    let RepositoryCall {
+        tool,
+        args,
+        access,
+        repository,
+        ..
+    } = call;
     let labels = args.texts("labels")?;
-    if labels.as_ref().is_some_and(|labels| labels.len() > MAX_LABELS) {
-        return Err(ToolOutput::refused(format!("`labels` must have at most {MAX_LABELS} entries.")));
+    if labels
+        .as_ref()
+        .is_some_and(|labels| labels.len() > MAX_LABELS)
+    {
+        return Err(ToolOutput::refused(format!(
+            "`labels` must have at most {MAX_LABELS} entries."
+        )));
     }
-    let title =
-        args.optional_text("title")?.map(|text| neutral_line(&hidden(context, text), MAX_ISSUE_TITLE));
-    let body = args.optional_text("body")?.map(|text| neutral_block(&hidden(context, text), MAX_BODY_CHARS));
+    let title = args
+        .optional_text("title")?
+        .map(|text| neutral_line(&hidden(context, text), MAX_ISSUE_TITLE));
+    let body = args
+        .optional_text("body")?
+        .map(|text| neutral_block(&hidden(context, text), MAX_BODY_CHARS));
     for (field, text) in [("title", &title), ("body", &body)] {
         if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err(ToolOutput::refused(format!("`{field}` must not be blank.")));
@@ -50,17 +64,29 @@ pub(super) async fn run(
         }
         GitHubTool::IssueUpdate => {
             let number = args.number()?;
-            let edit = IssueEdit { title, body, state: state(&args)?, labels, assignees: None };
+            let edit = IssueEdit {
+                title,
+                body,
+                state: state(&args)?,
+                labels,
+                assignees: None,
+            };
             if edit == IssueEdit::default() {
-                return Err(ToolOutput::refused("Name at least one of title, body, state and labels."));
+                return Err(ToolOutput::refused(
+                    "Name at least one of title, body, state and labels.",
+                ));
             }
             // The host changes a pull request by the route of issues too. Only a run with the branch may do so.
-            if within(context, access.host.issue(&repository, number)).await?.is_pull_request {
+            if within(context, access.host.issue(&repository, number))
+                .await?
+                .is_pull_request
+            {
                 return Err(ToolOutput::refused(format!(
                     "#{number} is a pull request, and this tool changes issues only. A comment on it is possible."
                 )));
             }
-            let changed = within(context, access.host.edit_issue(&repository, number, &edit)).await?;
+            let changed =
+                within(context, access.host.edit_issue(&repository, number, &edit)).await?;
             Ok(done("Changed", &changed))
         }
         _ => {
@@ -68,7 +94,10 @@ pub(super) async fn run(
             args.text("body")?;
             let body = body.unwrap_or_default();
             let made = within(context, access.host.comment(&repository, number, &body)).await?;
-            Ok(ToolOutput::text(format!("Commented on #{number}: {}", made.url)))
+            Ok(ToolOutput::text(format!(
+                "Commented on #{number}: {}",
+                made.url
+            )))
         }
     }
 }

@@ -37,10 +37,14 @@ impl Base<'_> {
     fn candidates(self) -> Vec<String> {
         match self {
             Self::Default => vec![DEFAULT_BASE.to_owned()],
-            Self::BranchOrDefault(branch) => vec![format!("origin/{branch}"), DEFAULT_BASE.to_owned()],
-            Self::CommitOrBranch(commit, branch) => {
-                [vec![commit.to_string()], Self::BranchOrDefault(branch).candidates()].concat()
+            Self::BranchOrDefault(branch) => {
+                vec![format!("origin/{branch}"), DEFAULT_BASE.to_owned()]
             }
+            Self::CommitOrBranch(commit, branch) => [
+                vec![commit.to_string()],
+                Self::BranchOrDefault(branch).candidates(),
+            ]
+            .concat(),
             Self::Exactly(name) => vec![format!("origin/{name}"), name.to_string()],
         }
     }
@@ -57,9 +61,17 @@ pub(crate) async fn git_of_range(
 ) -> Result<Option<(String, GitAnswer)>, WorkspaceError> {
     for candidate in base.candidates() {
         let range = format!("{candidate}...HEAD");
-        let arguments: Vec<&str> =
-            ["diff"].iter().chain(FIXED_FORM).chain(options).copied().chain([range.as_str(), "--"]).collect();
-        let request = GitRequest { arguments: &arguments, output_limit };
+        let arguments: Vec<&str> = ["diff"]
+            .iter()
+            .chain(FIXED_FORM)
+            .chain(options)
+            .copied()
+            .chain([range.as_str(), "--"])
+            .collect();
+        let request = GitRequest {
+            arguments: &arguments,
+            output_limit,
+        };
         let answer = workspace.git(request, cancel).await?;
         if answer.exit_code == 0 {
             return Ok(Some((candidate, answer)));

@@ -32,12 +32,19 @@ impl VerdictSlot {
 
     /// Returns the current verdict.
     pub fn current(&self) -> Option<Verdict> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(verdict, _)| verdict.clone())
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(|(verdict, _)| verdict.clone())
     }
 
     /// Returns the remarks of the current verdict.
     pub fn remarks(&self) -> Remarks {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        current.as_ref().map(|(_, remarks)| remarks.clone()).unwrap_or_default()
+        current
+            .as_ref()
+            .map(|(_, remarks)| remarks.clone())
+            .unwrap_or_default()
     }
 }

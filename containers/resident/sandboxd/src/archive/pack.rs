@@ -40,8 +40,14 @@ pub(crate) fn pack(
     stop: &Stop,
 ) -> Result<Received> {
     let file = File::create(target).context("archive")?;
-    file.set_permissions(Permissions::from_mode(PRIVATE)).context("archive")?;
-    let digest = Digesting { file, digest: Sha256::new(), bytes: 0, progress: progress.clone() };
+    file.set_permissions(Permissions::from_mode(PRIVATE))
+        .context("archive")?;
+    let digest = Digesting {
+        file,
+        digest: Sha256::new(),
+        bytes: 0,
+        progress: progress.clone(),
+    };
     let mut encoder = zstd::Encoder::new(digest, LEVEL).context("archive")?;
     // A damaged archive is recognised without its digest too.
     encoder.include_checksum(true).context("archive")?;
@@ -52,7 +58,8 @@ pub(crate) fn pack(
         for (name, stat) in entries(&current)? {
             stop.check()?;
             let name = OsStr::from_bytes(name.to_bytes());
-            let is_left_out = path == Path::new(".") && without.is_some_and(|without| name == without);
+            let is_left_out =
+                path == Path::new(".") && without.is_some_and(|without| name == without);
             if is_left_out {
                 continue;
             }
@@ -66,7 +73,10 @@ pub(crate) fn pack(
     let encoder = builder.into_inner().context("archive")?;
     let done = encoder.finish().context("archive")?;
     done.file.sync_all().context("archive")?;
-    Ok(Received { bytes: done.bytes, sha256: hex::encode(done.digest.finalize()) })
+    Ok(Received {
+        bytes: done.bytes,
+        sha256: hex::encode(done.digest.finalize()),
+    })
 }
 
 fn append(

@@ -33,7 +33,9 @@ pub(crate) struct Received {
 
 /// Returns the place of an archive on its way.
 pub(crate) fn transfer_path(runtime: &Runtime, backup: &BackupId) -> Result<PathBuf> {
-    runtime.places.real(&format!("{TRANSFERS}/{backup}.tar.zst"))
+    runtime
+        .places
+        .real(&format!("{TRANSFERS}/{backup}.tar.zst"))
 }
 
 /// Sends an archive by one PUT with its length.
@@ -51,8 +53,14 @@ pub(crate) async fn upload(
             progress.add(chunk.len() as u64);
         }
     });
-    let request = step.shared.http.put(address(url)?).header(CONTENT_LENGTH, bytes);
-    send(step, request.body(Body::wrap_stream(stream)), headers).await.map(drop)
+    let request = step
+        .shared
+        .http
+        .put(address(url)?)
+        .header(CONTENT_LENGTH, bytes);
+    send(step, request.body(Body::wrap_stream(stream)), headers)
+        .await
+        .map(drop)
 }
 
 /// Receives an archive by one GET. A cut answer is a failure.
@@ -66,7 +74,12 @@ pub(crate) async fn download(
     let expected = answer.content_length();
     let mut target = tokio::fs::File::create(file).await.context("download")?;
     let (mut digest, mut bytes) = (Sha256::new(), 0_u64);
-    while let Some(chunk) = step.stop.until(answer.chunk()).await?.map_err(|error| transfer(&error))? {
+    while let Some(chunk) = step
+        .stop
+        .until(answer.chunk())
+        .await?
+        .map_err(|error| transfer(&error))?
+    {
         target.write_all(&chunk).await.context("download")?;
         digest.update(&chunk);
         bytes += chunk.len() as u64;
@@ -74,9 +87,15 @@ pub(crate) async fn download(
     }
     target.flush().await.context("download")?;
     if expected.is_some_and(|expected| expected != bytes) {
-        return Err(StepFailure::new(FailureKind::Transfer, "the answer was cut"));
+        return Err(StepFailure::new(
+            FailureKind::Transfer,
+            "the answer was cut",
+        ));
     }
-    Ok(Received { bytes, sha256: hex::encode(digest.finalize()) })
+    Ok(Received {
+        bytes,
+        sha256: hex::encode(digest.finalize()),
+    })
 }
 
 /// Reads an archive that the engine sent.
@@ -89,7 +108,12 @@ pub(crate) async fn measure(step: &StepContext<'_>, file: &Path) -> Result<Recei
         loop {
             stop.check()?;
             match file.read(&mut chunk).context("archive")? {
-                0 => return Ok(Received { bytes, sha256: hex::encode(digest.finalize()) }),
+                0 => {
+                    return Ok(Received {
+                        bytes,
+                        sha256: hex::encode(digest.finalize()),
+                    });
+                }
                 count => {
                     digest.update(&chunk[..count]);
                     bytes += count as u64;
@@ -101,22 +125,35 @@ pub(crate) async fn measure(step: &StepContext<'_>, file: &Path) -> Result<Recei
     step.blocking(work).await
 }
 
-async fn send(step: &StepContext<'_>, request: RequestBuilder, headers: &[Header]) -> Result<Response> {
-    let request =
-        headers.iter().fold(request, |request, header| request.header(&header.name, header.value.expose()));
-    let answer = step.stop.until(request.send()).await?.map_err(|error| transfer(&error))?;
+async fn send(
+    step: &StepContext<'_>,
+    request: RequestBuilder,
+    headers: &[Header],
+) -> Result<Response> {
+    let request = headers.iter().fold(request, |request, header| {
+        request.header(&header.name, header.value.expose())
+    });
+    let answer = step
+        .stop
+        .until(request.send())
+        .await?
+        .map_err(|error| transfer(&error))?;
     let status = answer.status();
     if status.is_success() {
         return Ok(answer);
     }
     let body = step.stop.until(answer.text()).await?.unwrap_or_default();
     let body: String = body.chars().take(QUOTED).collect();
-    Err(StepFailure::new(FailureKind::Transfer, format!("the store answered {status}: {body}")))
+    Err(StepFailure::new(
+        FailureKind::Transfer,
+        format!("the store answered {status}: {body}"),
+    ))
 }
 
 /// Describes an error without its address, which may contain a signature.
 fn transfer(error: &reqwest::Error) -> StepFailure {
-    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    let cause =
+        std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     let what = match () {
         () if error.is_connect() => "no connection",
         () if error.is_timeout() => "the transfer timed out",

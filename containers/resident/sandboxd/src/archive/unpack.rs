@@ -25,7 +25,11 @@ pub(crate) fn unpack(
 ) -> Result<()> {
     let file = File::open(file).context("archive")?;
     let decoder = zstd::Decoder::new(file).context("archive")?;
-    let mut archive = Archive::new(Counting { inner: decoder, bytes: 0, progress: progress.clone() });
+    let mut archive = Archive::new(Counting {
+        inner: decoder,
+        bytes: 0,
+        progress: progress.clone(),
+    });
     archive.set_preserve_permissions(true);
     archive.set_preserve_ownerships(keeps_owners);
     archive.set_overwrite(false);
@@ -37,8 +41,9 @@ pub(crate) fn unpack(
             entry.header().entry_type(),
             EntryType::Regular | EntryType::Directory | EntryType::Symlink
         );
-        let is_inside =
-            path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let is_inside = path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !is_known || !is_inside {
             return Err(StepFailure::new(
                 FailureKind::Corrupt,
@@ -63,12 +68,18 @@ pub(crate) fn unpack(
 }
 
 fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 fn corrupt(error: impl Into<io::Error>) -> StepFailure {
     let error = error.into();
-    StepFailure::new(FailureKind::Corrupt, format!("the archive is damaged: {error}"))
+    StepFailure::new(
+        FailureKind::Corrupt,
+        format!("the archive is damaged: {error}"),
+    )
 }
 
 /// Reads and counts extracted bytes.
@@ -105,7 +116,13 @@ mod tests {
         fs::create_dir(dir.path().join("to")).unwrap();
         fs::write(dir.path().join("archive"), bytes).unwrap();
         let to = dir.path().join("to");
-        let done = unpack(&dir.path().join("archive"), &to, false, &Progress::default(), &stop());
+        let done = unpack(
+            &dir.path().join("archive"),
+            &to,
+            false,
+            &Progress::default(),
+            &stop(),
+        );
         (dir, done)
     }
 
@@ -119,7 +136,14 @@ mod tests {
         symlink("/etc/passwd", from.join("link")).unwrap();
         let folder = File::open(&from).unwrap().into();
         let target = dir.path().join("archive");
-        let made = pack(&folder, Some("node_modules"), &target, &Progress::default(), &stop()).unwrap();
+        let made = pack(
+            &folder,
+            Some("node_modules"),
+            &target,
+            &Progress::default(),
+            &stop(),
+        )
+        .unwrap();
         let bytes = fs::read(target).unwrap();
         assert_eq!(made.bytes, bytes.len() as u64);
         bytes
@@ -130,9 +154,15 @@ mod tests {
         let (dir, done) = unpack_bytes(&packed());
         done.unwrap();
         let to = dir.path().join("to");
-        assert_eq!(fs::read(to.join("a/node_modules/file")).unwrap().len(), 100_000);
+        assert_eq!(
+            fs::read(to.join("a/node_modules/file")).unwrap().len(),
+            100_000
+        );
         assert_eq!(fs::read(to.join("x".repeat(200))).unwrap(), b"long name");
-        assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("/etc/passwd"));
+        assert_eq!(
+            fs::read_link(to.join("link")).unwrap(),
+            Path::new("/etc/passwd")
+        );
         assert!(!to.join("node_modules").exists());
     }
 
@@ -142,7 +172,13 @@ mod tests {
         let mut flipped = bytes.clone();
         let middle = flipped.len() / 2;
         flipped[middle] ^= 1;
-        for bad in [&bytes[..bytes.len() - 1], &bytes[..middle], &flipped, b"", b"no archive"] {
+        for bad in [
+            &bytes[..bytes.len() - 1],
+            &bytes[..middle],
+            &flipped,
+            b"",
+            b"no archive",
+        ] {
             let failure = unpack_bytes(bad).1.unwrap_err();
             assert_eq!(failure.kind, FailureKind::Corrupt);
         }
@@ -156,11 +192,15 @@ mod tests {
         let mut link = tar::Header::new_gnu();
         link.set_entry_type(EntryType::Symlink);
         link.set_size(0);
-        builder.append_link(&mut link, "out", outside.path()).unwrap();
+        builder
+            .append_link(&mut link, "out", outside.path())
+            .unwrap();
         let mut file = tar::Header::new_gnu();
         file.set_size(1);
         file.set_mode(0o644);
-        builder.append_data(&mut file, "out/file", &b"x"[..]).unwrap();
+        builder
+            .append_data(&mut file, "out/file", &b"x"[..])
+            .unwrap();
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
         encoder.write_all(&builder.into_inner().unwrap()).unwrap();
         let failure = unpack_bytes(&encoder.finish().unwrap()).1.unwrap_err();

@@ -20,7 +20,9 @@ pub(crate) fn kill_tagged(prefix: &str) -> u32 {
     let wanted = format!("{TAG}={prefix}");
     kill_all(|process| {
         let environment = fs::read(process.join("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(wanted.as_bytes()))
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry.starts_with(wanted.as_bytes()))
     })
 }
 
@@ -45,7 +47,10 @@ pub(crate) fn kill_in(folder: &Path, uid: Option<u32>) -> u32 {
 fn kill_all(is_wanted: impl Fn(&Path) -> bool) -> u32 {
     let mut killed = 0;
     for _ in 0..ROUNDS {
-        let found: Vec<Pid> = processes().filter(|(_, path)| is_wanted(path)).map(|(pid, _)| pid).collect();
+        let found: Vec<Pid> = processes()
+            .filter(|(_, path)| is_wanted(path))
+            .map(|(pid, _)| pid)
+            .collect();
         if found.is_empty() {
             break;
         }
@@ -73,7 +78,10 @@ fn processes() -> impl Iterator<Item = (Pid, PathBuf)> {
 /// A process that ended stays in the list until its parent reads its exit code.
 fn is_zombie(process: &Path) -> bool {
     let stat = fs::read(process.join("stat")).unwrap_or_default();
-    let after_name = stat.iter().rposition(|byte| *byte == b')').map_or(0, |at| at + 2);
+    let after_name = stat
+        .iter()
+        .rposition(|byte| *byte == b')')
+        .map_or(0, |at| at + 2);
     let state = std::ffi::OsStr::from_bytes(stat.get(after_name..=after_name).unwrap_or_default());
     ["Z", "X", ""].iter().any(|ended| state == *ended)
 }

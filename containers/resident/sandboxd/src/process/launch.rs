@@ -27,15 +27,29 @@ pub(super) async fn launch(command: Command, bounds: Option<Bounds>) -> io::Resu
     let runtime = Handle::current();
     let start = move || {
         let _runtime = runtime.enter();
-        let spawn = || tokio::process::Command::from(command).kill_on_drop(true).spawn();
-        let rights = || bounds.as_ref().map_or(Ok(()), |(place, streams)| restrict(place, streams));
-        let fewer = set_no_new_privs(true).map_err(io::Error::from).and_then(|()| rights());
+        let spawn = || {
+            tokio::process::Command::from(command)
+                .kill_on_drop(true)
+                .spawn()
+        };
+        let rights = || {
+            bounds
+                .as_ref()
+                .map_or(Ok(()), |(place, streams)| restrict(place, streams))
+        };
+        let fewer = set_no_new_privs(true)
+            .map_err(io::Error::from)
+            .and_then(|()| rights());
         let child = fewer.and_then(|()| spawn());
         // Without a receiver the child ends when the result is dropped.
         drop(sender.send(child));
     };
-    thread::Builder::new().name("starts-a-program".into()).spawn(start)?;
-    let child = receiver.await.map_err(|_| io::Error::other("the starting thread broke off"))??;
+    thread::Builder::new()
+        .name("starts-a-program".into())
+        .spawn(start)?;
+    let child = receiver
+        .await
+        .map_err(|_| io::Error::other("the starting thread broke off"))??;
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         limit(pid);
     }
@@ -55,6 +69,13 @@ fn limit(pid: Pid) {
         let maximum = own.maximum.map_or(maximum, |own| own.min(maximum));
         let current = own.current.map_or(maximum, |own| own.min(maximum));
         // A program that ended already needs no limit.
-        let _ = prlimit(Some(pid), resource, Rlimit { current: Some(current), maximum: Some(maximum) });
+        let _ = prlimit(
+            Some(pid),
+            resource,
+            Rlimit {
+                current: Some(current),
+                maximum: Some(maximum),
+            },
+        );
     }
 }

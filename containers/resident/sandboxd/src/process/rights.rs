@@ -29,7 +29,14 @@ const SYSTEM: [&str; 10] = [
     "/sys/devices/system/cpu",
 ];
 /// Devices without state.
-const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+const DEVICES: [&str; 6] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+];
 
 /// Returns whether the kernel has Landlock.
 #[must_use]
@@ -57,6 +64,9 @@ fn rules(place: &Place, streams: &Path) -> Result<RulesetStatus, RulesetError> {
         .add_rules(path_beneath_rules(["/proc"], looked_at))?
         .add_rules(path_beneath_rules([streams], opened))?
         .add_rules(path_beneath_rules(&place.readable, looked_at))?
-        .add_rules(path_beneath_rules(&place.writable, AccessFs::from_all(NEWEST)))?;
+        .add_rules(path_beneath_rules(
+            &place.writable,
+            AccessFs::from_all(NEWEST),
+        ))?;
     Ok(created.restrict_self()?.ruleset)
 }

@@ -62,15 +62,25 @@ pub(crate) async fn run(
     stop: &Stop,
 ) -> Result<Ended> {
     stop.check()?;
-    let name = program.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = program
+        .words
+        .first()
+        .map(|word| word.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let tag = runtime.next_tag(program.user);
     if let Some(ended) = shared::run(runtime, &program, streams, (stop, &tag)).await? {
         return Ok(ended);
     }
-    let Prepared { command, confined, bounds, input } = prepare(runtime, program, streams, &tag)?;
+    let Prepared {
+        command,
+        confined,
+        bounds,
+        input,
+    } = prepare(runtime, program, streams, &tag)?;
     // The confinement may have a proxy, which the program uses until its end.
-    let Started { mut child, hold } =
-        start(command, (confined.clone(), bounds), input).await.context(&name)?;
+    let Started { mut child, hold } = start(command, (confined.clone(), bounds), input)
+        .await
+        .context(&name)?;
     let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
     let stopped = until_end(&mut child, &*hold, stop).await.context(&name)?;
     drop(group);
@@ -80,9 +90,17 @@ pub(crate) async fn run(
         killed.map_err(io::Error::other).context("kill")?;
     }
     let status = child.wait().await.context(&name)?;
-    let exit_code = if stopped == Some(Why::TimedOut) { TIMEOUT_EXIT } else { exit_code(status) };
+    let exit_code = if stopped == Some(Why::TimedOut) {
+        TIMEOUT_EXIT
+    } else {
+        exit_code(status)
+    };
     let refused = confined.map_or_else(Vec::new, |confined| confined.refused());
-    Ok(Ended { exit_code, stopped, refused })
+    Ok(Ended {
+        exit_code,
+        stopped,
+        refused,
+    })
 }
 
 /// A program that is ready to start.
@@ -109,7 +127,10 @@ async fn start(
         return confined.start(command, input).await;
     }
     command.stdin(input.map_or_else(Stdio::null, Stdio::from));
-    Ok(Started { child: launch(command, bounds).await?, hold: Box::new(Nothing) })
+    Ok(Started {
+        child: launch(command, bounds).await?,
+        hold: Box::new(Nothing),
+    })
 }
 
 /// Waits until the program ended or must stop. Returns why it must.
@@ -135,11 +156,15 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
         Some(confined) => confined.command(program.words.clone()),
         None => of_words(&program.words),
     };
-    let more = confined.as_ref().map_or_else(Vec::new, |confined| confined.variables());
+    let more = confined
+        .as_ref()
+        .map_or_else(Vec::new, |confined| confined.variables());
     set_environment(&mut command, runtime, &program, (more, tag))?;
     command.stdout(streams.stdout.try_clone().context("stdout")?);
     command.stderr(streams.stderr.try_clone().context("stderr")?);
-    if let Some(owner) = users::owner(&runtime.settings.mode, program.user).filter(|owner| owner.0 != 0) {
+    if let Some(owner) =
+        users::owner(&runtime.settings.mode, program.user).filter(|owner| owner.0 != 0)
+    {
         command.uid(owner.0).gid(owner.0);
     }
     command.process_group(0);
@@ -151,7 +176,12 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
         Input::Empty => None,
         Input::File(file) => Some(file),
     };
-    Ok(Prepared { command, confined, bounds, input })
+    Ok(Prepared {
+        command,
+        confined,
+        bounds,
+        input,
+    })
 }
 
 /// Returns the command of words.
@@ -169,15 +199,39 @@ pub(super) fn set_environment(
     (more, tag): (Vec<(OsString, OsString)>, &str),
 ) -> Result<()> {
     command.current_dir(&program.cwd).env_clear();
-    command.envs(runtime.settings.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(
+        runtime
+            .settings
+            .environment
+            .iter()
+            .map(|(name, value)| (name, value)),
+    );
     if program.place.is_none() {
-        command.envs(runtime.settings.of_service.iter().map(|(name, value)| (name, value)));
+        command.envs(
+            runtime
+                .settings
+                .of_service
+                .iter()
+                .map(|(name, value)| (name, value)),
+        );
     }
-    command.envs(users::variables(users::home(&runtime.places, program.user)?, program.user));
-    command.envs(program.place.iter().map(|place| ("TMPDIR", &place.temporary)));
+    command.envs(users::variables(
+        users::home(&runtime.places, program.user)?,
+        program.user,
+    ));
+    command.envs(
+        program
+            .place
+            .iter()
+            .map(|place| ("TMPDIR", &place.temporary)),
+    );
     command.envs(READABLE_NAMES).envs(more);
-    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_CEILING_DIRECTORIES", runtime.places.root());
-    command.envs(program.variables.iter().map(|(name, value)| (name, value))).env(TAG, tag);
+    command
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_CEILING_DIRECTORIES", runtime.places.root());
+    command
+        .envs(program.variables.iter().map(|(name, value)| (name, value)))
+        .env(TAG, tag);
     Ok(())
 }
 
@@ -201,13 +255,17 @@ impl Drop for Group {
 async fn exited(child: &mut Child) -> io::Result<()> {
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     match pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
-        Some(Ok(handle)) => {
-            AsyncFd::<OwnedFd>::with_interest(handle, Interest::READABLE)?.readable().await.map(drop)
-        }
+        Some(Ok(handle)) => AsyncFd::<OwnedFd>::with_interest(handle, Interest::READABLE)?
+            .readable()
+            .await
+            .map(drop),
         Some(Err(_)) | None => child.wait().await.map(drop),
     }
 }
 
 fn exit_code(status: ExitStatus) -> i32 {
-    status.code().or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal)).unwrap_or(SIGNAL_BASE)
+    status
+        .code()
+        .or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal))
+        .unwrap_or(SIGNAL_BASE)
 }

@@ -31,14 +31,20 @@ pub(super) async fn run(
     else {
         return Ok(None);
     };
-    let Some(mut shared) = stop.until(confine.share(place)).await? else { return Ok(None) };
+    let Some(mut shared) = stop.until(confine.share(place)).await? else {
+        return Ok(None);
+    };
     let mut command = of_words(&program.words);
     let more = shared.variables().context("confinement")?;
     set_environment(&mut command, runtime, program, (more, tag))?;
     let mut why = None;
     let stopped = Box::pin(async { why = Some(stop.stopped().await) });
     let outputs = [streams.stdout.as_fd(), streams.stderr.as_fd()];
-    let Some(end) = shared.run(&command, outputs, stopped).await.context("the shared sandbox")? else {
+    let Some(end) = shared
+        .run(&command, outputs, stopped)
+        .await
+        .context("the shared sandbox")?
+    else {
         return Ok(None);
     };
     let stopped = why.filter(|_| end.exit_code.is_none());
@@ -47,5 +53,9 @@ pub(super) async fn run(
         (None, Some(Why::TimedOut)) => TIMEOUT_EXIT,
         (None, Some(Why::Cancelled) | None) => KILLED,
     };
-    Ok(Some(Ended { exit_code, stopped, refused: end.refused }))
+    Ok(Some(Ended {
+        exit_code,
+        stopped,
+        refused: end.refused,
+    }))
 }

@@ -40,17 +40,26 @@ impl Streams {
             }
             Ok::<_, io::Error>(file)
         };
-        Ok(Self { stdout: create()?, stderr: create()? })
+        Ok(Self {
+            stdout: create()?,
+            stderr: create()?,
+        })
     }
 
     /// Reads the heads.
     pub(crate) fn heads(&self, max: usize) -> Heads {
-        Heads { stdout: head(&self.stdout, max), stderr: head(&self.stderr, max) }
+        Heads {
+            stdout: head(&self.stdout, max),
+            stderr: head(&self.stderr, max),
+        }
     }
 
     /// Reads the heads, and of a longer stream half of its head and its end.
     pub(crate) fn both_ends(&self, max: usize) -> Heads {
-        Heads { stdout: ends(&self.stdout, max), stderr: ends(&self.stderr, max) }
+        Heads {
+            stdout: ends(&self.stdout, max),
+            stderr: ends(&self.stderr, max),
+        }
     }
 
     /// Returns the output as a file at its start.
@@ -67,7 +76,9 @@ fn head(file: &File, max: usize) -> Vec<u8> {
 }
 
 fn ends(file: &File, max: usize) -> Vec<u8> {
-    let length = file.metadata().map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
+    let length = file
+        .metadata()
+        .map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
     if length <= max {
         return head(file, max);
     }
@@ -109,10 +120,15 @@ mod tests {
     fn long_output_keeps_head_and_tail() {
         let dir = tempfile::tempdir().unwrap();
         let streams = Streams::create(dir.path(), None).unwrap();
-        (&streams.stdout).write_all(format!("start{}end", "x".repeat(100)).as_bytes()).unwrap();
+        (&streams.stdout)
+            .write_all(format!("start{}end", "x".repeat(100)).as_bytes())
+            .unwrap();
         let heads = streams.both_ends(20);
         let text = String::from_utf8(heads.stdout).unwrap();
-        assert!(text.starts_with("startxxxxx\n[...]\n") && text.ends_with("xxxxxxxend"), "{text}");
+        assert!(
+            text.starts_with("startxxxxx\n[...]\n") && text.ends_with("xxxxxxxend"),
+            "{text}"
+        );
         assert_eq!(streams.heads(5).stdout, b"start");
         assert!(streams.heads(5).stderr.is_empty());
     }

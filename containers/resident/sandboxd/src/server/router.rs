@@ -41,14 +41,22 @@ pub fn router(daemon: Arc<Daemon>, token: Secret) -> Router {
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .route(
             &format!("{TRANSFERS_PATH}/{{backup}}"),
-            get(transfers::read).put(transfers::write).delete(transfers::remove),
+            get(transfers::read)
+                .put(transfers::write)
+                .delete(transfers::remove),
         )
-        .layer(middleware::from_fn_with_state(service.clone(), authenticate))
+        .layer(middleware::from_fn_with_state(
+            service.clone(),
+            authenticate,
+        ))
         .with_state(service)
 }
 
 async fn authenticate(State(service): State<Service>, request: Request, next: Next) -> Response {
-    let presented = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+    let presented = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .map(|value| value.as_bytes());
     let bearer = presented.and_then(|value| value.strip_prefix(b"Bearer "));
     match bearer.is_some_and(|bearer| service.token.matches_digest(bearer)) {
         true => next.run(request).await,
@@ -81,8 +89,15 @@ async fn disk(State(service): State<Service>, body: Bytes) -> Response {
 /// Parses a body. The text of an error names a place in it, never its content.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Rejected> {
     serde_json::from_slice(body).map_err(|problem| {
-        let text = format!("invalid request at line {} column {}", problem.line(), problem.column());
-        Rejected { status: StatusCode::BAD_REQUEST, text }
+        let text = format!(
+            "invalid request at line {} column {}",
+            problem.line(),
+            problem.column()
+        );
+        Rejected {
+            status: StatusCode::BAD_REQUEST,
+            text,
+        }
     })
 }
 

@@ -62,5 +62,11 @@ async fn answer(stream: TcpStream, router: Router, _place: OwnedSemaphorePermit)
 /// The system refuses it. The limit is unchanged.
 pub fn raise_file_limit() -> io::Result<()> {
     let own = getrlimit(Resource::Nofile);
-    Ok(setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum })?)
+    Ok(setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: own.maximum,
+            maximum: own.maximum,
+        },
+    )?)
 }

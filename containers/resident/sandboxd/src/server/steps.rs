@@ -27,7 +27,11 @@ pub(super) async fn steps(State(service): State<Service>, body: Bytes) -> Respon
         line.push(b'\n');
         Ok::<_, Infallible>(Bytes::from(line))
     });
-    ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response()
+    (
+        [(header::CONTENT_TYPE, "application/x-ndjson")],
+        Body::from_stream(lines),
+    )
+        .into_response()
 }
 
 /// The end of a step on its way. The step is cancelled when this is dropped.
@@ -49,7 +53,12 @@ fn events(daemon: Arc<Daemon>, request: StepRequest) -> impl Stream<Item = StepE
         // Without a receiver there is no one to answer.
         let _ = sender.send(end);
     });
-    let waiting = Waiting { end, progress, sent: 0, _guard: cancel.drop_guard() };
+    let waiting = Waiting {
+        end,
+        progress,
+        sent: 0,
+        _guard: cancel.drop_guard(),
+    };
     stream::unfold(Some(waiting), async |waiting| {
         let mut waiting = waiting?;
         let interval = Duration::from_millis(HEARTBEAT_INTERVAL_MS.unsigned_abs());

@@ -21,7 +21,9 @@ pub(super) async fn read(State(service): State<Service>, Path(backup): Path<Stri
         Ok(path) => path,
         Err(rejected) => return rejected.into_response(),
     };
-    let Ok(file) = File::open(path).await else { return missing().into_response() };
+    let Ok(file) = File::open(path).await else {
+        return missing().into_response();
+    };
     match file.metadata().await {
         Ok(meta) => {
             let headers = [
@@ -49,7 +51,8 @@ pub(super) async fn write(
         let mut file = File::create(&partial).await?;
         let mut chunks = body.into_data_stream();
         while let Some(chunk) = chunks.next().await {
-            file.write_all(&chunk.map_err(std::io::Error::other)?).await?;
+            file.write_all(&chunk.map_err(std::io::Error::other)?)
+                .await?;
         }
         file.flush().await?;
         tokio::fs::rename(&partial, &path).await
@@ -82,5 +85,8 @@ fn place(service: &Service, backup: &str) -> Result<PathBuf, Rejected> {
 }
 
 fn missing() -> Rejected {
-    Rejected { status: StatusCode::NOT_FOUND, text: "there is no such archive".to_owned() }
+    Rejected {
+        status: StatusCode::NOT_FOUND,
+        text: "there is no such archive".to_owned(),
+    }
 }

@@ -39,7 +39,10 @@ pub(super) async fn set(step: &StepContext<'_>) -> Result<Answer> {
     // A tree that is not complete any more is not verified.
     markers::remove(step, &[READY, BUILT])?;
     fs::create_dir_all(&aside).context(EARLIER_MIRRORS)?;
-    let number = earlier(&aside).context(EARLIER_MIRRORS)?.last_key_value().map_or(1, |(last, _)| last + 1);
+    let number = earlier(&aside)
+        .context(EARLIER_MIRRORS)?
+        .last_key_value()
+        .map_or(1, |(last, _)| last + 1);
     fs::rename(mirror, aside.join(number.to_string())).context(MIRROR)?;
     Ok(Answer::Done)
 }
@@ -63,7 +66,10 @@ pub(super) async fn adopt(step: &StepContext<'_>) -> Result<Answer> {
 /// Returns the mirrors that are set aside, the oldest first.
 fn earlier(aside: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
     let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    Ok(folders::entries(aside)?.iter().filter_map(|entry| Some((number(entry)?, entry.path()))).collect())
+    Ok(folders::entries(aside)?
+        .iter()
+        .filter_map(|entry| Some((number(entry)?, entry.path())))
+        .collect())
 }
 
 /// Brings the checkpoints of an earlier mirror into the new one. Returns whether all could be read.
@@ -102,25 +108,56 @@ fn is_read(step: &StepContext<'_>, output: GitOutput) -> Result<bool> {
 }
 
 async fn list(step: &StepContext<'_>, mirror: &Path) -> Result<GitOutput> {
-    let call = git(mirror, &["for-each-ref", "--format=%(refname) %(objectname)", NAMESPACE]);
+    let call = git(
+        mirror,
+        &[
+            "for-each-ref",
+            "--format=%(refname) %(objectname)",
+            NAMESPACE,
+        ],
+    );
     call.run(step.runtime, &step.stop).await
 }
 
 /// Returns the commits by the names of a listing.
 fn names(listed: &GitOutput) -> BTreeMap<String, String> {
-    let parse = |line: &str| line.split_once(' ').map(|(name, commit)| (name.to_owned(), commit.to_owned()));
+    let parse = |line: &str| {
+        line.split_once(' ')
+            .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
+    };
     listed.text().lines().filter_map(parse).collect()
 }
 
 /// Fetches refs, which are on the disk before the earlier mirror is removed.
-async fn fetch(step: &StepContext<'_>, (from, to): (&Path, &Path), refspecs: &[String]) -> Result<GitOutput> {
-    let args = ["-c", "core.fsync=committed", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
+async fn fetch(
+    step: &StepContext<'_>,
+    (from, to): (&Path, &Path),
+    refspecs: &[String],
+) -> Result<GitOutput> {
+    let args = [
+        "-c",
+        "core.fsync=committed",
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+    ];
     let mut call = git(to, &args);
-    call.args.extend(["--stdin".into(), "--".into(), from.into()]);
-    let lines: String = refspecs.iter().map(|refspec| format!("{refspec}\n")).collect();
-    call.with_input(secrets::input(step, lines)?).run(step.runtime, &step.stop).await
+    call.args
+        .extend(["--stdin".into(), "--".into(), from.into()]);
+    let lines: String = refspecs
+        .iter()
+        .map(|refspec| format!("{refspec}\n"))
+        .collect();
+    call.with_input(secrets::input(step, lines)?)
+        .run(step.runtime, &step.stop)
+        .await
 }
 
 fn git<'a>(mirror: &Path, args: &[&str]) -> GitCall<'a> {
-    GitCall::new(User::ROOT, mirror.to_owned(), args.iter().map(Into::into).collect())
+    GitCall::new(
+        User::ROOT,
+        mirror.to_owned(),
+        args.iter().map(Into::into).collect(),
+    )
 }

@@ -26,12 +26,20 @@ pub(super) async fn copy_index(
     let name = format!(".git/ars-index-{}", uuid::Uuid::new_v4());
     let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
     let owner = users::owner(&step.runtime.settings.mode, user);
-    let index = Index { folder, path, real: real.join(&name) };
+    let index = Index {
+        folder,
+        path,
+        real: real.join(&name),
+    };
     step.blocking(move |_| {
         // With its times of files, so that only changed files are read again. By its own time git recognizes files that
         // changed in the same moment.
         let own = Path::new(".git/index");
-        let changed = index.folder.symlink_metadata(own).and_then(|meta| meta.modified()).context("index")?;
+        let changed = index
+            .folder
+            .symlink_metadata(own)
+            .and_then(|meta| meta.modified())
+            .context("index")?;
         let content = read_whole(&index.folder, own)?;
         write_in(&index.folder, &index.path, &content, INDEX_MODE, owner)?;
         let copy = index.folder.open(&index.path).context("index")?.into_std();
@@ -50,6 +58,12 @@ pub(super) async fn make_objects(
     let name = format!(".git/ars-objects-{}", uuid::Uuid::new_v4());
     let (tree, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
     let owner = users::owner(&step.runtime.settings.mode, user);
-    let objects = Objects { tree, path, real: real.join(&name), adopted: HashSet::new() };
-    step.blocking(move |_| make_folder(&objects.tree, &objects.path, owner).map(|_| objects)).await
+    let objects = Objects {
+        tree,
+        path,
+        real: real.join(&name),
+        adopted: HashSet::new(),
+    };
+    step.blocking(move |_| make_folder(&objects.tree, &objects.path, owner).map(|_| objects))
+        .await
 }

@@ -34,7 +34,9 @@ pub(super) async fn copy(step: &StepContext<'_>, tree: &str, owner: User) -> Res
     let work = move |stop: &crate::stop::Stop| {
         for name in BUILDS {
             // A link in the checkout is no build result, and a folder in the tree belongs to its commit.
-            let Ok(source) = open_beneath(&from, Path::new(name)) else { continue };
+            let Ok(source) = open_beneath(&from, Path::new(name)) else {
+                continue;
+            };
             if rustix::fs::statat(&to, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok() {
                 continue;
             }
@@ -46,11 +48,21 @@ pub(super) async fn copy(step: &StepContext<'_>, tree: &str, owner: User) -> Res
             if let Some(owner) = owner {
                 fchown(&target, Some(owner.uid()), Some(owner.gid())).context(name)?;
             }
-            Copy { owner, links: None, is_writable: true, stop }.run(&source, &target)?;
+            Copy {
+                owner,
+                links: None,
+                is_writable: true,
+                stop,
+            }
+            .run(&source, &target)?;
             renameat(&to, BESIDE, &to, name).context(name)?;
         }
         Ok(Answer::Done)
     };
-    super::folders::remove_real(step, &step.runtime.places.real(&format!("{tree}/{BESIDE}"))?).await?;
+    super::folders::remove_real(
+        step,
+        &step.runtime.places.real(&format!("{tree}/{BESIDE}"))?,
+    )
+    .await?;
     step.blocking(work).await
 }

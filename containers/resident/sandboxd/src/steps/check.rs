@@ -24,7 +24,9 @@ pub(super) async fn check(step: &StepContext<'_>, tree: &str, tip: Option<&Sha>)
     let user = User::Unprivileged(step.tree_user()?);
     match step.runtime.places.open_dir(tree) {
         Ok(_) => {}
-        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(Answer::Tree { check: None }),
+        Err(failure) if failure.kind == FailureKind::NotFound => {
+            return Ok(Answer::Tree { check: None });
+        }
         Err(failure) => return Err(failure),
     }
     let real = step.runtime.places.real(tree)?;
@@ -51,12 +53,24 @@ pub(super) async fn inspect_tree(
         // Git would search for a repository further up.
         return Ok(unreadable);
     }
-    let arguments =
-        ["status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=none"];
+    let arguments = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "--untracked-files=normal",
+        "--ignore-submodules=none",
+    ];
     let status = GitCall::in_tree(user, tree, arguments).run(runtime, stop);
     // Stashes and other branches are work too.
-    let arguments =
-        ["rev-list", "--max-count=1", "HEAD", "--branches", "--glob=refs/stash*", "--not", "--remotes"];
+    let arguments = [
+        "rev-list",
+        "--max-count=1",
+        "HEAD",
+        "--branches",
+        "--glob=refs/stash*",
+        "--not",
+        "--remotes",
+    ];
     let unpushed = GitCall::in_tree(user, tree, arguments).run(runtime, stop);
     // Changes of these files are not part of a status.
     let hidden = has_hidden(runtime, user, tree, stop);
@@ -66,8 +80,15 @@ pub(super) async fn inspect_tree(
         return Ok(unreadable);
     }
     let lines = String::from_utf8_lossy(&status.stdout).into_owned();
-    let has = |starts: &[&str]| lines.lines().any(|line| starts.iter().any(|start| line.starts_with(start)));
-    let head = lines.lines().find_map(|line| line.strip_prefix(OID)).unwrap_or_default();
+    let has = |starts: &[&str]| {
+        lines
+            .lines()
+            .any(|line| starts.iter().any(|start| line.starts_with(start)))
+    };
+    let head = lines
+        .lines()
+        .find_map(|line| line.strip_prefix(OID))
+        .unwrap_or_default();
     Ok(TreeCheck {
         is_readable: true,
         has_tracked_changes: has(&["1 ", "2 ", "u "]),
@@ -81,8 +102,18 @@ pub(super) async fn inspect_tree(
     })
 }
 
-async fn contains(runtime: &Runtime, user: User, tree: &Path, tip: &Sha, stop: &Stop) -> Result<GitOutput> {
-    GitCall::in_tree(user, tree, ["merge-base", "--is-ancestor", tip.as_str(), "HEAD"])
-        .run(runtime, stop)
-        .await
+async fn contains(
+    runtime: &Runtime,
+    user: User,
+    tree: &Path,
+    tip: &Sha,
+    stop: &Stop,
+) -> Result<GitOutput> {
+    GitCall::in_tree(
+        user,
+        tree,
+        ["merge-base", "--is-ancestor", tip.as_str(), "HEAD"],
+    )
+    .run(runtime, stop)
+    .await
 }

@@ -99,7 +99,9 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     let real = step.runtime.places.real(tree)?;
     match quick::save(step, user, (tree, &real), &namespace).await? {
         Some(Quick::Nothing) => return Ok(Answer::Saved { checkpoint: None }),
-        Some(Quick::Saved { last, is_new }) => return saved(last.git_ref(), &last.sha, is_new, Vec::new()),
+        Some(Quick::Saved { last, is_new }) => {
+            return saved(last.git_ref(), &last.sha, is_new, Vec::new());
+        }
         None => {}
     }
     let folder = Dir::from(step.runtime.places.open_dir(tree)?);
@@ -107,14 +109,22 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     let footprint = step.blocking(move |_| Ok(Footprint::of(&folder))).await?;
     let refs = async {
         let refs = refs(step, user, &real).await?;
-        tokio::try_join!(others(step, user, &real, &refs), transfer::known(step, &refs.remotes))
+        tokio::try_join!(
+            others(step, user, &real, &refs),
+            transfer::known(step, &refs.remotes)
+        )
     };
     let (content, (others, known), last) = tokio::try_join!(
         content(step, user, tree, &real),
         refs,
         last(step.runtime, &namespace, &step.stop),
     )?;
-    let mut state = State { content, others, last, withheld: Vec::new() };
+    let mut state = State {
+        content,
+        others,
+        last,
+        withheld: Vec::new(),
+    };
     let mut plan = state.plan(step, user, &real).await?;
     let changed = match plan {
         // These files were searched for the last checkpoint.
@@ -138,16 +148,29 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         Plan::Head | Plan::Commit => {
             transfer::to_mirror(step, user, &real, &sha, &known).await?;
             let number = state.last.as_ref().map_or(1, |last| last.number + 1);
-            let call =
-                GitCall::in_mirror(step.runtime, ["update-ref", &format!("{namespace}/{number}"), &sha])?;
-            call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
+            let call = GitCall::in_mirror(
+                step.runtime,
+                ["update-ref", &format!("{namespace}/{number}"), &sha],
+            )?;
+            call.run(step.runtime, &step.stop)
+                .await?
+                .succeeded(step.runtime)?;
             (number, sha, true)
         }
     };
     let parents = state.parents();
-    let State { content, withheld, .. } = state;
+    let State {
+        content, withheld, ..
+    } = state;
     let (tree_id, head_tree) = (content.tree.clone(), content.head_tree.clone());
-    let last = Saved { namespace, number, sha, tree: tree_id, parents, head_tree };
+    let last = Saved {
+        namespace,
+        number,
+        sha,
+        tree: tree_id,
+        parents,
+        head_tree,
+    };
     let answer = saved(last.git_ref(), &last.sha, is_new, withheld.clone());
     // The next search would not know the withheld files.
     if let Some(footprint) = footprint.filter(|_| withheld.is_empty() && !content.has_hidden) {
@@ -158,11 +181,19 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
 
 impl State {
     fn parents(&self) -> Vec<String> {
-        std::iter::once(&self.content.head).chain(&self.others).cloned().collect()
+        std::iter::once(&self.content.head)
+            .chain(&self.others)
+            .cloned()
+            .collect()
     }
 
     async fn plan(&self, step: &StepContext<'_>, user: User, real: &Path) -> Result<Plan> {
-        let Content { head, head_tree, tree, .. } = &self.content;
+        let Content {
+            head,
+            head_tree,
+            tree,
+            ..
+        } = &self.content;
         // No commit is needed but those of the thread, and no file was left out.
         let is_clean = tree == head_tree && self.others.is_empty() && self.withheld.is_empty();
         if is_clean && is_known(step, user, real).await? {
@@ -180,28 +211,56 @@ impl State {
     }
 
     /// Makes the commit of a plan that has one. Returns the commit of `HEAD` otherwise.
-    async fn commit(&self, step: &StepContext<'_>, user: User, real: &Path, plan: &Plan) -> Result<String> {
+    async fn commit(
+        &self,
+        step: &StepContext<'_>,
+        user: User,
+        real: &Path,
+        plan: &Plan,
+    ) -> Result<String> {
         if !matches!(plan, Plan::Commit) {
             return Ok(self.content.head.clone());
         }
         let parents = self.parents();
         let arguments = ["commit-tree", "--no-gpg-sign", "-m", MESSAGE];
         let parents = parents.iter().flat_map(|parent| ["-p", parent]);
-        let arguments = arguments.into_iter().chain(parents).chain([self.content.tree.as_str()]);
-        let call = GitCall::new(user, real.to_owned(), arguments.map(OsString::from).collect());
-        Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
+        let arguments = arguments
+            .into_iter()
+            .chain(parents)
+            .chain([self.content.tree.as_str()]);
+        let call = GitCall::new(
+            user,
+            real.to_owned(),
+            arguments.map(OsString::from).collect(),
+        );
+        Ok(call
+            .run(step.runtime, &step.stop)
+            .await?
+            .succeeded(step.runtime)?
+            .text())
     }
 }
 
 fn saved(git_ref: String, sha: &str, is_new: bool, withheld: Vec<String>) -> Result<Answer> {
     let sha = Sha::parse(sha).map_err(|error| invalid(error.to_string()))?;
-    Ok(Answer::Saved { checkpoint: Some(SavedCheckpoint { git_ref, sha, is_new, withheld }) })
+    Ok(Answer::Saved {
+        checkpoint: Some(SavedCheckpoint {
+            git_ref,
+            sha,
+            is_new,
+            withheld,
+        }),
+    })
 }
 
 /// Returns the folder of a tree's thread, which a checkpoint without a run is named after.
 fn folder_of(tree: &str) -> Result<&str> {
-    let folder = tree.strip_prefix(THREADS).and_then(|rest| rest.trim_start_matches('/').split('/').next());
-    folder.filter(|name| !name.is_empty()).ok_or_else(|| invalid("a checkpoint is of a thread's tree"))
+    let folder = tree
+        .strip_prefix(THREADS)
+        .and_then(|rest| rest.trim_start_matches('/').split('/').next());
+    folder
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| invalid("a checkpoint is of a thread's tree"))
 }
 
 /// Writes the objects of the working tree with a copy of the index.
@@ -215,10 +274,12 @@ async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) ->
         call.run(runtime, stop).await?.succeeded(runtime)
     };
     let add = async || {
-        let call = GitCall::in_tree(user, real, ["add", "--all", "--verbose"]).with_index(&index.real);
+        let call =
+            GitCall::in_tree(user, real, ["add", "--all", "--verbose"]).with_index(&index.real);
         call.run(runtime, stop).await?.succeeded(runtime)
     };
-    let (hidden, heads, added) = tokio::try_join!(hidden::list(step, user, real, &index.real), heads, add())?;
+    let (hidden, heads, added) =
+        tokio::try_join!(hidden::list(step, user, real, &index.real), heads, add())?;
     let has_hidden = hidden::unhide(step, user, tree, real, &index.real, &hidden).await?;
     if has_hidden {
         add().await?;
@@ -228,36 +289,79 @@ async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) ->
         write_tree(step, user, real, &index)
     )?;
     if let Some(name) = changed.iter().find_map(secrets::Changed::embedded) {
-        return Err(invalid(format!("{name} is a repository of its own, which a checkpoint cannot save")));
+        return Err(invalid(format!(
+            "{name} is a repository of its own, which a checkpoint cannot save"
+        )));
     }
     let text = heads.text();
-    let (head, head_tree) = text.split_once('\n').ok_or_else(|| invalid("the tree has no commit"))?;
+    let (head, head_tree) = text
+        .split_once('\n')
+        .ok_or_else(|| invalid("the tree has no commit"))?;
     let (head, head_tree, added) = (head.to_owned(), head_tree.to_owned(), added.stdout);
-    Ok(Content { index, head, head_tree, tree: written, changed, added, has_hidden })
+    Ok(Content {
+        index,
+        head,
+        head_tree,
+        tree: written,
+        changed,
+        added,
+        has_hidden,
+    })
 }
 
-async fn write_tree(step: &StepContext<'_>, user: User, real: &Path, index: &Index) -> Result<String> {
+async fn write_tree(
+    step: &StepContext<'_>,
+    user: User,
+    real: &Path,
+    index: &Index,
+) -> Result<String> {
     let call = GitCall::in_tree(user, real, ["write-tree"]).with_index(&index.real);
-    Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
+    Ok(call
+        .run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)?
+        .text())
 }
 
 /// Returns whether a remote branch or the mirror has the commit of a clean tree.
 async fn is_known(step: &StepContext<'_>, user: User, real: &Path) -> Result<bool> {
     let arguments = ["rev-list", "--max-count=1", "HEAD", "--not", "--remotes"];
     let call = GitCall::in_tree(user, real, arguments);
-    Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.stdout.is_empty())
+    Ok(call
+        .run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)?
+        .stdout
+        .is_empty())
 }
 
 async fn refs(step: &StepContext<'_>, user: User, real: &Path) -> Result<Refs> {
-    let arguments =
-        ["for-each-ref", "--format=%(HEAD) %(objectname) %(refname)", "refs/heads", "refs/remotes", STASH];
+    let arguments = [
+        "for-each-ref",
+        "--format=%(HEAD) %(objectname) %(refname)",
+        "refs/heads",
+        "refs/remotes",
+        STASH,
+    ];
     let call = GitCall::in_tree(user, real, arguments);
-    let text = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
-    let mut refs = Refs { remotes: Vec::new(), branches: BTreeSet::new(), has_stash: false };
+    let text = call
+        .run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)?
+        .text();
+    let mut refs = Refs {
+        remotes: Vec::new(),
+        branches: BTreeSet::new(),
+        has_stash: false,
+    };
     for line in text.lines() {
         // The mark of other branches is a space.
-        let (is_current, line) = line.strip_prefix("* ").map_or((false, line), |rest| (true, rest));
-        let Some((sha, name)) = line.trim_start().split_once(' ') else { continue };
+        let (is_current, line) = line
+            .strip_prefix("* ")
+            .map_or((false, line), |rest| (true, rest));
+        let Some((sha, name)) = line.trim_start().split_once(' ') else {
+            continue;
+        };
         if name.starts_with("refs/remotes/") {
             refs.remotes.push(sha.to_owned());
         } else if name == STASH {
@@ -272,20 +376,33 @@ async fn refs(step: &StepContext<'_>, user: User, real: &Path) -> Result<Refs> {
 }
 
 /// Returns the local branches and stashes that neither `HEAD` nor a remote branch contains.
-async fn others(step: &StepContext<'_>, user: User, real: &Path, refs: &Refs) -> Result<Vec<String>> {
+async fn others(
+    step: &StepContext<'_>,
+    user: User,
+    real: &Path,
+    refs: &Refs,
+) -> Result<Vec<String>> {
     let mut tips = refs.branches.clone();
     tips.retain(|tip| refs.remotes.binary_search(tip).is_err());
     if refs.has_stash {
         // Only the last stash has a ref. The earlier ones are its log.
         let call = GitCall::in_tree(user, real, ["reflog", "show", "--format=%H", STASH]);
-        let stashes = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
+        let stashes = call
+            .run(step.runtime, &step.stop)
+            .await?
+            .succeeded(step.runtime)?
+            .text();
         tips.extend(stashes.lines().map(str::to_owned));
     }
     if tips.is_empty() {
         return Ok(Vec::new());
     }
     let names: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
-    let call = GitCall::in_tree(user, real, ["rev-list", "--stdin", "--not", "HEAD", "--remotes"]);
+    let call = GitCall::in_tree(
+        user,
+        real,
+        ["rev-list", "--stdin", "--not", "HEAD", "--remotes"],
+    );
     let call = call.with_input(secrets::input(step, names)?);
     let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
     if ended.exit_code != 0 {
@@ -303,7 +420,9 @@ async fn others(step: &StepContext<'_>, user: User, real: &Path, refs: &Refs) ->
         })
         .await?;
     if found.len() > OTHERS_MAX {
-        return Err(invalid(format!("more than {OTHERS_MAX} branches and stashes are unsaved")));
+        return Err(invalid(format!(
+            "more than {OTHERS_MAX} branches and stashes are unsaved"
+        )));
     }
     Ok(found)
 }
@@ -316,9 +435,17 @@ async fn last(runtime: &Runtime, namespace: &str, stop: &Stop) -> Result<Option<
         let mut parts = line.splitn(4, ' ');
         let number = parts.next()?.rsplit('/').next()?.parse().ok()?;
         let mut next = || parts.next().map(str::to_owned);
-        Some(Last { number, sha: next()?, tree: next()?, parents: next()? })
+        Some(Last {
+            number,
+            sha: next()?,
+            tree: next()?,
+            parents: next()?,
+        })
     };
-    Ok(text.lines().filter_map(parse).max_by_key(|last| last.number))
+    Ok(text
+        .lines()
+        .filter_map(parse)
+        .max_by_key(|last| last.number))
 }
 
 /// Keeps the start of the next checkpoint of the run. Without it, that one reads everything again.
@@ -333,7 +460,12 @@ async fn keep(
     let objects = beside::make_objects(step, user, (tree, real)).await?;
     let kept = step.blocking(move |_| {
         let watched = Watched::new(&objects.tree, footprint, &added);
-        Ok(watched.map(|watched| Kept { saved, index, objects, watched }))
+        Ok(watched.map(|watched| Kept {
+            saved,
+            index,
+            objects,
+            watched,
+        }))
     });
     if let Some(kept) = kept.await? {
         step.shared.known.keep(real, Known::Kept(Box::new(kept)));

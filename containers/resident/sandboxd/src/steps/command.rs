@@ -41,7 +41,8 @@ pub(super) async fn exec(
     cwd: &str,
     head_bytes: usize,
 ) -> Result<Answer> {
-    let (ended, streams) = match shell(step, user, command.as_str(), cwd, Sharing::WithTree).await? {
+    let (ended, streams) = match shell(step, user, command.as_str(), cwd, Sharing::WithTree).await?
+    {
         Ok(done) => done,
         Err(refused) => return Ok(Answer::Command(refused)),
     };
@@ -50,10 +51,13 @@ pub(super) async fn exec(
 
 /// Starts the sandbox of the commands of a tree in the background, on a host.
 pub(super) fn prepare(step: &StepContext<'_>, tree: &str) {
-    let Mode::Host(confine) = &step.runtime.settings.mode else { return };
+    let Mode::Host(confine) = &step.runtime.settings.mode else {
+        return;
+    };
     let place = || {
         let user = User::Unprivileged(step.tree_user()?);
-        step.runtime.place(user, &step.runtime.places.real(tree)?, true)
+        step.runtime
+            .place(user, &step.runtime.places.real(tree)?, true)
     };
     // Without it the first command starts the sandbox.
     if let Ok(place) = place() {
@@ -85,7 +89,10 @@ pub(super) async fn shell(
     // Also refuses a folder that is a link or does not exist.
     drop(runtime.places.open_usable_dir(cwd)?);
     let folder = runtime.places.real(cwd)?;
-    let created = Streams::create(&runtime.streams()?, users::owner(&runtime.settings.mode, user));
+    let created = Streams::create(
+        &runtime.streams()?,
+        users::owner(&runtime.settings.mode, user),
+    );
     let streams = match created.context("streams") {
         Ok(streams) => streams,
         Err(failure) if failure.kind == FailureKind::NoSpace => {
@@ -136,7 +143,11 @@ pub(super) fn command_end(step: &StepContext<'_>, ended: Ended, heads: &Heads) -
         stderr: text(&heads.stderr),
         exit_code: ended.exit_code,
         timed_out: ended.stopped == Some(Why::TimedOut),
-        free_kib: if ended.exit_code == 0 { None } else { step.runtime.free_kib() },
+        free_kib: if ended.exit_code == 0 {
+            None
+        } else {
+            step.runtime.free_kib()
+        },
         refused: ended.refused,
     }
 }

@@ -36,12 +36,22 @@ pub(super) async fn write(step: &StepContext<'_>, tree: &str) -> Result<Answer> 
     };
     let line = credential_line(credential)?;
     let (folder, file) = step.runtime.places.in_tree(&format!("{tree}/{FILE}"))?;
-    write_in(&folder, &file, line.as_bytes(), SECRET_MODE, users::owner(&step.runtime.settings.mode, user))?;
+    write_in(
+        &folder,
+        &file,
+        line.as_bytes(),
+        SECRET_MODE,
+        users::owner(&step.runtime.settings.mode, user),
+    )?;
     let real = step.runtime.places.real(tree)?;
     let helper = store_command(&real.join(FILE));
     let call = GitCall::in_tree(user, &real, ["config", "--replace-all", SETTING, &helper]);
-    call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
-    Ok(Answer::Written { bytes: line.len() as u64 })
+    call.run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)?;
+    Ok(Answer::Written {
+        bytes: line.len() as u64,
+    })
 }
 
 /// Reports whether the file is there.
@@ -54,7 +64,10 @@ pub(super) fn check(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
             let written = meta.modified().context("credential")?.into_std();
             let since = written.duration_since(UNIX_EPOCH).unwrap_or_default();
             let written_at = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-            CredentialFile::Present { written_at, expires_at: None }
+            CredentialFile::Present {
+                written_at,
+                expires_at: None,
+            }
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => CredentialFile::Missing,
         Err(error) => return Err(error).context("credential"),
@@ -71,7 +84,9 @@ pub(super) async fn scrub(step: &StepContext<'_>, tree: &str) -> Result<Answer> 
         Ok(()) | Err(_) => {}
     }
     let real = step.runtime.places.real(tree)?;
-    let config = step.blocking(move |_| read_whole(&folder, Path::new(CONFIG))).await?;
+    let config = step
+        .blocking(move |_| read_whole(&folder, Path::new(CONFIG)))
+        .await?;
     if config.windows(SECTION.len()).any(|part| part == SECTION) {
         let call = GitCall::in_tree(user, &real, ["config", "--unset-all", SETTING]);
         let output = call.run(step.runtime, &step.stop).await?;

@@ -13,14 +13,22 @@ const PRIVATE: u32 = 0o700;
 /// Removes staging files and credentials.
 /// The scratch folder of an installation stays, because it continues.
 pub(crate) fn remove_debris(runtime: &Runtime) -> io::Result<()> {
-    let debris = [(STATE, &["git-credentials-", "marker-"][..]), (STREAMS, &[""]), (TRANSFERS, &[""])];
+    let debris = [
+        (STATE, &["git-credentials-", "marker-"][..]),
+        (STREAMS, &[""]),
+        (TRANSFERS, &[""]),
+    ];
     for (folder, prefixes) in debris.into_iter().chain([(DEPS, &[STAGING][..])]) {
-        let folder = runtime.places.real(folder).map_err(|failure| io::Error::other(failure.stderr))?;
+        let folder = runtime
+            .places
+            .real(folder)
+            .map_err(|failure| io::Error::other(failure.stderr))?;
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();
-            let is_debris =
-                prefixes.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
+            let is_debris = prefixes
+                .iter()
+                .any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
             match is_debris {
                 true if entry.file_type()?.is_dir() => remove_folder(&entry.path())?,
                 true => fs::remove_file(entry.path())?,
@@ -63,7 +71,10 @@ mod tests {
         fs::write(inner.join("file"), "x").unwrap();
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o500)).unwrap();
         make_writable(dir.path()).unwrap();
-        assert_eq!(fs::metadata(&inner).unwrap().permissions().mode() & 0o777, PRIVATE);
+        assert_eq!(
+            fs::metadata(&inner).unwrap().permissions().mode() & 0o777,
+            PRIVATE
+        );
         remove_folder(&dir.path().join("a")).unwrap();
         assert!(!inner.exists());
     }

@@ -21,8 +21,14 @@ use crate::{
 };
 
 /// Lockfiles that lead to dependency folders in the tree.
-const OF_NODE: [&str; 6] =
-    ["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"];
+const OF_NODE: [&str; 6] = [
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "bun.lock",
+    "bun.lockb",
+];
 /// Time without a use after which an entry may be removed.
 const UNUSED_MIN: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -39,7 +45,9 @@ pub(super) async fn install(
     let _alone = step.stop.until(lock.lock()).await?;
     if store::has_entry(step.runtime, key) {
         store::touch(step.runtime, key)?;
-        return Ok(Answer::Materialised { from: Materialised::Store });
+        return Ok(Answer::Materialised {
+            from: Materialised::Store,
+        });
     }
     let _builder = step::lock(&step.shared.builder, &step.stop).await?;
     // A refresh resumes an installation that did not end. Only a cycle reads the marker.
@@ -62,7 +70,9 @@ pub(super) async fn install(
     if is_cycle {
         markers::remove(step, &[DEPS_INSTALLING])?;
     }
-    Ok(Answer::Materialised { from: Materialised::Install })
+    Ok(Answer::Materialised {
+        from: Materialised::Install,
+    })
 }
 
 /// Makes the scratch checkout, or continues with that of an interrupted installation.
@@ -72,9 +82,19 @@ async fn prepare_scratch(step: &StepContext<'_>, key: &LockfileKey, sha: &Sha) -
     let path = store::scratch_path(key, sha);
     let real = runtime.places.real(&path)?;
     let checkout = || async {
-        let arguments = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
+        let arguments = [
+            "checkout",
+            "--quiet",
+            "--force",
+            "--detach",
+            sha.as_str(),
+            "--",
+        ];
         let call = GitCall::in_tree(User::BUILD, &real, arguments);
-        call.run(runtime, &step.stop).await?.succeeded(runtime).map(drop)
+        call.run(runtime, &step.stop)
+            .await?
+            .succeeded(runtime)
+            .map(drop)
     };
     if real.join(".git").is_dir() && checkout().await.is_ok() {
         return Ok(real);
@@ -82,12 +102,16 @@ async fn prepare_scratch(step: &StepContext<'_>, key: &LockfileKey, sha: &Sha) -
     step.stop.check()?;
     remove_real(step, &real).await?;
     let mirror = runtime.places.real(MIRROR)?;
-    let mut call = GitCall::in_mirror(runtime, ["clone", "--quiet", "--no-local", "--no-checkout", "--"])?;
+    let mut call = GitCall::in_mirror(
+        runtime,
+        ["clone", "--quiet", "--no-local", "--no-checkout", "--"],
+    )?;
     call.args.extend([mirror.into(), real.clone().into()]);
     call.run(runtime, &step.stop).await?.succeeded(runtime)?;
     if let Some(owner) = users::owner(&runtime.settings.mode, User::BUILD) {
         let folder = runtime.places.open_dir(&path)?;
-        step.blocking(move |stop| change_owner(&folder, owner, stop)).await?;
+        step.blocking(move |stop| change_owner(&folder, owner, stop))
+            .await?;
     }
     checkout().await?;
     seed(step, key, &path).await?;
@@ -107,7 +131,8 @@ async fn seed(step: &StepContext<'_>, key: &LockfileKey, scratch: &str) -> Resul
     let folder = runtime.places.open_dir(&replaced.path)?;
     let owner = users::owner(&runtime.settings.mode, User::BUILD);
     let links = crate::settings::StoreLinks::Copy;
-    step.blocking(move |stop| store::link_view(&entry, &target, &folder, links, owner, stop)).await?;
+    step.blocking(move |stop| store::link_view(&entry, &target, &folder, links, owner, stop))
+        .await?;
     replaced.remove(step).await
 }
 
@@ -153,7 +178,10 @@ async fn commit(
         let target = store::create(&staged)?;
         let count = store::collect(&source, &target, stop)?;
         if count == 0 && needs_folder {
-            let text = format!("the command created no node_modules in {}", scratch.display());
+            let text = format!(
+                "the command created no node_modules in {}",
+                scratch.display()
+            );
             return Err(StepFailure::new(FailureKind::NotFound, text));
         }
         harden(&target, root, stop)?;
@@ -170,9 +198,15 @@ async fn commit(
 }
 
 async fn has_node_lockfile(step: &StepContext<'_>, sha: &Sha) -> Result<bool> {
-    let mut call = GitCall::in_mirror(step.runtime, ["ls-tree", "--name-only", sha.as_str(), "--"])?;
+    let mut call =
+        GitCall::in_mirror(step.runtime, ["ls-tree", "--name-only", sha.as_str(), "--"])?;
     call.args.extend(OF_NODE.map(Into::into));
-    Ok(!call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.stdout.is_empty())
+    Ok(!call
+        .run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)?
+        .stdout
+        .is_empty())
 }
 
 /// Links an entry into a tree.
@@ -185,16 +219,23 @@ pub(super) async fn link(
     step.require_root()?;
     let runtime = step.runtime;
     if !store::has_entry(runtime, key) {
-        return Err(StepFailure::new(FailureKind::NotFound, "the store has no such entry"));
+        return Err(StepFailure::new(
+            FailureKind::NotFound,
+            "the store has no such entry",
+        ));
     }
     store::touch(runtime, key)?;
     let entry = runtime.places.open_dir(&store::entry_path(key))?;
     let target = runtime.places.open_dir(tree)?;
     let replaced = Replaced::create(step)?;
     let folder = runtime.places.open_dir(&replaced.path)?;
-    let (links, owner) = (runtime.settings.links, users::owner(&runtime.settings.mode, owner));
-    let linked =
-        step.blocking(move |stop| store::link_view(&entry, &target, &folder, links, owner, stop)).await;
+    let (links, owner) = (
+        runtime.settings.links,
+        users::owner(&runtime.settings.mode, owner),
+    );
+    let linked = step
+        .blocking(move |stop| store::link_view(&entry, &target, &folder, links, owner, stop))
+        .await;
     replaced.remove(step).await?;
     Ok(Answer::Linked { deps: linked? })
 }
@@ -212,7 +253,11 @@ pub(super) async fn adopt(
     let has_entry = store::has_entry(step.runtime, key);
     let from = match (&step.request.input, backup) {
         (StepInput::None, None) if has_entry => Materialised::Store,
-        (StepInput::None, None) => return Ok(Answer::Materialised { from: Materialised::Missing }),
+        (StepInput::None, None) => {
+            return Ok(Answer::Materialised {
+                from: Materialised::Missing,
+            });
+        }
         (StepInput::Download { .. }, Some(backup)) if has_entry => {
             // A remaining file is removed at the next start.
             let _ = fs::remove_file(archive::transfer_path(step.runtime, backup)?);
@@ -222,7 +267,11 @@ pub(super) async fn adopt(
             snapshot::extract_entry(step, backup, key).await?;
             Materialised::Archive
         }
-        _ => return Err(invalid("dependencies are adopted from the download of an archive")),
+        _ => {
+            return Err(invalid(
+                "dependencies are adopted from the download of an archive",
+            ));
+        }
     };
     store::touch(step.runtime, key)?;
     Ok(Answer::Materialised { from })
@@ -235,10 +284,14 @@ pub(super) async fn sweep(step: &StepContext<'_>, keep: &[LockfileKey]) -> Resul
     for entry in fs::read_dir(step.runtime.places.real(DEPS)?).context("deps")? {
         let entry = entry.context("deps")?;
         let name = entry.file_name();
-        let Some((key, is_scratch)) = name.to_str().and_then(store::key_of) else { continue };
+        let Some((key, is_scratch)) = name.to_str().and_then(store::key_of) else {
+            continue;
+        };
         let lock = install_lock(step, &key);
         // An installation of the key runs.
-        let Ok(_alone) = lock.try_lock() else { continue };
+        let Ok(_alone) = lock.try_lock() else {
+            continue;
+        };
         let used_at = match is_scratch {
             true => entry.metadata().and_then(|meta| meta.modified()).ok(),
             false => store::used_at(step.runtime, &key),
@@ -256,7 +309,11 @@ pub(super) async fn sweep(step: &StepContext<'_>, keep: &[LockfileKey]) -> Resul
 
 /// Returns the lock of the installations of a key.
 fn install_lock(step: &StepContext<'_>, key: &LockfileKey) -> Arc<tokio::sync::Mutex<()>> {
-    let mut installs = step.shared.installs.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut installs = step
+        .shared
+        .installs
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     Arc::clone(installs.entry(key.clone()).or_default())
 }
 

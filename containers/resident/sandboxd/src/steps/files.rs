@@ -31,18 +31,30 @@ pub(super) fn read(step: &StepContext<'_>, path: &str, max_chars: usize) -> Resu
     let (tree, rest) = step.runtime.places.in_tree(path)?;
     let mut options = OpenOptions::new();
     // Does not wait for the other end of a pipe.
-    options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    options
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
     let file = tree.open_with(&rest, &options).context("open")?;
     if !file.metadata().context("open")?.is_file() {
-        return Err(StepFailure::new(FailureKind::NotFound, "this is no regular file"));
+        return Err(StepFailure::new(
+            FailureKind::NotFound,
+            "this is no regular file",
+        ));
     }
     let mut bytes = Vec::new();
-    let most = max_chars.saturating_mul(CHAR_BYTES).saturating_add(CHAR_BYTES);
-    file.take(most as u64).read_to_end(&mut bytes).context("read")?;
+    let most = max_chars
+        .saturating_mul(CHAR_BYTES)
+        .saturating_add(CHAR_BYTES);
+    file.take(most as u64)
+        .read_to_end(&mut bytes)
+        .context("read")?;
     let text = String::from_utf8_lossy(&bytes);
     let end = text.char_indices().nth(max_chars).map(|(end, _)| end);
     let content = end.map_or(&*text, |end| &text[..end]).to_owned();
-    Ok(Answer::File { content, truncated: end.is_some() })
+    Ok(Answer::File {
+        content,
+        truncated: end.is_some(),
+    })
 }
 
 /// Reads a whole file that the user of its tree controls.
@@ -50,15 +62,21 @@ pub(super) fn read(step: &StepContext<'_>, path: &str, max_chars: usize) -> Resu
 pub(super) fn read_whole(tree: &Dir, path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    options
+        .read(true)
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
     let file = tree.open_with(path, &options).context("open")?;
     let meta = file.metadata().context("open")?;
     if !meta.is_file() || meta.len() > WHOLE_MAX_BYTES {
-        return Err(invalid(format!("{name} is no regular file of at most {WHOLE_MAX_BYTES} bytes")));
+        return Err(invalid(format!(
+            "{name} is no regular file of at most {WHOLE_MAX_BYTES} bytes"
+        )));
     }
     let mut content = Vec::new();
     // It may grow since.
-    file.take(WHOLE_MAX_BYTES).read_to_end(&mut content).context("read")?;
+    file.take(WHOLE_MAX_BYTES)
+        .read_to_end(&mut content)
+        .context("read")?;
     Ok(content)
 }
 
@@ -72,9 +90,15 @@ pub(super) fn write(step: &StepContext<'_>, path: &str, mode: u32) -> Result<Ans
     let owner = users::owner(&step.runtime.settings.mode, user);
     let rest = target(&tree, &rest)?;
     // A script stays executable.
-    let mode = tree.metadata(&rest).ok().filter(|meta| meta.is_file()).map_or(mode, |meta| meta.mode());
+    let mode = tree
+        .metadata(&rest)
+        .ok()
+        .filter(|meta| meta.is_file())
+        .map_or(mode, |meta| meta.mode());
     write_in(&tree, &rest, text.expose().as_bytes(), mode, owner)?;
-    Ok(Answer::Written { bytes: text.expose().len() as u64 })
+    Ok(Answer::Written {
+        bytes: text.expose().len() as u64,
+    })
 }
 
 /// Returns the target of a write, with links followed inside the tree.
@@ -90,10 +114,17 @@ fn target(tree: &Dir, path: &Path) -> Result<PathBuf> {
                     linked = parent.join(next);
                     continue;
                 }
-                match (tree.canonicalize(Path::new(".").join(&parent)), linked.file_name()) {
+                match (
+                    tree.canonicalize(Path::new(".").join(&parent)),
+                    linked.file_name(),
+                ) {
                     (Ok(folder), Some(name)) => {
                         let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
-                        folder.components().filter(is_name).chain([Component::Normal(name)]).collect()
+                        folder
+                            .components()
+                            .filter(is_name)
+                            .chain([Component::Normal(name)])
+                            .collect()
                     }
                     // Its folders are missing too. Those of a link may lead upwards.
                     _ if linked == path => below_existing(tree, path)?,
@@ -119,7 +150,11 @@ fn below_existing(tree: &Dir, path: &Path) -> Result<PathBuf> {
     });
     let (folder, rest) = existing.ok_or_else(|| invalid("the path leads out of the tree"))?;
     let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
-    Ok(folder.components().filter(is_name).chain(rest.components()).collect())
+    Ok(folder
+        .components()
+        .filter(is_name)
+        .chain(rest.components())
+        .collect())
 }
 
 /// Writes a file in a tree by a rename.
@@ -158,7 +193,10 @@ fn stage(folder: &Dir, name: &str, content: &[u8], mode: u32, owner: Option<Owne
 /// Opens a folder, and creates its missing parts.
 pub(super) fn make_folder(tree: &Dir, folder: &Path, owner: Option<Owner>) -> Result<Dir> {
     let mut path = PathBuf::from(".");
-    for part in folder.components().filter(|part| matches!(part, Component::Normal(_))) {
+    for part in folder
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+    {
         path.push(part);
         // Relative to the tree, so that a link may lead to another folder in it.
         match tree.create_dir(&path) {
@@ -166,8 +204,14 @@ pub(super) fn make_folder(tree: &Dir, folder: &Path, owner: Option<Owner>) -> Re
                 let made = tree.open_dir(&path).context("open")?;
                 if let Some(owner) = owner {
                     // The folder is open by its path only.
-                    chownat(&made, "", Some(owner.uid()), Some(owner.gid()), AtFlags::EMPTY_PATH)
-                        .context("owner")?;
+                    chownat(
+                        &made,
+                        "",
+                        Some(owner.uid()),
+                        Some(owner.gid()),
+                        AtFlags::EMPTY_PATH,
+                    )
+                    .context("owner")?;
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -208,10 +252,18 @@ mod tests {
             ("plain", "plain"),
             ("new/folder/file", "new/folder/file"),
         ] {
-            assert_eq!(target(&tree, Path::new(name)).unwrap(), Path::new(expected), "{name}");
+            assert_eq!(
+                target(&tree, Path::new(name)).unwrap(),
+                Path::new(expected),
+                "{name}"
+            );
         }
         for name in ["gits", "git/new/file", "outside", "loop"] {
-            assert_eq!(target(&tree, Path::new(name)).unwrap_err().kind, FailureKind::Invalid, "{name}");
+            assert_eq!(
+                target(&tree, Path::new(name)).unwrap_err().kind,
+                FailureKind::Invalid,
+                "{name}"
+            );
         }
     }
 
@@ -220,7 +272,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         mknodat(CWD, path("pipe"), FileType::Fifo, Bits::RUSR, 0).unwrap();
-        std::fs::File::create(path("sparse")).unwrap().set_len(1 << 40).unwrap();
+        std::fs::File::create(path("sparse"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
         std::fs::write(path("config"), "[core]").unwrap();
         std::os::unix::fs::symlink("config", path("link")).unwrap();
         let tree = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();

@@ -35,9 +35,17 @@ pub(super) fn make(step: &StepContext<'_>, path: &str, mode: u32, owner: User) -
     let folder = open_beneath(&parent, Path::new(&name)).context(path)?;
     if let Some(owner) = users::owner(&step.runtime.settings.mode, owner) {
         // The build user's group reads the mirror.
-        let group =
-            if path == MIRROR { users::owner(&step.runtime.settings.mode, User::BUILD) } else { None };
-        fchown(&folder, Some(owner.uid()), Some(group.unwrap_or(owner).gid())).context(path)?;
+        let group = if path == MIRROR {
+            users::owner(&step.runtime.settings.mode, User::BUILD)
+        } else {
+            None
+        };
+        fchown(
+            &folder,
+            Some(owner.uid()),
+            Some(group.unwrap_or(owner).gid()),
+        )
+        .context(path)?;
     }
     fchmod(&folder, Bits::from_raw_mode(mode & PERMISSIONS)).context(path)?;
     Ok(Answer::Done)
@@ -78,7 +86,8 @@ pub(super) async fn own(step: &StepContext<'_>, path: &str, owner: User) -> Resu
     step.require_root()?;
     let folder = step.runtime.places.open_dir(path)?;
     if let Some(owner) = users::owner(&step.runtime.settings.mode, owner) {
-        step.blocking(move |stop| change_owner(&folder, owner, stop)).await?;
+        step.blocking(move |stop| change_owner(&folder, owner, stop))
+            .await?;
     }
     Ok(Answer::Done)
 }

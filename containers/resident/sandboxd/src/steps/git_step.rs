@@ -45,8 +45,15 @@ pub(super) async fn git(
         return Err(invalid("root's git runs in the mirror only"));
     }
     let places = &step.runtime.places;
-    let folder = if cwd == "/" { places.root().to_owned() } else { places.real(cwd)? };
-    let args = args.iter().map(|arg| places.argument(arg)).collect::<Result<Vec<_>>>()?;
+    let folder = if cwd == "/" {
+        places.root().to_owned()
+    } else {
+        places.real(cwd)?
+    };
+    let args = args
+        .iter()
+        .map(|arg| places.argument(arg))
+        .collect::<Result<Vec<_>>>()?;
     remove_partial_clone(step, &args).await?;
     let mut call = GitCall::new(user, folder, args);
     call.credential = match (&step.request.input, has_credential) {
@@ -54,13 +61,18 @@ pub(super) async fn git(
         (StepInput::None, _) => None,
         _ => return Err(invalid("this call of git takes no such input")),
     };
-    let output = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
+    let output = call
+        .run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)?;
     Ok(Answer::Command(end(&output)))
 }
 
 /// Removes the target of a clone, which an earlier attempt may have begun.
 async fn remove_partial_clone(step: &StepContext<'_>, args: &[OsString]) -> Result<()> {
-    let (Some(first), Some(target)) = (args.first(), args.last()) else { return Ok(()) };
+    let (Some(first), Some(target)) = (args.first(), args.last()) else {
+        return Ok(());
+    };
     if first != "clone" {
         return Ok(());
     }
@@ -88,7 +100,9 @@ pub(super) async fn lockfiles(step: &StepContext<'_>, sha: &Sha) -> Result<Answe
     call.args.extend(LOCKFILES.map(Into::into));
     let output = call.run(step.runtime, &step.stop).await?;
     match output.exit_code {
-        0 => Ok(Answer::Listing { text: String::from_utf8_lossy(&output.stdout).into_owned() }),
+        0 => Ok(Answer::Listing {
+            text: String::from_utf8_lossy(&output.stdout).into_owned(),
+        }),
         _ => {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             Err(StepFailure::new(FailureKind::NotFound, text))

@@ -22,13 +22,23 @@ const LIST: [&str; 3] = ["ls-files", "-v", "-z"];
 const LISTED_MAX_BYTES: usize = 128 << 20;
 
 /// Returns whether the index of a tree has such files.
-pub(super) async fn has_hidden(runtime: &Runtime, user: User, tree: &Path, stop: &Stop) -> Result<bool> {
+pub(super) async fn has_hidden(
+    runtime: &Runtime,
+    user: User,
+    tree: &Path,
+    stop: &Stop,
+) -> Result<bool> {
     let call = GitCall::in_tree(user, tree, LIST);
     Ok(!hidden(&listed(runtime, call, stop).await?).is_empty())
 }
 
 /// Lists the index of a checkpoint, with the flags of its files.
-pub(super) async fn list(step: &StepContext<'_>, user: User, tree: &Path, index: &Path) -> Result<Vec<u8>> {
+pub(super) async fn list(
+    step: &StepContext<'_>,
+    user: User,
+    tree: &Path,
+    index: &Path,
+) -> Result<Vec<u8>> {
     let call = GitCall::in_tree(user, tree, LIST).with_index(index);
     listed(step.runtime, call, &step.stop).await
 }
@@ -60,16 +70,25 @@ pub(super) async fn unhide(
     let folder = Dir::from(step.runtime.places.open_dir(tree)?);
     let is_there = |path: &[u8]| folder.symlink_metadata(OsStr::from_bytes(path)).is_ok();
     let assumed = files.iter().filter(|(tag, _)| tag.is_ascii_lowercase());
-    let skipped = files.iter().filter(|(tag, path)| tag.eq_ignore_ascii_case(&b'S') && is_there(path));
+    let skipped = files
+        .iter()
+        .filter(|(tag, path)| tag.eq_ignore_ascii_case(&b'S') && is_there(path));
     let flags = [
-        ("--no-assume-unchanged", assumed.map(|file| file.1).collect::<Vec<_>>()),
+        (
+            "--no-assume-unchanged",
+            assumed.map(|file| file.1).collect::<Vec<_>>(),
+        ),
         ("--no-skip-worktree", skipped.map(|file| file.1).collect()),
     ];
     // Git takes one of the flags at a time.
     for (flag, paths) in flags.into_iter().filter(|(_, paths)| !paths.is_empty()) {
         let names = secrets::input(step, paths.join(&0))?;
-        let call = GitCall::in_tree(user, real, ["update-index", flag, "-z", "--stdin"]).with_index(index);
-        call.with_input(names).run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
+        let call =
+            GitCall::in_tree(user, real, ["update-index", flag, "-z", "--stdin"]).with_index(index);
+        call.with_input(names)
+            .run(step.runtime, &step.stop)
+            .await?
+            .succeeded(step.runtime)?;
     }
     Ok(true)
 }
@@ -78,6 +97,10 @@ pub(super) async fn unhide(
 ///
 /// `H` is a plain file, and `M` one of a conflict.
 fn hidden(list: &[u8]) -> Vec<(u8, &[u8])> {
-    let parts = list.split(|byte| *byte == 0).filter_map(|line| Some((*line.first()?, line.get(2..)?)));
-    parts.filter(|(tag, _)| matches!(tag, b'h' | b's' | b'S')).collect()
+    let parts = list
+        .split(|byte| *byte == 0)
+        .filter_map(|line| Some((*line.first()?, line.get(2..)?)));
+    parts
+        .filter(|(tag, _)| matches!(tag, b'h' | b's' | b'S'))
+        .collect()
 }

@@ -44,9 +44,13 @@ async fn replace(step: &StepContext<'_>, user: User) -> Result<()> {
         trash::throw_away(step, &path, &real).await?;
     }
     homes::make(&runtime.places, &runtime.settings, user).context("home")?;
-    let Some(owner) = users::owner(mode, user) else { return Ok(()) };
+    let Some(owner) = users::owner(mode, user) else {
+        return Ok(());
+    };
     let roots = Arc::clone(runtime);
-    let left = step.blocking(move |_| Ok(homes::left_in_shared(&roots.places, owner))).await?;
+    let left = step
+        .blocking(move |_| Ok(homes::left_in_shared(&roots.places, owner)))
+        .await?;
     // As the user itself, so a link or a folder that is exchanged gains nothing.
     for some in left.chunks(PATHS_AT_ONCE) {
         match remove::as_owner(runtime, &step.stop, user, some).await {

@@ -57,8 +57,14 @@ pub(super) async fn inspect(step: &StepContext<'_>) -> Result<Answer> {
 /// Returns the state of a tree, or `None` if it is gone by now.
 ///
 /// One that cannot be checked is unknown: the disk is not broken by a tree.
-async fn state_of(step: &StepContext<'_>, user: Option<User>, tree: &Path) -> Result<Option<TreesState>> {
-    let Some(user) = user else { return Ok(Some(TreesState::Unknown)) };
+async fn state_of(
+    step: &StepContext<'_>,
+    user: Option<User>,
+    tree: &Path,
+) -> Result<Option<TreesState>> {
+    let Some(user) = user else {
+        return Ok(Some(TreesState::Unknown));
+    };
     let check = inspect_tree(step.runtime, user, tree, None, &step.stop).await;
     step.stop.check()?;
     Ok(match check {
@@ -74,9 +80,15 @@ async fn head(step: &StepContext<'_>) -> Result<Option<Sha>> {
     if !checkout.join(".git").is_dir() {
         return Ok(None);
     }
-    let call = GitCall::in_tree(User::BUILD, &checkout, ["rev-parse", "--verify", "HEAD^{commit}"]);
+    let call = GitCall::in_tree(
+        User::BUILD,
+        &checkout,
+        ["rev-parse", "--verify", "HEAD^{commit}"],
+    );
     let output = call.run(step.runtime, &step.stop).await?;
-    Ok(Sha::parse(output.text()).ok().filter(|_| output.exit_code == 0))
+    Ok(Sha::parse(output.text())
+        .ok()
+        .filter(|_| output.exit_code == 0))
 }
 
 /// Returns the trees of all threads with their users. A folder of no pool user has an unknown state.

@@ -16,7 +16,9 @@ pub(super) async fn user(step: &StepContext<'_>, user: User) -> Result<Answer> {
     if step.request.step.user != user {
         return Err(invalid("a kill reaches the processes of its own user only"));
     }
-    Ok(Answer::Killed { processes: all_of(step, user).await? })
+    Ok(Answer::Killed {
+        processes: all_of(step, user).await?,
+    })
 }
 
 /// Kills all processes of a user, and returns the number of those that a step started.
@@ -27,7 +29,8 @@ pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
     }
     let tags = step.runtime.tags_of(user);
     let owner = users::owner(&step.runtime.settings.mode, user);
-    step.blocking(move |_| Ok(kill_tagged(&tags) + owner.map_or(0, |owner| kill_uid(owner.0)))).await
+    step.blocking(move |_| Ok(kill_tagged(&tags) + owner.map_or(0, |owner| kill_uid(owner.0))))
+        .await
 }
 
 /// Kills the processes of the build user that work in a folder.
@@ -35,6 +38,8 @@ pub(super) async fn folder(step: &StepContext<'_>, path: &str) -> Result<Answer>
     step.require_root()?;
     let folder = step.runtime.places.real(path)?;
     let owner = users::owner(&step.runtime.settings.mode, User::BUILD);
-    let processes = step.blocking(move |_| Ok(kill_in(&folder, owner.map(|owner| owner.0)))).await?;
+    let processes = step
+        .blocking(move |_| Ok(kill_in(&folder, owner.map(|owner| owner.0))))
+        .await?;
     Ok(Answer::Killed { processes })
 }

@@ -56,14 +56,22 @@ enum Kind {
 ///
 /// Returns `None` if they need another way: they are too many, one has another id than its name, or a file has a secret or
 /// is too large for a search.
-pub(super) fn searched(folder: &Dir, adopted: &HashSet<String>, stop: &Stop) -> Result<Option<Vec<Loose>>> {
+pub(super) fn searched(
+    folder: &Dir,
+    adopted: &HashSet<String>,
+    stop: &Stop,
+) -> Result<Option<Vec<Loose>>> {
     let (mut found, mut bytes) = (Vec::new(), 0);
     for entry in folder.entries().context("objects")? {
-        let Ok(start) = entry.context("objects")?.file_name().into_string() else { return Ok(None) };
+        let Ok(start) = entry.context("objects")?.file_name().into_string() else {
+            return Ok(None);
+        };
         let inner = folder.open_dir(&start).context("objects")?;
         for entry in inner.entries().context("objects")? {
             stop.check()?;
-            let Ok(rest) = entry.context("objects")?.file_name().into_string() else { return Ok(None) };
+            let Ok(rest) = entry.context("objects")?.file_name().into_string() else {
+                return Ok(None);
+            };
             let id = format!("{start}{rest}");
             if adopted.contains(&id) {
                 continue;
@@ -71,8 +79,14 @@ pub(super) fn searched(folder: &Dir, adopted: &HashSet<String>, stop: &Stop) -> 
             let compressed = read_whole(&inner, Path::new(&rest))?;
             bytes += compressed.len();
             let is_small = found.len() < OBJECTS_MAX && bytes <= BYTES_MAX;
-            let Some(kind) = harmless(&id, &compressed).filter(|_| is_small) else { return Ok(None) };
-            found.push(Loose { kind, id, compressed });
+            let Some(kind) = harmless(&id, &compressed).filter(|_| is_small) else {
+                return Ok(None);
+            };
+            found.push(Loose {
+                kind,
+                id,
+                compressed,
+            });
         }
     }
     found.sort_unstable_by_key(|object| object.kind);
@@ -85,7 +99,11 @@ pub(super) fn searched(folder: &Dir, adopted: &HashSet<String>, stop: &Stop) -> 
 fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
     let mut decoder = ZlibDecoder::new(compressed);
     let (mut content, most) = (Vec::new(), HEAD_MAX_BYTES + SEARCHED_MAX_BYTES);
-    decoder.by_ref().take(most as u64 + 1).read_to_end(&mut content).ok()?;
+    decoder
+        .by_ref()
+        .take(most as u64 + 1)
+        .read_to_end(&mut content)
+        .ok()?;
     let is_whole = content.len() <= most && decoder.into_inner().is_empty();
     if !is_whole || hex::encode(Sha1::digest(&content)) != id {
         return None;
@@ -99,7 +117,8 @@ fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
         "commit" => Kind::Commit,
         _ => return None,
     };
-    let is_plain = kind != Kind::Blob || (body.len() <= SEARCHED_MAX_BYTES && secret_in(body).is_none());
+    let is_plain =
+        kind != Kind::Blob || (body.len() <= SEARCHED_MAX_BYTES && secret_in(body).is_none());
     (size.parse() == Ok(body.len()) && is_plain).then_some(kind)
 }
 
@@ -178,7 +197,10 @@ mod tests {
         for bad in ["refs/ars/../heads/main", "refs/ars/.hidden/1"] {
             assert!(name(mirror.path(), bad, &first).is_err(), "{bad}");
         }
-        assert_eq!(fs::read_dir(mirror.path().join("objects")).unwrap().count(), 0);
+        assert_eq!(
+            fs::read_dir(mirror.path().join("objects")).unwrap().count(),
+            0
+        );
     }
 
     #[test]
@@ -190,7 +212,12 @@ mod tests {
         assert_eq!(harmless(&other, &plain), None);
         assert_eq!(harmless(&id, &[&plain[..], b"more"].concat()), None);
         let secret = format!("ghp_{}", "a1B2".repeat(9));
-        for bad in [format!("blob 40\0{secret}"), "blob 3\0x\n".into(), "tag 0\0".into(), "blob".into()] {
+        for bad in [
+            format!("blob 40\0{secret}"),
+            "blob 3\0x\n".into(),
+            "tag 0\0".into(),
+            "blob".into(),
+        ] {
             let (id, compressed) = object(bad.as_bytes());
             assert_eq!(harmless(&id, &compressed), None, "{bad}");
         }

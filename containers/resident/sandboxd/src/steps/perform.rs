@@ -4,8 +4,8 @@ use ars_resident::daemon::{Answer, Job};
 use ars_resident::plan::{Operation, User};
 
 use super::{
-    aside, builds, check, checkpoint, command, credential, deps, files, folders, git_step, home, inspect,
-    kill, markers, snapshot, spare, transfer, trash,
+    aside, builds, check, checkpoint, command, credential, deps, files, folders, git_step, home,
+    inspect, kill, markers, snapshot, spare, transfer, trash,
 };
 use crate::{failure::Result, step::StepContext};
 
@@ -14,13 +14,20 @@ use crate::{failure::Result, step::StepContext};
 /// The credential is the last step of an attach, after which the first command is near.
 pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
     match &step.request.step.operation {
-        Operation::Git { args, cwd, has_credential } => git_step::git(step, args, cwd, *has_credential).await,
+        Operation::Git {
+            args,
+            cwd,
+            has_credential,
+        } => git_step::git(step, args, cwd, *has_credential).await,
         Operation::TableCommand { user, command, cwd } => {
             command::table(step, User::Unprivileged(*user), command, cwd).await
         }
-        Operation::ExecCommand { user, command, cwd, head_bytes } => {
-            command::exec(step, User::pool(*user), command, cwd, *head_bytes).await
-        }
+        Operation::ExecCommand {
+            user,
+            command,
+            cwd,
+            head_bytes,
+        } => command::exec(step, User::pool(*user), command, cwd, *head_bytes).await,
         Operation::MakeDir { path, mode, owner } => folders::make(step, path, *mode, *owner),
         Operation::RemoveTree { path } => folders::remove(step, path).await,
         Operation::DiscardTree { path } => trash::discard(step, path).await,
@@ -61,11 +68,16 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::AwaitStreams => {
             let own = step.request.job;
             let is_other = |job: Job| matches!(job, Job::Cycle { .. }) && job != own;
-            step.stop.until(step.shared.registry.until_none(is_other)).await.map(|()| Answer::Done)
+            step.stop
+                .until(step.shared.registry.until_none(is_other))
+                .await
+                .map(|()| Answer::Done)
         }
         // An archive is extracted to a real folder, so there is no mount to remove.
         Operation::Unmount => Ok(Answer::Done),
-        Operation::Archive { path, without } => snapshot::archive(step, path, without.as_deref()).await,
+        Operation::Archive { path, without } => {
+            snapshot::archive(step, path, without.as_deref()).await
+        }
         Operation::Extract { backup, path } => snapshot::extract(step, backup, path).await,
         Operation::CleanHome { user } => home::clean(step, User::pool(*user)).await,
     }

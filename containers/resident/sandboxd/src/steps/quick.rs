@@ -58,7 +58,9 @@ pub(super) async fn save(
 ) -> Result<Option<Quick>> {
     let done = match step.shared.known.take(tree.1) {
         Some(Known::Attached(attached)) => first(step, user, tree, namespace, attached).await,
-        Some(Known::Kept(kept)) if kept.saved.namespace == namespace => next(step, user, tree, *kept).await,
+        Some(Known::Kept(kept)) if kept.saved.namespace == namespace => {
+            next(step, user, tree, *kept).await
+        }
         Some(Known::Kept(_)) | None => return Ok(None),
     };
     // The other way reports the error.
@@ -72,7 +74,10 @@ async fn first(
     user: User,
     tree: (&str, &Path),
     namespace: &str,
-    Attached { base, footprint: then }: Attached,
+    Attached {
+        base,
+        footprint: then,
+    }: Attached,
 ) -> Result<Option<Quick>> {
     let folder = Dir::from(step.runtime.places.open_dir(tree.0)?);
     let (mirror, namespace) = (step.runtime.places.real(MIRROR)?, namespace.to_owned());
@@ -88,14 +93,35 @@ async fn first(
         // The settings change with the credential. A file that they ignore now was none of the commit either.
         let now = Footprint::of(&folder).filter(|now| now.has_same_refs(&then));
         let now = now.filter(|_| !has_refs(&mirror, &namespace));
-        Ok(now.and_then(|now| Watched::new(&folder, now, b"")).map(|watched| (watched, then)))
+        Ok(now
+            .and_then(|now| Watched::new(&folder, now, b""))
+            .map(|watched| (watched, then)))
     });
-    let Some((watched, then)) = watched.await? else { return Ok(None) };
+    let Some((watched, then)) = watched.await? else {
+        return Ok(None);
+    };
     let index = beside::copy_index(step, user, tree).await?;
     let objects = beside::make_objects(step, user, tree).await?;
-    let done = commit(step, user, tree, Kept { saved, index, objects, watched }).await?;
+    let done = commit(
+        step,
+        user,
+        tree,
+        Kept {
+            saved,
+            index,
+            objects,
+            watched,
+        },
+    )
+    .await?;
     if let Some(Quick::Nothing) = &done {
-        step.shared.known.keep(tree.1, Known::Attached(Attached { base, footprint: then }));
+        step.shared.known.keep(
+            tree.1,
+            Known::Attached(Attached {
+                base,
+                footprint: then,
+            }),
+        );
     }
     Ok(done)
 }
@@ -104,11 +130,19 @@ async fn first(
 pub(super) fn has_refs(mirror: &Path, namespace: &str) -> bool {
     let packed = fs::read(mirror.join("packed-refs")).unwrap_or_default();
     let name = format!(" {namespace}/");
-    mirror.join(namespace).exists() || packed.windows(name.len()).any(|part| part == name.as_bytes())
+    mirror.join(namespace).exists()
+        || packed
+            .windows(name.len())
+            .any(|part| part == name.as_bytes())
 }
 
 /// Saves a tree that has a checkpoint of its run.
-async fn next(step: &StepContext<'_>, user: User, tree: (&str, &Path), kept: Kept) -> Result<Option<Quick>> {
+async fn next(
+    step: &StepContext<'_>,
+    user: User,
+    tree: (&str, &Path),
+    kept: Kept,
+) -> Result<Option<Quick>> {
     let folder = Dir::from(step.runtime.places.open_dir(tree.0)?);
     let mirror = step.runtime.places.real(MIRROR)?;
     let fits = move |_: &_| {
@@ -128,8 +162,15 @@ async fn commit(
     (_, real): (&str, &Path),
     kept: Kept,
 ) -> Result<Option<Quick>> {
-    let Kept { saved, index, objects, watched } = kept;
-    let words = [saved.tree.as_str(), MESSAGE].into_iter().chain(saved.parents.iter().map(String::as_str));
+    let Kept {
+        saved,
+        index,
+        objects,
+        watched,
+    } = kept;
+    let words = [saved.tree.as_str(), MESSAGE]
+        .into_iter()
+        .chain(saved.parents.iter().map(String::as_str));
     let call = GitCall::new(user, real.to_owned(), words.map(Into::into).collect())
         .with_index(&index.real)
         .with_objects(&objects.real, &real.join(".git/objects"))
@@ -138,8 +179,12 @@ async fn commit(
     let output = streams.heads(OUTPUT_MAX);
     let text = String::from_utf8_lossy(&output.stdout);
     let (mut lines, added) = (text.lines(), output.stderr);
-    let new_tree = lines.next().filter(|_| ended.exit_code == 0 && added.len() < OUTPUT_MAX);
-    let Some(new_tree) = new_tree else { return Ok(None) };
+    let new_tree = lines
+        .next()
+        .filter(|_| ended.exit_code == 0 && added.len() < OUTPUT_MAX);
+    let Some(new_tree) = new_tree else {
+        return Ok(None);
+    };
     if new_tree == saved.head_tree {
         // Beside other checkpoints or commits it may need another one.
         return Ok((saved.number == 0).then_some(Quick::Nothing));
@@ -149,7 +194,12 @@ async fn commit(
         Some(sha) => {
             let commit = Sha::parse(sha).map_err(|error| invalid(error.to_string()))?;
             let (number, sha, tree) = (saved.number + 1, sha.to_owned(), new_tree.to_owned());
-            let saved = Saved { number, sha, tree, ..saved };
+            let saved = Saved {
+                number,
+                sha,
+                tree,
+                ..saved
+            };
             let Some(objects) = adopt(step, objects, saved.git_ref(), commit).await? else {
                 return Ok(None);
             };
@@ -158,13 +208,23 @@ async fn commit(
     };
     let followed = step.blocking(move |_| {
         let watched = watched.followed(&objects.tree, &added);
-        Ok(watched.filter(|_| objects.adopted.len() < ADOPTED_MAX).map(|watched| (watched, objects)))
+        Ok(watched
+            .filter(|_| objects.adopted.len() < ADOPTED_MAX)
+            .map(|watched| (watched, objects)))
     });
     if let Some((watched, objects)) = followed.await? {
-        let kept = Kept { saved: saved.clone(), index, objects, watched };
+        let kept = Kept {
+            saved: saved.clone(),
+            index,
+            objects,
+            watched,
+        };
         step.shared.known.keep(real, Known::Kept(Box::new(kept)));
     }
-    Ok(Some(Quick::Saved { last: saved, is_new }))
+    Ok(Some(Quick::Saved {
+        last: saved,
+        is_new,
+    }))
 }
 
 /// Brings the new objects into the mirror, checks that the commit is complete there, and names it.
@@ -180,12 +240,18 @@ async fn adopt(
     let place = mirror.clone();
     let adopted = step.blocking(move |stop| {
         let folder = objects.tree.open_dir(&objects.path).context("objects")?;
-        let Some(found) = loose::searched(&folder, &objects.adopted, stop)? else { return Ok(None) };
+        let Some(found) = loose::searched(&folder, &objects.adopted, stop)? else {
+            return Ok(None);
+        };
         let written = loose::adopt(&place, &found).context("mirror")?;
-        objects.adopted.extend(found.into_iter().map(|object| object.id));
+        objects
+            .adopted
+            .extend(found.into_iter().map(|object| object.id));
         Ok(Some((objects, written)))
     });
-    let Some((objects, mut written)) = adopted.await? else { return Ok(None) };
+    let Some((objects, mut written)) = adopted.await? else {
+        return Ok(None);
+    };
     transfer::check_complete(step, commit.as_str()).await?;
     let named = step.blocking(move |_| loose::name(&mirror, &git_ref, &commit).context("ref"));
     written.push(named.await?);

@@ -50,7 +50,15 @@ pub(super) async fn changed(
     tree: &Path,
     index: &Path,
 ) -> Result<Vec<Changed>> {
-    let arguments = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD"];
+    let arguments = [
+        "diff-index",
+        "--cached",
+        "--raw",
+        "-z",
+        "--no-renames",
+        "--no-abbrev",
+        "HEAD",
+    ];
     let call = GitCall::in_tree(user, tree, arguments).with_index(index);
     let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
     let raw = streams.heads(CHANGED_MAX_BYTES).stdout;
@@ -98,7 +106,11 @@ pub(super) async fn withhold(
             Some((file, Finding::Secret(Secret::Text(text)))) => {
                 let call = GitCall::in_tree(user, tree, ["hash-object", "-w", "--stdin"]);
                 let call = call.with_input(input(step, text)?);
-                let object = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
+                let object = call
+                    .run(step.runtime, &step.stop)
+                    .await?
+                    .succeeded(step.runtime)?
+                    .text();
                 set(step, user, tree, index, &file, &file.mode, &object).await?;
                 withheld.push(file.name());
             }
@@ -111,7 +123,9 @@ pub(super) async fn withhold(
             None => break,
         }
     }
-    withheld.extend(unsearched(&skipped.iter().map(Changed::name).collect::<Vec<_>>()));
+    withheld.extend(unsearched(
+        &skipped.iter().map(Changed::name).collect::<Vec<_>>(),
+    ));
     Ok(withheld)
 }
 
@@ -122,10 +136,17 @@ fn parse(raw: &[u8]) -> Vec<Changed> {
     while let (Some(line), Some(path)) = (parts.next(), parts.next()) {
         let line = String::from_utf8_lossy(line);
         let fields: Vec<_> = line.split(' ').collect();
-        let [before, mode, before_object, object, _] = fields.as_slice() else { continue };
+        let [before, mode, before_object, object, _] = fields.as_slice() else {
+            continue;
+        };
         let before = [before.trim_start_matches(':'), before_object].map(str::to_owned);
         let [mode, object] = [mode, object].map(|text| (*text).to_owned());
-        found.push(Changed { before, mode, object, path: path.to_owned() });
+        found.push(Changed {
+            before,
+            mode,
+            object,
+            path: path.to_owned(),
+        });
     }
     found
 }
@@ -138,15 +159,27 @@ struct Search {
 
 impl Search {
     /// Reads the content of all files by one call.
-    async fn start(step: &StepContext<'_>, user: User, tree: &Path, changed: Vec<Changed>) -> Result<Self> {
-        let names: String = changed.iter().map(|file| format!("{}\n", file.object)).collect();
-        let call = GitCall::in_tree(user, tree, ["cat-file", "--batch"]).with_input(input(step, &names)?);
+    async fn start(
+        step: &StepContext<'_>,
+        user: User,
+        tree: &Path,
+        changed: Vec<Changed>,
+    ) -> Result<Self> {
+        let names: String = changed
+            .iter()
+            .map(|file| format!("{}\n", file.object))
+            .collect();
+        let call =
+            GitCall::in_tree(user, tree, ["cat-file", "--batch"]).with_input(input(step, &names)?);
         let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
         if ended.exit_code != 0 {
             return Err(invalid("the changed files cannot be read"));
         }
         let contents = std::io::BufReader::new(streams.into_output().context("output")?);
-        Ok(Self { files: changed.into_iter(), contents })
+        Ok(Self {
+            files: changed.into_iter(),
+            contents,
+        })
     }
 
     /// Returns the next file that the checkpoint cannot have unchanged.
@@ -177,9 +210,13 @@ async fn set(
     let mut entry = format!("{mode} {object}\t").into_bytes();
     entry.extend_from_slice(&file.path);
     entry.push(0);
-    let call = GitCall::in_tree(user, tree, ["update-index", "-z", "--index-info"]).with_index(index);
+    let call =
+        GitCall::in_tree(user, tree, ["update-index", "-z", "--index-info"]).with_index(index);
     let call = call.with_input(input(step, entry)?);
-    call.run(step.runtime, &step.stop).await?.succeeded(step.runtime).map(drop)
+    call.run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)
+        .map(drop)
 }
 
 /// Makes input of a program.
@@ -207,6 +244,9 @@ mod tests {
             found.iter().map(Changed::embedded).collect::<Vec<_>>(),
             [None, None, Some("inner".to_owned()), None]
         );
-        assert_eq!((found[0].path.as_slice(), found[0].mode.as_str()), (&b"a b\nc"[..], "100755"));
+        assert_eq!(
+            (found[0].path.as_slice(), found[0].mode.as_str()),
+            (&b"a b\nc"[..], "100755")
+        );
     }
 }

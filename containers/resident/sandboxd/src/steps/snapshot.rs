@@ -18,7 +18,11 @@ use crate::{
 };
 
 /// Archives a folder, and sends the archive or keeps it for the engine.
-pub(super) async fn archive(step: &StepContext<'_>, path: &str, without: Option<&str>) -> Result<Answer> {
+pub(super) async fn archive(
+    step: &StepContext<'_>,
+    path: &str,
+    without: Option<&str>,
+) -> Result<Answer> {
     step.require_root()?;
     let StepInput::Upload { backup, to } = &step.request.input else {
         return Err(invalid("an archive has an upload"));
@@ -26,12 +30,19 @@ pub(super) async fn archive(step: &StepContext<'_>, path: &str, without: Option<
     check_folder(step, path)?;
     let folder = step.runtime.places.open_dir(path)?;
     let file = archive::transfer_path(step.runtime, backup)?;
-    let (target, without, progress) = (file.clone(), without.map(str::to_owned), step.progress.clone());
-    let made =
-        step.blocking(move |stop| archive::pack(&folder, without.as_deref(), &target, &progress, stop)).await;
+    let (target, without, progress) = (
+        file.clone(),
+        without.map(str::to_owned),
+        step.progress.clone(),
+    );
+    let made = step
+        .blocking(move |stop| archive::pack(&folder, without.as_deref(), &target, &progress, stop))
+        .await;
     let sent = match (made, to) {
         (Ok(packed), Transfer::Url { url, headers }) => {
-            archive::upload(step, &file, packed.bytes, url, headers).await.map(|()| packed)
+            archive::upload(step, &file, packed.bytes, url, headers)
+                .await
+                .map(|()| packed)
         }
         (made, _) => made,
     };
@@ -40,7 +51,11 @@ pub(super) async fn archive(step: &StepContext<'_>, path: &str, without: Option<
         let _ = std::fs::remove_file(&file);
     }
     let packed = sent?;
-    Ok(Answer::Archived { backup: backup.clone(), bytes: packed.bytes, sha256: packed.sha256 })
+    Ok(Answer::Archived {
+        backup: backup.clone(),
+        bytes: packed.bytes,
+        sha256: packed.sha256,
+    })
 }
 
 /// The place of the content of an archive.
@@ -53,14 +68,25 @@ struct Target<'a> {
 }
 
 /// Receives an archive and extracts it to the mirror or the checkout.
-pub(super) async fn extract(step: &StepContext<'_>, backup: &BackupId, path: &str) -> Result<Answer> {
+pub(super) async fn extract(
+    step: &StepContext<'_>,
+    backup: &BackupId,
+    path: &str,
+) -> Result<Answer> {
     step.require_root()?;
     if path != MIRROR && path != CHECKOUT {
         return Err(invalid(format!("{path} is not extracted")));
     }
-    let target = Target { path, beside: &format!("{path}.extract"), entry: None };
+    let target = Target {
+        path,
+        beside: &format!("{path}.extract"),
+        entry: None,
+    };
     let received = extract_into(step, backup, &target).await?;
-    Ok(Answer::Extracted { bytes: received.bytes, sha256: received.sha256 })
+    Ok(Answer::Extracted {
+        bytes: received.bytes,
+        sha256: received.sha256,
+    })
 }
 
 /// Receives the archive of an entry and extracts it to the store.
@@ -71,11 +97,24 @@ pub(super) async fn extract_entry(
     key: &LockfileKey,
 ) -> Result<Received> {
     let (path, beside) = (store::entry_path(key), store::staging_path(key));
-    extract_into(step, backup, &Target { path: &path, beside: &beside, entry: Some(key) }).await
+    extract_into(
+        step,
+        backup,
+        &Target {
+            path: &path,
+            beside: &beside,
+            entry: Some(key),
+        },
+    )
+    .await
 }
 
 /// Receives an archive, extracts it beside a folder, and renames it last.
-async fn extract_into(step: &StepContext<'_>, backup: &BackupId, target: &Target<'_>) -> Result<Received> {
+async fn extract_into(
+    step: &StepContext<'_>,
+    backup: &BackupId,
+    target: &Target<'_>,
+) -> Result<Received> {
     let StepInput::Download { from, sha256 } = &step.request.input else {
         return Err(invalid("an extraction has a download"));
     };
@@ -85,8 +124,15 @@ async fn extract_into(step: &StepContext<'_>, backup: &BackupId, target: &Target
         Transfer::Engine => archive::measure(step, &file).await,
     };
     let done = match received {
-        Ok(received) if sha256.as_ref().is_some_and(|expected| *expected != received.sha256) => {
-            Err(StepFailure::new(FailureKind::Corrupt, "the archive has another SHA-256"))
+        Ok(received)
+            if sha256
+                .as_ref()
+                .is_some_and(|expected| *expected != received.sha256) =>
+        {
+            Err(StepFailure::new(
+                FailureKind::Corrupt,
+                "the archive has another SHA-256",
+            ))
         }
         Ok(received) => replace(step, &file, target).await.map(|()| received),
         Err(failure) => Err(failure),
@@ -103,14 +149,18 @@ async fn replace(step: &StepContext<'_>, file: &Path, target: &Target<'_>) -> Re
     std::fs::create_dir(&beside).context("extract")?;
     let (archive, folder, progress) = (file.to_owned(), beside.clone(), step.progress.clone());
     let is_root = matches!(step.runtime.settings.mode, crate::settings::Mode::Users);
-    let extracted =
-        step.blocking(move |stop| archive::unpack(&archive, &folder, is_root, &progress, stop)).await;
+    let extracted = step
+        .blocking(move |stop| archive::unpack(&archive, &folder, is_root, &progress, stop))
+        .await;
     let verified = match (extracted, target.entry) {
         (Err(failure), _) => Err(failure),
-        (Ok(()), Some(key)) if store::is_entry_of(&beside, key) => own_entry(step, target.beside).await,
-        (Ok(()), Some(_)) => {
-            Err(StepFailure::new(FailureKind::Corrupt, "the archive is of no complete entry of this key"))
+        (Ok(()), Some(key)) if store::is_entry_of(&beside, key) => {
+            own_entry(step, target.beside).await
         }
+        (Ok(()), Some(_)) => Err(StepFailure::new(
+            FailureKind::Corrupt,
+            "the archive is of no complete entry of this key",
+        )),
         (Ok(()), None) => own_root(step, target.path, &beside),
     };
     if let Err(failure) = verified {
@@ -131,7 +181,9 @@ async fn own_entry(step: &StepContext<'_>, path: &str) -> Result<()> {
 
 /// Gives the extracted folder itself its owner and permissions, which no entry of the archive has.
 fn own_root(step: &StepContext<'_>, path: &str, folder: &Path) -> Result<()> {
-    let Some(build) = users::owner(&step.runtime.settings.mode, User::BUILD) else { return Ok(()) };
+    let Some(build) = users::owner(&step.runtime.settings.mode, User::BUILD) else {
+        return Ok(());
+    };
     if path == MIRROR {
         chown(folder, None, Some(build.gid())).context("extract")?;
         return chmod(folder, Bits::from_raw_mode(MIRROR_MODE)).context("extract");
@@ -142,10 +194,15 @@ fn own_root(step: &StepContext<'_>, path: &str, folder: &Path) -> Result<()> {
 /// Only the mirror, the checkout and complete entries of the store are archived.
 /// Trees of threads never are.
 fn check_folder(step: &StepContext<'_>, path: &str) -> Result<()> {
-    let entry = path.strip_prefix(DEPS).and_then(|rest| LockfileKey::parse(rest.strip_prefix('/')?).ok());
+    let entry = path
+        .strip_prefix(DEPS)
+        .and_then(|rest| LockfileKey::parse(rest.strip_prefix('/')?).ok());
     match entry {
         Some(key) if store::is_entry_of(&step.runtime.places.real(path)?, &key) => Ok(()),
-        Some(_) => Err(StepFailure::new(FailureKind::NotFound, "the store has no such entry")),
+        Some(_) => Err(StepFailure::new(
+            FailureKind::NotFound,
+            "the store has no such entry",
+        )),
         None if path == MIRROR || path == CHECKOUT => Ok(()),
         None => Err(invalid(format!("{path} has no archive"))),
     }

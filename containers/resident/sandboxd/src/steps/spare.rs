@@ -40,22 +40,34 @@ pub(super) async fn refresh(step: &StepContext<'_>, owner: User) -> Result<Answe
     let places = &step.runtime.places;
     let (folder, real) = (Dir::from(places.open_dir(SPARE)?), places.real(SPARE)?);
     // Git reads every file that is as new as the index: its content could have changed since.
-    step.stop.until(tokio::time::sleep(rest_of_second(&folder)?)).await?;
+    step.stop
+        .until(tokio::time::sleep(rest_of_second(&folder)?))
+        .await?;
     // The tree belongs to another user already, and the change of owners changed the times.
     let trusted = format!("safe.directory={}", real.display());
     let call = |arguments: &[&str]| {
-        let all = ["-c", &trusted].into_iter().chain(arguments.iter().copied());
+        let all = ["-c", &trusted]
+            .into_iter()
+            .chain(arguments.iter().copied());
         GitCall::new(User::ROOT, real.clone(), all.map(Into::into).collect())
     };
     // It also fails for files that differ from the commit, such as those with other line ends.
-    call(&["update-index", "-q", "--refresh"]).run(step.runtime, &step.stop).await?;
+    call(&["update-index", "-q", "--refresh"])
+        .run(step.runtime, &step.stop)
+        .await?;
     if let Some(owner) = users::owner(&step.runtime.settings.mode, owner) {
         let repository = folder.open_dir(REPOSITORY).context(REPOSITORY)?.into();
-        step.blocking(move |stop| change_owner(&repository, owner, stop)).await?;
+        step.blocking(move |stop| change_owner(&repository, owner, stop))
+            .await?;
     }
-    let named = call(&["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]).run(step.runtime, &step.stop).await?;
+    let named = call(&["rev-parse", "HEAD^{commit}", "HEAD^{tree}"])
+        .run(step.runtime, &step.stop)
+        .await?;
     let text = named.succeeded(step.runtime)?.text();
-    let base = text.split_once('\n').map(|(sha, tree)| Base { sha: sha.to_owned(), tree: tree.to_owned() });
+    let base = text.split_once('\n').map(|(sha, tree)| Base {
+        sha: sha.to_owned(),
+        tree: tree.to_owned(),
+    });
     step.shared.known.set_spare(base);
     Ok(Answer::Done)
 }
@@ -80,7 +92,9 @@ pub(super) async fn take(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     };
     renameat_with(&from, &spare, &to, &name, RenameFlags::NOREPLACE).context("spare")?;
     if let Some((base, footprint)) = base.zip(footprint) {
-        step.shared.known.keep(&moved, Known::Attached(Attached { base, footprint }));
+        step.shared
+            .known
+            .keep(&moved, Known::Attached(Attached { base, footprint }));
     }
     Ok(Answer::Done)
 }
@@ -89,8 +103,14 @@ pub(super) async fn take(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
 fn rest_of_second(tree: &Dir) -> Result<Duration> {
     let meta = tree.symlink_metadata(Path::new(INDEX)).context("index")?;
     let written = meta.modified().context("index")?.into_std();
-    let whole = written.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let whole = written
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
     let next = UNIX_EPOCH + Duration::from_secs(whole) + SECOND + TICK;
     // A time in the future comes from a clock that was set back.
-    Ok(next.duration_since(SystemTime::now()).unwrap_or_default().min(SECOND + TICK))
+    Ok(next
+        .duration_since(SystemTime::now())
+        .unwrap_or_default()
+        .min(SECOND + TICK))
 }

@@ -54,10 +54,21 @@ pub(crate) async fn forget(step: &StepContext<'_>) -> Result<()> {
 
 /// Looks for all objects of these commits. Returns git's exit code.
 async fn check(step: &StepContext<'_>, commits: &[&Sha]) -> Result<i32> {
-    let args = ["rev-list", "--objects", "--quiet", "--stdin", "--not", "--exclude=refs/ars/*", "--all"];
+    let args = [
+        "rev-list",
+        "--objects",
+        "--quiet",
+        "--stdin",
+        "--not",
+        "--exclude=refs/ars/*",
+        "--all",
+    ];
     let lines: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
     let call = GitCall::in_mirror(step.runtime, args)?;
-    let checked = call.with_input(secrets::input(step, lines)?).run(step.runtime, &step.stop).await?;
+    let checked = call
+        .with_input(secrets::input(step, lines)?)
+        .run(step.runtime, &step.stop)
+        .await?;
     Ok(checked.exit_code)
 }
 

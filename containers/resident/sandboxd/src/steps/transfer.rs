@@ -37,7 +37,12 @@ pub(super) async fn receive(step: &StepContext<'_>, tree: &str, sha: &Sha) -> Re
 }
 
 /// Brings a commit of the mirror into a tree, and names it there.
-pub(super) async fn send(step: &StepContext<'_>, tree: &str, sha: &Sha, name: &str) -> Result<Answer> {
+pub(super) async fn send(
+    step: &StepContext<'_>,
+    tree: &str,
+    sha: &Sha,
+    name: &str,
+) -> Result<Answer> {
     let user = User::Unprivileged(step.tree_user()?);
     must_have_no_input(step)?;
     let (runtime, stop) = (step.runtime, &step.stop);
@@ -47,7 +52,10 @@ pub(super) async fn send(step: &StepContext<'_>, tree: &str, sha: &Sha, name: &s
     let pack = GitCall::in_mirror(runtime, PACK)?;
     unpack(step, pack, wanted, GitCall::in_tree(user, &real, UNPACK)).await?;
     let named = ["update-ref", "--end-of-options", name, sha.as_str()];
-    GitCall::in_tree(user, &real, named).run(runtime, stop).await?.succeeded(runtime)?;
+    GitCall::in_tree(user, &real, named)
+        .run(runtime, stop)
+        .await?
+        .succeeded(runtime)?;
     Ok(Answer::Done)
 }
 
@@ -60,9 +68,19 @@ fn must_have_no_input(step: &StepContext<'_>) -> Result<()> {
 
 /// Returns the remote branches of a tree: their commits came from the mirror or the code host.
 async fn remotes(runtime: &Runtime, user: User, real: &Path, stop: &Stop) -> Result<Vec<String>> {
-    let call = GitCall::in_tree(user, real, ["for-each-ref", "--format=%(objectname)", "refs/remotes"]);
-    let mut found: Vec<String> =
-        call.run(runtime, stop).await?.succeeded(runtime)?.text().lines().map(str::to_owned).collect();
+    let call = GitCall::in_tree(
+        user,
+        real,
+        ["for-each-ref", "--format=%(objectname)", "refs/remotes"],
+    );
+    let mut found: Vec<String> = call
+        .run(runtime, stop)
+        .await?
+        .succeeded(runtime)?
+        .text()
+        .lines()
+        .map(str::to_owned)
+        .collect();
     found.sort();
     found.dedup();
     Ok(found)
@@ -77,8 +95,13 @@ pub(super) async fn to_mirror(
     known: &[String],
 ) -> Result<()> {
     let wanted = revisions(sha, known);
-    unpack(step, GitCall::in_tree(user, real, PACK), wanted, GitCall::in_mirror(step.runtime, UNPACK)?)
-        .await?;
+    unpack(
+        step,
+        GitCall::in_tree(user, real, PACK),
+        wanted,
+        GitCall::in_mirror(step.runtime, UNPACK)?,
+    )
+    .await?;
     check_complete(step, sha).await
 }
 
@@ -86,21 +109,38 @@ pub(super) async fn to_mirror(
 pub(super) async fn check_complete(step: &StepContext<'_>, sha: &str) -> Result<()> {
     let (runtime, stop) = (step.runtime, &step.stop);
     let connected = ["rev-list", "--objects", "--quiet", sha, "--not", "--all"];
-    GitCall::in_mirror(runtime, connected)?.run(runtime, stop).await?.succeeded(runtime).map(drop)
+    GitCall::in_mirror(runtime, connected)?
+        .run(runtime, stop)
+        .await?
+        .succeeded(runtime)
+        .map(drop)
 }
 
 /// Returns the commits of remote branches that the mirror has too.
 pub(super) async fn known(step: &StepContext<'_>, remotes: &[String]) -> Result<Vec<String>> {
     let names: String = remotes.iter().map(|name| format!("{name}\n")).collect();
-    let batch = GitCall::in_mirror(step.runtime, ["cat-file", "--batch-check=%(objectname) %(objecttype)"])?;
+    let batch = GitCall::in_mirror(
+        step.runtime,
+        ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+    )?;
     let batch = batch.with_input(secrets::input(step, names)?);
-    let found = batch.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
-    Ok(found.lines().filter_map(|line| line.strip_suffix(" commit")).map(str::to_owned).collect())
+    let found = batch
+        .run(step.runtime, &step.stop)
+        .await?
+        .succeeded(step.runtime)?
+        .text();
+    Ok(found
+        .lines()
+        .filter_map(|line| line.strip_suffix(" commit"))
+        .map(str::to_owned)
+        .collect())
 }
 
 /// Returns the revisions of a pack: the commit, without those that tree and mirror both have.
 fn revisions(sha: &str, known: &[String]) -> String {
-    known.iter().fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n"))
+    known
+        .iter()
+        .fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n"))
 }
 
 /// Passes a pack from one program to the other.
@@ -118,5 +158,10 @@ async fn unpack(
         return Err(invalid(String::from_utf8_lossy(&heads.stderr).into_owned()));
     }
     let pack = Input::File(streams.into_output().context("pack")?);
-    unpack.with_input(pack).run(runtime, stop).await?.succeeded(runtime).map(drop)
+    unpack
+        .with_input(pack)
+        .run(runtime, stop)
+        .await?
+        .succeeded(runtime)
+        .map(drop)
 }

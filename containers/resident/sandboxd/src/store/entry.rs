@@ -36,8 +36,13 @@ pub(crate) fn scratch_path(key: &LockfileKey, sha: &Sha) -> String {
 
 /// Returns the key of an entry or scratch checkout by its name, and whether it is a scratch checkout.
 pub(crate) fn key_of(name: &str) -> Option<(LockfileKey, bool)> {
-    let scratch = name.strip_prefix(SCRATCH).map(|rest| rest.split_once('-').map_or(rest, |(key, _)| key));
-    Some((LockfileKey::parse(scratch.unwrap_or(name)).ok()?, scratch.is_some()))
+    let scratch = name
+        .strip_prefix(SCRATCH)
+        .map(|rest| rest.split_once('-').map_or(rest, |(key, _)| key));
+    Some((
+        LockfileKey::parse(scratch.unwrap_or(name)).ok()?,
+        scratch.is_some(),
+    ))
 }
 
 /// Returns the path of an entry before its rename.
@@ -47,7 +52,10 @@ pub(crate) fn staging_path(key: &LockfileKey) -> String {
 
 /// Returns whether the store has an entry.
 pub(crate) fn has_entry(runtime: &Runtime, key: &LockfileKey) -> bool {
-    runtime.places.real(&entry_path(key)).is_ok_and(|path| path.join(COMPLETE).is_file())
+    runtime
+        .places
+        .real(&entry_path(key))
+        .is_ok_and(|path| path.join(COMPLETE).is_file())
 }
 
 /// Returns whether a folder has the whole content of the entry of a key.
@@ -63,7 +71,10 @@ pub(crate) fn touch(runtime: &Runtime, key: &LockfileKey) -> Result<()> {
 
 /// Returns the time of the last use of an entry.
 pub(crate) fn used_at(runtime: &Runtime, key: &LockfileKey) -> Option<SystemTime> {
-    fs::metadata(used_path(runtime, key).ok()?).ok()?.modified().ok()
+    fs::metadata(used_path(runtime, key).ok()?)
+        .ok()?
+        .modified()
+        .ok()
 }
 
 fn used_path(runtime: &Runtime, key: &LockfileKey) -> Result<PathBuf> {

@@ -36,12 +36,23 @@ pub(crate) fn link_view(
         StoreLinks::Hard => Some(is_linked),
         StoreLinks::Copy => None,
     };
-    let copy = Copy { owner, links: rule, is_writable: true, stop };
-    let mut deps = if links == StoreLinks::Hard { Deps::Hardlink } else { Deps::Copy };
+    let copy = Copy {
+        owner,
+        links: rule,
+        is_writable: true,
+        stop,
+    };
+    let mut deps = if links == StoreLinks::Hard {
+        Deps::Hardlink
+    } else {
+        Deps::Copy
+    };
     for (number, path) in find(entry, stop)?.into_iter().enumerate() {
         let parent = path.parent().unwrap_or(Path::new("."));
         // A package that this commit does not have, or a link in its place, gets nothing.
-        let Ok(folder) = open_beneath(tree, parent) else { continue };
+        let Ok(folder) = open_beneath(tree, parent) else {
+            continue;
+        };
         move_away(&folder, BESIDE, trash, &format!("{number}-partial"))?;
         mkdirat(&folder, BESIDE, Mode::from_raw_mode(0o755)).context("deps")?;
         let target = open_beneath(&folder, Path::new(BESIDE)).context("deps")?;

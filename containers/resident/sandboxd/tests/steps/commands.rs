@@ -20,8 +20,18 @@ use super::world::{TOKEN, World, is_running, open, pool, thread, until};
 
 fn build(command: &str) -> PlanStep {
     let command = TableCommand::parse(command).unwrap();
-    let operation = Operation::TableCommand { user: Unprivileged::Build, command, cwd: CHECKOUT.into() };
-    PlanStep { name: "build".into(), user: User::BUILD, operation, timeout_ms: 60_000, needs_lock: true }
+    let operation = Operation::TableCommand {
+        user: Unprivileged::Build,
+        command,
+        cwd: CHECKOUT.into(),
+    };
+    PlanStep {
+        name: "build".into(),
+        user: User::BUILD,
+        operation,
+        timeout_ms: 60_000,
+        needs_lock: true,
+    }
 }
 
 #[tokio::test]
@@ -29,20 +39,46 @@ async fn command_ends_with_its_limits() {
     for world in World::all() {
         let provisioned = world.provision().await;
         let (key, user) = (thread("load:1"), pool(0));
-        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        world
+            .attach(&provisioned, &key, user, TreeDecision::Create)
+            .await;
         // A process that left the group ends too.
         let mark = format!("30{}", u8::from(world.has_users));
         let text = format!("echo begun; setsid sleep {mark}.25 & sleep 300");
         let end = world.exec(&key, user, &text, 1_000).await;
-        assert_eq!((end.exit_code, end.timed_out, end.stdout.as_str()), (124, true, "begun\n"));
+        assert_eq!(
+            (end.exit_code, end.timed_out, end.stdout.as_str()),
+            (124, true, "begun\n")
+        );
         assert!(!is_running(&format!("sleep\0{mark}.25")));
-        assert_eq!(world.exec(&key, user, "kill -9 $$", 10_000).await.exit_code, 137);
-        let end = world.exec(&key, user, "head -c 1000000 /dev/zero | tr '\\0' x; echo e >&2", 10_000).await;
+        assert_eq!(
+            world.exec(&key, user, "kill -9 $$", 10_000).await.exit_code,
+            137
+        );
+        let end = world
+            .exec(
+                &key,
+                user,
+                "head -c 1000000 /dev/zero | tr '\\0' x; echo e >&2",
+                10_000,
+            )
+            .await;
         assert_eq!((end.stdout.len(), end.stderr.as_str()), (400_004, "e\n"));
         world.exec(&key, user, "chmod 000 .", 10_000).await;
-        assert_eq!(world.exec(&key, user, "echo still usable", 10_000).await.stdout, "still usable\n");
-        let end = world.exec(&key, user, "env; cat /dev/null > /dev/stderr; pwd", 10_000).await;
-        assert!(!end.stdout.contains(TOKEN) && end.stdout.contains("GIT_TERMINAL_PROMPT=0"), "{end:?}");
+        assert_eq!(
+            world
+                .exec(&key, user, "echo still usable", 10_000)
+                .await
+                .stdout,
+            "still usable\n"
+        );
+        let end = world
+            .exec(&key, user, "env; cat /dev/null > /dev/stderr; pwd", 10_000)
+            .await;
+        assert!(
+            !end.stdout.contains(TOKEN) && end.stdout.contains("GIT_TERMINAL_PROMPT=0"),
+            "{end:?}"
+        );
         assert_eq!(end.exit_code, 0, "streams can be opened again: {end:?}");
     }
 }
@@ -53,7 +89,9 @@ async fn kill_reaches_all_processes_of_a_user() {
     for world in World::all() {
         let provisioned = world.provision().await;
         let (key, user) = (thread("load:1"), pool(11));
-        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        world
+            .attach(&provisioned, &key, user, TreeDecision::Create)
+            .await;
         let mark = format!("sleep\x0040{}.25", u8::from(world.has_users));
         let text = mark.replace('\0', " ");
         let running = world.exec(&key, user, &text, 60_000);
@@ -87,11 +125,21 @@ async fn cancelled_attempt_ends_and_is_fenced_out() {
             let next = world.daemon.perform(&second, &progress, &token);
             let cancel = async {
                 until(|| {
-                    world.daemon.status().running.iter().all(|step| step.job == Job::Cycle { attempt: 6 })
+                    world
+                        .daemon
+                        .status()
+                        .running
+                        .iter()
+                        .all(|step| step.job == Job::Cycle { attempt: 6 })
                 })
                 .await;
                 until(|| is_running(&mark)).await;
-                world.daemon.cancel(CancelRequest { job: Job::Cycle { attempt: 6 } }).await
+                world
+                    .daemon
+                    .cancel(CancelRequest {
+                        job: Job::Cycle { attempt: 6 },
+                    })
+                    .await
             };
             tokio::join!(next, cancel)
         };
@@ -101,7 +149,10 @@ async fn cancelled_attempt_ends_and_is_fenced_out() {
         assert_eq!(cancelled.ended, 1);
         assert!(!is_running(&mark));
         for attempt in [4, 5, 6] {
-            let end = world.daemon.perform(&request(attempt), &progress, &token).await;
+            let end = world
+                .daemon
+                .perform(&request(attempt), &progress, &token)
+                .await;
             assert_eq!(end.result.unwrap_err().kind, FailureKind::Fenced);
         }
     }
@@ -118,12 +169,18 @@ async fn cycle_waits_for_earlier_attempts() {
         let begin = async {
             until(|| is_running(&mark)).await;
             for step in cycle_step(Step::AwaitRestores, &CycleContext::default(), 60_000).unwrap() {
-                world.run_as(Job::Cycle { attempt: 6 }, step, StepInput::None).await.unwrap();
+                world
+                    .run_as(Job::Cycle { attempt: 6 }, step, StepInput::None)
+                    .await
+                    .unwrap();
             }
             is_running(&mark)
         };
         let (ended, is_left) = tokio::join!(earlier, begin);
-        assert_eq!((ended.unwrap_err().kind, is_left), (FailureKind::Cancelled, false));
+        assert_eq!(
+            (ended.unwrap_err().kind, is_left),
+            (FailureKind::Cancelled, false)
+        );
     }
 }
 
@@ -143,7 +200,12 @@ async fn locked_mirror_is_busy() {
     let waiting = async {
         until(|| is_running("sleep\x00600.25")).await;
         let end = world.daemon.perform(&waiter, &progress, &token).await;
-        world.daemon.cancel(CancelRequest { job: Job::Request { id: 1 } }).await;
+        world
+            .daemon
+            .cancel(CancelRequest {
+                job: Job::Request { id: 1 },
+            })
+            .await;
         end
     };
     let (_, end) = tokio::join!(holding, waiting);
@@ -163,7 +225,9 @@ async fn next_daemon_ends_orphans() {
             input: StepInput::None,
             lock_wait_ms: None,
         };
-        daemon.perform(&request, &Progress::default(), &CancellationToken::new()).await
+        daemon
+            .perform(&request, &Progress::default(), &CancellationToken::new())
+            .await
     });
     until(|| is_running("sleep\x00700.25")).await;
     drop(open(world.dir.path(), false));
@@ -174,14 +238,23 @@ async fn next_daemon_ends_orphans() {
 /// A command has its own folders, and no other that its user could use.
 #[tokio::test]
 async fn command_has_its_own_folders_only() {
-    for world in World::all().into_iter().filter(|world| world.has_users && has_landlock()) {
+    for world in World::all()
+        .into_iter()
+        .filter(|world| world.has_users && has_landlock())
+    {
         let provisioned = world.provision().await;
         let (key, user) = (thread("load:1"), pool(0));
-        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        world
+            .attach(&provisioned, &key, user, TreeDecision::Create)
+            .await;
         let open = world.dir.path().join("open");
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-        let mut other = process::Command::new("sleep").arg("600").uid(user.uid()).spawn().unwrap();
+        let mut other = process::Command::new("sleep")
+            .arg("600")
+            .uid(user.uid())
+            .spawn()
+            .unwrap();
         let text = format!(
             "touch $TMPDIR/a ~/a b && cat ~/a /etc/passwd >/dev/null && echo to >/dev/stderr\n\
              for try in 'touch {open}/x' 'ls {open}' 'ls {deps}' 'kill -0 {other}'; do\n\
@@ -194,6 +267,9 @@ async fn command_has_its_own_folders_only() {
         let end = world.exec(&key, user, &text, 10_000).await;
         other.kill().unwrap();
         other.wait().unwrap();
-        assert_eq!((end.stdout.as_str(), end.stderr.as_str(), end.exit_code), ("end\n", "to\n", 0));
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.exit_code),
+            ("end\n", "to\n", 0)
+        );
     }
 }

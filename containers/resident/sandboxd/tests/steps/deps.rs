@@ -33,7 +33,12 @@ fn step(key: &LockfileKey, sha: &Sha, command: &str) -> PlanStep {
 }
 
 fn cycle(attempt: u64, step: PlanStep) -> StepRequest {
-    StepRequest { job: Job::Cycle { attempt }, step, input: StepInput::None, lock_wait_ms: None }
+    StepRequest {
+        job: Job::Cycle { attempt },
+        step,
+        input: StepInput::None,
+        lock_wait_ms: None,
+    }
 }
 
 /// Marker and scratch checkout of an interrupted installation survive, and the next one uses them.
@@ -47,21 +52,43 @@ async fn interrupted_installation_continues_in_its_checkout() {
             "echo run >> runs; test -e {} || exec tail -f /dev/null; mkdir -p node_modules/x && cp runs node_modules/x",
             go.display()
         );
-        let runs = world.real(&format!("/workspace/deps/.scratch-{key}-{}/runs", provisioned.sha));
-        let [first, second] = [2, 3].map(|attempt| cycle(attempt, step(&key, &provisioned.sha, &command)));
+        let runs = world.real(&format!(
+            "/workspace/deps/.scratch-{key}-{}/runs",
+            provisioned.sha
+        ));
+        let [first, second] =
+            [2, 3].map(|attempt| cycle(attempt, step(&key, &provisioned.sha, &command)));
         let (progress, token) = (Progress::default(), CancellationToken::new());
         let interrupting = async {
             until(|| fs::read_to_string(&runs).is_ok_and(|text| text == "run\n")).await;
             token.cancel();
         };
-        let (end, ()) = tokio::join!(world.daemon.perform(&first, &progress, &token), interrupting);
+        let (end, ()) = tokio::join!(
+            world.daemon.perform(&first, &progress, &token),
+            interrupting
+        );
         assert_eq!(end.result.unwrap_err().kind, FailureKind::Cancelled);
-        assert_eq!(fs::read_to_string(world.real(MARKER)).unwrap(), key.as_str());
+        assert_eq!(
+            fs::read_to_string(world.real(MARKER)).unwrap(),
+            key.as_str()
+        );
         fs::write(&go, "").unwrap();
-        let end = world.daemon.perform(&second, &progress, &CancellationToken::new()).await;
-        assert_eq!(end.result, Ok(Answer::Materialised { from: Materialised::Install }));
+        let end = world
+            .daemon
+            .perform(&second, &progress, &CancellationToken::new())
+            .await;
+        assert_eq!(
+            end.result,
+            Ok(Answer::Materialised {
+                from: Materialised::Install
+            })
+        );
         let copied = world.real(&format!("/workspace/deps/{key}/node_modules/x/runs"));
-        assert_eq!(fs::read_to_string(copied).unwrap(), "run\nrun\n", "it began again from nothing");
+        assert_eq!(
+            fs::read_to_string(copied).unwrap(),
+            "run\nrun\n",
+            "it began again from nothing"
+        );
         assert!(!world.real(MARKER).exists());
     }
 }
@@ -72,10 +99,17 @@ async fn concurrent_installations_of_a_key_run_once() {
     let provisioned = world.provision().await;
     let log = world.dir.path().join("log");
     let command = format!("echo run >> {}; mkdir -p node_modules/x", log.display());
-    let plan = || step(&LockfileKey::of_listing("other"), &provisioned.sha, &command);
+    let plan = || {
+        step(
+            &LockfileKey::of_listing("other"),
+            &provisioned.sha,
+            &command,
+        )
+    };
     let [first, second] = [plan(), plan()].map(|plan| world.run(plan, StepInput::None));
     let (first, second) = tokio::join!(first, second);
-    let from = [Materialised::Install, Materialised::Store].map(|from| Ok(Answer::Materialised { from }));
+    let from =
+        [Materialised::Install, Materialised::Store].map(|from| Ok(Answer::Materialised { from }));
     assert_eq!([first, second], from);
     assert_eq!(fs::read_to_string(log).unwrap(), "run\n");
 }
@@ -87,19 +121,38 @@ async fn only_a_commit_without_lockfiles_has_an_empty_entry() {
     let key = LockfileKey::of_listing("other");
     // An installation begins with the dependencies of the checkout.
     let nothing = "rm -rf node_modules packages/a/node_modules";
-    let missing = world.run(step(&key, &provisioned.sha, nothing), StepInput::None).await.unwrap_err();
+    let missing = world
+        .run(step(&key, &provisioned.sha, nothing), StepInput::None)
+        .await
+        .unwrap_err();
     assert!(missing.stderr.contains("no node_modules"), "{missing:?}");
     let work = world.dir.path().join("work");
     git(&work, &["rm", "-q", "package-lock.json"]);
     git(&work, &["commit", "-q", "-m", "bare"]);
     git(&work, &["push", "-q", "../origin.git", "main"]);
-    world.cycle(Step::Fetch, &CycleContext::default()).await.unwrap();
+    world
+        .cycle(Step::Fetch, &CycleContext::default())
+        .await
+        .unwrap();
     let sha = Sha::parse(git(&work, &["rev-parse", "HEAD"]).trim()).unwrap();
     let empty = LockfileKey::of_listing("");
-    let installed = world.run(step(&empty, &sha, nothing), StepInput::None).await;
-    assert_eq!(installed, Ok(Answer::Materialised { from: Materialised::Install }));
-    let context = CycleContext { key: Some(&empty), ..CycleContext::default() };
-    assert!(matches!(world.cycle(Step::LinkDeps, &context).await, Ok(Answer::Linked { .. })));
+    let installed = world
+        .run(step(&empty, &sha, nothing), StepInput::None)
+        .await;
+    assert_eq!(
+        installed,
+        Ok(Answer::Materialised {
+            from: Materialised::Install
+        })
+    );
+    let context = CycleContext {
+        key: Some(&empty),
+        ..CycleContext::default()
+    };
+    assert!(matches!(
+        world.cycle(Step::LinkDeps, &context).await,
+        Ok(Answer::Linked { .. })
+    ));
 }
 
 fn backup() -> BackupId {
@@ -108,7 +161,10 @@ fn backup() -> BackupId {
 
 /// Archives an entry and returns the digest of the archive.
 async fn archive_entry(world: &World, key: &LockfileKey) -> String {
-    let input = StepInput::Upload { backup: backup(), to: Transfer::Engine };
+    let input = StepInput::Upload {
+        backup: backup(),
+        to: Transfer::Engine,
+    };
     match world.run(archive_deps(key), input).await {
         Ok(Answer::Archived { sha256, .. }) => sha256,
         other => panic!("{other:?}"),
@@ -116,7 +172,10 @@ async fn archive_entry(world: &World, key: &LockfileKey) -> String {
 }
 
 async fn adopt(world: &World, key: &LockfileKey, sha256: &str) -> Result<Answer, StepFailure> {
-    let input = StepInput::Download { from: Transfer::Engine, sha256: Some(sha256.to_owned()) };
+    let input = StepInput::Download {
+        from: Transfer::Engine,
+        sha256: Some(sha256.to_owned()),
+    };
     world.run(adopt_deps(key, Some(backup())), input).await
 }
 
@@ -134,14 +193,28 @@ async fn archived_entry_is_restored_and_linked() {
         let from = |from| Ok(Answer::Materialised { from });
         let asked = || new.run(adopt_deps(&provisioned.key, None), StepInput::None);
         assert_eq!(asked().await, from(Materialised::Missing));
-        assert_eq!(adopt(&new, &provisioned.key, &sha256).await, from(Materialised::Archive));
+        assert_eq!(
+            adopt(&new, &provisioned.key, &sha256).await,
+            from(Materialised::Archive)
+        );
         assert_eq!(asked().await, from(Materialised::Store));
-        let context = CycleContext { key: Some(&provisioned.key), ..CycleContext::default() };
-        let deps = if old.has_users { Deps::Hardlink } else { Deps::Copy };
-        assert_eq!(new.cycle(Step::LinkDeps, &context).await, Ok(Answer::Linked { deps }));
-        for (file, text) in
-            [("node_modules/left-pad/index.js", "pad\n"), ("packages/a/node_modules/b/index.js", "b\n")]
-        {
+        let context = CycleContext {
+            key: Some(&provisioned.key),
+            ..CycleContext::default()
+        };
+        let deps = if old.has_users {
+            Deps::Hardlink
+        } else {
+            Deps::Copy
+        };
+        assert_eq!(
+            new.cycle(Step::LinkDeps, &context).await,
+            Ok(Answer::Linked { deps })
+        );
+        for (file, text) in [
+            ("node_modules/left-pad/index.js", "pad\n"),
+            ("packages/a/node_modules/b/index.js", "b\n"),
+        ] {
             let linked = new.real(&format!("/workspace/checkout/{file}"));
             assert_eq!(fs::read_to_string(&linked).unwrap(), text);
             let meta = fs::metadata(&linked).unwrap();
@@ -157,7 +230,10 @@ async fn archived_entry_is_restored_and_linked() {
         }
         // One that arrives for an entry that is there changes nothing, and leaves no file.
         fs::copy(archive(&old, "deps"), archive(&new, "deps")).unwrap();
-        assert_eq!(adopt(&new, &provisioned.key, &sha256).await, from(Materialised::Store));
+        assert_eq!(
+            adopt(&new, &provisioned.key, &sha256).await,
+            from(Materialised::Store)
+        );
         assert!(!archive(&new, "deps").exists());
     }
 }
@@ -183,10 +259,15 @@ async fn unverified_archive_is_no_entry() {
         let failure = adopt(&world, &other, &sha256).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Corrupt, "{failure:?}");
         let names = fs::read_dir(world.real("/workspace/deps")).unwrap();
-        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let names: Vec<_> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         assert_eq!(names, [provisioned.key.as_str()], "something stays");
     }
-    let input = StepInput::Upload { backup: backup(), to: Transfer::Engine };
+    let input = StepInput::Upload {
+        backup: backup(),
+        to: Transfer::Engine,
+    };
     let missing = world.run(archive_deps(&other), input).await.unwrap_err();
     assert_eq!(missing.kind, FailureKind::NotFound);
 }
@@ -210,14 +291,21 @@ async fn unused_entries_and_checkouts_are_swept() {
             }
             folder
         };
-        let [kept, unused, recent, left] = ["kept", "unused", "recent", "left"].map(LockfileKey::of_listing);
+        let [kept, unused, recent, left] =
+            ["kept", "unused", "recent", "left"].map(LockfileKey::of_listing);
         let stay = [
             make(kept.as_str(), true),
             make(recent.as_str(), false),
             make(&format!(".scratch-{recent}"), false),
         ];
-        let go = [make(unused.as_str(), true), make(&format!(".scratch-{left}"), true)];
-        world.run(sweep_deps(vec![kept]), StepInput::None).await.unwrap();
+        let go = [
+            make(unused.as_str(), true),
+            make(&format!(".scratch-{left}"), true),
+        ];
+        world
+            .run(sweep_deps(vec![kept]), StepInput::None)
+            .await
+            .unwrap();
         assert!(stay.iter().all(|path| path.exists()), "{stay:?}");
         assert!(!go.iter().any(|path| path.exists()), "{go:?}");
     }
@@ -243,10 +331,18 @@ async fn no_process_of_a_build_is_left_in_the_checkout() {
         let checkout = world.real("/workspace/checkout");
         fs::remove_dir_all(checkout.join("dist")).unwrap();
         world.cycle(Step::Build, &context).await.unwrap();
-        assert!(!is_running(&format!("sleep\0{mark}")), "it outlives the step");
+        assert!(
+            !is_running(&format!("sleep\0{mark}")),
+            "it outlives the step"
+        );
         // One of an earlier version of the daemon.
         let owner = fs::metadata(&checkout).unwrap().uid();
-        let mut earlier = Command::new("sleep").arg(&mark).current_dir(&checkout).uid(owner).spawn().unwrap();
+        let mut earlier = Command::new("sleep")
+            .arg(&mark)
+            .current_dir(&checkout)
+            .uid(owner)
+            .spawn()
+            .unwrap();
         world.cycle(Step::CheckoutUpdate, &context).await.unwrap();
         assert_eq!(earlier.wait().unwrap().signal(), Some(9));
     }

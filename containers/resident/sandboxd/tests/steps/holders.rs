@@ -18,7 +18,11 @@ struct Probe {
 /// Returns the commands for a world.
 /// On a host all users are one, and its sandbox hides the folders of the machine.
 fn probe(world: &World) -> Probe {
-    let shared = if world.has_users { "/tmp /var/tmp /dev/shm" } else { "" };
+    let shared = if world.has_users {
+        "/tmp /var/tmp /dev/shm"
+    } else {
+        ""
+    };
     let name = format!("planted-{}", uuid(world));
     let plant = format!(
         "for at in \"$HOME\" \"${{TMPDIR:-$HOME}}\" {shared}; do mkdir -p $at/{name}/locked && echo x > $at/{name}/locked/x
@@ -34,7 +38,14 @@ fn probe(world: &World) -> Probe {
 
 /// Returns a name that no other test uses.
 fn uuid(world: &World) -> String {
-    world.dir.path().file_name().unwrap().to_string_lossy().trim_start_matches('.').to_owned()
+    world
+        .dir
+        .path()
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .trim_start_matches('.')
+        .to_owned()
 }
 
 #[tokio::test]
@@ -42,15 +53,23 @@ async fn next_holder_of_a_user_finds_an_empty_home() {
     for world in World::all() {
         let provisioned = world.provision().await;
         let (first, second, user) = (thread("load:1"), thread("load:2"), pool(7));
-        world.attach(&provisioned, &first, user, TreeDecision::Create).await;
+        world
+            .attach(&provisioned, &first, user, TreeDecision::Create)
+            .await;
         let Probe { plant, find } = probe(&world);
         assert_eq!(world.exec(&first, user, &plant, 10_000).await.exit_code, 0);
         for step in evict(&first, &main_ref(), user, false) {
             world.run(step, StepInput::None).await.unwrap();
         }
-        world.attach(&provisioned, &second, user, TreeDecision::Create).await;
+        world
+            .attach(&provisioned, &second, user, TreeDecision::Create)
+            .await;
         let found = world.exec(&second, user, &find, 10_000).await;
-        assert_eq!((found.stdout.as_str(), found.exit_code), ("", 0), "{found:?}");
+        assert_eq!(
+            (found.stdout.as_str(), found.exit_code),
+            ("", 0),
+            "{found:?}"
+        );
     }
 }
 
@@ -71,25 +90,41 @@ async fn new_tree_has_no_saved_work_of_others() {
     for world in World::all() {
         let provisioned = world.provision().await;
         let (first, second) = (thread("load:1"), thread("load:2"));
-        world.attach(&provisioned, &first, pool(0), TreeDecision::Create).await;
-        world.exec(&first, pool(0), "echo plan-of-the-first > plan.txt", 10_000).await;
+        world
+            .attach(&provisioned, &first, pool(0), TreeDecision::Create)
+            .await;
+        world
+            .exec(&first, pool(0), "echo plan-of-the-first > plan.txt", 10_000)
+            .await;
         for step in evict(&first, &main_ref(), pool(0), true) {
             world.run(step, StepInput::None).await.unwrap();
         }
         let all = "git cat-file --batch-all-objects --batch | grep -c plan-of-the-first; \
                    git for-each-ref --format '%(refname)'";
         let expected = "0\nrefs/heads/main\nrefs/remotes/origin/HEAD\nrefs/remotes/origin/main\n";
-        world.attach(&provisioned, &second, pool(1), TreeDecision::Create).await;
-        assert_eq!(world.exec(&second, pool(1), all, 10_000).await.stdout, expected);
+        world
+            .attach(&provisioned, &second, pool(1), TreeDecision::Create)
+            .await;
+        assert_eq!(
+            world.exec(&second, pool(1), all, 10_000).await.stdout,
+            expected
+        );
         let third = thread("load:3");
         world.attach_spare(&provisioned, &third, pool(2)).await;
-        assert_eq!(world.exec(&third, pool(2), all, 10_000).await.stdout, expected);
+        assert_eq!(
+            world.exec(&third, pool(2), all, 10_000).await.stdout,
+            expected
+        );
     }
 }
 
 fn install_of(provisioned: &Provisioned, listing: &str, command: &str) -> PlanStep {
     let command = TableCommand::parse(command).unwrap();
-    install(&LockfileKey::of_listing(listing), &provisioned.sha, &command)
+    install(
+        &LockfileKey::of_listing(listing),
+        &provisioned.sha,
+        &command,
+    )
 }
 
 /// Scripts of packages run as the build user, for each commit that anyone names.
@@ -103,14 +138,35 @@ async fn installation_leaves_nothing_for_the_next() {
             "{plant}; mkdir -p node_modules/x; echo 1 > node_modules/x/index.js
              setsid bash -c 'exec -a {survivor} tail -f /dev/null' > /dev/null 2>&1 &"
         );
-        world.run(install_of(&provisioned, "first", &command), StepInput::None).await.unwrap();
-        assert!(!is_running(&survivor), "a process of the build user outlives its step");
-        let entry = |listing| world.real(&format!("/workspace/deps/{}", LockfileKey::of_listing(listing)));
+        world
+            .run(install_of(&provisioned, "first", &command), StepInput::None)
+            .await
+            .unwrap();
+        assert!(
+            !is_running(&survivor),
+            "a process of the build user outlives its step"
+        );
+        let entry = |listing| {
+            world.real(&format!(
+                "/workspace/deps/{}",
+                LockfileKey::of_listing(listing)
+            ))
+        };
         let metadata = fs::metadata(entry("first").join("node_modules/x/index.js")).unwrap();
-        assert_eq!(metadata.uid(), rustix::process::geteuid().as_raw(), "the build user can change it");
+        assert_eq!(
+            metadata.uid(),
+            rustix::process::geteuid().as_raw(),
+            "the build user can change it"
+        );
         assert_eq!(metadata.mode() & 0o222, 0);
         let look = format!("mkdir -p node_modules/x; ({find}) > node_modules/x/found");
-        world.run(install_of(&provisioned, "second", &look), StepInput::None).await.unwrap();
-        assert_eq!(fs::read_to_string(entry("second").join("node_modules/x/found")).unwrap(), "");
+        world
+            .run(install_of(&provisioned, "second", &look), StepInput::None)
+            .await
+            .unwrap();
+        assert_eq!(
+            fs::read_to_string(entry("second").join("node_modules/x/found")).unwrap(),
+            ""
+        );
     }
 }

@@ -9,8 +9,8 @@ use std::{
 
 use ars_auth::Secret;
 use ars_resident::daemon::{
-    Answer, DiskRequest, FailureKind, Header, Job, SecretText, Status, StepEvent, StepInput, StepRequest,
-    Transfer,
+    Answer, DiskRequest, FailureKind, Header, Job, SecretText, Status, StepEvent, StepInput,
+    StepRequest, Transfer,
 };
 use ars_resident::disk::Sample;
 use ars_resident::layout::MIRROR;
@@ -39,59 +39,120 @@ const TOKEN: &str = "random";
 async fn serve(world: &World) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let routes = router(Arc::clone(&world.daemon), Secret::parse(Some(TOKEN.into())).unwrap());
+    let routes = router(
+        Arc::clone(&world.daemon),
+        Secret::parse(Some(TOKEN.into())).unwrap(),
+    );
     tokio::spawn(serve_on(listener, routes));
     address
 }
 
 fn command(text: &str) -> StepRequest {
-    let step = exec(&thread("load:1"), &main_ref(), pool(0), ExecCommand::parse(text).unwrap(), 60_000);
-    StepRequest { job: Job::Request { id: 9 }, step, input: StepInput::None, lock_wait_ms: None }
+    let step = exec(
+        &thread("load:1"),
+        &main_ref(),
+        pool(0),
+        ExecCommand::parse(text).unwrap(),
+        60_000,
+    );
+    StepRequest {
+        job: Job::Request { id: 9 },
+        step,
+        input: StepInput::None,
+        lock_wait_ms: None,
+    }
 }
 
 fn with_body(request: RequestBuilder, body: &impl serde::Serialize) -> RequestBuilder {
-    request.bearer_auth(TOKEN).body(serde_json::to_vec(body).unwrap())
+    request
+        .bearer_auth(TOKEN)
+        .body(serde_json::to_vec(body).unwrap())
 }
 
 #[tokio::test]
 async fn steps_stream_their_end() {
     let world = World::new(false);
     let provisioned = world.provision().await;
-    world.attach(&provisioned, &thread("load:1"), pool(0), TreeDecision::Create).await;
+    world
+        .attach(
+            &provisioned,
+            &thread("load:1"),
+            pool(0),
+            TreeDecision::Create,
+        )
+        .await;
     let address = serve(&world).await;
     let client = Client::new();
     for token in ["", "other"] {
-        let answer = client.get(format!("{address}/v1/status")).bearer_auth(token).send().await.unwrap();
+        let answer = client
+            .get(format!("{address}/v1/status"))
+            .bearer_auth(token)
+            .send()
+            .await
+            .unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     }
-    let bad = client.post(format!("{address}/v1/steps")).bearer_auth(TOKEN).body("{\"token\":\"s3cret\"}");
+    let bad = client
+        .post(format!("{address}/v1/steps"))
+        .bearer_auth(TOKEN)
+        .body("{\"token\":\"s3cret\"}");
     let answer = bad.send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
     assert!(!answer.text().await.unwrap().contains("s3cret"));
-    let post = with_body(client.post(format!("{address}/v1/steps")), &command("echo hello"));
+    let post = with_body(
+        client.post(format!("{address}/v1/steps")),
+        &command("echo hello"),
+    );
     let text = post.send().await.unwrap().text().await.unwrap();
     let Ok(StepEvent::Ended(end)) = serde_json::from_str(text.lines().last().unwrap()) else {
         panic!("{text}")
     };
     assert!(matches!(end.result, Ok(Answer::Command(end)) if end.stdout == "hello\n"));
-    let get = client.get(format!("{address}/v1/status")).bearer_auth(TOKEN);
-    let status: Status = serde_json::from_slice(&get.send().await.unwrap().bytes().await.unwrap()).unwrap();
-    assert_eq!((status.build.as_str(), status.pool_users, status.running.len()), ("test", 16, 0));
-    let request = DiskRequest { threads: vec![thread("load:1"), thread("load:2")] };
+    let get = client
+        .get(format!("{address}/v1/status"))
+        .bearer_auth(TOKEN);
+    let status: Status =
+        serde_json::from_slice(&get.send().await.unwrap().bytes().await.unwrap()).unwrap();
+    assert_eq!(
+        (
+            status.build.as_str(),
+            status.pool_users,
+            status.running.len()
+        ),
+        ("test", 16, 0)
+    );
+    let request = DiskRequest {
+        threads: vec![thread("load:1"), thread("load:2")],
+    };
     let post = with_body(client.post(format!("{address}/v1/disk")), &request);
-    let sample: Sample = serde_json::from_slice(&post.send().await.unwrap().bytes().await.unwrap()).unwrap();
+    let sample: Sample =
+        serde_json::from_slice(&post.send().await.unwrap().bytes().await.unwrap()).unwrap();
     assert!(sample.parts.mirror.is_some_and(|kib| kib > 0) && sample.parts.checkout.is_some());
     assert!(sample.parts.threads[&thread("load:1")].is_some());
-    assert_eq!(sample.parts.threads[&thread("load:2")], None, "what cannot be read is not 0");
+    assert_eq!(
+        sample.parts.threads[&thread("load:2")],
+        None,
+        "what cannot be read is not 0"
+    );
 }
 
 #[tokio::test]
 async fn abandoned_request_leaves_no_process() {
     let world = World::new(false);
     let provisioned = world.provision().await;
-    world.attach(&provisioned, &thread("load:1"), pool(0), TreeDecision::Create).await;
+    world
+        .attach(
+            &provisioned,
+            &thread("load:1"),
+            pool(0),
+            TreeDecision::Create,
+        )
+        .await;
     let address = serve(&world).await;
-    let post = with_body(Client::new().post(format!("{address}/v1/steps")), &command("sleep 800.25"));
+    let post = with_body(
+        Client::new().post(format!("{address}/v1/steps")),
+        &command("sleep 800.25"),
+    );
     let answer = post.send().await.unwrap();
     while !is_running("sleep\x00800.25") {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -114,20 +175,33 @@ async fn storage() -> String {
                 return status(503).body(Body::from("try again")).unwrap();
             }
             if request.method() == Method::PUT {
-                let length = request.headers()[CONTENT_LENGTH].to_str().unwrap().to_owned();
+                let length = request.headers()[CONTENT_LENGTH]
+                    .to_str()
+                    .unwrap()
+                    .to_owned();
                 let body = to_bytes(request.into_body(), usize::MAX).await.unwrap();
-                assert_eq!(length, body.len().to_string(), "a storage needs the length first");
+                assert_eq!(
+                    length,
+                    body.len().to_string(),
+                    "a storage needs the length first"
+                );
                 kept.lock().unwrap().insert(path, body);
                 return status(200).body(Body::empty()).unwrap();
             }
-            let body = kept.lock().unwrap()[path.trim_end_matches("/cut").trim_end_matches("/hangs")].clone();
+            let body = kept.lock().unwrap()
+                [path.trim_end_matches("/cut").trim_end_matches("/hangs")]
+            .clone();
             let half = stream::iter([Ok::<_, std::io::Error>(body.slice(..body.len() / 2))]);
             match path.rsplit('/').next() {
                 Some("cut") => status(200)
                     .header(CONTENT_LENGTH, body.len())
-                    .body(Body::from_stream(half.chain(stream::iter([Err(std::io::Error::other("cut"))]))))
+                    .body(Body::from_stream(
+                        half.chain(stream::iter([Err(std::io::Error::other("cut"))])),
+                    ))
                     .unwrap(),
-                Some("hangs") => status(200).body(Body::from_stream(half.chain(stream::pending()))).unwrap(),
+                Some("hangs") => status(200)
+                    .body(Body::from_stream(half.chain(stream::pending())))
+                    .unwrap(),
                 _ => status(200).body(body.into()).unwrap(),
             }
         }
@@ -146,28 +220,61 @@ async fn archive_moves_by_an_address() {
     let address = storage().await;
     let by = |path: &str| Transfer::Url {
         url: SecretText::new(format!("{address}{path}")),
-        headers: vec![Header { name: "x-signature".into(), value: SecretText::new("s3cret") }],
+        headers: vec![Header {
+            name: "x-signature".into(),
+            value: SecretText::new("s3cret"),
+        }],
     };
     let run = async |operation: Operation, input: StepInput, timeout_ms: i64| {
         let user = User::ROOT;
         world
-            .run(PlanStep { name: "move".into(), user, operation, timeout_ms, needs_lock: true }, input)
+            .run(
+                PlanStep {
+                    name: "move".into(),
+                    user,
+                    operation,
+                    timeout_ms,
+                    needs_lock: true,
+                },
+                input,
+            )
             .await
     };
     let backup = || BackupId::parse("one").unwrap();
     let upload = |path: &str| {
-        let operation = Operation::Archive { path: MIRROR.into(), without: None };
-        run(operation, StepInput::Upload { backup: backup(), to: by(path) }, 60_000)
+        let operation = Operation::Archive {
+            path: MIRROR.into(),
+            without: None,
+        };
+        run(
+            operation,
+            StepInput::Upload {
+                backup: backup(),
+                to: by(path),
+            },
+            60_000,
+        )
     };
     let sent = upload("/one").await.unwrap();
-    let Answer::Archived { sha256, .. } = sent else { panic!("{sent:?}") };
+    let Answer::Archived { sha256, .. } = sent else {
+        panic!("{sent:?}")
+    };
     let failed = upload("/broken").await.unwrap_err();
     assert_eq!(failed.kind, FailureKind::Transfer);
-    assert!(failed.stderr.contains("503") && failed.stderr.contains("try again"), "{failed:?}");
+    assert!(
+        failed.stderr.contains("503") && failed.stderr.contains("try again"),
+        "{failed:?}"
+    );
     assert!(!failed.stderr.contains(&address), "{failed:?}");
     let download = |path: &str, sha256: &str, timeout_ms| {
-        let operation = Operation::Extract { backup: backup(), path: MIRROR.into() };
-        let input = StepInput::Download { from: by(path), sha256: Some(sha256.to_owned()) };
+        let operation = Operation::Extract {
+            backup: backup(),
+            path: MIRROR.into(),
+        };
+        let input = StepInput::Download {
+            from: by(path),
+            sha256: Some(sha256.to_owned()),
+        };
         run(operation, input, timeout_ms)
     };
     let marked = world.real("/workspace/mirror/before");
@@ -181,8 +288,14 @@ async fn archive_moves_by_an_address() {
         assert_eq!(failed.kind, kind, "{path}: {failed:?}");
         assert!(marked.exists(), "{path}");
     }
-    assert_eq!(download("/one", "00", 60_000).await.unwrap_err().kind, FailureKind::Corrupt);
-    assert!(matches!(download("/one", &sha256, 60_000).await, Ok(Answer::Extracted { .. })));
+    assert_eq!(
+        download("/one", "00", 60_000).await.unwrap_err().kind,
+        FailureKind::Corrupt
+    );
+    assert!(matches!(
+        download("/one", &sha256, 60_000).await,
+        Ok(Answer::Extracted { .. })
+    ));
     assert!(!marked.exists() && world.real("/workspace/mirror/HEAD").exists());
 }
 
@@ -192,14 +305,38 @@ async fn archives_pass_through_the_engine() {
     let address = serve(&world).await;
     let client = Client::new();
     let url = |name: &str| format!("{address}/v1/transfers/{name}");
-    let put = client.put(url("one")).bearer_auth(TOKEN).body(vec![7; 3 << 20]).send().await.unwrap();
+    let put = client
+        .put(url("one"))
+        .bearer_auth(TOKEN)
+        .body(vec![7; 3 << 20])
+        .send()
+        .await
+        .unwrap();
     assert_eq!(put.status(), StatusCode::NO_CONTENT);
-    let get = client.get(url("one")).bearer_auth(TOKEN).send().await.unwrap();
-    assert_eq!((get.content_length(), get.bytes().await.unwrap().len()), (Some(3 << 20), 3 << 20));
+    let get = client
+        .get(url("one"))
+        .bearer_auth(TOKEN)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        (get.content_length(), get.bytes().await.unwrap().len()),
+        (Some(3 << 20), 3 << 20)
+    );
     for name in ["one", "..%2f..%2fx", "two"] {
-        let removed = client.delete(url(name)).bearer_auth(TOKEN).send().await.unwrap();
+        let removed = client
+            .delete(url(name))
+            .bearer_auth(TOKEN)
+            .send()
+            .await
+            .unwrap();
         assert_eq!(removed.status().is_success(), !name.contains('%'), "{name}");
-        let get = client.get(url(name)).bearer_auth(TOKEN).send().await.unwrap();
+        let get = client
+            .get(url(name))
+            .bearer_auth(TOKEN)
+            .send()
+            .await
+            .unwrap();
         assert_eq!(get.status(), StatusCode::NOT_FOUND, "{name}");
     }
 }
@@ -211,8 +348,11 @@ async fn connections_of_ended_requests_are_closed() {
     let address = serve(&world).await;
     let mut connections = Vec::new();
     for _ in 0..=CONNECTIONS_MAX {
-        let mut stream = TcpStream::connect(address.trim_start_matches("http://")).await.unwrap();
-        let head = format!("GET /v1/status HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
+        let mut stream = TcpStream::connect(address.trim_start_matches("http://"))
+            .await
+            .unwrap();
+        let head =
+            format!("GET /v1/status HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();

@@ -1,6 +1,10 @@
 //! Steps of real plans, with real git and real processes, in both modes.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod attach;
 mod checkpoint;

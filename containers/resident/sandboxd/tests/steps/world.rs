@@ -13,13 +13,15 @@ use std::{
 };
 
 use ars_resident::daemon::{
-    Answer, CommandEnd, GitCredential, Job, SecretText, StepFailure, StepInput, StepRequest, Transfer,
+    Answer, CommandEnd, GitCredential, Job, SecretText, StepFailure, StepInput, StepRequest,
+    Transfer,
 };
 use ars_resident::layout::tree;
 use ars_resident::lifecycle::Step;
 use ars_resident::names::{BackupId, ExecCommand, LockfileKey, Sha, StrictThreadKey, TableCommand};
 use ars_resident::plan::{
-    AttachContext, CycleContext, PlanStep, SpareContext, attach, cycle_step, exec, install, make_spare,
+    AttachContext, CycleContext, PlanStep, SpareContext, attach, cycle_step, exec, install,
+    make_spare,
 };
 use ars_resident::pool::PoolUser;
 use ars_resident::thread::TreeDecision;
@@ -66,7 +68,12 @@ impl World {
         // Users of threads enter the folders above their trees.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let daemon = Arc::new(open(dir.path(), has_users));
-        Self { dir, daemon, has_users, ids: AtomicU64::new(1) }
+        Self {
+            dir,
+            daemon,
+            has_users,
+            ids: AtomicU64::new(1),
+        }
     }
 
     /// Replaces the daemon, as after a loss of power.
@@ -75,7 +82,10 @@ impl World {
     }
 
     pub fn real(&self, path: &str) -> PathBuf {
-        self.dir.path().join("w").join(path.strip_prefix("/workspace/").unwrap())
+        self.dir
+            .path()
+            .join("w")
+            .join(path.strip_prefix("/workspace/").unwrap())
     }
 
     pub fn origin(&self) -> String {
@@ -85,7 +95,10 @@ impl World {
     /// Creates the repository at the code host with one commit.
     pub fn create_origin(&self) {
         let work = self.dir.path().join("work");
-        git(self.dir.path(), &["init", "-q", "--bare", "-b", "main", "origin.git"]);
+        git(
+            self.dir.path(),
+            &["init", "-q", "--bare", "-b", "main", "origin.git"],
+        );
         git(self.dir.path(), &["init", "-q", "-b", "main", "work"]);
         fs::create_dir_all(work.join("packages/a")).unwrap();
         fs::create_dir_all(work.join("src")).unwrap();
@@ -109,18 +122,42 @@ impl World {
         self.run_as(Job::Request { id }, step, input).await
     }
 
-    pub async fn run_as(&self, job: Job, step: PlanStep, input: StepInput) -> Result<Answer, StepFailure> {
-        let request = StepRequest { job, step, input, lock_wait_ms: None };
-        self.daemon.perform(&request, &Progress::default(), &CancellationToken::new()).await.result
+    pub async fn run_as(
+        &self,
+        job: Job,
+        step: PlanStep,
+        input: StepInput,
+    ) -> Result<Answer, StepFailure> {
+        let request = StepRequest {
+            job,
+            step,
+            input,
+            lock_wait_ms: None,
+        };
+        self.daemon
+            .perform(&request, &Progress::default(), &CancellationToken::new())
+            .await
+            .result
     }
 
     /// Performs a step of a cycle and returns its last answer.
-    pub async fn cycle(&self, step: Step, context: &CycleContext<'_>) -> Result<Answer, StepFailure> {
+    pub async fn cycle(
+        &self,
+        step: Step,
+        context: &CycleContext<'_>,
+    ) -> Result<Answer, StepFailure> {
         let mut last = Answer::Done;
-        for (number, plan) in cycle_step(step, context, STEP_BUDGET_MS).unwrap().into_iter().enumerate() {
+        for (number, plan) in cycle_step(step, context, STEP_BUDGET_MS)
+            .unwrap()
+            .into_iter()
+            .enumerate()
+        {
             let backup = BackupId::parse(format!("{}-{number}", step.as_str())).unwrap();
             let input = match step {
-                Step::Snapshot => StepInput::Upload { backup, to: Transfer::Engine },
+                Step::Snapshot => StepInput::Upload {
+                    backup,
+                    to: Transfer::Engine,
+                },
                 _ => StepInput::None,
             };
             last = self.run_as(Job::Cycle { attempt: 1 }, plan, input).await?;
@@ -132,7 +169,10 @@ impl World {
     pub async fn provision(&self) -> Provisioned {
         self.create_origin();
         let origin = self.origin();
-        let (install, build) = (TableCommand::parse(INSTALL).unwrap(), TableCommand::parse(BUILD).unwrap());
+        let (install, build) = (
+            TableCommand::parse(INSTALL).unwrap(),
+            TableCommand::parse(BUILD).unwrap(),
+        );
         let main = StrictRefName::parse("main").unwrap();
         let mut context = CycleContext {
             origin: &origin,
@@ -152,10 +192,19 @@ impl World {
         ] {
             self.cycle(step, &context).await.unwrap();
         }
-        assert_eq!(output(self.cycle(Step::DetectDefaultBranch, &context).await).stdout, "main\n");
-        let sha = Sha::parse(output(self.cycle(Step::RevParse, &context).await).stdout.trim()).unwrap();
+        assert_eq!(
+            output(self.cycle(Step::DetectDefaultBranch, &context).await).stdout,
+            "main\n"
+        );
+        let sha = Sha::parse(
+            output(self.cycle(Step::RevParse, &context).await)
+                .stdout
+                .trim(),
+        )
+        .unwrap();
         context.sha = Some(&sha);
-        let Answer::Listing { text } = self.cycle(Step::LockfileKey, &context).await.unwrap() else {
+        let Answer::Listing { text } = self.cycle(Step::LockfileKey, &context).await.unwrap()
+        else {
             panic!()
         };
         assert!(text.contains("package-lock.json"), "{text}");
@@ -180,7 +229,8 @@ impl World {
         user: PoolUser,
         tree: TreeDecision,
     ) -> Vec<Answer> {
-        self.attach_from(provisioned, thread, user, tree, false).await
+        self.attach_from(provisioned, thread, user, tree, false)
+            .await
     }
 
     /// Makes the spare tree and attaches a thread with it.
@@ -193,10 +243,18 @@ impl World {
         let main = StrictRefName::parse("main").unwrap();
         let mut answers = Vec::new();
         let deps = Some(&provisioned.key);
-        for step in make_spare(SpareContext { git_ref: &main, user, deps, origin: ORIGIN }) {
+        for step in make_spare(SpareContext {
+            git_ref: &main,
+            user,
+            deps,
+            origin: ORIGIN,
+        }) {
             answers.push(self.run(step, StepInput::None).await.unwrap());
         }
-        answers.extend(self.attach_from(provisioned, thread, user, TreeDecision::Create, true).await);
+        answers.extend(
+            self.attach_from(provisioned, thread, user, TreeDecision::Create, true)
+                .await,
+        );
         answers
     }
 
@@ -234,15 +292,31 @@ impl World {
                 _ => StepInput::None,
             };
             let name = step.name.clone();
-            answers.push(self.run(step, input).await.unwrap_or_else(|failure| panic!("{name}: {failure:?}")));
+            answers.push(
+                self.run(step, input)
+                    .await
+                    .unwrap_or_else(|failure| panic!("{name}: {failure:?}")),
+            );
         }
         answers
     }
 
     /// Runs a command in a thread's tree.
-    pub async fn exec(&self, thread: &StrictThreadKey, user: PoolUser, text: &str, ms: i64) -> CommandEnd {
+    pub async fn exec(
+        &self,
+        thread: &StrictThreadKey,
+        user: PoolUser,
+        text: &str,
+        ms: i64,
+    ) -> CommandEnd {
         let command = ExecCommand::parse(text).unwrap();
-        output(self.run(exec(thread, &main_ref(), user, command, ms), StepInput::None).await)
+        output(
+            self.run(
+                exec(thread, &main_ref(), user, command, ms),
+                StepInput::None,
+            )
+            .await,
+        )
     }
 
     pub fn tree(&self, thread: &StrictThreadKey) -> PathBuf {
@@ -254,8 +328,16 @@ pub fn open(dir: &Path, has_users: bool) -> Daemon {
     Daemon::open(Settings {
         root: dir.join("w"),
         homes: dir.join("h"),
-        mode: if has_users { Mode::Users } else { Mode::Host(Arc::new(Unconfined)) },
-        links: if has_users { StoreLinks::Hard } else { StoreLinks::Copy },
+        mode: if has_users {
+            Mode::Users
+        } else {
+            Mode::Host(Arc::new(Unconfined))
+        },
+        links: if has_users {
+            StoreLinks::Hard
+        } else {
+            StoreLinks::Copy
+        },
         environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         of_service: Vec::new(),
         build: "test".into(),
@@ -284,7 +366,14 @@ pub fn output(answer: Result<Answer, StepFailure>) -> CommandEnd {
 
 /// Runs git of the test.
 pub fn git(folder: &Path, args: &[&str]) -> String {
-    let settings = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "safe.directory=*"];
+    let settings = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@localhost",
+        "-c",
+        "safe.directory=*",
+    ];
     let done = Command::new("git")
         .args(settings)
         .args(args)
@@ -292,7 +381,11 @@ pub fn git(folder: &Path, args: &[&str]) -> String {
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .output()
         .unwrap();
-    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 

@@ -32,7 +32,9 @@ proptest! {
 fn shown(native: &mut Native, run: Name, now: i64) -> Vec<(i64, Value)> {
     let answer = ask(native, "/runs/live-events", json!({ "runId": run }), now);
     let events = answer["events"].as_array().unwrap().iter().cloned();
-    events.map(|event| (event["seq"].as_i64().unwrap(), event)).collect()
+    events
+        .map(|event| (event["seq"].as_i64().unwrap(), event))
+        .collect()
 }
 
 /// Acknowledged events of live runs, by seq. Events without a type are not shown to readers.
@@ -41,9 +43,16 @@ struct Acknowledged(BTreeMap<Name, BTreeMap<i64, Option<Value>>>);
 
 impl Observer<Native> for Acknowledged {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, now, outcome } = attempt;
+        let Attempt {
+            operation,
+            now,
+            outcome,
+        } = attempt;
         // A lost answer is repeated when the bot repeats the request, but its events are stored already.
-        let done = matches!(outcome, Outcome::Answered(200, _) | Outcome::Lost { kept: true });
+        let done = matches!(
+            outcome,
+            Outcome::Answered(200, _) | Outcome::Lost { kept: true }
+        );
         let rows = live(native, now);
         if done {
             for (run, events) in appended(operation, &rows) {
@@ -58,8 +67,12 @@ impl Observer<Native> for Acknowledged {
             let in_order = shown.is_sorted_by(|(one, _), (next, _)| one < next);
             holds(in_order, || format!("{run} shows {shown:?}"))?;
             let shown: BTreeMap<_, _> = shown.into_iter().collect();
-            let lost = acknowledged.iter().find(|(seq, event)| shown.get(seq) != event.as_ref());
-            holds(lost.is_none(), || format!("{run} shows {shown:?}, and not {lost:?}"))?;
+            let lost = acknowledged
+                .iter()
+                .find(|(seq, event)| shown.get(seq) != event.as_ref());
+            holds(lost.is_none(), || {
+                format!("{run} shows {shown:?}, and not {lost:?}")
+            })?;
         }
         Ok(())
     }
@@ -69,9 +82,14 @@ impl Observer<Native> for Acknowledged {
 fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Event])> {
     match operation {
         Operation::Append { writer, events } => vec![(writer.run, events)],
-        Operation::Flush { generation, runs, .. } => {
+        Operation::Flush {
+            generation, runs, ..
+        } => {
             let owned = |run| row(rows, run).is_some_and(|row| row["ownerGen"] == *generation);
-            runs.iter().filter(|flush| owned(flush.run)).map(|flush| (flush.run, &*flush.events)).collect()
+            runs.iter()
+                .filter(|flush| owned(flush.run))
+                .map(|flush| (flush.run, &*flush.events))
+                .collect()
         }
         _ => Vec::new(),
     }
@@ -85,7 +103,16 @@ impl LiveEventsStay {
     fn seqs(native: &mut Native, now: i64) -> BTreeMap<Name, BTreeSet<i64>> {
         let rows = live(native, now);
         let live = World::RUNS.iter().filter(|run| row(&rows, run).is_some());
-        live.map(|run| (*run, shown(native, run, now).into_iter().map(|(seq, _)| seq).collect())).collect()
+        live.map(|run| {
+            (
+                *run,
+                shown(native, run, now)
+                    .into_iter()
+                    .map(|(seq, _)| seq)
+                    .collect(),
+            )
+        })
+        .collect()
     }
 }
 
@@ -96,12 +123,19 @@ impl Observer<Native> for LiveEventsStay {
 
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
         let Attempt { operation, now, .. } = attempt;
-        if matches!(operation, Operation::Append { .. } | Operation::Flush { .. }) {
+        if matches!(
+            operation,
+            Operation::Append { .. } | Operation::Flush { .. }
+        ) {
             return Ok(());
         }
         let after = Self::seqs(native, now);
-        let lost =
-            self.0.iter().find(|(run, seqs)| after.get(*run).is_some_and(|now| !now.is_superset(seqs)));
-        holds(lost.is_none(), || format!("lost events of {lost:?}, left: {after:?}"))
+        let lost = self
+            .0
+            .iter()
+            .find(|(run, seqs)| after.get(*run).is_some_and(|now| !now.is_superset(seqs)));
+        holds(lost.is_none(), || {
+            format!("lost events of {lost:?}, left: {after:?}")
+        })
     }
 }

@@ -44,12 +44,23 @@ struct NoLiveRows;
 
 impl Observer<Native> for NoLiveRows {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, now, outcome } = attempt;
-        let Some(run) = finished(operation, outcome) else { return Ok(()) };
+        let Attempt {
+            operation,
+            now,
+            outcome,
+        } = attempt;
+        let Some(run) = finished(operation, outcome) else {
+            return Ok(());
+        };
         let rows = live(native, now);
         holds(row(&rows, run).is_none(), || format!("live: {rows:?}"))?;
-        let rows = native.dump_of_runs().into_iter().filter(|(table, _)| !HISTORY.contains(&table.as_str()));
-        let named = rows.into_iter().find(|(_, rows)| format!("{rows:?}").contains(run));
+        let rows = native
+            .dump_of_runs()
+            .into_iter()
+            .filter(|(table, _)| !HISTORY.contains(&table.as_str()));
+        let named = rows
+            .into_iter()
+            .find(|(_, rows)| format!("{rows:?}").contains(run));
         holds(named.is_none(), || format!("not deleted: {named:?}"))
     }
 }
@@ -58,8 +69,14 @@ struct SameAsPut;
 
 impl Observer<Native> for SameAsPut {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, now, outcome } = attempt;
-        let (Operation::Finish { record, .. }, Some(run)) = (operation, finished(operation, outcome)) else {
+        let Attempt {
+            operation,
+            now,
+            outcome,
+        } = attempt;
+        let (Operation::Finish { record, .. }, Some(run)) =
+            (operation, finished(operation, outcome))
+        else {
             return Ok(());
         };
         let stored = match outcome {
@@ -68,16 +85,28 @@ impl Observer<Native> for SameAsPut {
         };
         let (put, written) = elsewhere(record, run, now);
         let kept = ask(native, "/runs/get", json!({ "id": run }), now);
-        holds(kept == written, || format!("put: {written}\nfinish: {kept}"))?;
-        holds(stored.is_none_or(|stored| stored == put), || format!("put stored: {put}, finish: {stored:?}"))
+        holds(kept == written, || {
+            format!("put: {written}\nfinish: {kept}")
+        })?;
+        holds(stored.is_none_or(|stored| stored == put), || {
+            format!("put stored: {put}, finish: {stored:?}")
+        })
     }
 }
 
 /// Puts the same record into a separate store. Returns whether it was stored, and its stored form.
 fn elsewhere(record: &Record, run: Name, now: i64) -> (bool, serde_json::Value) {
     let mut other = Native::new();
-    let put = ask(&mut other, "/runs/put", json!({ "record": record.json() }), now);
-    (put["stored"] == true, ask(&mut other, "/runs/get", json!({ "id": run }), now))
+    let put = ask(
+        &mut other,
+        "/runs/put",
+        json!({ "record": record.json() }),
+        now,
+    );
+    (
+        put["stored"] == true,
+        ask(&mut other, "/runs/get", json!({ "id": run }), now),
+    )
 }
 
 /// Whether the previous attempt was a finish with a lost answer.
@@ -86,7 +115,11 @@ struct Repeated(bool);
 
 impl Observer<Native> for Repeated {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, now, outcome } = attempt;
+        let Attempt {
+            operation,
+            now,
+            outcome,
+        } = attempt;
         let unknown = json!({ "ok": false, "reason": "unknown-run" });
         if std::mem::take(&mut self.0) {
             let is_unknown = *outcome == Outcome::Answered(409, unknown.clone());
@@ -95,7 +128,9 @@ impl Observer<Native> for Repeated {
         if finished(operation, outcome).is_some() {
             self.0 = matches!(outcome, Outcome::Lost { .. });
             let again = native.call("/runs/finish", &operation.body(), now);
-            holds(again == (409, unknown), || format!("a duplicate got {again:?}"))?;
+            holds(again == (409, unknown), || {
+                format!("a duplicate got {again:?}")
+            })?;
         }
         Ok(())
     }
@@ -104,9 +139,10 @@ impl Observer<Native> for Repeated {
 /// Returns the finished run, whether or not the answer arrived.
 fn finished(operation: &Operation, outcome: &Outcome) -> Option<Name> {
     match (operation, outcome) {
-        (Operation::Finish { writer, .. }, Outcome::Answered(200, _) | Outcome::Lost { kept: true }) => {
-            Some(writer.run)
-        }
+        (
+            Operation::Finish { writer, .. },
+            Outcome::Answered(200, _) | Outcome::Lost { kept: true },
+        ) => Some(writer.run),
         _ => None,
     }
 }

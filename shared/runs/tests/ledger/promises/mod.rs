@@ -29,7 +29,10 @@ fn ask(native: &mut Native, path: &str, body: Value, now: i64) -> Value {
 
 /// Returns the rows of live runs.
 fn live(native: &mut Native, now: i64) -> Vec<Value> {
-    ask(native, "/runs/live", json!({}), now)["runs"].as_array().unwrap().clone()
+    ask(native, "/runs/live", json!({}), now)["runs"]
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 /// Returns the row of a live run.

@@ -63,7 +63,9 @@ impl Observer<Native> for RejectionChangesNothing {
             Outcome::Lost { kept } => !kept,
         };
         let now = native.dump();
-        holds(!is_rejected || self.0 == now, || format!("{outcome:?}\nbefore {:?}\nafter  {now:?}", self.0))
+        holds(!is_rejected || self.0 == now, || {
+            format!("{outcome:?}\nbefore {:?}\nafter  {now:?}", self.0)
+        })
     }
 }
 
@@ -77,7 +79,11 @@ impl Observer<Native> for FinishingOnce {
     }
 
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, now, outcome } = attempt;
+        let Attempt {
+            operation,
+            now,
+            outcome,
+        } = attempt;
         let rows = live(native, now);
         if let (Operation::Finishing { writer }, Outcome::Answered(200, _)) = (operation, outcome) {
             let before = row(&self.0, writer.run).map(|row| &row["phase"]);
@@ -105,28 +111,52 @@ impl Observer<Native> for OnlyOrphansReclaimed {
     }
 
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
-        let Attempt { operation, now, outcome } = attempt;
+        let Attempt {
+            operation,
+            now,
+            outcome,
+        } = attempt;
         let rows = live(native, now);
-        let Operation::Reclaim { generation, now: requested, .. } = operation else {
+        let Operation::Reclaim {
+            generation,
+            now: requested,
+            ..
+        } = operation
+        else {
             let moved = |row: &&Value| self.0.iter().any(|before| changed_hands(before, row));
             return holds(!rows.iter().any(|row| moved(&row)), || {
                 "a run changed hands without a reclaim".into()
             });
         };
-        let Outcome::Answered(200, answer) = outcome else { return Ok(()) };
-        let reclaimed: HashSet<_> =
-            answer["runs"].as_array().into_iter().flatten().map(|run| run["row"]["runId"].as_str()).collect();
+        let Outcome::Answered(200, answer) = outcome else {
+            return Ok(());
+        };
+        let reclaimed: HashSet<_> = answer["runs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|run| run["row"]["runId"].as_str())
+            .collect();
         let requested = requested.unwrap_or(now);
         for before in &self.0 {
-            let expired = before["leaseUntil"].as_i64().is_some_and(|until| until <= requested);
-            let orphaned = before["ownerGen"] != *generation && (before["phase"] == "handoff" || expired);
+            let expired = before["leaseUntil"]
+                .as_i64()
+                .is_some_and(|until| until <= requested);
+            let orphaned =
+                before["ownerGen"] != *generation && (before["phase"] == "handoff" || expired);
             let took = reclaimed.contains(&before["runId"].as_str());
-            holds(orphaned == took, || format!("reclaimed: {took}, orphaned: {orphaned}: {before}"))?;
+            holds(orphaned == took, || {
+                format!("reclaimed: {took}, orphaned: {orphaned}: {before}")
+            })?;
         }
         let mine = |row: &&Value| row["ownerGen"] == *generation && row["phase"] == "live";
-        let owned =
-            rows.iter().filter(|row| reclaimed.contains(&row["runId"].as_str())).all(|row| mine(&row));
-        holds(owned, || format!("a reclaimed run is not the reclaimer's: {rows:?}"))
+        let owned = rows
+            .iter()
+            .filter(|row| reclaimed.contains(&row["runId"].as_str()))
+            .all(|row| mine(&row));
+        holds(owned, || {
+            format!("a reclaimed run is not the reclaimer's: {rows:?}")
+        })
     }
 }
 

@@ -9,7 +9,8 @@ use crate::ledger::{expected::Expected, operation::Operation};
 impl Model {
     /// Applies `operation` at `now` and returns its required answer.
     pub fn apply(&mut self, operation: &Operation, now: i64) -> Expected {
-        self.answer(operation, now).unwrap_or_else(|refusal| refusal)
+        self.answer(operation, now)
+            .unwrap_or_else(|refusal| refusal)
     }
 
     fn answer(&mut self, operation: &Operation, now: i64) -> Answer {
@@ -25,10 +26,16 @@ impl Model {
             Operation::Handoff { generation, runs } => self.handoff(generation, runs),
             Operation::Finishing { writer } => self.finishing(writer),
             Operation::Finish { writer, record } => self.finish(writer, record, now),
-            Operation::Reclaim { generation, lease_ms, now: requested } => {
-                self.reclaim(generation, *lease_ms, requested.unwrap_or(now))
-            }
-            Operation::Flush { generation, lease_ms, runs } => self.flush(generation, *lease_ms, runs, now),
+            Operation::Reclaim {
+                generation,
+                lease_ms,
+                now: requested,
+            } => self.reclaim(generation, *lease_ms, requested.unwrap_or(now)),
+            Operation::Flush {
+                generation,
+                lease_ms,
+                runs,
+            } => self.flush(generation, *lease_ms, runs, now),
             Operation::LiveEvents { run } => self.live_events(run, now),
             Operation::Put { record } => self.put(record, now),
             Operation::Get { run } => self.get(run, now),
@@ -37,11 +44,15 @@ impl Model {
             Operation::Events { run, after, limit } => self.events(run, *after, *limit, now),
             Operation::Delete { run } => self.delete(run),
             Operation::TranscriptOwner { writer } => self.transcript_owner(writer),
-            Operation::TranscriptWrite { writer, rows, attachments } => {
-                self.transcript_write(writer, rows, attachments)
-            }
+            Operation::TranscriptWrite {
+                writer,
+                rows,
+                attachments,
+            } => self.transcript_write(writer, rows, attachments),
             Operation::TranscriptRead { run } => self.transcript_read(run),
-            Operation::TranscriptClear { run, generation } => self.transcript_clear(run, *generation),
+            Operation::TranscriptClear { run, generation } => {
+                self.transcript_clear(run, *generation)
+            }
             Operation::Sweep => {
                 self.trim(now);
                 Ok(ok())

@@ -20,12 +20,21 @@ impl Model {
         let rules = Rules::default().generation(generation);
         let rules = lease_ms.into_iter().fold(rules, Rules::lease);
         let of_run = |rules: Rules, flush: &RunFlush| {
-            rules.run(flush.run, "runId").that(flush.after >= 0, "inboxAfter").appended(&flush.events)
+            rules
+                .run(flush.run, "runId")
+                .that(flush.after >= 0, "inboxAfter")
+                .appended(&flush.events)
         };
         let named: BTreeSet<_> = runs.iter().map(|flush| flush.run).collect();
-        runs.iter().fold(rules, of_run).that(named.len() == runs.len(), "runId").hold()?;
+        runs.iter()
+            .fold(rules, of_run)
+            .that(named.len() == runs.len(), "runId")
+            .hold()?;
         let until = lease_ms.map(|lease_ms| now + lease_ms);
-        let answers: Vec<_> = runs.iter().map(|flush| self.flush_run(generation, until, flush)).collect();
+        let answers: Vec<_> = runs
+            .iter()
+            .map(|flush| self.flush_run(generation, until, flush))
+            .collect();
         Ok(Expected::ok(json!({ "runs": answers })))
     }
 
@@ -41,7 +50,9 @@ impl Model {
         let stored = self.events.entry(flush.run).or_default();
         stored.extend(flush.events.iter().map(|event| (event.seq, event.json())));
         let unread = (1..).zip(&row.inbox).filter(|(seq, _)| *seq > flush.after);
-        let inbox: Vec<_> = unread.map(|(seq, message)| json!({ "seq": seq, "message": message })).collect();
+        let inbox: Vec<_> = unread
+            .map(|(seq, message)| json!({ "seq": seq, "message": message }))
+            .collect();
         json!({ "runId": flush.run, "ok": true, "stop": row.stop, "phase": row.phase.word(), "inbox": inbox })
     }
 }

@@ -43,7 +43,11 @@ impl Model {
     pub(super) fn put(&mut self, record: &Record, now: i64) -> Answer {
         Rules::default().record(record).hold()?;
         let written = self.write(record, now);
-        let retained = self.finished.values().filter(|run| run.is_kept(now)).count();
+        let retained = self
+            .finished
+            .values()
+            .filter(|run| run.is_kept(now))
+            .count();
         let Written { stored, rewritten } = written;
         Ok(Expected::ok(
             json!({ "ok": true, "retained": retained, "stored": stored, "rewritten": rewritten }),
@@ -69,13 +73,21 @@ impl Model {
         }
         self.finished.insert(record.id, next);
         self.trim(now);
-        Written { stored: self.finished.contains_key(record.id), rewritten }
+        Written {
+            stored: self.finished.contains_key(record.id),
+            rewritten,
+        }
     }
 
     /// Deletes expired runs. No sequence reaches the limit of 500.
     pub(super) fn trim(&mut self, now: i64) {
         self.finished.retain(|_, run| run.is_kept(now));
-        let Self { events, live, finished, .. } = self;
+        let Self {
+            events,
+            live,
+            finished,
+            ..
+        } = self;
         events.retain(|run, _| live.contains_key(run) || finished.contains_key(run));
     }
 
@@ -91,16 +103,25 @@ impl Model {
 
     pub(super) fn summary(&self, run: Name, now: i64) -> Answer {
         Rules::default().run(run, "id").hold()?;
-        Ok(Expected::ok(json!({ "summary": self.visible(run, now).map(Finished::listed) })))
+        Ok(Expected::ok(
+            json!({ "summary": self.visible(run, now).map(Finished::listed) }),
+        ))
     }
 
     pub(super) fn list(&self, limit: Option<i64>, now: i64) -> Answer {
-        Rules::default().that(limit.is_none_or(|limit| limit >= 1), "limit").hold()?;
+        Rules::default()
+            .that(limit.is_none_or(|limit| limit >= 1), "limit")
+            .hold()?;
         let limit = limit.unwrap_or(LIST_DEFAULT).min(LIST_MAX) as usize;
-        let mut runs: Vec<_> = self.finished.iter().filter(|(_, run)| run.is_kept(now)).collect();
+        let mut runs: Vec<_> = self
+            .finished
+            .iter()
+            .filter(|(_, run)| run.is_kept(now))
+            .collect();
         runs.sort_by_key(|(id, run)| std::cmp::Reverse((run.finished_at, **id)));
         runs.truncate(limit);
-        let mut page = json!({ "items": runs.iter().map(|(_, run)| run.listed()).collect::<Vec<_>>() });
+        let mut page =
+            json!({ "items": runs.iter().map(|(_, run)| run.listed()).collect::<Vec<_>>() });
         if let Some((id, run)) = runs.get(limit - 1) {
             page["nextBefore"] = json!({ "finishedAt": run.finished_at, "id": id });
         }
@@ -109,15 +130,24 @@ impl Model {
 
     pub(super) fn events(&self, run: Name, after: i64, limit: i64, now: i64) -> Answer {
         let rules = Rules::default().run(run, "id").that(after >= 0, "afterSeq");
-        rules.that((1..=EVENTS_MAX).contains(&limit), "limit").hold()?;
+        rules
+            .that((1..=EVENTS_MAX).contains(&limit), "limit")
+            .hold()?;
         if self.visible(run, now).is_none() {
             return Ok(Expected::ok(json!({ "events": null })));
         }
-        let mut rows = self.events.get(run).into_iter().flat_map(|events| events.range(after + 1..));
+        let mut rows = self
+            .events
+            .get(run)
+            .into_iter()
+            .flat_map(|events| events.range(after + 1..));
         let page: Vec<_> = rows.by_ref().take(limit as usize).collect();
         // A row that readers skip counts towards the page, because the cursor is the last seq read.
-        let events: Vec<_> =
-            page.iter().filter(|(_, event)| is_typed(event)).map(|(_, event)| event).collect();
+        let events: Vec<_> = page
+            .iter()
+            .filter(|(_, event)| is_typed(event))
+            .map(|(_, event)| event)
+            .collect();
         let mut answer = json!({ "events": events });
         if let (Some((seq, _)), true) = (page.last(), rows.next().is_some()) {
             answer["nextAfterSeq"] = json!(seq);
@@ -135,7 +165,9 @@ impl Model {
     }
 
     pub(super) fn visible(&self, run: Name, now: i64) -> Option<&Finished> {
-        self.finished.get(run).filter(|finished| finished.is_kept(now))
+        self.finished
+            .get(run)
+            .filter(|finished| finished.is_kept(now))
     }
 
     pub(super) fn typed_events(&self, run: Name) -> Vec<Value> {
@@ -157,7 +189,12 @@ impl Finished {
         }
         let zero = |category: &str| (category.to_owned(), json!({ "count": 0, "durationMs": 0 }));
         item["diagnosis"]["byCategory"] = Value::Object(CATEGORIES.into_iter().map(zero).collect());
-        Self { item, finished_at, event_count: record.events.len(), bytes }
+        Self {
+            item,
+            finished_at,
+            event_count: record.events.len(),
+            bytes,
+        }
     }
 
     /// Returns the values that distinguish versions of a record.

@@ -16,10 +16,16 @@ use crate::ledger::payload::{Claim, Event, Record, Step, Writer, state_json};
 
 impl Model {
     pub(super) fn claim(&mut self, claim: &Claim, now: i64) -> Answer {
-        Rules::default().writer(&claim.writer).thread(claim.thread).lease(claim.lease_ms).hold()?;
+        Rules::default()
+            .writer(&claim.writer)
+            .thread(claim.thread)
+            .lease(claim.lease_ms)
+            .hold()?;
         // An expired lease does not free the thread.
         if let Some(row) = self.live.values().find(|row| row.thread == claim.thread) {
-            return if row.claim.writer.run == claim.writer.run && row.owner == claim.writer.generation {
+            return if row.claim.writer.run == claim.writer.run
+                && row.owner == claim.writer.generation
+            {
                 Ok(ok())
             } else {
                 Err(thread_live(row))
@@ -39,7 +45,9 @@ impl Model {
         Rules::default().writer(writer).lease(lease_ms).hold()?;
         let row = self.owned(writer)?;
         row.lease_until = now + lease_ms;
-        Ok(Expected::ok(json!({ "ok": true, "stop": row.stop, "phase": row.phase.word() })))
+        Ok(Expected::ok(
+            json!({ "ok": true, "stop": row.stop, "phase": row.phase.word() }),
+        ))
     }
 
     pub(super) fn append(&mut self, writer: &Writer, events: &[Event]) -> Answer {
@@ -52,8 +60,13 @@ impl Model {
 
     pub(super) fn step(&mut self, writer: &Writer, step: &Step) -> Answer {
         let rules = Rules::default().writer(writer);
-        rules.that(step.step >= 0, "step").that(step.consumed >= 0, "inboxConsumedSeq").hold()?;
-        self.owned(writer)?.steps.insert(step.step, (step.consumed, step.json()));
+        rules
+            .that(step.step >= 0, "step")
+            .that(step.consumed >= 0, "inboxConsumedSeq")
+            .hold()?;
+        self.owned(writer)?
+            .steps
+            .insert(step.step, (step.consumed, step.json()));
         Ok(ok())
     }
 
@@ -86,7 +99,9 @@ impl Model {
             // would keep, does not contain events appended since.
             self.events.insert(record.id, numbered(&record.events));
         }
-        Ok(Expected::ok(json!({ "ok": true, "stored": written.stored })))
+        Ok(Expected::ok(
+            json!({ "ok": true, "stored": written.stored }),
+        ))
     }
 }
 
@@ -95,5 +110,8 @@ fn thread_live(row: &Row) -> Expected {
     if let Some(agent) = row.claim.agent {
         live["agent"] = Value::from(agent);
     }
-    Expected::Answer(409, json!({ "ok": false, "reason": "thread-live", "live": live }))
+    Expected::Answer(
+        409,
+        json!({ "ok": false, "reason": "thread-live", "live": live }),
+    )
 }

@@ -39,7 +39,10 @@ impl Rules {
     }
 
     pub(super) fn thread(self, thread: Name) -> Self {
-        self.that((1..=THREAD_MAX).contains(&thread.chars().count()), "threadKey")
+        self.that(
+            (1..=THREAD_MAX).contains(&thread.chars().count()),
+            "threadKey",
+        )
     }
 
     pub(super) fn lease(self, lease_ms: i64) -> Self {
@@ -52,7 +55,10 @@ impl Rules {
             EventKind::Bytes(bytes) => bytes <= EVENT_BYTES,
             EventKind::Text(_) | EventKind::Untyped => true,
         };
-        self.that(events.iter().all(|event| event.seq >= 1 && fits(event)), "events")
+        self.that(
+            events.iter().all(|event| event.seq >= 1 && fits(event)),
+            "events",
+        )
     }
 
     /// Checks the record of a put or finish. Its events need a type but no seq.
@@ -63,12 +69,22 @@ impl Rules {
     }
 
     pub(super) fn hold(self) -> Result<(), Expected> {
-        if self.0.is_empty() { Ok(()) } else { Err(Expected::Malformed(self.0)) }
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(Expected::Malformed(self.0))
+        }
     }
 }
 
 /// Statuses of a finished run.
-const STATUSES: [&str; 5] = ["completed", "stopped_soft", "stopped_hard", "failed", "interrupted"];
+const STATUSES: [&str; 5] = [
+    "completed",
+    "stopped_soft",
+    "stopped_hard",
+    "failed",
+    "interrupted",
+];
 
 fn matches(name: &str, max: usize, signs: &str) -> bool {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || signs.contains(letter);

@@ -26,17 +26,26 @@ impl Model {
     }
 
     pub(super) fn stop(&mut self, run: Name, mode: Name, now: i64) -> Answer {
-        Rules::default().run(run, "runId").that(MODES.contains(&mode), "mode").hold()?;
+        Rules::default()
+            .run(run, "runId")
+            .that(MODES.contains(&mode), "mode")
+            .hold()?;
         let row = self.live.get_mut(run).ok_or_else(not_live)?;
         row.stop = Some(mode);
-        Ok(Expected::ok(json!({ "ok": true, "ownerLive": row.lease_until > now })))
+        Ok(Expected::ok(
+            json!({ "ok": true, "ownerLive": row.lease_until > now }),
+        ))
     }
 
     /// Decided: the events of a finished run are returned too, as long as its record is visible.
     pub(super) fn live_events(&self, run: Name, now: i64) -> Answer {
         Rules::default().run(run, "runId").hold()?;
         let known = self.live.contains_key(run) || self.visible(run, now).is_some();
-        let events: Vec<Value> = if known { self.typed_events(run) } else { Vec::new() };
+        let events: Vec<Value> = if known {
+            self.typed_events(run)
+        } else {
+            Vec::new()
+        };
         Ok(Expected::ok(json!({ "events": events })))
     }
 }

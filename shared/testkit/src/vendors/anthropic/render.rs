@@ -9,8 +9,9 @@ use crate::vendors::{
 
 /// Renders the whole message.
 pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
-    let content: Vec<Value> =
-        content(reply).map(|(index, block)| finished(block, reply.number, index)).collect();
+    let content: Vec<Value> = content(reply)
+        .map(|(index, block)| finished(block, reply.number, index))
+        .collect();
     let mut whole = json!({
         "id": format!("msg_{}", reply.number), "type": "message", "role": "assistant", "model": body["model"],
         "content": content, "stop_reason": stop_reason(reply), "stop_sequence": null,
@@ -29,13 +30,18 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     opening["stop_reason"] = Value::Null;
     opening["stop_details"] = Value::Null;
     opening["usage"] = usage(reply.tokens, 1);
-    let mut events = vec![json!({"type": "message_start", "message": opening}), json!({"type": "ping"})];
+    let mut events = vec![
+        json!({"type": "message_start", "message": opening}),
+        json!({"type": "ping"}),
+    ];
     for (index, block) in content(reply) {
         let (start, deltas) = growth(block, reply.number, index);
         events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
         let deltas = deltas.into_iter();
         events.extend(
-            deltas.map(|delta| json!({"type": "content_block_delta", "index": index, "delta": delta})),
+            deltas.map(
+                |delta| json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            ),
         );
         events.push(json!({"type": "content_block_stop", "index": index}));
     }
@@ -53,7 +59,10 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
 
 /// Renders one server-sent event.
 pub(super) fn event(data: &Value) -> String {
-    format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default())
+    format!(
+        "event: {}\ndata: {data}\n\n",
+        data["type"].as_str().unwrap_or_default()
+    )
 }
 
 fn usage(tokens: Tokens, output: u64) -> Value {
@@ -75,11 +84,17 @@ fn stop_reason(reply: &Message<'_>) -> String {
 
 /// Returns the blocks of the content, with their places in it.
 fn content<'a>(reply: &'a Message<'_>) -> impl Iterator<Item = (usize, &'a Block)> {
-    reply.blocks.iter().filter(|block| !matches!(block, Block::Refusal(_))).enumerate()
+    reply
+        .blocks
+        .iter()
+        .filter(|block| !matches!(block, Block::Refusal(_)))
+        .enumerate()
 }
 
 fn stop_details(reply: &Message<'_>) -> Option<Value> {
-    reply.refusal().map(|reason| json!({"type": "refusal", "category": "cyber", "explanation": reason}))
+    reply
+        .refusal()
+        .map(|reason| json!({"type": "refusal", "category": "cyber", "explanation": reason}))
 }
 
 fn tool_use(name: &str, input: &Value, number: u64, index: usize) -> Value {
@@ -89,14 +104,19 @@ fn tool_use(name: &str, input: &Value, number: u64, index: usize) -> Value {
 fn finished(block: &Block, number: u64, index: usize) -> Value {
     match block {
         Block::Text(text) => json!({"type": "text", "text": text}),
-        Block::Cited { text, citation } => json!({"type": "text", "text": text, "citations": [citation]}),
+        Block::Cited { text, citation } => {
+            json!({"type": "text", "text": text, "citations": [citation]})
+        }
         Block::Thinking { text, signature } => {
             json!({"type": "thinking", "thinking": text, "signature": signature})
         }
         Block::Tool { name, input } => tool_use(name, input, number, index),
-        Block::RawTool { name, arguments } => {
-            tool_use(name, &serde_json::from_str(arguments).unwrap_or_else(|_| json!({})), number, index)
-        }
+        Block::RawTool { name, arguments } => tool_use(
+            name,
+            &serde_json::from_str(arguments).unwrap_or_else(|_| json!({})),
+            number,
+            index,
+        ),
         Block::Raw(block) => block.clone(),
         Block::Grown { start, .. } => start.clone(),
         Block::Refusal(_) => Value::Null,
@@ -106,12 +126,17 @@ fn finished(block: &Block, number: u64, index: usize) -> Value {
 /// Returns the initial form of a block, and the deltas that complete it.
 fn growth(block: &Block, number: u64, index: usize) -> (Value, Vec<Value>) {
     let texts = |text: &str| -> Vec<Value> {
-        pieces(text).into_iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect()
+        pieces(text)
+            .into_iter()
+            .map(|piece| json!({"type": "text_delta", "text": piece}))
+            .collect()
     };
     // The real API starts a call's arguments with an empty delta.
     let arguments = |text: &str| -> Vec<Value> {
         let pieces = std::iter::once(String::new()).chain(pieces(text));
-        pieces.map(|piece| json!({"type": "input_json_delta", "partial_json": piece})).collect()
+        pieces
+            .map(|piece| json!({"type": "input_json_delta", "partial_json": piece}))
+            .collect()
     };
     match block {
         Block::Text(text) => (json!({"type": "text", "text": ""}), texts(text)),
@@ -122,20 +147,26 @@ fn growth(block: &Block, number: u64, index: usize) -> (Value, Vec<Value>) {
         }
         Block::Thinking { text, signature } => {
             let thoughts = pieces(text).into_iter();
-            let mut deltas: Vec<Value> =
-                thoughts.map(|piece| json!({"type": "thinking_delta", "thinking": piece})).collect();
+            let mut deltas: Vec<Value> = thoughts
+                .map(|piece| json!({"type": "thinking_delta", "thinking": piece}))
+                .collect();
             deltas.push(json!({"type": "signature_delta", "signature": signature}));
-            (json!({"type": "thinking", "thinking": "", "signature": ""}), deltas)
+            (
+                json!({"type": "thinking", "thinking": "", "signature": ""}),
+                deltas,
+            )
         }
         Block::Tool { name, input } if input == &json!({}) => {
             (tool_use(name, &json!({}), number, index), arguments(""))
         }
-        Block::Tool { name, input } => {
-            (tool_use(name, &json!({}), number, index), arguments(&input.to_string()))
-        }
-        Block::RawTool { name, arguments: text } => {
-            (tool_use(name, &json!({}), number, index), arguments(text))
-        }
+        Block::Tool { name, input } => (
+            tool_use(name, &json!({}), number, index),
+            arguments(&input.to_string()),
+        ),
+        Block::RawTool {
+            name,
+            arguments: text,
+        } => (tool_use(name, &json!({}), number, index), arguments(text)),
         // A server tool's arguments are streamed like a client tool's.
         Block::Raw(raw) if raw["input"].is_object() => {
             let mut start = raw.clone();

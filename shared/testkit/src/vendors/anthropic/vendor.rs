@@ -19,8 +19,11 @@ impl Vendor for Anthropic {
 
     fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>) {
         let whole = render::whole(body, reply);
-        let issued =
-            whole["content"].as_array().into_iter().flatten().filter(|block| checks::is_thinking(block));
+        let issued = whole["content"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|block| checks::is_thinking(block));
         let issued = issued.cloned().collect();
         (whole, issued)
     }

@@ -13,22 +13,32 @@ pub(super) fn check(headers: &HeaderMap, body: &Value) -> Vec<String> {
             broken.push(rule);
         }
     };
-    let json =
-        headers.get("content-type").is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+    let json = headers
+        .get("content-type")
+        .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
     unless(json, "content-type: must be application/json".into());
-    let bearer = headers.get("authorization").is_none_or(|value| value.as_bytes().starts_with(b"Bearer "));
+    let bearer = headers
+        .get("authorization")
+        .is_none_or(|value| value.as_bytes().starts_with(b"Bearer "));
     unless(bearer, "authorization: must be a bearer token".into());
     unless(!text(&body["model"]).is_empty(), "model: missing".into());
     unless(
         body["stream_options"].is_null() || body["stream"] == true,
         "stream_options: only with stream".into(),
     );
-    unless(!mentions_cache_control(body), "cache_control: unknown field".into());
+    unless(
+        !mentions_cache_control(body),
+        "cache_control: unknown field".into(),
+    );
     for tool in array(&body["tools"]) {
         let name = text(&tool["function"]["name"]);
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let sound = tool["type"] == "function" && (1..=64).contains(&name.len()) && name.chars().all(plain);
-        unless(sound, "tools: a function's name must match ^[a-zA-Z0-9_-]{1,64}$".into());
+        let sound =
+            tool["type"] == "function" && (1..=64).contains(&name.len()) && name.chars().all(plain);
+        unless(
+            sound,
+            "tools: a function's name must match ^[a-zA-Z0-9_-]{1,64}$".into(),
+        );
     }
     let choice = body["tool_choice"].is_null() || !array(&body["tools"]).is_empty();
     unless(choice, "tool_choice: only with tools".into());
@@ -68,7 +78,9 @@ fn check_message(message: &Value) -> Vec<&'static str> {
     }
     for call in calls {
         let whole = call["type"] == "function" && !text(&call["id"]).is_empty();
-        if !whole || text(&call["function"]["name"]).is_empty() || !call["function"]["arguments"].is_string()
+        if !whole
+            || text(&call["function"]["name"]).is_empty()
+            || !call["function"]["arguments"].is_string()
         {
             broken.push("a tool call needs id, type, name and argument text");
         }
@@ -83,7 +95,9 @@ fn check_part(role: &str, part: &Value) -> Option<&'static str> {
     match text(&part["type"]) {
         "text" => None,
         "image_url" if role != "user" => Some("only a user may show images"),
-        "image_url" if text(&part["image_url"]["url"]).is_empty() => Some("image_url.url is missing"),
+        "image_url" if text(&part["image_url"]["url"]).is_empty() => {
+            Some("image_url.url is missing")
+        }
         "image_url" => None,
         "input_audio" | "file" if role == "user" => None,
         _ => Some("unknown kind of part"),
@@ -104,9 +118,14 @@ fn check_pairs(messages: &[Value]) -> Vec<String> {
             continue;
         }
         if !open.is_empty() {
-            broken.push(format!("messages[{index}]: tool calls before it have no answer"));
+            broken.push(format!(
+                "messages[{index}]: tool calls before it have no answer"
+            ));
         }
-        open = array(&message["tool_calls"]).iter().map(|call| text(&call["id"])).collect();
+        open = array(&message["tool_calls"])
+            .iter()
+            .map(|call| text(&call["id"]))
+            .collect();
     }
     if !open.is_empty() {
         broken.push("messages: the conversation ends with unanswered tool calls".into());

@@ -44,16 +44,28 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
         })
     };
     let delta = |delta: Value, finish: Value| {
-        chunk(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]), Value::Null)
+        chunk(
+            json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]),
+            Value::Null,
+        )
     };
-    let mut chunks = vec![delta(json!({"role": "assistant", "content": ""}), Value::Null)];
+    let mut chunks = vec![delta(
+        json!({"role": "assistant", "content": ""}),
+        Value::Null,
+    )];
     for block in reply.blocks {
         if let Block::Thinking { text, .. } = block {
             let thoughts = pieces(text).into_iter();
-            chunks.extend(thoughts.map(|piece| delta(json!({"reasoning_content": piece}), Value::Null)));
+            chunks.extend(
+                thoughts.map(|piece| delta(json!({"reasoning_content": piece}), Value::Null)),
+            );
         }
         let text = prose(block).unwrap_or_default();
-        chunks.extend(pieces(text).into_iter().map(|piece| delta(json!({"content": piece}), Value::Null)));
+        chunks.extend(
+            pieces(text)
+                .into_iter()
+                .map(|piece| delta(json!({"content": piece}), Value::Null)),
+        );
     }
     let refusal = pieces(reply.refusal().unwrap_or_default()).into_iter();
     chunks.extend(refusal.map(|piece| delta(json!({"refusal": piece}), Value::Null)));
@@ -71,7 +83,11 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     if body["stream_options"]["include_usage"] == json!(true) {
         chunks.push(chunk(json!([]), usage(reply.tokens)));
     }
-    chunks.iter().map(event).chain([String::from("data: [DONE]\n\n")]).collect()
+    chunks
+        .iter()
+        .map(event)
+        .chain([String::from("data: [DONE]\n\n")])
+        .collect()
 }
 
 /// Renders one server-sent event.
@@ -92,18 +108,26 @@ fn prose(block: &Block) -> Option<&str> {
 
 fn calls<'a>(reply: &'a Message<'_>) -> impl Iterator<Item = (String, &'a str, String)> {
     let number = reply.number;
-    reply.blocks.iter().enumerate().filter_map(move |(index, block)| {
-        let id = format!("call_{number}_{index}");
-        match block {
-            Block::Tool { name, input } => Some((id, name.as_str(), input.to_string())),
-            Block::RawTool { name, arguments } => Some((id, name.as_str(), arguments.clone())),
-            _ => None,
-        }
-    })
+    reply
+        .blocks
+        .iter()
+        .enumerate()
+        .filter_map(move |(index, block)| {
+            let id = format!("call_{number}_{index}");
+            match block {
+                Block::Tool { name, input } => Some((id, name.as_str(), input.to_string())),
+                Block::RawTool { name, arguments } => Some((id, name.as_str(), arguments.clone())),
+                _ => None,
+            }
+        })
 }
 
 fn finish_reason<'a>(reply: &'a Message<'_>) -> &'a str {
-    let natural = if calls(reply).next().is_some() { "tool_calls" } else { "stop" };
+    let natural = if calls(reply).next().is_some() {
+        "tool_calls"
+    } else {
+        "stop"
+    };
     reply.stop.unwrap_or(natural)
 }
 

@@ -8,7 +8,10 @@ use crate::pair::{DAY, Pair};
 
 fn of_events(id: &str, finished_at: i64, events: &[Value]) -> Value {
     let count = events.len();
-    with(record(id, finished_at), json!({ "eventCount": count, "storedEventCount": count, "events": events }))
+    with(
+        record(id, finished_at),
+        json!({ "eventCount": count, "storedEventCount": count, "events": events }),
+    )
 }
 
 fn put(pair: &mut Pair, record: &Value) -> Value {
@@ -16,7 +19,10 @@ fn put(pair: &mut Pair, record: &Value) -> Value {
 }
 
 fn proposed(pair: &mut Pair, record: &Value, policy: Value, stamp: i64) -> Value {
-    pair.ok("/runs/put", json!({ "record": record, "policy": policy, "policyUpdatedAt": stamp }))
+    pair.ok(
+        "/runs/put",
+        json!({ "record": record, "policy": policy, "policyUpdatedAt": stamp }),
+    )
 }
 
 /// Reads a run by every route.
@@ -58,25 +64,46 @@ fn stored_records_are_equal() {
         record("r", old),
         record("r", old),
         every_field,
-        with(record("r", old), json!({ "diagnosis": diagnosis, "label": "" })),
+        with(
+            record("r", old),
+            json!({ "diagnosis": diagnosis, "label": "" }),
+        ),
         with(record("r", old), future),
         record("r", old - 31 * DAY),
         of_events("r", old, &[json!({ "type": "a" }), json!({ "type": "b" })]),
-        of_events("r", old, &[json!({ "type": "c", "seq": 9_007_199_254_740_991_i64 })]),
         of_events(
             "r",
             old,
-            &[json!({ "type": "c", "seq": 9_007_199_254_740_993_i64 }), json!({ "type": "c", "seq": 1.5 })],
+            &[json!({ "type": "c", "seq": 9_007_199_254_740_991_i64 })],
+        ),
+        of_events(
+            "r",
+            old,
+            &[
+                json!({ "type": "c", "seq": 9_007_199_254_740_993_i64 }),
+                json!({ "type": "c", "seq": 1.5 }),
+            ],
         ),
     ] {
         put(&mut pair, &record);
         read(&mut pair, "r");
     }
-    let text =
-        json!({ "storeKey": "runs:mended", "record": with(record("r", old), json!({ "label": "LABEL" })) });
-    pair.ask_text("/runs/put", 200, &text.to_string().replace("LABEL", r"a\ud83d b\ud83d\ude00"));
-    pair.ask_text("/runs/get", 200, r#"{"storeKey":"elsewhere","storeKey":"runs:mended","id":"r"}"#);
-    pair.ask("/runs/put", 400, json!({ "record": with(record("r", old), json!({ "status": "running" })) }));
+    let text = json!({ "storeKey": "runs:mended", "record": with(record("r", old), json!({ "label": "LABEL" })) });
+    pair.ask_text(
+        "/runs/put",
+        200,
+        &text.to_string().replace("LABEL", r"a\ud83d b\ud83d\ude00"),
+    );
+    pair.ask_text(
+        "/runs/get",
+        200,
+        r#"{"storeKey":"elsewhere","storeKey":"runs:mended","id":"r"}"#,
+    );
+    pair.ask(
+        "/runs/put",
+        400,
+        json!({ "record": with(record("r", old), json!({ "status": "running" })) }),
+    );
     pair.ask_text("/runs/list", 400, r#"{"storeKey":"x","before":1e999}"#);
     for _ in 0..2 {
         pair.ok("/runs/delete", json!({ "id": "r" }));
@@ -91,10 +118,22 @@ fn large_records_are_equal() {
     pair.store("runs:large");
     let old = pair.base - DAY;
     let text = "é\"\n".repeat(12 * 1024);
-    let large: Vec<_> = (1..=24).map(|seq| json!({ "seq": seq, "type": "text", "text": text })).collect();
+    let large: Vec<_> = (1..=24)
+        .map(|seq| json!({ "seq": seq, "type": "text", "text": text }))
+        .collect();
     put(&mut pair, &of_events("text", old, &large));
-    put(&mut pair, &of_events("one", old, &[json!({ "seq": 1, "type": "x".repeat(2_000_000) })]));
-    put(&mut pair, &with(record("label", old), json!({ "label": "y".repeat(65_000) })));
+    put(
+        &mut pair,
+        &of_events(
+            "one",
+            old,
+            &[json!({ "seq": 1, "type": "x".repeat(2_000_000) })],
+        ),
+    );
+    put(
+        &mut pair,
+        &with(record("label", old), json!({ "label": "y".repeat(65_000) })),
+    );
     pair.ask(
         "/runs/put",
         400,
@@ -103,7 +142,9 @@ fn large_records_are_equal() {
     for id in ["text", "one", "label"] {
         read(&mut pair, id);
     }
-    let many: Vec<_> = (1..=5001).map(|seq| json!({ "type": "a", "seq": 2 * seq })).collect();
+    let many: Vec<_> = (1..=5001)
+        .map(|seq| json!({ "type": "a", "seq": 2 * seq }))
+        .collect();
     put(&mut pair, &of_events("many", old, &many));
     for page in [
         json!({}),
@@ -125,10 +166,19 @@ fn retention_is_equal() {
         put(&mut pair, &record(id, old - ago));
     }
     let year = 365 * DAY;
-    for (id, max_runs, stamp) in
-        [("d", 2, 0), ("d", 2, old), ("e", 1, old), ("f", 1, old - 1), ("g", 3, old + year)]
-    {
-        proposed(&mut pair, &record(id, old - 1000), json!({ "maxRuns": max_runs }), stamp);
+    for (id, max_runs, stamp) in [
+        ("d", 2, 0),
+        ("d", 2, old),
+        ("e", 1, old),
+        ("f", 1, old - 1),
+        ("g", 3, old + year),
+    ] {
+        proposed(
+            &mut pair,
+            &record(id, old - 1000),
+            json!({ "maxRuns": max_runs }),
+            stamp,
+        );
         pair.ok("/runs/list", json!({}));
         pair.ok("/runs/get", json!({ "id": "a" }));
     }
@@ -140,20 +190,43 @@ fn retention_is_equal() {
         old,
     );
     put(&mut pair, &record("kept", old - 363 * DAY));
-    proposed(&mut pair, &record("young", old), json!({ "retentionDays": 2 }), old + 1);
+    proposed(
+        &mut pair,
+        &record("young", old),
+        json!({ "retentionDays": 2 }),
+        old + 1,
+    );
     pair.ok("/runs/list", json!({}));
     pair.store("runs:bytes");
-    proposed(&mut pair, &record("small-and-old", old - 90_000), json!({ "maxBytes": 1 }), old);
+    proposed(
+        &mut pair,
+        &record("small-and-old", old - 90_000),
+        json!({ "maxBytes": 1 }),
+        old,
+    );
     let text = json!({ "type": "text", "text": "x".repeat(60_000) });
     for n in 0..10 {
-        put(&mut pair, &of_events(&format!("large-{n}"), old - 50_000 + n, &vec![text.clone(); 30]));
+        put(
+            &mut pair,
+            &of_events(
+                &format!("large-{n}"),
+                old - 50_000 + n,
+                &vec![text.clone(); 30],
+            ),
+        );
     }
     let listed = pair.ok("/runs/list", json!({}));
     assert_eq!(listed["items"].as_array().unwrap().len(), 9);
     // A finish applies its policy too.
-    pair.ok("/runs/claim", json!({ "run": ars_tests_contract::records::run("r", "t", "g1") }));
+    pair.ok(
+        "/runs/claim",
+        json!({ "run": ars_tests_contract::records::run("r", "t", "g1") }),
+    );
     let finish = json!({ "runId": "r", "gen": "g1", "record": record("r", old), "policy": { "maxRuns": 1 } });
-    pair.ok("/runs/finish", with(finish, json!({ "policyUpdatedAt": old + 1 })));
+    pair.ok(
+        "/runs/finish",
+        with(finish, json!({ "policyUpdatedAt": old + 1 })),
+    );
     pair.ok("/runs/list", json!({}));
     pair.finish();
 }
@@ -172,8 +245,16 @@ fn filtered(pair: &mut Pair) {
             2000.0,
             json!({ "agent": "coding", "channelId": "C2", "userId": "U2", "channelVisibility": "private" }),
         ),
-        ("_", 2000.0, json!({ "agent": "", "channelId": "C1", "repo": "o/m" })),
-        ("-", 2000.0, json!({ "channelId": "", "userId": "", "repo": "", "channelVisibility": "dm" })),
+        (
+            "_",
+            2000.0,
+            json!({ "agent": "", "channelId": "C1", "repo": "o/m" }),
+        ),
+        (
+            "-",
+            2000.0,
+            json!({ "channelId": "", "userId": "", "repo": "", "channelVisibility": "dm" }),
+        ),
         ("late", 0.25, json!({ "channelId": "' OR 1=1 --\u{0}" })),
         ("later", 0.125, json!({})),
     ] {
@@ -206,7 +287,10 @@ fn pages_and_filters_are_equal() {
     }
     let user = |id: &str| json!({ "kind": "user-is", "userId": id });
     let channels = |ids: &[String]| json!({ "kind": "channels-in", "channelIds": ids });
-    let ids: Vec<_> = (0..99).map(|n| format!("C{n}")).chain(["' OR 1=1 --\u{0}".to_owned()]).collect();
+    let ids: Vec<_> = (0..99)
+        .map(|n| format!("C{n}"))
+        .chain(["' OR 1=1 --\u{0}".to_owned()])
+        .collect();
     let either = |of: Vec<Value>| json!({ "kind": "or", "of": of });
     let both = |of: Vec<Value>| json!({ "kind": "and", "of": of });
     for predicate in [
@@ -216,7 +300,10 @@ fn pages_and_filters_are_equal() {
         channels(&ids),
         json!({ "kind": "repos-in", "repos": ["o/n", "o/m"] }),
         json!({ "kind": "visibility-in", "visibilities": ["private", "unknown"] }),
-        either(vec![user("U2"), both(vec![user("U1"), channels(&ids[..2])])]),
+        either(vec![
+            user("U2"),
+            both(vec![user("U1"), channels(&ids[..2])]),
+        ]),
         either(vec![]),
         both(vec![]),
         either((0..100).map(|n| user(&format!("U{n}"))).collect()),
@@ -225,12 +312,20 @@ fn pages_and_filters_are_equal() {
     ] {
         pair.ok("/runs/list", json!({ "visibleTo": predicate }));
     }
-    pair.ask("/runs/list", 400, json!({ "visibleTo": either(vec![user("U1"); 101]) }));
+    pair.ask(
+        "/runs/list",
+        400,
+        json!({ "visibleTo": either(vec![user("U1"); 101]) }),
+    );
     pair.store("runs:many");
     for n in 0..201 {
         put(&mut pair, &record(&format!("r{n:03}"), old - n));
     }
-    for body in [json!({}), json!({ "limit": 201 }), json!({ "before": old - 199, "beforeId": "r199" })] {
+    for body in [
+        json!({}),
+        json!({ "limit": 201 }),
+        json!({ "before": old - 199, "beforeId": "r199" }),
+    ] {
         pair.ok("/runs/list", body);
     }
     pair.finish();

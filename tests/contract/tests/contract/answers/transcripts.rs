@@ -12,7 +12,8 @@ fn write(generation: &str, rows: Value, attachments: Value) -> Value {
 fn transcripts_are_equal() {
     let mut pair = Pair::start();
     let row = |idx: i64, part: i64, text: &str| json!({ "idx": idx, "part": part, "json": text });
-    let file = |name: &str, data: &str| json!({ "ref": name, "mediaType": "image/png", "data": data });
+    let file =
+        |name: &str, data: &str| json!({ "ref": name, "mediaType": "image/png", "data": data });
     pair.store("r");
     let one = || write("g1", json!([row(0, 0, "a")]), json!([]));
     pair.ask("/runs/transcript/write", 409, one());
@@ -21,7 +22,11 @@ fn transcripts_are_equal() {
     for (rows, files) in [
         (json!([]), json!([])),
         (
-            json!([row(10, 0, ""), row(2, 10, "{no json \u{1f600}\u{0}\"\n"), row(2, 9, "c")]),
+            json!([
+                row(10, 0, ""),
+                row(2, 10, "{no json \u{1f600}\u{0}\"\n"),
+                row(2, 9, "c")
+            ]),
             json!([file("", "")]),
         ),
         (
@@ -34,12 +39,19 @@ fn transcripts_are_equal() {
         ),
         (json!([row(3, 0, &"é".repeat(750_000))]), json!([])),
         (json!([]), json!([file("large", &"A".repeat(2_090_000))])),
-        ((0..300).map(|n| row(20 + n / 10, n % 10, "x")).collect(), json!([])),
+        (
+            (0..300).map(|n| row(20 + n / 10, n % 10, "x")).collect(),
+            json!([]),
+        ),
     ] {
         pair.ok("/runs/transcript/write", write("g1", rows, files));
         pair.ok("/runs/transcript/read", json!({}));
     }
-    pair.ask("/runs/transcript/write", 400, write("g1", json!([{ "idx": -1 }]), json!([])));
+    pair.ask(
+        "/runs/transcript/write",
+        400,
+        write("g1", json!([{ "idx": -1 }]), json!([])),
+    );
     // The ledger's fence is separate.
     let claim = json!({ "runId": "r", "threadKey": "t", "gen": "g9", "leaseMs": 1000, "startedAt": 1, "meta": {},
         "system": "", "tools": [] });

@@ -6,14 +6,17 @@ use serde_json::{Value, json};
 use super::{
     Sheet, put, record_fields,
     rule::{
-        ANY, Field, INEXACT, Rule, array, each, generation, integer, lease, number, object, optional,
-        required, rule, run_id, text, word,
+        ANY, Field, INEXACT, Rule, array, each, generation, integer, lease, number, object,
+        optional, required, rule, run_id, text, word,
     },
 };
 
 /// The fields that every owner write has.
 fn owned(more: impl IntoIterator<Item = Field>) -> Vec<Field> {
-    [required("runId", run_id()), required("gen", generation())].into_iter().chain(more).collect()
+    [required("runId", run_id()), required("gen", generation())]
+        .into_iter()
+        .chain(more)
+        .collect()
 }
 
 /// An event that has this many bytes of JSON, about half as many characters.
@@ -31,7 +34,13 @@ fn events(list: &str) -> Vec<Field> {
     let event = object().and_not([json!({}), sized_event(65_537)]);
     vec![
         required(list, array()),
-        optional(&format!("{list}[1]"), Rule { good: vec![sized_event(65_536)], ..event }),
+        optional(
+            &format!("{list}[1]"),
+            Rule {
+                good: vec![sized_event(65_536)],
+                ..event
+            },
+        ),
         required(&format!("{list}[1].seq"), seq()),
     ]
 }
@@ -45,11 +54,21 @@ fn flushed(id: &str) -> Value {
 }
 
 fn flush() -> Vec<Field> {
-    let many = |count: usize| (0..count).map(|n| flushed(&format!("r{n}"))).collect::<Value>();
+    let many = |count: usize| {
+        (0..count)
+            .map(|n| flushed(&format!("r{n}")))
+            .collect::<Value>()
+    };
     let mut fields = vec![
         required("gen", generation()),
         optional("leaseMs", lease()),
-        required("runs", Rule { good: vec![json!([]), many(500)], ..array().and_not([many(501)]) }),
+        required(
+            "runs",
+            Rule {
+                good: vec![json!([]), many(500)],
+                ..array().and_not([many(501)])
+            },
+        ),
         optional("runs[1]", object()),
         required("runs[1].runId", run_id().and_not([json!("r0")])),
         required("runs[1].inboxAfter", integer(0, i64::MAX)),
@@ -61,13 +80,29 @@ fn flush() -> Vec<Field> {
 pub fn ledger() -> Vec<Sheet> {
     let owner = |fields: Value| with(json!({ "runId": "r", "gen": "g1" }), fields);
     let two = two_events();
-    let cards = [json!(7), json!([]), json!({ "channel": "c" }), json!({ "channel": 7, "ts": "1" })];
+    let cards = [
+        json!(7),
+        json!([]),
+        json!({ "channel": "c" }),
+        json!({ "channel": 7, "ts": "1" }),
+    ];
     let call = json!({ "callId": "c", "tool": "t" });
     let keyed = json!({ "subject": "ann", "key": "k", "fingerprint": "0".repeat(64) });
     let long = |length: usize| json!("x".repeat(length));
-    let key = || rule([json!(7), json!(""), json!("a b"), json!("é"), long(256)], [json!("~!"), long(255)]);
-    let digits = ["0".repeat(63), "0".repeat(65), "A".repeat(64), "g".repeat(64)];
-    let digest = rule([json!(7)], [json!("9f".repeat(32))]).and_not(digits.map(|digits| json!(digits)));
+    let key = || {
+        rule(
+            [json!(7), json!(""), json!("a b"), json!("é"), long(256)],
+            [json!("~!"), long(255)],
+        )
+    };
+    let digits = [
+        "0".repeat(63),
+        "0".repeat(65),
+        "A".repeat(64),
+        "g".repeat(64),
+    ];
+    let digest =
+        rule([json!(7)], [json!("9f".repeat(32))]).and_not(digits.map(|digits| json!(digits)));
     let counters = "record.step record.seq record.turnIndex record.inboxConsumedSeq record.remainingMs record.turn \
                     record.iteration";
     let mut stepped = each(counters, required, || integer(0, i64::MAX));
@@ -76,12 +111,21 @@ pub fn ledger() -> Vec<Sheet> {
         required("record.inFlight", array()),
         optional(
             "record.inFlight[1]",
-            object().and_not([json!({ "callId": "c" }), json!({ "callId": 1, "tool": "t" })]),
+            object().and_not([
+                json!({ "callId": "c" }),
+                json!({ "callId": 1, "tool": "t" }),
+            ]),
         ),
     ]);
     let mut finished = record_fields();
     finished.extend([
-        required("runId", Rule { good: vec![], ..run_id() }),
+        required(
+            "runId",
+            Rule {
+                good: vec![],
+                ..run_id()
+            },
+        ),
         required("gen", generation()),
         // The record is the run's.
         required("record.id", rule([json!("r2")], [])),
@@ -113,24 +157,47 @@ pub fn ledger() -> Vec<Sheet> {
             json!({ "subject": "ann", "key": "k" }),
             vec![required("subject", text(1, ANY)), required("key", key())],
         ),
-        ("/runs/live", json!({}), vec![optional("threadKey", text(0, 256))]),
+        (
+            "/runs/live",
+            json!({}),
+            vec![optional("threadKey", text(0, 256))],
+        ),
         (
             "/runs/step",
             owner(json!({ "record": with(step(0), json!({ "inFlight": [call, call] })) })),
             owned(stepped),
         ),
-        ("/runs/heartbeat", owner(json!({ "leaseMs": 1000 })), owned([required("leaseMs", lease())])),
-        ("/runs/append", owner(json!({ "events": two })), owned(events("events"))),
-        ("/runs/state", owner(json!({ "state": {} })), owned([required("state", object())])),
+        (
+            "/runs/heartbeat",
+            owner(json!({ "leaseMs": 1000 })),
+            owned([required("leaseMs", lease())]),
+        ),
+        (
+            "/runs/append",
+            owner(json!({ "events": two })),
+            owned(events("events")),
+        ),
+        (
+            "/runs/state",
+            owner(json!({ "state": {} })),
+            owned([required("state", object())]),
+        ),
         (
             "/runs/stop",
             json!({ "runId": "r", "mode": "soft" }),
-            vec![required("runId", run_id()), required("mode", word(&["soft", "hard"]))],
+            vec![
+                required("runId", run_id()),
+                required("mode", word(&["soft", "hard"])),
+            ],
         ),
         (
             "/runs/handoff",
             json!({ "gen": "g1", "runIds": ["r", "s"] }),
-            vec![required("gen", generation()), required("runIds", array()), optional("runIds[1]", run_id())],
+            vec![
+                required("gen", generation()),
+                required("runIds", array()),
+                optional("runIds[1]", run_id()),
+            ],
         ),
         ("/runs/finishing", owner(json!({})), owned([])),
         ("/runs/finish", owner(put()), finished),
@@ -148,7 +215,10 @@ pub fn ledger() -> Vec<Sheet> {
         (
             "/runs/live-events",
             json!({ "runId": "r" }),
-            vec![required("runId", run_id()), optional("afterSeq", integer(0, i64::MAX))],
+            vec![
+                required("runId", run_id()),
+                optional("afterSeq", integer(0, i64::MAX)),
+            ],
         ),
         (
             "/runs/inbox",
@@ -174,13 +244,21 @@ pub fn transcripts() -> Vec<Sheet> {
         optional("rows[1]", object()),
         required("rows[1].idx", place()),
         required("rows[1].part", place()),
-        required("rows[1].json", Rule { good: vec![large("")], ..text(0, ANY).and_not([large("x")]) }),
+        required(
+            "rows[1].json",
+            Rule {
+                good: vec![large("")],
+                ..text(0, ANY).and_not([large("x")])
+            },
+        ),
         required("attachments", array()),
         optional("attachments[1]", object()),
     ]);
-    written.extend(each("attachments[1].ref attachments[1].mediaType attachments[1].data", required, || {
-        text(0, ANY)
-    }));
+    written.extend(each(
+        "attachments[1].ref attachments[1].mediaType attachments[1].data",
+        required,
+        || text(0, ANY),
+    ));
     let bare = || vec![required("runId", run_id())];
     vec![
         ("/runs/transcript/owner", owner(json!({})), owned([])),

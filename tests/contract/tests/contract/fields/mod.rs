@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use live::{ledger, transcripts};
 use rule::{
-    ANY, Field, Rule, array, each, flag, integer, number, object, optional, required, rule, run_id, text,
-    word,
+    ANY, Field, Rule, array, each, flag, integer, number, object, optional, required, rule, run_id,
+    text, word,
 };
 
 /// A route, an accepted body, and the body's fields.
@@ -40,12 +40,18 @@ fn memory() -> Vec<Sheet> {
         (
             "/retrieve",
             json!({ "query": "a", "limit": 5 }),
-            vec![required("query", query()), required("limit", integer(1, 50))],
+            vec![
+                required("query", query()),
+                required("limit", integer(1, 50)),
+            ],
         ),
         (
             "/list",
             json!({ "limit": 5, "query": "a" }),
-            vec![optional("query", query()), required("limit", integer(1, 50))],
+            vec![
+                optional("query", query()),
+                required("limit", integer(1, 50)),
+            ],
         ),
         (
             "/write",
@@ -55,14 +61,20 @@ fn memory() -> Vec<Sheet> {
                 optional("records", rule([], [json!([]), json!(vec![&fact; 50])])),
                 optional("records[1]", object()),
                 required("records[1].kind", word(&["fact", "summary"])),
-                required("records[1].text", text(1, 4000).and_not([json!(" \t\n\u{a0}\u{3000}")])),
+                required(
+                    "records[1].text",
+                    text(1, 4000).and_not([json!(" \t\n\u{a0}\u{3000}")]),
+                ),
                 required("records[1].sourceThreadKey", text(1, 200)),
                 optional("records[1].keywords", keywords),
                 optional("records[1].sourceRunId", text(0, 200)),
                 optional("records[1].supersedes", text(0, 200)),
                 optional(
                     "records[1].confidence",
-                    rule([json!(-0.01), json!(1.01), json!("0.5"), json!(true)], [json!(0), json!(1.0)]),
+                    rule(
+                        [json!(-0.01), json!(1.01), json!("0.5"), json!(true)],
+                        [json!(0), json!(1.0)],
+                    ),
                 ),
                 optional("cap", integer(1, 10_000)),
             ],
@@ -80,8 +92,9 @@ fn memory() -> Vec<Sheet> {
 
 /// The fields of a diagnosis, with the bad totals of a category.
 fn diagnosis(totals: &[Value]) -> Vec<Field> {
-    let totals =
-        totals.iter().map(|total| json!({ "retry": { "count": 1, "durationMs": 1 }, "later": total }));
+    let totals = totals
+        .iter()
+        .map(|total| json!({ "retry": { "count": 1, "durationMs": 1 }, "later": total }));
     vec![
         required("record.diagnosis", object()),
         required("record.diagnosis.findings", array()),
@@ -93,15 +106,24 @@ fn diagnosis(totals: &[Value]) -> Vec<Field> {
 }
 
 fn small_stores() -> Vec<Sheet> {
-    let outcomes =
-        ["completed", "failed", "stopped_soft", "stopped_hard", "no-run", "ingress-error", "misconfigured"];
+    let outcomes = [
+        "completed",
+        "failed",
+        "stopped_soft",
+        "stopped_hard",
+        "no-run",
+        "ingress-error",
+        "misconfigured",
+    ];
     let firing = json!({ "schedule": "s", "firedAt": 1, "outcome": "failed" });
-    let friction =
-        json!({ "runId": "r", "finishedAt": 1, "label": "", "diagnosis": record("r", 1)["diagnosis"] });
+    let friction = json!({ "runId": "r", "finishedAt": 1, "label": "", "diagnosis": record("r", 1)["diagnosis"] });
     // A record of this many characters, each of two bytes.
     let sized = |characters: usize| {
         let bare = friction.to_string().chars().count();
-        with(friction.clone(), json!({ "label": "é".repeat(characters - bare) }))
+        with(
+            friction.clone(),
+            json!({ "label": "é".repeat(characters - bare) }),
+        )
     };
     let mut recorded = diagnosis(&[json!(7), json!(null), json!([])]);
     recorded.extend([
@@ -119,17 +141,26 @@ fn small_stores() -> Vec<Sheet> {
             json!({}),
             vec![
                 optional("limit", integer(1, 1000)),
-                optional("sinceMs", rule([json!("5"), json!([]), json!(-0.5)], [json!(0), json!(0.5)])),
+                optional(
+                    "sinceMs",
+                    rule([json!("5"), json!([]), json!(-0.5)], [json!(0), json!(0.5)]),
+                ),
             ],
         ),
         (
             "/schedules/record",
             json!({ "firing": firing }),
             vec![
-                required("firing", object().and_not([with(firing.clone(), json!({ "later": 1 }))])),
+                required(
+                    "firing",
+                    object().and_not([with(firing.clone(), json!({ "later": 1 }))]),
+                ),
                 required("firing.schedule", text(1, 200)),
                 required("firing.firedAt", number()),
-                required("firing.outcome", word(&outcomes).and_not([json!({ "failed": null })])),
+                required(
+                    "firing.outcome",
+                    word(&outcomes).and_not([json!({ "failed": null })]),
+                ),
                 optional("firing.runId", text(0, 200)),
                 optional("firing.detail", text(0, 300)),
             ],
@@ -139,7 +170,10 @@ fn small_stores() -> Vec<Sheet> {
         (
             "/config/put",
             json!({ "document": {}, "expectedVersion": 0 }),
-            vec![required("document", object()), required("expectedVersion", integer(0, i64::MAX))],
+            vec![
+                required("document", object()),
+                required("expectedVersion", integer(0, i64::MAX)),
+            ],
         ),
     ]
 }
@@ -150,10 +184,23 @@ fn record_fields() -> Vec<Field> {
         "overheadMs": 1, "notRecordedMs": 0, "notLoadedMs": 0 });
     let mut broken = shape.clone();
     broken["toolsMs"] = json!(null);
-    let statuses = ["completed", "stopped_soft", "stopped_hard", "failed", "interrupted"];
-    let mut fields =
-        diagnosis(&[json!(null), json!({ "count": 1 }), json!({ "count": "1", "durationMs": 1 })]);
-    fields.extend(each("record.channelId record.userId record.threadKey", required, || text(0, ANY)));
+    let statuses = [
+        "completed",
+        "stopped_soft",
+        "stopped_hard",
+        "failed",
+        "interrupted",
+    ];
+    let mut fields = diagnosis(&[
+        json!(null),
+        json!({ "count": 1 }),
+        json!({ "count": "1", "durationMs": 1 }),
+    ]);
+    fields.extend(each(
+        "record.channelId record.userId record.threadKey",
+        required,
+        || text(0, ANY),
+    ));
     fields.extend(each(
         "record.label record.agent record.model record.repo record.activity record.sourceUrl record.userName",
         optional,
@@ -162,23 +209,45 @@ fn record_fields() -> Vec<Field> {
     let numbers = "record.startedAt record.finishedAt record.eventCount record.storedEventCount";
     fields.extend(each(numbers, required, number));
     fields.extend(each("record.receivedAt record.sealedAt", optional, number));
-    fields.extend(each("record.stepCount record.schema", optional, || integer(0, i64::MAX)));
-    fields.extend(each("policy.retentionDays policy.maxRuns policy.maxBytes", optional, || {
-        integer(1, i64::MAX)
+    fields.extend(each("record.stepCount record.schema", optional, || {
+        integer(0, i64::MAX)
     }));
+    fields.extend(each(
+        "policy.retentionDays policy.maxRuns policy.maxBytes",
+        optional,
+        || integer(1, i64::MAX),
+    ));
     fields.extend([
         required("record", object()),
-        required("record.id", Rule { good: vec![], ..run_id() }),
+        required(
+            "record.id",
+            Rule {
+                good: vec![],
+                ..run_id()
+            },
+        ),
         required("record.status", word(&statuses)),
         required("record.truncated", flag()),
         optional("record.replyOk", flag()),
-        optional("record.channelVisibility", word(&["public", "private", "dm", "machine", "unknown"])),
+        optional(
+            "record.channelVisibility",
+            word(&["public", "private", "dm", "machine", "unknown"]),
+        ),
         required("record.events", array()),
-        optional("record.events[1]", object().and_not([json!({}), json!({ "type": 7 })])),
-        optional("record.diagnosis.shape", object().and_not([json!({}), broken])),
+        optional(
+            "record.events[1]",
+            object().and_not([json!({}), json!({ "type": 7 })]),
+        ),
+        optional(
+            "record.diagnosis.shape",
+            object().and_not([json!({}), broken]),
+        ),
         optional("record.diagnosis.shape", rule([], [shape])),
         optional("policy", object()),
-        required("policyUpdatedAt", rule([json!(-1), json!("5"), json!([])], [json!(0), json!(0.5)])),
+        required(
+            "policyUpdatedAt",
+            rule([json!(-1), json!("5"), json!([])], [json!(0), json!(0.5)]),
+        ),
     ]);
     fields
 }
@@ -191,14 +260,25 @@ fn put() -> Value {
 
 fn runs() -> Vec<Sheet> {
     let id = || vec![required("id", run_id())];
-    let page = [optional("limit", integer(1, 5000)), optional("afterSeq", integer(0, i64::MAX))];
-    let bad_predicates = [json!({}), json!({ "kind": "ALL" }), json!({ "kind": ["all"] })];
+    let page = [
+        optional("limit", integer(1, 5000)),
+        optional("afterSeq", integer(0, i64::MAX)),
+    ];
+    let bad_predicates = [
+        json!({}),
+        json!({ "kind": "ALL" }),
+        json!({ "kind": ["all"] }),
+    ];
     vec![
         ("/runs/put", put(), record_fields()),
         ("/runs/get", json!({ "id": "r" }), id()),
         ("/runs/summary", json!({ "id": "r" }), id()),
         ("/runs/delete", json!({ "id": "r" }), id()),
-        ("/runs/events", json!({ "id": "r" }), id().into_iter().chain(page).collect()),
+        (
+            "/runs/events",
+            json!({ "id": "r" }),
+            id().into_iter().chain(page).collect(),
+        ),
         (
             "/runs/list",
             json!({}),
@@ -221,13 +301,20 @@ fn runs() -> Vec<Sheet> {
 /// Returns the body with a field replaced, or removed.
 fn changed(body: &Value, path: &str, value: Option<&Value>) -> Value {
     let mut body = body.clone();
-    let pointer = format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"));
+    let pointer = format!(
+        "/{}",
+        path.replace('[', "/").replace(']', "").replace('.', "/")
+    );
     let (parent, name) = pointer.rsplit_once('/').unwrap();
-    let parent = body.pointer_mut(parent).unwrap_or_else(|| panic!("no {parent} in the body"));
+    let parent = body
+        .pointer_mut(parent)
+        .unwrap_or_else(|| panic!("no {parent} in the body"));
     match (parent, value) {
         (Value::Object(fields), Some(value)) => drop(fields.insert(name.to_owned(), value.clone())),
         (Value::Object(fields), None) => assert!(fields.shift_remove(name).is_some(), "{path}"),
-        (Value::Array(entries), Some(value)) => entries[name.parse::<usize>().unwrap()] = value.clone(),
+        (Value::Array(entries), Some(value)) => {
+            entries[name.parse::<usize>().unwrap()] = value.clone()
+        }
         _ => panic!("{path} cannot be removed"),
     }
     body
@@ -235,7 +322,8 @@ fn changed(body: &Value, path: &str, value: Option<&Value>) -> Value {
 
 fn call(route: Route, body: &Value) -> (u16, Value) {
     let mut body = body.clone();
-    if let (Key::Named(field) | Key::Slug(field), Value::Object(fields)) = (route.key(), &mut body) {
+    if let (Key::Named(field) | Key::Slug(field), Value::Object(fields)) = (route.key(), &mut body)
+    {
         fields.entry(field).or_insert_with(|| json!("of-fields"));
     }
     let (status, text) = NativeState::new(None).call(route, &body.to_string(), 1_700_000_000_000);
@@ -245,9 +333,15 @@ fn call(route: Route, body: &Value) -> (u16, Value) {
 fn assert_refused(route: Route, body: &Value, path: &str, why: &str) {
     let (status, answer) = call(route, body);
     let error = answer["error"].as_str().unwrap_or_default();
-    let named = error.strip_prefix(path).is_some_and(|rest| rest.starts_with([' ', '.', '[']));
+    let named = error
+        .strip_prefix(path)
+        .is_some_and(|rest| rest.starts_with([' ', '.', '[']));
     let clean = answer.as_object().unwrap().len() == 1 && !error.contains(WRONG);
-    assert!(status == 400 && named && clean, "{} with {path} {why}: {status} {answer}", route.path());
+    assert!(
+        status == 400 && named && clean,
+        "{} with {path} {why}: {status} {answer}",
+        route.path()
+    );
 }
 
 #[test]
@@ -262,19 +356,37 @@ fn every_field_is_validated_by_name() {
                 assert_refused(route, &changed(body, field, None), field, "absent");
             }
             for value in bad {
-                assert_refused(route, &changed(body, field, Some(value)), field, &brief(value));
+                assert_refused(
+                    route,
+                    &changed(body, field, Some(value)),
+                    field,
+                    &brief(value),
+                );
             }
             for value in good {
                 let (status, answer) = call(route, &changed(body, field, Some(value)));
-                assert_ne!(status, 400, "{path} with {field} {}: {answer}", brief(value));
+                assert_ne!(
+                    status,
+                    400,
+                    "{path} with {field} {}: {answer}",
+                    brief(value)
+                );
             }
             if !matches!(field.as_str(), "run.card") && !bad.is_empty() {
-                assert_refused(route, &changed(body, field, Some(&Value::Null)), field, "null");
+                assert_refused(
+                    route,
+                    &changed(body, field, Some(&Value::Null)),
+                    field,
+                    "null",
+                );
             }
         }
     }
     let tested: Vec<_> = sheets.iter().map(|(path, ..)| *path).collect();
-    assert!(Route::all().all(|route| tested.contains(&route.path())), "a route has no sheet");
+    assert!(
+        Route::all().all(|route| tested.contains(&route.path())),
+        "a route has no sheet"
+    );
 }
 
 fn brief(value: &Value) -> String {

@@ -26,7 +26,10 @@ pub const ANY: usize = usize::MAX;
 pub const INEXACT: i64 = 9_007_199_254_740_993;
 
 pub fn rule<const B: usize, const G: usize>(bad: [Value; B], good: [Value; G]) -> Rule {
-    Rule { bad: bad.into(), good: good.into() }
+    Rule {
+        bad: bad.into(),
+        good: good.into(),
+    }
 }
 
 impl Rule {
@@ -40,31 +43,67 @@ impl Rule {
 pub fn text(min: usize, max: usize) -> Rule {
     let too_short = (min > 0).then(|| json!(""));
     let too_long = (max < ANY).then(|| json!("é".repeat(max + 1)));
-    let longest = if max < ANY { "é".repeat(max) } else { "é".repeat(min) };
-    rule([json!(7), json!([WRONG])], [json!(longest)]).and_not(too_short.into_iter().chain(too_long))
+    let longest = if max < ANY {
+        "é".repeat(max)
+    } else {
+        "é".repeat(min)
+    };
+    rule([json!(7), json!([WRONG])], [json!(longest)])
+        .and_not(too_short.into_iter().chain(too_long))
 }
 
 pub fn run_id() -> Rule {
     let long = |length: usize| json!("x".repeat(length));
-    rule([json!(7), json!(""), json!(WRONG), json!("a:b"), json!("é"), long(65)], [json!("Az9_-"), long(64)])
+    rule(
+        [
+            json!(7),
+            json!(""),
+            json!(WRONG),
+            json!("a:b"),
+            json!("é"),
+            long(65),
+        ],
+        [json!("Az9_-"), long(64)],
+    )
 }
 
 pub fn generation() -> Rule {
     let long = |length: usize| json!("x".repeat(length));
     rule(
-        [json!(7), json!(""), json!(WRONG), json!("g/1"), json!("é"), long(129)],
+        [
+            json!(7),
+            json!(""),
+            json!(WRONG),
+            json!("g/1"),
+            json!("é"),
+            long(129),
+        ],
         [json!("Az9_.:-"), long(128)],
     )
 }
 
 pub fn word(words: &[&str]) -> Rule {
     let title = format!("{}{}", words[0][..1].to_uppercase(), &words[0][1..]);
-    let bad = [json!(7), json!(""), json!(WRONG), json!([words[0]]), json!(title)];
-    Rule { bad: bad.into(), good: words.iter().map(|word| json!(word)).collect() }
+    let bad = [
+        json!(7),
+        json!(""),
+        json!(WRONG),
+        json!([words[0]]),
+        json!(title),
+    ];
+    Rule {
+        bad: bad.into(),
+        good: words.iter().map(|word| json!(word)).collect(),
+    }
 }
 
 pub fn integer(min: i64, max: i64) -> Rule {
-    let bad = [json!("5"), json!([]), json!(min as f64 + 0.5), json!(min - 1)];
+    let bad = [
+        json!("5"),
+        json!([]),
+        json!(min as f64 + 0.5),
+        json!(min - 1),
+    ];
     let mut rule = rule(bad, [json!(min), json!((min + 1) as f64)]);
     if max < i64::MAX {
         rule.good.push(json!(max));
@@ -74,7 +113,10 @@ pub fn integer(min: i64, max: i64) -> Rule {
 }
 
 pub fn number() -> Rule {
-    rule([json!("5"), json!([]), json!(true)], [json!(-0.5), json!(1e300)])
+    rule(
+        [json!("5"), json!([]), json!(true)],
+        [json!(-0.5), json!(1e300)],
+    )
 }
 
 pub fn flag() -> Rule {

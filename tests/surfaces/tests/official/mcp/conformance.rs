@@ -47,8 +47,14 @@ const EXCLUDED: &[(&str, &[&str])] = &[
             "input-required-result-ignore-extra-params",
         ],
     ),
-    ("the capability `logging` is not offered", &["logging-set-level", "tools-call-with-logging"]),
-    ("the capability `completions` is not offered", &["completion-complete"]),
+    (
+        "the capability `logging` is not offered",
+        &["logging-set-level", "tools-call-with-logging"],
+    ),
+    (
+        "the capability `completions` is not offered",
+        &["completion-complete"],
+    ),
     (
         "the capability `resources` is not offered",
         &[
@@ -75,28 +81,62 @@ const EXCLUDED: &[(&str, &[&str])] = &[
 
 /// Returns the names of the excluded scenarios.
 fn excluded() -> BTreeSet<&'static str> {
-    EXCLUDED.iter().flat_map(|(_, scenarios)| *scenarios).copied().collect()
+    EXCLUDED
+        .iter()
+        .flat_map(|(_, scenarios)| *scenarios)
+        .copied()
+        .collect()
 }
 
 /// Returns the suite's scenarios for servers of a revision.
 async fn scenarios(revision: &str) -> BTreeSet<String> {
-    let listed = Tool::Conformance.run(&["list", "--server", "--spec-version", revision]).await;
+    let listed = Tool::Conformance
+        .run(&["list", "--server", "--spec-version", revision])
+        .await;
     assert_eq!(listed.code, Some(0), "{listed:?}");
-    let lines = listed.stdout.lines().filter_map(|line| line.trim().strip_prefix("- "));
-    lines.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    let lines = listed
+        .stdout
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- "));
+    lines
+        .filter_map(|line| line.split(' ').next())
+        .map(str::to_owned)
+        .collect()
 }
 
 async fn conforms(revision: &str) {
     let service = Service::start(TOKENS).await;
     let url = format!("{}/mcp", with_bearer(service.url(""), "suite").await);
-    let expected = format!("{}/mcp/expected/{revision}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let expected = format!(
+        "{}/mcp/expected/{revision}.yaml",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let known = scenarios(revision).await;
-    let offered: Vec<&String> = known.iter().filter(|name| !excluded().contains(name.as_str())).collect();
+    let offered: Vec<&String> = known
+        .iter()
+        .filter(|name| !excluded().contains(name.as_str()))
+        .collect();
     assert!(offered.len() > 6, "{known:?}");
     for scenario in offered {
-        let suite = ["server", "--url", &url, "--scenario", scenario, "--spec-version", revision];
-        let ended = Tool::Conformance.run(&[&suite[..], &["--expected-failures", &expected]].concat()).await;
-        assert_eq!(ended.code, Some(0), "{scenario}:\n{}\n{}", ended.stdout, ended.stderr);
+        let suite = [
+            "server",
+            "--url",
+            &url,
+            "--scenario",
+            scenario,
+            "--spec-version",
+            revision,
+        ];
+        let ended = Tool::Conformance
+            .run(&[&suite[..], &["--expected-failures", &expected]].concat())
+            .await;
+        assert_eq!(
+            ended.code,
+            Some(0),
+            "{scenario}:\n{}\n{}",
+            ended.stdout,
+            ended.stderr
+        );
     }
 }
 
@@ -105,7 +145,10 @@ async fn conforms(revision: &str) {
 async fn excluded_scenarios_exist() {
     let mut known = scenarios("2025-11-25").await;
     known.extend(scenarios("2026-07-28").await);
-    let unknown: Vec<&str> = excluded().into_iter().filter(|name| !known.contains(*name)).collect();
+    let unknown: Vec<&str> = excluded()
+        .into_iter()
+        .filter(|name| !known.contains(*name))
+        .collect();
     assert_eq!(unknown, [""; 0]);
 }
 

@@ -7,9 +7,18 @@ const TOKENS: &str = r#"{"good": {"subject": "ann", "scopes": ["dispatch", "runs
 
 async fn inspect(service: &Service, era: &str, arguments: &[&str]) -> Ended {
     let url = service.url("/mcp");
-    let server = ["--server-url", &url, "--transport", "http", "--header", "Authorization: Bearer good"];
+    let server = [
+        "--server-url",
+        &url,
+        "--transport",
+        "http",
+        "--header",
+        "Authorization: Bearer good",
+    ];
     let form = ["--protocol-era", era, "--format", "json", "--quiet"];
-    Tool::Inspector.run(&[&server[..], &form, arguments].concat()).await
+    Tool::Inspector
+        .run(&[&server[..], &form, arguments].concat())
+        .await
 }
 
 fn read(ended: &Ended) -> Value {
@@ -22,7 +31,12 @@ async fn schemas_are_portable() {
     let service = Service::start(TOKENS).await;
     for era in ["legacy", "modern"] {
         let listed = read(&inspect(&service, era, &["--method", "tools/list", "--strict"]).await);
-        assert!(listed["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 8), "{listed}");
+        assert!(
+            listed["result"]["tools"]
+                .as_array()
+                .is_some_and(|tools| tools.len() > 8),
+            "{listed}"
+        );
     }
 }
 
@@ -36,6 +50,9 @@ async fn tools_are_called_in_each_era() {
         assert!(text.starts_with("runs.list: ok\n"), "{text}");
         let arguments = [&call("dispatch")[..], &["--tool-arg", "text=what?"]].concat();
         let reply = read(&inspect(&service, era, &arguments).await);
-        assert_eq!(reply["result"]["content"][0]["text"], "[rehearsal] forty-two", "{era}: {reply}");
+        assert_eq!(
+            reply["result"]["content"][0]["text"], "[rehearsal] forty-two",
+            "{era}: {reply}"
+        );
     }
 }

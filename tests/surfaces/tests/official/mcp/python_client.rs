@@ -25,11 +25,17 @@ async fn client_of_each_mode_uses_the_tools() {
         ]);
         let reports = steps(&service, mode, "good", plan).await;
         assert_eq!(reports[0]["version"], version, "{mode}: {reports}");
-        assert_eq!(reports[0]["server"], json!({"name": "agent-request-service", "version": "0.1.0"}));
+        assert_eq!(
+            reports[0]["server"],
+            json!({"name": "agent-request-service", "version": "0.1.0"})
+        );
         assert_eq!(reports[0]["capabilities"]["tools"], json!({}));
         let tools = reports[1]["tools"].as_array().unwrap();
         assert_eq!(tools[0]["name"], "dispatch");
-        assert!(tools.iter().any(|tool| tool["name"] == "runs_stop"), "{reports}");
+        assert!(
+            tools.iter().any(|tool| tool["name"] == "runs_stop"),
+            "{reports}"
+        );
         assert_eq!(
             reports[2]["content"],
             json!([{"type": "text", "text": "[rehearsal] forty-two"}]),
@@ -61,10 +67,16 @@ async fn client_shows_codes_of_errors() {
         (2, -32602, "invalid_input"),
         (3, -32602, "invalid_input"),
     ] {
-        assert_eq!((&reports[index]["code"], &reports[index]["data"]["code"]), (&json!(code), &json!(name)));
+        assert_eq!(
+            (&reports[index]["code"], &reports[index]["data"]["code"]),
+            (&json!(code), &json!(name))
+        );
     }
     let listed = reports[4]["content"][0]["text"].as_str().unwrap();
-    assert!(listed.contains(r#""runs":[]"#), "no request started a run: {listed}");
+    assert!(
+        listed.contains(r#""runs":[]"#),
+        "no request started a run: {listed}"
+    );
 }
 
 #[tokio::test]
@@ -72,6 +84,9 @@ async fn client_with_unknown_token_is_rejected() {
     let service = Service::start(TOKENS).await;
     for mode in ["legacy", "auto"] {
         let reports = steps(&service, mode, "nope", json!([{"do": "list"}])).await;
-        assert_eq!(reports, json!([{"code": -32001, "message": "unauthorized", "data": null}]));
+        assert_eq!(
+            reports,
+            json!([{"code": -32001, "message": "unauthorized", "data": null}])
+        );
     }
 }

@@ -36,8 +36,13 @@ enum Request {
     Inbox,
 }
 
-const CYCLE: [Request; 5] =
-    [Request::Append, Request::Transcript, Request::Step, Request::State, Request::Inbox];
+const CYCLE: [Request; 5] = [
+    Request::Append,
+    Request::Transcript,
+    Request::Step,
+    Request::State,
+    Request::Inbox,
+];
 
 /// A run.
 pub struct Live {
@@ -51,7 +56,12 @@ impl Live {
     /// Returns a run with this id and number of cycles.
     pub fn new(id: String, cycles: u64) -> Self {
         let record = readable(record(&id, now(), FINAL_EVENTS));
-        Self { id, cycles, started_at: now(), record }
+        Self {
+            id,
+            cycles,
+            started_at: now(),
+            record,
+        }
     }
 
     /// Reads the visible state of the run, including its ledger row.
@@ -123,7 +133,9 @@ impl Story for Live {
     fn request(&self, nth: u64) -> (&'static str, Value) {
         let owned = |path, more: Value| {
             let mut body = json!({ "runId": self.id, "gen": GENERATION });
-            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            body.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
             (path, body)
         };
         let from_end = self.len() - nth;
@@ -136,7 +148,9 @@ impl Story for Live {
                 let cycle = (nth - BEFORE) / CYCLE.len() as u64;
                 match CYCLE[(nth - BEFORE) as usize % CYCLE.len()] {
                     Request::Append => owned("/runs/append", json!({ "events": events(cycle) })),
-                    Request::Transcript => owned("/runs/transcript/write", transcript(cycle..cycle + 1)),
+                    Request::Transcript => {
+                        owned("/runs/transcript/write", transcript(cycle..cycle + 1))
+                    }
                     Request::Step => owned("/runs/step", json!({ "record": step(cycle) })),
                     Request::State => owned("/runs/state", json!({ "state": state(cycle) })),
                     Request::Inbox => owned("/runs/inbox", json!({ "message": follow_up(cycle) })),
@@ -148,7 +162,11 @@ impl Story for Live {
     fn after(&self, done: u64) -> Value {
         let count = |request| self.count(done, request);
         let is_finished = done + 1 >= self.len();
-        let parts = if done == self.len() { 0 } else { count(Request::Transcript) };
+        let parts = if done == self.len() {
+            0
+        } else {
+            count(Request::Transcript)
+        };
         json!({
             "row": self.is_live(done).then(|| self.row(GENERATION, count(Request::State))),
             "events": match is_finished {
@@ -163,15 +181,15 @@ impl Story for Live {
 
 fn events(cycle: u64) -> Vec<Value> {
     let event = |n| json!({ "seq": n, "type": "text", "text": format!("line {n} of many ✓") });
-    (cycle * BATCH + 1..=(cycle + 1) * BATCH).map(event).collect()
+    (cycle * BATCH + 1..=(cycle + 1) * BATCH)
+        .map(event)
+        .collect()
 }
 
 /// Returns two parts and an attachment per cycle.
 fn transcript(cycles: std::ops::Range<u64>) -> Value {
-    let part =
-        |cycle: u64, part: u64| json!({ "idx": cycle, "part": part, "json": format!("[{cycle},\"é\\n\"]") });
-    let attachment =
-        |cycle: u64| json!({ "ref": format!("a{cycle}"), "mediaType": "image/png", "data": "A".repeat(500) });
+    let part = |cycle: u64, part: u64| json!({ "idx": cycle, "part": part, "json": format!("[{cycle},\"é\\n\"]") });
+    let attachment = |cycle: u64| json!({ "ref": format!("a{cycle}"), "mediaType": "image/png", "data": "A".repeat(500) });
     json!({
         "rows": cycles.clone().flat_map(|cycle| [part(cycle, 0), part(cycle, 1)]).collect::<Vec<_>>(),
         "attachments": cycles.map(attachment).collect::<Vec<_>>(),
@@ -207,9 +225,18 @@ pub fn ledger(client: &Client) -> BTreeMap<String, Value> {
 /// Reclaims every live run by another generation, and checks the last steps and unread follow-ups.
 pub fn check_reclaim(client: &Client, stories: &mut [Progress<Live>]) {
     let request = json!({ "gen": NEXT, "leaseMs": 1000, "now": now() + 3_600_000 });
-    let reclaimed = by_run(&call(client, "/runs/reclaim", request), |reclaimed| &mut reclaimed["row"]);
-    let live: Vec<_> = stories.iter_mut().filter(|progress| progress.story.is_live(progress.done)).collect();
-    assert_eq!(reclaimed.len(), live.len(), "each live run is reclaimed, and no other");
+    let reclaimed = by_run(&call(client, "/runs/reclaim", request), |reclaimed| {
+        &mut reclaimed["row"]
+    });
+    let live: Vec<_> = stories
+        .iter_mut()
+        .filter(|progress| progress.story.is_live(progress.done))
+        .collect();
+    assert_eq!(
+        reclaimed.len(),
+        live.len(),
+        "each live run is reclaimed, and no other"
+    );
     for progress in live {
         progress.check_state(&reclaimed[&progress.story.id], Live::reclaimed);
     }
@@ -223,5 +250,10 @@ fn by_run(answer: &Value, row: impl Fn(&mut Value) -> &mut Value) -> BTreeMap<St
         row.shift_remove("leaseUntil");
         (row["runId"].as_str().unwrap().to_owned(), run)
     };
-    answer["runs"].as_array().unwrap().iter().map(entry).collect()
+    answer["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(entry)
+        .collect()
 }

@@ -67,7 +67,10 @@ fn kills_under_load_lose_no_acknowledged_write() {
     all.check(&worker.client);
     check_reclaim(&worker.client, &mut all.live);
     let is_whole = |progress: &Progress<Live>| progress.is_whole();
-    assert!(all.live.iter().any(is_whole) && !all.live.iter().all(is_whole), "kills came at all stages");
+    assert!(
+        all.live.iter().any(is_whole) && !all.live.iter().all(is_whole),
+        "kills came at all stages"
+    );
     assert!(
         all.finished.len() > 100 && all.remembered.len() >= 40,
         "too little was written to mean anything"
@@ -96,10 +99,14 @@ fn write_until_killed(round: u64, until: u64, worker: &mut Running) -> Writers {
                     }),
                     // Runs of all lengths, including one without a cycle.
                     scope.spawn(move || {
-                        send_until_killed(client, count, |nth| Live::new(name("live", nth), nth % 4))
+                        send_until_killed(client, count, |nth| {
+                            Live::new(name("live", nth), nth % 4)
+                        })
                     }),
                     scope.spawn(move || {
-                        send_until_killed(client, count, |nth| Remembered::new(&name("memory", nth)))
+                        send_until_killed(client, count, |nth| {
+                            Remembered::new(&name("memory", nth))
+                        })
                     }),
                 )
             })

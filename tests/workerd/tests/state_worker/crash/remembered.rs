@@ -25,14 +25,18 @@ pub struct Remembered {
 impl Remembered {
     /// Returns a scope of this name.
     pub fn new(name: &str) -> Self {
-        Self { scope: format!("repo:crash/{name}") }
+        Self {
+            scope: format!("repo:crash/{name}"),
+        }
     }
 
     /// Reads the visible state of the scope: its records, and those that a query finds.
     pub fn seen(&self, client: &Client) -> Value {
         let list = |more: Value| {
             let mut body = json!({ "scopeKey": self.scope, "limit": 50 });
-            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            body.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
             let mut records = call(client, "/list", body)["records"].take();
             for record in records.as_array_mut().unwrap() {
                 record.as_object_mut().unwrap().shift_remove("createdAt");
@@ -83,7 +87,10 @@ impl Story for Remembered {
             return ("/forget", json!({ "scopeKey": self.scope, "id": id }));
         }
         let records: Vec<_> = (first..first + BATCH).map(|n| self.candidate(n)).collect();
-        ("/write", json!({ "scopeKey": self.scope, "records": records }))
+        (
+            "/write",
+            json!({ "scopeKey": self.scope, "records": records }),
+        )
     }
 
     fn after(&self, done: u64) -> Value {

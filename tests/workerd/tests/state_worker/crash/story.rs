@@ -55,7 +55,11 @@ pub fn send_until_killed<S: Story>(
         };
         let done = (0..story.len()).take_while(acknowledged).count() as u64;
         let is_open = done < story.len();
-        stories.push(Progress { story, done, is_open });
+        stories.push(Progress {
+            story,
+            done,
+            is_open,
+        });
         if is_open {
             break;
         }
@@ -68,7 +72,12 @@ fn try_call(client: &Client, path: &str, mut body: Value) -> bool {
     body["storeKey"] = json!(STORE);
     let bearer = format!("Bearer {TOKEN}");
     let bytes = body.to_string();
-    match client.try_send("POST", path, &[("authorization", &bearer)], bytes.as_bytes()) {
+    match client.try_send(
+        "POST",
+        path,
+        &[("authorization", &bearer)],
+        bytes.as_bytes(),
+    ) {
         Ok(answer) => {
             assert_eq!(answer.status, 200, "{path}: {answer:?}");
             true
@@ -89,7 +98,11 @@ impl<S: Story> Progress<S> {
     /// Fails unless the state is that after the acknowledged requests, or after the one in flight too.
     /// The state then settles whether the one in flight at the kill counts. Some requests do not change a view.
     pub fn check_state(&mut self, seen: &Value, after: impl Fn(&S, u64) -> Value) {
-        let Self { story, done, is_open } = self;
+        let Self {
+            story,
+            done,
+            is_open,
+        } = self;
         if *is_open {
             let without = after(story, *done);
             let with = after(story, *done + 1);

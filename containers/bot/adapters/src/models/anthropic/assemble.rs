@@ -56,11 +56,18 @@ impl Assembly {
                 let Value::Object(block) = event["content_block"].take() else {
                     return Err(protocol("a content block is not an object"));
                 };
-                self.blocks.insert(index, PartialBlock { block, ..PartialBlock::default() });
+                self.blocks.insert(
+                    index,
+                    PartialBlock {
+                        block,
+                        ..PartialBlock::default()
+                    },
+                );
             }
             "content_block_delta" => {
                 let growing = self.blocks.get_mut(&index(&event)?);
-                let growing = growing.ok_or_else(|| protocol("a delta of a block that never started"))?;
+                let growing =
+                    growing.ok_or_else(|| protocol("a delta of a block that never started"))?;
                 return Ok(growing.grow(event["delta"].take()));
             }
             "message_delta" => {
@@ -84,7 +91,10 @@ impl Assembly {
             ("input_tokens", &mut self.usage.input_tokens),
             ("output_tokens", &mut self.usage.output_tokens),
             ("cache_read_input_tokens", &mut self.usage.cache_read_tokens),
-            ("cache_creation_input_tokens", &mut self.usage.cache_write_tokens),
+            (
+                "cache_creation_input_tokens",
+                &mut self.usage.cache_write_tokens,
+            ),
         ] {
             if let Some(count) = usage[name].as_u64() {
                 *total = count;
@@ -93,10 +103,20 @@ impl Assembly {
     }
 
     fn finish(self) -> Result<ModelTurn, ModelError> {
-        let stop =
-            self.stop.filter(|_| self.started).ok_or_else(|| protocol("the message has no stop reason"))?;
-        let parts: Result<_, _> = self.blocks.into_values().map(PartialBlock::finish).collect();
-        Ok(ModelTurn { parts: parts?, stop, usage: self.usage })
+        let stop = self
+            .stop
+            .filter(|_| self.started)
+            .ok_or_else(|| protocol("the message has no stop reason"))?;
+        let parts: Result<_, _> = self
+            .blocks
+            .into_values()
+            .map(PartialBlock::finish)
+            .collect();
+        Ok(ModelTurn {
+            parts: parts?,
+            stop,
+            usage: self.usage,
+        })
     }
 }
 
@@ -113,10 +133,18 @@ impl PartialBlock {
             }
             "citations_delta" => {
                 let citation = delta.shift_remove("citation").unwrap_or_default();
-                extend(&mut self.block, "citations".into(), Value::Array(vec![citation]));
+                extend(
+                    &mut self.block,
+                    "citations".into(),
+                    Value::Array(vec![citation]),
+                );
             }
             "text_delta" => {
-                let text = delta.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+                let text = delta
+                    .get("text")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned();
                 self.extend(delta);
                 return Step::Text(text);
             }
@@ -135,30 +163,49 @@ impl PartialBlock {
     fn finish(mut self) -> Result<Part, ModelError> {
         if !self.arguments.trim().is_empty() {
             let parsed = serde_json::from_str(&self.arguments);
-            let input = parsed.unwrap_or_else(|_| Value::String(std::mem::take(&mut self.arguments)));
+            let input =
+                parsed.unwrap_or_else(|_| Value::String(std::mem::take(&mut self.arguments)));
             self.block.insert("input".into(), input);
         }
         match self.block.get("type").and_then(Value::as_str) {
             Some("text") => {
                 let text = take_text(&mut self.block, "text")?;
                 self.block.shift_remove("type");
-                Ok(Part::Text { text, extra: self.block })
+                Ok(Part::Text {
+                    text,
+                    extra: self.block,
+                })
             }
             Some("tool_use") => {
-                let (call_id, name) =
-                    (take_text(&mut self.block, "id")?, take_text(&mut self.block, "name")?);
-                let input = self.block.shift_remove("input").filter(|input| !input.is_null());
+                let (call_id, name) = (
+                    take_text(&mut self.block, "id")?,
+                    take_text(&mut self.block, "name")?,
+                );
+                let input = self
+                    .block
+                    .shift_remove("input")
+                    .filter(|input| !input.is_null());
                 let input = input.unwrap_or_else(|| Map::new().into());
                 self.block.shift_remove("type");
-                Ok(Part::ToolCall { call_id, name, input, extra: self.block })
+                Ok(Part::ToolCall {
+                    call_id,
+                    name,
+                    input,
+                    extra: self.block,
+                })
             }
-            _ => Ok(Part::Opaque { api: API.into(), block: Value::Object(self.block) }),
+            _ => Ok(Part::Opaque {
+                api: API.into(),
+                block: Value::Object(self.block),
+            }),
         }
     }
 }
 
 fn index(event: &Value) -> Result<u64, ModelError> {
-    event["index"].as_u64().ok_or_else(|| protocol("a content block has no index"))
+    event["index"]
+        .as_u64()
+        .ok_or_else(|| protocol("a content block has no index"))
 }
 
 fn extend(block: &mut Map<String, Value>, name: String, more: Value) {

@@ -23,15 +23,20 @@ fn one(start: &Value, deltas: Vec<Value>) -> Part {
         json!({"type": "content_block_start", "index": 0, "content_block": start}),
     ];
     let deltas = deltas.into_iter();
-    events.extend(deltas.map(|delta| json!({"type": "content_block_delta", "index": 0, "delta": delta})));
-    events.push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}}));
+    events.extend(
+        deltas.map(|delta| json!({"type": "content_block_delta", "index": 0, "delta": delta})),
+    );
+    events
+        .push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}}));
     events.push(json!({"type": "message_stop"}));
     feed(events).unwrap().parts.remove(0)
 }
 
 fn tool(pieces: &[&str]) -> Value {
     let start = json!({"type": "tool_use", "id": "t", "name": "bash", "input": {}});
-    let deltas = pieces.iter().map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
+    let deltas = pieces
+        .iter()
+        .map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
     match one(&start, deltas.collect()) {
         Part::ToolCall { input, .. } => input,
         other => panic!("{other:?}"),
@@ -54,9 +59,14 @@ fn thinking_keeps_its_signature_and_its_field_order() {
         json!({"type": "thinking_delta", "thinking": "be it"}),
         json!({"type": "signature_delta", "signature": "c2ln"}),
     ];
-    let Part::Opaque { api, block } = one(&start, deltas) else { panic!("not opaque") };
+    let Part::Opaque { api, block } = one(&start, deltas) else {
+        panic!("not opaque")
+    };
     assert_eq!(api, "anthropic");
-    assert_eq!(block.to_string(), r#"{"type":"thinking","thinking":"so be it","signature":"c2ln"}"#);
+    assert_eq!(
+        block.to_string(),
+        r#"{"type":"thinking","thinking":"so be it","signature":"c2ln"}"#
+    );
 }
 
 #[test]
@@ -67,18 +77,34 @@ fn citations_and_other_fields_of_prose_are_kept() {
         json!({"type": "citations_delta", "citation": {"cited_text": "x"}}),
         json!({"type": "citations_delta", "citation": {"cited_text": "y"}}),
     ];
-    let Part::Text { text, extra } = one(&start, deltas) else { panic!("not prose") };
+    let Part::Text { text, extra } = one(&start, deltas) else {
+        panic!("not prose")
+    };
     assert_eq!(text, "b");
-    assert_eq!(Value::Object(extra), json!({"citations": [{"cited_text": "x"}, {"cited_text": "y"}]}));
+    assert_eq!(
+        Value::Object(extra),
+        json!({"citations": [{"cited_text": "x"}, {"cited_text": "y"}]})
+    );
 }
 
 #[test]
 fn kinds_of_a_later_api_are_kept_whole() {
     let block = json!({"type": "redacted_thinking", "data": "b3BhcXVl"});
-    assert_eq!(one(&block, vec![]), Part::Opaque { api: "anthropic".into(), block });
+    assert_eq!(
+        one(&block, vec![]),
+        Part::Opaque {
+            api: "anthropic".into(),
+            block
+        }
+    );
     let start = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
-    let grown = one(&start, vec![json!({"type": "input_json_delta", "partial_json": "{\"q\":1}"})]);
-    let Part::Opaque { block, .. } = grown else { panic!("not opaque") };
+    let grown = one(
+        &start,
+        vec![json!({"type": "input_json_delta", "partial_json": "{\"q\":1}"})],
+    );
+    let Part::Opaque { block, .. } = grown else {
+        panic!("not opaque")
+    };
     assert_eq!(
         block.to_string(),
         r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}}"#
@@ -90,7 +116,10 @@ fn kinds_of_a_later_api_are_kept_whole() {
     let Part::Opaque { block, .. } = one(&json!({"type": "dream", "dream": null}), deltas) else {
         panic!("not opaque")
     };
-    assert_eq!(block, json!({"type": "dream", "dream": "sheep", "depth": 2}));
+    assert_eq!(
+        block,
+        json!({"type": "dream", "dream": "sheep", "depth": 2})
+    );
 }
 
 #[test]
@@ -104,19 +133,45 @@ fn usage_counts_are_running_totals() {
         json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 9}}),
         json!({"type": "message_stop"}),
     ]);
-    let usage = Usage { input_tokens: 4, output_tokens: 9, cache_read_tokens: 2, cache_write_tokens: 3 };
-    assert_eq!(turn.unwrap(), ModelTurn { parts: vec![], stop: StopReason::MaxTokens, usage });
+    let usage = Usage {
+        input_tokens: 4,
+        output_tokens: 9,
+        cache_read_tokens: 2,
+        cache_write_tokens: 3,
+    };
+    assert_eq!(
+        turn.unwrap(),
+        ModelTurn {
+            parts: vec![],
+            stop: StopReason::MaxTokens,
+            usage
+        }
+    );
 }
 
 #[test]
 fn usage_precedes_the_complete_message() {
     let mut assembly = Assembly::default();
     let counts = json!({"input_tokens": 700, "output_tokens": 1, "cache_read_input_tokens": 9});
-    let step = assembly.take(json!({"type": "message_start", "message": {"usage": counts}})).unwrap();
-    let expected = Usage { input_tokens: 700, output_tokens: 1, cache_read_tokens: 9, cache_write_tokens: 0 };
+    let step = assembly
+        .take(json!({"type": "message_start", "message": {"usage": counts}}))
+        .unwrap();
+    let expected = Usage {
+        input_tokens: 700,
+        output_tokens: 1,
+        cache_read_tokens: 9,
+        cache_write_tokens: 0,
+    };
     assert_eq!(step, Step::Usage(expected));
-    let step = assembly.take(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 40}}));
-    assert_eq!(step.unwrap(), Step::Usage(Usage { output_tokens: 40, ..expected }));
+    let step = assembly
+        .take(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 40}}));
+    assert_eq!(
+        step.unwrap(),
+        Step::Usage(Usage {
+            output_tokens: 40,
+            ..expected
+        })
+    );
 }
 
 #[test]
@@ -140,16 +195,28 @@ fn every_stop_reason_has_its_meaning() {
 #[test]
 fn malformed_stream_is_an_error() {
     let start = json!({"type": "message_start", "message": {}});
-    let block = |block: Value| json!({"type": "content_block_start", "index": 0, "content_block": block});
+    let block =
+        |block: Value| json!({"type": "content_block_start", "index": 0, "content_block": block});
     let stop = json!({"type": "message_stop"});
     let reason = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}});
     for events in [
         vec![start.clone(), stop.clone()],
         vec![reason.clone(), stop.clone()],
-        vec![start.clone(), json!({"type": "content_block_delta", "index": 0, "delta": {}})],
-        vec![start.clone(), json!({"type": "content_block_start", "content_block": {}})],
+        vec![
+            start.clone(),
+            json!({"type": "content_block_delta", "index": 0, "delta": {}}),
+        ],
+        vec![
+            start.clone(),
+            json!({"type": "content_block_start", "content_block": {}}),
+        ],
         vec![start.clone(), block(json!("x"))],
-        vec![start, block(json!({"type": "tool_use", "name": "bash"})), reason, stop],
+        vec![
+            start,
+            block(json!({"type": "tool_use", "name": "bash"})),
+            reason,
+            stop,
+        ],
     ] {
         assert_eq!(feed(events).unwrap_err().kind, ModelErrorKind::Protocol);
     }

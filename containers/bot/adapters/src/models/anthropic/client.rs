@@ -42,15 +42,24 @@ impl Anthropic {
         key: Option<Secret>,
         retry: RetryPolicy,
     ) -> Result<Self, ModelSetupError> {
-        let mut headers = HeaderMap::from_iter([(HeaderName::from_static("anthropic-version"), VERSION)]);
+        let mut headers =
+            HeaderMap::from_iter([(HeaderName::from_static("anthropic-version"), VERSION)]);
         if let Some(key) = &key {
-            let mut value = HeaderValue::from_str(key.expose()).map_err(|_| ModelSetupError::Key)?;
+            let mut value =
+                HeaderValue::from_str(key.expose()).map_err(|_| ModelSetupError::Key)?;
             value.set_sensitive(true);
             headers.insert("x-api-key", value);
         }
         let base = endpoint.base();
         let url = format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base));
-        Ok(Self { http, url, host: endpoint.host(), key, headers, retry })
+        Ok(Self {
+            http,
+            url,
+            host: endpoint.host(),
+            key,
+            headers,
+            retry,
+        })
     }
 
     async fn attempt(
@@ -58,7 +67,13 @@ impl Anthropic {
         body: &Value,
         deltas: &(dyn Fn(ModelDelta) + Send + Sync),
     ) -> Result<ModelTurn, ModelError> {
-        let sent = self.http.post(&self.url).headers(self.headers.clone()).json(body).send().await;
+        let sent = self
+            .http
+            .post(&self.url)
+            .headers(self.headers.clone())
+            .json(body)
+            .send()
+            .await;
         let response = sent.map_err(|error| failure::unreachable(&error, &self.host))?;
         let status = response.status();
         if status.is_success() {
@@ -66,7 +81,10 @@ impl Anthropic {
         }
         let headers = response.headers().clone();
         let body = super::stream::error_text(response).await;
-        Err(failure::scrubbed(failure::refused(status, &headers, &body), self.key.as_ref()))
+        Err(failure::scrubbed(
+            failure::refused(status, &headers, &body),
+            self.key.as_ref(),
+        ))
     }
 }
 
@@ -79,7 +97,8 @@ impl ModelClient for Anthropic {
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
         let body = super::request::encode(&request);
-        let mut turn = with_retries(&self.retry, deltas, cancel, || self.attempt(&body, deltas)).await?;
+        let mut turn =
+            with_retries(&self.retry, deltas, cancel, || self.attempt(&body, deltas)).await?;
         normalise(&mut turn, request.turns, request.tools);
         Ok(turn)
     }

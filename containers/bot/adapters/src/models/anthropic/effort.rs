@@ -36,7 +36,9 @@ pub(super) fn accepted(model: &str, wanted: Option<Effort>) -> Option<Effort> {
 /// A version's numbers have at most two digits.
 fn version(model: &str) -> Option<Version> {
     let words = model.split(|c: char| !c.is_ascii_alphanumeric());
-    let mut numbers = words.filter(|word| word.len() <= 2).filter_map(|word| word.parse().ok());
+    let mut numbers = words
+        .filter(|word| word.len() <= 2)
+        .filter_map(|word| word.parse().ok());
     let major = numbers.next()?;
     Some((major, numbers.next().unwrap_or(0)))
 }

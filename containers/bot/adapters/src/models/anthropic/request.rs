@@ -23,7 +23,8 @@ const NO_OUTPUT: &str = "(no output)";
 
 /// Returns the request body of a model call.
 pub(super) fn encode(request: &ModelRequest<'_>) -> Value {
-    let mut body = json!({"model": request.model, "max_tokens": request.max_tokens, "stream": true});
+    let mut body =
+        json!({"model": request.model, "max_tokens": request.max_tokens, "stream": true});
     if let Some(effort) = effort::accepted(request.model, request.effort) {
         body["output_config"] = json!({"effort": effort});
     }
@@ -54,7 +55,11 @@ fn tool(spec: &ToolSpec) -> Value {
 }
 
 fn message(message: &Message<'_>) -> Option<Value> {
-    let blocks: Vec<Value> = message.parts.iter().filter_map(|part| block(part)).collect();
+    let blocks: Vec<Value> = message
+        .parts
+        .iter()
+        .filter_map(|part| block(part))
+        .collect();
     let role = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",
@@ -66,11 +71,25 @@ fn block(part: &Part) -> Option<Value> {
     Some(match part {
         Part::Text { text, extra } => with(json!({"type": "text", "text": text}), extra),
         Part::Image { media_type, data } => image(media_type, data),
-        Part::Document { media_type, data, name } => document(media_type, data, name.as_deref()),
-        Part::ToolCall { call_id, name, input, extra } => {
-            with(json!({"type": "tool_use", "id": call_id, "name": name, "input": object(input)}), extra)
-        }
-        Part::ToolResult { call_id, ok, content } => tool_result(call_id, *ok, content),
+        Part::Document {
+            media_type,
+            data,
+            name,
+        } => document(media_type, data, name.as_deref()),
+        Part::ToolCall {
+            call_id,
+            name,
+            input,
+            extra,
+        } => with(
+            json!({"type": "tool_use", "id": call_id, "name": name, "input": object(input)}),
+            extra,
+        ),
+        Part::ToolResult {
+            call_id,
+            ok,
+            content,
+        } => tool_result(call_id, *ok, content),
         Part::Opaque { api, block } if api == API => block.clone(),
         Part::Opaque { .. } => return None,
     })
@@ -78,7 +97,11 @@ fn block(part: &Part) -> Option<Value> {
 
 fn with(mut block: Value, extra: &Map<String, Value>) -> Value {
     if let Value::Object(fields) = &mut block {
-        fields.extend(extra.iter().map(|(name, value)| (name.clone(), value.clone())));
+        fields.extend(
+            extra
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
     }
     block
 }
@@ -114,7 +137,10 @@ fn document(media_type: &str, data: &str, name: Option<&str>) -> Value {
     let source = if media_type == "application/pdf" {
         Some(json!({"type": "base64", "media_type": media_type, "data": data}))
     } else if media_type.starts_with("text/") {
-        let text = BASE64_STANDARD.decode(data).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let text = BASE64_STANDARD
+            .decode(data)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         let text = text.filter(|text| !text.trim().is_empty());
         text.map(|text| json!({"type": "text", "media_type": "text/plain", "data": text}))
     } else {
@@ -135,8 +161,16 @@ fn mark(block: &mut Value) {
 }
 
 fn mark_last_block(message: &mut Value) {
-    let blocks = message["content"].as_array_mut().into_iter().flatten().rev();
-    let markable = |block: &&mut Value| block["type"].as_str().is_some_and(|kind| MARKABLE.contains(&kind));
+    let blocks = message["content"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .rev();
+    let markable = |block: &&mut Value| {
+        block["type"]
+            .as_str()
+            .is_some_and(|kind| MARKABLE.contains(&kind))
+    };
     if let Some(block) = blocks.into_iter().find(markable) {
         mark(block);
     }

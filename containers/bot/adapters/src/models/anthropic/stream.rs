@@ -42,7 +42,8 @@ pub(super) async fn read(
                 protocol("the answer is not a stream of events")
             }
         })?;
-        let data = serde_json::from_str(&event.data).map_err(|_| protocol("an event is not JSON"))?;
+        let data =
+            serde_json::from_str(&event.data).map_err(|_| protocol("an event is not JSON"))?;
         match assembly.take(data)? {
             Step::Quiet => {}
             Step::Usage(usage) => deltas(ModelDelta::Usage(usage)),
@@ -73,7 +74,11 @@ fn bounded(response: Response) -> impl Stream<Item = Result<Bytes, ReadError>> {
     response.bytes_stream().scan(0, |read, chunk| {
         let chunk = chunk.map_err(ReadError::Broken).and_then(|chunk| {
             *read += chunk.len();
-            if *read > ANSWER_BYTES { Err(ReadError::TooLong) } else { Ok(chunk) }
+            if *read > ANSWER_BYTES {
+                Err(ReadError::TooLong)
+            } else {
+                Ok(chunk)
+            }
         });
         future::ready(Some(chunk))
     })

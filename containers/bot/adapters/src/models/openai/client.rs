@@ -58,20 +58,34 @@ impl OpenAi {
         }
         let version = if endpoint.is_bare() { "/v1" } else { "" };
         let url = format!("{}{version}/chat/completions", endpoint.base());
-        let genai =
-            genai::Client::builder().with_reqwest(http).build().map_err(|_| ModelSetupError::Library)?;
-        Ok(Self { genai, url, host: endpoint.host(), key, retry })
+        let genai = genai::Client::builder()
+            .with_reqwest(http)
+            .build()
+            .map_err(|_| ModelSetupError::Library)?;
+        Ok(Self {
+            genai,
+            url,
+            host: endpoint.host(),
+            key,
+            retry,
+        })
     }
 
     /// Returns the target with address and key, so that genai does not look for a key in the environment.
     fn target(&self, model: &str) -> ServiceTarget {
         let mut headers = HashMap::new();
         if let Some(key) = &self.key {
-            headers.insert("Authorization".to_owned(), format!("Bearer {}", key.expose()));
+            headers.insert(
+                "Authorization".to_owned(),
+                format!("Bearer {}", key.expose()),
+            );
         }
         ServiceTarget {
             endpoint: GenaiEndpoint::from_owned(self.url.as_str()),
-            auth: AuthData::RequestOverride { url: self.url.clone(), headers: headers.into() },
+            auth: AuthData::RequestOverride {
+                url: self.url.clone(),
+                headers: headers.into(),
+            },
             model: ModelIden::new(AdapterKind::OpenAI, model),
         }
     }
@@ -91,14 +105,18 @@ impl OpenAi {
                 extend_refusal(&mut refusal, frame.data);
             }
         });
-        let started = self.genai.exec_chat_stream(target, call.chat.clone(), Some(&options)).await;
+        let started = self
+            .genai
+            .exec_chat_stream(target, call.chat.clone(), Some(&options))
+            .await;
         let mut stream = started.map_err(|error| self.failed(error))?.stream;
         while let Some(event) = stream.next().await {
             match event.map_err(|error| self.failed(error))? {
                 ChatStreamEvent::Chunk(chunk) => deltas(ModelDelta::Text(chunk.content)),
                 ChatStreamEvent::End(end) => {
-                    let refusal =
-                        std::mem::take(&mut *refusal.lock().unwrap_or_else(PoisonError::into_inner));
+                    let refusal = std::mem::take(
+                        &mut *refusal.lock().unwrap_or_else(PoisonError::into_inner),
+                    );
                     return finish(end, refusal);
                 }
                 _ => {}
@@ -110,9 +128,12 @@ impl OpenAi {
 
     fn failed(&self, error: genai::Error) -> ModelError {
         let failed = match error {
-            genai::Error::HttpError { status, body, headers, .. } => {
-                failure::refused(status, &headers, &body)
-            }
+            genai::Error::HttpError {
+                status,
+                body,
+                headers,
+                ..
+            } => failure::refused(status, &headers, &body),
             genai::Error::ChatResponse { body, .. } => failure::reported(&body),
             // In a stream genai boxes the cause with its status.
             genai::Error::WebStream { error, .. } => match error.downcast::<genai::Error>() {
@@ -154,7 +175,11 @@ fn extend_refusal(refusal: &mut String, event: &str) {
         return;
     }
     let event: Value = serde_json::from_str(event).unwrap_or_default();
-    refusal.push_str(event["choices"][0]["delta"]["refusal"].as_str().unwrap_or_default());
+    refusal.push_str(
+        event["choices"][0]["delta"]["refusal"]
+            .as_str()
+            .unwrap_or_default(),
+    );
 }
 
 fn finish(end: StreamEnd, refusal: String) -> Result<ModelTurn, ModelError> {
@@ -169,13 +194,19 @@ fn finish(end: StreamEnd, refusal: String) -> Result<ModelTurn, ModelError> {
     for call in content.into_tool_calls() {
         push_call(&mut parts, call);
     }
-    let calls = parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+    let calls = parts
+        .iter()
+        .any(|part| matches!(part, Part::ToolCall { .. }));
     let stop = match reason {
         Some(genai::chat::StopReason::ToolCall(_)) if !calls => {
-            return Err(failure::protocol("the answer announces tool calls and holds none"));
+            return Err(failure::protocol(
+                "the answer announces tool calls and holds none",
+            ));
         }
         // Some servers report `stop` together with tool calls.
-        Some(genai::chat::StopReason::Completed(_) | genai::chat::StopReason::ToolCall(_)) if calls => {
+        Some(genai::chat::StopReason::Completed(_) | genai::chat::StopReason::ToolCall(_))
+            if calls =>
+        {
             StopReason::ToolUse
         }
         Some(_) if !refusal.trim().is_empty() => StopReason::Refusal(Some(refusal)),
@@ -195,7 +226,12 @@ fn push_call(parts: &mut Vec<Part>, call: ToolCall) {
         Value::Null => Value::Object(Map::new()),
         input => input,
     };
-    let call = Part::ToolCall { call_id: call.call_id, name: call.fn_name, input, extra: Map::new() };
+    let call = Part::ToolCall {
+        call_id: call.call_id,
+        name: call.fn_name,
+        input,
+        extra: Map::new(),
+    };
     // Other calls with one id are calls of their own.
     if !parts.contains(&call) {
         parts.push(call);
@@ -203,13 +239,18 @@ fn push_call(parts: &mut Vec<Part>, call: ToolCall) {
 }
 
 fn usage(usage: &genai::chat::Usage) -> Usage {
-    let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
+    let count = |tokens: Option<i32>| {
+        tokens
+            .and_then(|tokens| u64::try_from(tokens).ok())
+            .unwrap_or(0)
+    };
     let details = usage.prompt_tokens_details.as_ref();
     let cache_read_tokens = count(details.and_then(|details| details.cached_tokens));
     let cache_write_tokens = count(details.and_then(|details| details.cache_creation_tokens));
     Usage {
         // The API's count includes cached tokens; the service counts only fresh ones.
-        input_tokens: count(usage.prompt_tokens).saturating_sub(cache_read_tokens + cache_write_tokens),
+        input_tokens: count(usage.prompt_tokens)
+            .saturating_sub(cache_read_tokens + cache_write_tokens),
         output_tokens: count(usage.completion_tokens),
         cache_read_tokens,
         cache_write_tokens,

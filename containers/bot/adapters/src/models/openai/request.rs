@@ -3,8 +3,8 @@
 use ars_agent::{Part, Role, ToolContent, ToolSpec};
 use ars_bot_ports::ModelRequest;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool, ToolCall,
-    ToolChoice, ToolResponse,
+    ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool,
+    ToolCall, ToolChoice, ToolResponse,
 };
 use serde_json::json;
 
@@ -32,10 +32,16 @@ pub(super) fn encode(request: &ModelRequest<'_>) -> Call {
         }
     }
     let has_tools = !request.tools.is_empty();
-    let newest = NO_TOOLS_WHILE_REASONING.iter().any(|family| request.model.starts_with(family));
+    let newest = NO_TOOLS_WHILE_REASONING
+        .iter()
+        .any(|family| request.model.starts_with(family));
     // By default genai parses an effort from names such as `qwen-max`; a budget disables that and is not sent. The name
     // is set again, because genai cuts it at `::`.
-    let effort = if has_tools && newest { ReasoningEffort::Zero } else { ReasoningEffort::Budget(0) };
+    let effort = if has_tools && newest {
+        ReasoningEffort::Zero
+    } else {
+        ReasoningEffort::Budget(0)
+    };
     let mut options = ChatOptions::default()
         .with_max_tokens(request.max_tokens)
         .with_capture_usage(true)
@@ -61,13 +67,21 @@ fn tool(spec: &ToolSpec) -> Tool {
 fn assistant(message: &Message<'_>) -> Option<ChatMessage> {
     let parts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text, .. } => Some(ContentPart::from_text(text)),
-        Part::ToolCall { call_id, name, input, .. } => Some(ContentPart::ToolCall(ToolCall {
+        Part::ToolCall {
+            call_id,
+            name,
+            input,
+            ..
+        } => Some(ContentPart::ToolCall(ToolCall {
             call_id: call_id.clone(),
             fn_name: name.clone(),
             fn_arguments: object(input),
             thought_signatures: None,
         })),
-        Part::Image { .. } | Part::Document { .. } | Part::ToolResult { .. } | Part::Opaque { .. } => None,
+        Part::Image { .. }
+        | Part::Document { .. }
+        | Part::ToolResult { .. }
+        | Part::Opaque { .. } => None,
     });
     let parts: Vec<ContentPart> = parts.collect();
     (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
@@ -79,14 +93,22 @@ fn user(message: &Message<'_>) -> Vec<ChatMessage> {
     let mut parts = Vec::new();
     for part in &message.parts {
         match part {
-            Part::ToolResult { call_id, ok, content } => {
+            Part::ToolResult {
+                call_id,
+                ok,
+                content,
+            } => {
                 let (text, images) = result(call_id, *ok, content);
-                messages.push(ChatMessage::tool(MessageContent::from(ToolResponse::new(call_id, text))));
+                messages.push(ChatMessage::tool(MessageContent::from(ToolResponse::new(
+                    call_id, text,
+                ))));
                 parts.extend(images);
             }
             Part::Text { text, .. } => parts.push(ContentPart::from_text(text)),
             Part::Image { media_type, data } => parts.push(image(media_type, data)),
-            Part::Document { media_type, name, .. } => {
+            Part::Document {
+                media_type, name, ..
+            } => {
                 parts.push(ContentPart::from_text(omitted(media_type, name.as_deref())));
             }
             Part::ToolCall { .. } | Part::Opaque { .. } => {}
@@ -111,7 +133,9 @@ fn result(call_id: &str, ok: bool, content: &[ToolContent]) -> (String, Vec<Cont
             ToolContent::Text { text } => lines.push(text.clone()),
             ToolContent::Image { media_type, data } => {
                 lines.push("[image: see the next message]".into());
-                images.push(ContentPart::from_text(format!("[image from the result of {call_id}]")));
+                images.push(ContentPart::from_text(format!(
+                    "[image from the result of {call_id}]"
+                )));
                 images.push(image(media_type, data));
             }
             ToolContent::Document { media_type, .. } => lines.push(omitted(media_type, None)),

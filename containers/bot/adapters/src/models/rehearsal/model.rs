@@ -27,12 +27,16 @@ pub struct Rehearsal {
 impl Rehearsal {
     /// Reads the script from a file.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
-        Ok(Self { script: Script::load(path)? })
+        Ok(Self {
+            script: Script::load(path)?,
+        })
     }
 
     /// Parses a script in TOML.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
-        Ok(Self { script: Script::from_toml(text)? })
+        Ok(Self {
+            script: Script::from_toml(text)?,
+        })
     }
 
     fn answer(&self, turns: &[Turn], may_call_tools: bool) -> Vec<Part> {
@@ -46,14 +50,20 @@ impl Rehearsal {
         if !text.is_empty() {
             parts.push(Part::text(format!("{MARKER}{text}")));
         }
-        let calls = step.filter(|_| may_call_tools).map(|step| step.call.as_slice()).unwrap_or_default();
+        let calls = step
+            .filter(|_| may_call_tools)
+            .map(|step| step.call.as_slice())
+            .unwrap_or_default();
         // Ids must differ within the conversation only, and every answer makes it longer.
-        let calls = calls.iter().enumerate().map(|(index, call)| Part::ToolCall {
-            call_id: format!("{LABEL}_{}_{index}", turns.len()),
-            name: call.tool.clone(),
-            input: call.input.clone(),
-            extra: Map::new(),
-        });
+        let calls = calls
+            .iter()
+            .enumerate()
+            .map(|(index, call)| Part::ToolCall {
+                call_id: format!("{LABEL}_{}_{index}", turns.len()),
+                name: call.tool.clone(),
+                input: call.input.clone(),
+                extra: Map::new(),
+            });
         parts.extend(calls);
         parts
     }
@@ -96,9 +106,19 @@ impl ModelClient for Rehearsal {
                 deltas(ModelDelta::Text(text.clone()));
             }
         }
-        let calls = parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
-        let stop = if calls { StopReason::ToolUse } else { StopReason::EndTurn };
-        Ok(ModelTurn { parts, stop, usage: Usage::default() })
+        let calls = parts
+            .iter()
+            .any(|part| matches!(part, Part::ToolCall { .. }));
+        let stop = if calls {
+            StopReason::ToolUse
+        } else {
+            StopReason::EndTurn
+        };
+        Ok(ModelTurn {
+            parts,
+            stop,
+            usage: Usage::default(),
+        })
     }
 
     fn label(&self) -> Option<&str> {
@@ -108,7 +128,11 @@ impl ModelClient for Rehearsal {
 
 /// Returns whether a turn is the requester's text, not results of tools or hints added to them.
 fn is_request(turn: &Turn) -> bool {
-    turn.role == Role::User && !turn.parts.iter().any(|part| matches!(part, Part::ToolResult { .. }))
+    turn.role == Role::User
+        && !turn
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::ToolResult { .. }))
 }
 
 fn words(turn: &Turn) -> String {

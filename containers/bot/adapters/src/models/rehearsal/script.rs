@@ -50,27 +50,45 @@ impl Script {
     pub(super) fn load(path: &Path) -> Result<Self, ScriptError> {
         let mut text = String::new();
         let file = File::open(path).map_err(ScriptError::Unreadable)?;
-        file.take(SCRIPT_BYTES + 1).read_to_string(&mut text).map_err(ScriptError::Unreadable)?;
+        file.take(SCRIPT_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(ScriptError::Unreadable)?;
         if text.len() as u64 > SCRIPT_BYTES {
-            return Err(ScriptError::TooLarge { limit: SCRIPT_BYTES });
+            return Err(ScriptError::TooLarge {
+                limit: SCRIPT_BYTES,
+            });
         }
-        let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        if json { Self::from_json(&text) } else { Self::from_toml(&text) }
+        let json = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        if json {
+            Self::from_json(&text)
+        } else {
+            Self::from_toml(&text)
+        }
     }
 
     pub(super) fn from_toml(text: &str) -> Result<Self, ScriptError> {
         let script = toml::from_str::<Self>(text);
-        script.map_err(|error| ScriptError::Malformed(error.message().to_owned()))?.checked()
+        script
+            .map_err(|error| ScriptError::Malformed(error.message().to_owned()))?
+            .checked()
     }
 
     pub(super) fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script = serde_json::from_str::<Self>(text);
-        script.map_err(|error| ScriptError::Malformed(error.to_string()))?.checked()
+        script
+            .map_err(|error| ScriptError::Malformed(error.to_string()))?
+            .checked()
     }
 
     fn checked(self) -> Result<Self, ScriptError> {
         let idle = |step: &Step| {
-            step.call.is_empty() && step.text.as_deref().is_none_or(|text| text.trim().is_empty())
+            step.call.is_empty()
+                && step
+                    .text
+                    .as_deref()
+                    .is_none_or(|text| text.trim().is_empty())
         };
         match self.turn.iter().position(idle) {
             Some(index) => Err(ScriptError::EmptyTurn(index + 1)),
@@ -82,10 +100,14 @@ impl Script {
 impl Step {
     /// Returns whether its conditions hold.
     pub(super) fn applies(&self, request: &str, last_result: &str) -> bool {
-        let holds =
-            |wanted: &Option<String>, text: &str| wanted.as_ref().is_none_or(|words| text.contains(words));
+        let holds = |wanted: &Option<String>, text: &str| {
+            wanted.as_ref().is_none_or(|words| text.contains(words))
+        };
         holds(&self.when_last_result_contains, last_result)
             && holds(&self.when_request_contains, request)
-            && self.when_last_result_lacks.as_ref().is_none_or(|words| !last_result.contains(words))
+            && self
+                .when_last_result_lacks
+                .as_ref()
+                .is_none_or(|words| !last_result.contains(words))
     }
 }

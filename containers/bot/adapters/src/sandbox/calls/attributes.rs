@@ -8,16 +8,28 @@ use seccompiler::{BackendError, SeccompCmpOp, TargetArch};
 use super::number::{Call, Refused, condition, rule};
 
 /// The calls that set a mode, with its position: `chmod`, `fchmod`, `fchmodat` and `fchmodat2`.
-const MODES: [(Call, u8); 4] =
-    [(Call::old(90), 1), (Call::new(91, 52), 1), (Call::new(268, 53), 2), (Call::new(452, 452), 2)];
+const MODES: [(Call, u8); 4] = [
+    (Call::old(90), 1),
+    (Call::new(91, 52), 1),
+    (Call::new(268, 53), 2),
+    (Call::new(452, 452), 2),
+];
 /// The bits with which a program runs with the rights of its file's owner or group.
 const LENDING: [u64; 2] = [0o4000, 0o2000];
 
 /// Refuses modes with one of the bits.
-pub(super) fn refuse_lending(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {
+pub(super) fn refuse_lending(
+    target: TargetArch,
+    refused: &mut Refused,
+) -> Result<(), BackendError> {
     for (call, position) in MODES {
-        let lends = LENDING.map(|bit| rule([condition(position, SeccompCmpOp::MaskedEq(bit), bit)]));
-        call.refuse(target, lends.into_iter().collect::<Result<_, _>>()?, refused);
+        let lends =
+            LENDING.map(|bit| rule([condition(position, SeccompCmpOp::MaskedEq(bit), bit)]));
+        call.refuse(
+            target,
+            lends.into_iter().collect::<Result<_, _>>()?,
+            refused,
+        );
     }
     Ok(())
 }

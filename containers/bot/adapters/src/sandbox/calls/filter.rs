@@ -85,10 +85,20 @@ fn program(reach: &Reach, may_listen: bool) -> Result<BpfProgram, BackendError> 
 
 fn compiled(target: TargetArch, mut refused: Refused) -> Result<BpfProgram, BackendError> {
     if target == TargetArch::x86_64 {
-        let of_x32: Vec<i64> = refused.keys().map(|call| call | X32).chain(X32_SENDS).collect();
+        let of_x32: Vec<i64> = refused
+            .keys()
+            .map(|call| call | X32)
+            .chain(X32_SENDS)
+            .collect();
         refused.extend(of_x32.into_iter().map(|call| (call, Vec::new())));
     }
-    SeccompFilter::new(refused, SeccompAction::Allow, SeccompAction::Errno(REFUSED), target)?.try_into()
+    SeccompFilter::new(
+        refused,
+        SeccompAction::Allow,
+        SeccompAction::Errno(REFUSED),
+        target,
+    )?
+    .try_into()
 }
 
 #[cfg(test)]
@@ -107,8 +117,11 @@ mod tests {
         // The filter lasts as long as its thread.
         let tried = thread::spawn(move || {
             filter_beside_namespaces(sockets).unwrap();
-            let (own, pair, tcp) =
-                (UnixDatagram::unbound(), UnixStream::pair(), TcpListener::bind(("127.0.0.1", 0)));
+            let (own, pair, tcp) = (
+                UnixDatagram::unbound(),
+                UnixStream::pair(),
+                TcpListener::bind(("127.0.0.1", 0)),
+            );
             [own.is_ok(), pair.is_ok(), tcp.is_ok()]
         });
         tried.join().unwrap()

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule, TargetArch};
+use seccompiler::{
+    BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule, TargetArch,
+};
 
 /// The refused calls of one architecture. A call without a rule is always refused.
 pub(super) type Refused = BTreeMap<i64, Vec<SeccompRule>>;
@@ -17,12 +19,18 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) const fn new(x86_64: i64, generic: i64) -> Self {
-        Self { x86_64: Some(x86_64), generic: Some(generic) }
+        Self {
+            x86_64: Some(x86_64),
+            generic: Some(generic),
+        }
     }
 
     /// Returns a call that later architectures replace by another one.
     pub(super) const fn old(x86_64: i64) -> Self {
-        Self { x86_64: Some(x86_64), generic: None }
+        Self {
+            x86_64: Some(x86_64),
+            generic: None,
+        }
     }
 
     /// Adds this call with the rules under which it is refused.

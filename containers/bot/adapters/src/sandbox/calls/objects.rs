@@ -24,7 +24,11 @@ const SYSTEM_V: [Call; 11] = [
 /// `mq_open` and `mq_unlink`.
 const QUEUES: [Call; 2] = [Call::new(240, 180), Call::new(241, 181)];
 /// `add_key`, `request_key` and `keyctl`.
-const KEYS: [Call; 3] = [Call::new(248, 217), Call::new(249, 218), Call::new(250, 219)];
+const KEYS: [Call; 3] = [
+    Call::new(248, 217),
+    Call::new(249, 218),
+    Call::new(250, 219),
+];
 
 /// Refuses all of them.
 pub(super) fn refuse_objects(target: TargetArch, refused: &mut Refused) {

@@ -11,8 +11,12 @@ use super::number::{Call, Refused, condition, is_given, rule};
 const PRLIMIT64: Call = Call::new(302, 261);
 /// The calls that change how a process is scheduled, the first argument:
 /// `sched_setparam`, `sched_setscheduler`, `sched_setaffinity` and `sched_setattr`.
-const SCHEDULING: [Call; 4] =
-    [Call::new(142, 118), Call::new(144, 119), Call::new(203, 122), Call::new(314, 274)];
+const SCHEDULING: [Call; 4] = [
+    Call::new(142, 118),
+    Call::new(144, 119),
+    Call::new(203, 122),
+    Call::new(314, 274),
+];
 /// The calls that set a priority, `setpriority` and `ioprio_set`.
 /// Each with its number for one process, neither a group nor a user.
 const PRIORITIES: [(Call, u64); 2] = [(Call::new(141, 140), 0), (Call::new(251, 30), 1)];
@@ -26,7 +30,11 @@ pub(super) fn refuse_others(target: TargetArch, refused: &mut Refused) -> Result
     }
     for (call, of_process) in PRIORITIES {
         let is_several = condition(0, SeccompCmpOp::Ne, of_process);
-        call.refuse(target, vec![rule([is_several])?, rule([is_other(1)])?], refused);
+        call.refuse(
+            target,
+            vec![rule([is_several])?, rule([is_other(1)])?],
+            refused,
+        );
     }
     Ok(())
 }

@@ -18,7 +18,11 @@ const SOCKET: Call = Call::new(41, 198);
 const LISTEN: Call = Call::new(50, 201);
 const IO_URING_SETUP: Call = Call::new(425, 425);
 /// The calls that send, with the position of their flags: `sendto`, `sendmsg` and `sendmmsg`.
-const SENDS: [(Call, u8); 3] = [(Call::new(44, 206), 3), (Call::new(46, 211), 2), (Call::new(307, 269), 3)];
+const SENDS: [(Call, u8); 3] = [
+    (Call::new(44, 206), 3),
+    (Call::new(46, 211), 2),
+    (Call::new(307, 269), 3),
+];
 const UNIX: u64 = 1;
 const INET: u64 = 2;
 const INET6: u64 = 10;
@@ -67,12 +71,18 @@ pub(super) fn refuse_listeners(target: TargetArch, refused: &mut Refused) {
 }
 
 /// Refuses Unix sockets, as with the network of the machine under Landlock.
-pub(super) fn refuse_local_sockets(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {
+pub(super) fn refuse_local_sockets(
+    target: TargetArch,
+    refused: &mut Refused,
+) -> Result<(), BackendError> {
     refuse_sockets(&Reach::Machine, target, refused)
 }
 
 /// Refuses the sockets that namespaces do not hold.
-pub(super) fn refuse_unheld_sockets(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {
+pub(super) fn refuse_unheld_sockets(
+    target: TargetArch,
+    refused: &mut Refused,
+) -> Result<(), BackendError> {
     SOCKET.refuse(target, vec![other_families(HELD_FAMILIES)?], refused);
     IO_URING_SETUP.refuse(target, Vec::new(), refused);
     Ok(())
@@ -88,7 +98,10 @@ fn only_tcp() -> Result<Vec<SeccompRule>, BackendError> {
     let is_ip = || condition(0, SeccompCmpOp::Ne, NETLINK);
     let mut rules = vec![other_families(FAMILIES)?];
     for kind in (0..=TYPE_BITS).filter(|kind| *kind != STREAM) {
-        rules.push(rule([is_ip(), condition(1, SeccompCmpOp::MaskedEq(TYPE_BITS), kind)])?);
+        rules.push(rule([
+            is_ip(),
+            condition(1, SeccompCmpOp::MaskedEq(TYPE_BITS), kind),
+        ])?);
     }
     let [default, tcp] = TCP.map(|protocol| condition(2, SeccompCmpOp::Ne, protocol));
     rules.push(rule([is_ip(), default, tcp])?);

@@ -34,7 +34,9 @@ impl Cleanup {
     /// Starts the thread.
     pub(super) fn start() -> io::Result<Self> {
         let (sender, receiver) = channel();
-        thread::Builder::new().name("ends-groups".into()).spawn(move || work(&receiver))?;
+        thread::Builder::new()
+            .name("ends-groups".into())
+            .spawn(move || work(&receiver))?;
         Ok(Self(sender))
     }
 

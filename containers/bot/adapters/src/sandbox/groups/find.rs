@@ -45,14 +45,20 @@ struct Roots {
 impl Groups {
     /// Finds out where groups can be made, tries it out, and removes the leftovers of ended processes.
     pub(crate) fn find(limits: RunLimits) -> Self {
-        let roots = Roots { proc: "/proc".into(), groups: "/sys/fs/cgroup".into() };
+        let roots = Roots {
+            proc: "/proc".into(),
+            groups: "/sys/fs/cgroup".into(),
+        };
         let maker = roots.maker(limits).map_err(Arc::from);
         Self { maker, limits }
     }
 
     /// Returns no groups.
     pub(crate) fn none(reason: &str) -> Self {
-        Self { maker: Err(reason.into()), limits: RunLimits::default() }
+        Self {
+            maker: Err(reason.into()),
+            limits: RunLimits::default(),
+        }
     }
 
     /// Returns their version.
@@ -72,7 +78,12 @@ impl Groups {
     /// Returns the group of a run. It is made by the first program in it.
     pub(crate) fn of_run(&self) -> Option<Arc<RunGroup>> {
         let (place, owner, cleanup) = self.maker.as_ref().ok()?;
-        Some(Arc::new(RunGroup::new(place.clone(), owner.clone(), self.limits, cleanup.clone())))
+        Some(Arc::new(RunGroup::new(
+            place.clone(),
+            owner.clone(),
+            self.limits,
+            cleanup.clone(),
+        )))
     }
 }
 
@@ -105,11 +116,15 @@ impl Roots {
     fn place(&self, owner: &Owner) -> Result<Place, String> {
         let own = fs::read_to_string(self.proc.join("self/cgroup")).unwrap_or_default();
         let mounts = [self.groups.clone(), self.groups.join("unified")];
-        let unified = mounts.into_iter().find(|mount| mount.join("cgroup.controllers").exists());
+        let unified = mounts
+            .into_iter()
+            .find(|mount| mount.join("cgroup.controllers").exists());
         let second = unified.map(|mount| second_version(&mount, &own, owner));
         match second {
             Some(Ok(place)) => Ok(place),
-            Some(Err(obstacle)) => self.first_version(&own).map_err(|other| format!("{obstacle}; {other}")),
+            Some(Err(obstacle)) => self
+                .first_version(&own)
+                .map_err(|other| format!("{obstacle}; {other}")),
             None => self.first_version(&own),
         }
     }
@@ -121,12 +136,17 @@ impl Roots {
                 return Err(format!("version 1 has no hierarchy {controller}"));
             }
             let is_of = |line: &&str| {
-                line.split(':').nth(1).is_some_and(|of| of.split(',').any(|of| of == controller))
+                line.split(':')
+                    .nth(1)
+                    .is_some_and(|of| of.split(',').any(|of| of == controller))
             };
             let group = group_at(&mount, own.lines().find(is_of));
             must_be_writable(&group).map(|()| group)
         });
-        Ok(Place::V1 { memory: memory?, pids: pids? })
+        Ok(Place::V1 {
+            memory: memory?,
+            pids: pids?,
+        })
     }
 
     /// Removes the groups of processes that ended, with their members.
@@ -145,19 +165,28 @@ impl Roots {
 /// Returns the group of a line of `/proc/self/cgroup` below a mount.
 /// The mount itself, if it shows a part of the hierarchy only, as in a container.
 fn group_at(mount: &Path, line: Option<&str>) -> PathBuf {
-    let path = line.and_then(|line| line.splitn(3, ':').nth(2)).unwrap_or_default();
+    let path = line
+        .and_then(|line| line.splitn(3, ':').nth(2))
+        .unwrap_or_default();
     let group = mount.join(path.trim_start_matches('/'));
-    if group.is_dir() { group } else { mount.to_owned() }
+    if group.is_dir() {
+        group
+    } else {
+        mount.to_owned()
+    }
 }
 
 fn must_be_writable(group: &Path) -> Result<(), String> {
-    access(group, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| format!("{}: {error}", group.display()))
+    access(group, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| format!("{}: {error}", group.display()))
 }
 
 /// Returns whether a file of a group names both controllers.
 fn names_controllers(group: &Path, file: &str) -> bool {
     let text = fs::read_to_string(group.join(file)).unwrap_or_default();
-    CONTROLLERS.iter().all(|controller| text.split_whitespace().any(|word| word == *controller))
+    CONTROLLERS
+        .iter()
+        .all(|controller| text.split_whitespace().any(|word| word == *controller))
 }
 
 fn second_version(mount: &Path, own: &str, owner: &Owner) -> Result<Place, String> {
@@ -167,18 +196,27 @@ fn second_version(mount: &Path, own: &str, owner: &Owner) -> Result<Place, Strin
         group = parent.to_owned();
     }
     if !names_controllers(&group, "cgroup.controllers") {
-        return Err(format!("{} does not have the controllers memory and pids", group.display()));
+        return Err(format!(
+            "{} does not have the controllers memory and pids",
+            group.display()
+        ));
     }
-    let Err(obstacle) = pass_controllers_on(&group, owner) else { return Ok(Place::V2(group)) };
+    let Err(obstacle) = pass_controllers_on(&group, owner) else {
+        return Ok(Place::V2(group));
+    };
     // A group beside the service would escape the limits that a service manager gave to it, so root has none.
-    let beside = group.parent().filter(|_| !rustix::process::geteuid().is_root());
+    let beside = group
+        .parent()
+        .filter(|_| !rustix::process::geteuid().is_root());
     let beside = beside.filter(|parent| {
         parent.starts_with(mount)
             && names_controllers(parent, "cgroup.subtree_control")
             && must_be_writable(parent).is_ok()
             && access(parent.join("cgroup.procs"), Access::WRITE_OK).is_ok()
     });
-    beside.map(|parent| Place::V2(parent.to_owned())).ok_or(obstacle)
+    beside
+        .map(|parent| Place::V2(parent.to_owned()))
+        .ok_or(obstacle)
 }
 
 /// Makes a group pass the controllers on to the groups below it.
@@ -196,11 +234,16 @@ fn pass_controllers_on(group: &Path, owner: &Owner) -> Result<(), String> {
     // Only this process is moved. Where others are in the group, they stay, and the group is as it was.
     let own = group.join(owner.service());
     let move_to = |group: &Path| write(group, "cgroup.procs", &std::process::id().to_string());
-    let moved: io::Result<()> = fs::create_dir(&own).and_then(|()| move_to(&own)).and_then(|()| pass_on());
+    let moved: io::Result<()> = fs::create_dir(&own)
+        .and_then(|()| move_to(&own))
+        .and_then(|()| pass_on());
     moved.map_err(|error| {
         let _ = move_to(group).and_then(|()| fs::remove_dir(&own));
         match is_busy(&error) {
-            true => format!("other processes are in the group {} of this process", group.display()),
+            true => format!(
+                "other processes are in the group {} of this process",
+                group.display()
+            ),
             false => error.to_string(),
         }
     })
@@ -240,7 +283,10 @@ mod tests {
         }
 
         fn place(&self) -> Result<Place, String> {
-            let roots = Roots { proc: self.path("proc"), groups: self.path("groups") };
+            let roots = Roots {
+                proc: self.path("proc"),
+                groups: self.path("groups"),
+            };
             roots.place(&Owner::this(Path::new("/proc")).unwrap())
         }
     }
@@ -251,7 +297,10 @@ mod tests {
         fake.group("", "cpu memory pids\n", "cpu memory pids\n");
         let own = fake.group("system.slice/ars.service", "cpu memory pids\n", "\n");
         assert_eq!(fake.place(), Ok(Place::V2(own.clone())));
-        assert_eq!(fs::read_to_string(own.join("cgroup.subtree_control")).unwrap(), PASS_ON);
+        assert_eq!(
+            fs::read_to_string(own.join("cgroup.subtree_control")).unwrap(),
+            PASS_ON
+        );
         // A process that moved itself below finds the group again.
         let owner = Owner::this(Path::new("/proc")).unwrap();
         let name = format!("system.slice/ars.service/{}", owner.service());
@@ -273,8 +322,14 @@ mod tests {
         fake.group("", "cpu memory pids\n", "cpu\n");
         fake.group("user.slice", "cpu pids\n", "\n");
         let obstacle = fake.place().unwrap_err();
-        assert!(obstacle.contains("does not have the controllers memory and pids"), "{obstacle}");
-        assert!(obstacle.contains("version 1 has no hierarchy memory"), "{obstacle}");
+        assert!(
+            obstacle.contains("does not have the controllers memory and pids"),
+            "{obstacle}"
+        );
+        assert!(
+            obstacle.contains("version 1 has no hierarchy memory"),
+            "{obstacle}"
+        );
     }
 
     #[test]
@@ -284,14 +339,19 @@ mod tests {
         for folder in ["groups/memory/outer/own", "groups/pids"] {
             fs::create_dir_all(fake.path(folder)).unwrap();
         }
-        let place =
-            Place::V1 { memory: fake.path("groups/memory/outer/own"), pids: fake.path("groups/pids") };
+        let place = Place::V1 {
+            memory: fake.path("groups/memory/outer/own"),
+            pids: fake.path("groups/pids"),
+        };
         assert_eq!(fake.place(), Ok(place));
     }
 
     #[test]
     fn machine_without_groups_has_a_reason() {
         let fake = Fake::new("");
-        assert_eq!(fake.place(), Err("version 1 has no hierarchy memory".into()));
+        assert_eq!(
+            fake.place(),
+            Err("version 1 has no hierarchy memory".into())
+        );
     }
 }

@@ -99,7 +99,11 @@ impl Place {
             Self::V2(parent) => (true, parent, parent),
             Self::V1 { memory, pids } => (false, memory, pids),
         };
-        Folders { is_v2, memory: memory.join(name), pids: pids.join(name) }
+        Folders {
+            is_v2,
+            memory: memory.join(name),
+            pids: pids.join(name),
+        }
     }
 }
 
@@ -117,7 +121,9 @@ impl Folders {
         if let Some(max) = limits.processes {
             write(&self.pids, "pids.max", &max.to_string())?;
         }
-        let Some(bytes) = limits.memory_bytes else { return Ok(()) };
+        let Some(bytes) = limits.memory_bytes else {
+            return Ok(());
+        };
         let bytes = bytes.to_string();
         if self.is_v2 {
             write(&self.memory, "memory.max", &bytes)?;
@@ -134,7 +140,8 @@ impl Folders {
 
     /// Makes a process a member, with all that it starts from now on.
     pub(super) fn add(&self, pid: Pid) -> io::Result<()> {
-        self.all().try_for_each(|folder| write(folder, "cgroup.procs", &pid.as_raw_nonzero().to_string()))
+        self.all()
+            .try_for_each(|folder| write(folder, "cgroup.procs", &pid.as_raw_nonzero().to_string()))
     }
 
     /// Opens the way of a thread into the group and back to the group around it.
@@ -143,9 +150,19 @@ impl Folders {
         if self.is_v2 {
             return None;
         }
-        let open = |folder: &Path| fs::OpenOptions::new().write(true).open(folder.join(THREADS)).ok();
+        let open = |folder: &Path| {
+            fs::OpenOptions::new()
+                .write(true)
+                .open(folder.join(THREADS))
+                .ok()
+        };
         self.all()
-            .map(|folder| Some(Door { inside: open(folder)?, outside: open(folder.parent()?)? }))
+            .map(|folder| {
+                Some(Door {
+                    inside: open(folder)?,
+                    outside: open(folder.parent()?)?,
+                })
+            })
             .collect()
     }
 
@@ -154,7 +171,11 @@ impl Folders {
         let refused = value(&self.pids, "pids.events", "max");
         if self.is_v2 {
             let of = |key| value(&self.memory, "memory.events", key);
-            return Counters { kills: of("oom_kill"), memory_hits: of("oom"), refused };
+            return Counters {
+                kills: of("oom_kill"),
+                memory_hits: of("oom"),
+                refused,
+            };
         }
         let kills = value(&self.memory, "memory.oom_control", "oom_kill");
         // Recent kernels do not count in `memory.failcnt`.
@@ -162,7 +183,11 @@ impl Folders {
             let of = |file| number(&self.memory, file);
             of("memory.max_usage_in_bytes") + MAX_ALLOCATION >= of("memory.limit_in_bytes")
         };
-        Counters { kills, memory_hits: if kills > 0 && is_full() { kills } else { 0 }, refused }
+        Counters {
+            kills,
+            memory_hits: if kills > 0 && is_full() { kills } else { 0 },
+            refused,
+        }
     }
 
     /// Returns how many processes and threads count for the limit.
@@ -175,7 +200,10 @@ impl Folders {
     pub(super) fn kill(&self) -> bool {
         let mut killed: HashSet<Pid> = HashSet::new();
         let new = |killed: &HashSet<Pid>| -> Vec<Pid> {
-            self.members().into_iter().filter(|pid| !killed.contains(pid)).collect()
+            self.members()
+                .into_iter()
+                .filter(|pid| !killed.contains(pid))
+                .collect()
         };
         let mut members = new(&killed);
         // Linux 5.14 kills a group of version 2 in one step.
@@ -201,7 +229,9 @@ impl Folders {
     /// Lets members start again after `kill`, up to the configured limit.
     /// The value in the file is not kept, because it may be that of another kill.
     pub(super) fn reopen(&self, limits: RunLimits) {
-        let max = limits.processes.map_or_else(|| "max".to_owned(), |max| max.to_string());
+        let max = limits
+            .processes
+            .map_or_else(|| "max".to_owned(), |max| max.to_string());
         if let Err(error) = write(&self.pids, "pids.max", &max) {
             tracing::warn!(%error, "a control group stays closed");
         }
@@ -210,10 +240,15 @@ impl Folders {
     /// Sends a signal to a process if it is still a member.
     fn send(&self, pid: Pid, signal: Signal) {
         // The id may belong to another process by now. The descriptor stays with the one that is checked.
-        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-        let groups = fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero())).unwrap_or_default();
+        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
+            return;
+        };
+        let groups = fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero()))
+            .unwrap_or_default();
         let name = self.pids.file_name().unwrap_or_default();
-        let is_member = groups.lines().any(|line| Path::new(line).file_name() == Some(name));
+        let is_member = groups
+            .lines()
+            .any(|line| Path::new(line).file_name() == Some(name));
         if is_member {
             let _ = pidfd_send_signal(process, signal);
         }
@@ -223,7 +258,9 @@ impl Folders {
     /// This one is never among them, though a thread of it may be in the group.
     pub(super) fn members(&self) -> Vec<Pid> {
         let text = fs::read_to_string(self.pids.join("cgroup.procs")).unwrap_or_default();
-        let listed = text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?));
+        let listed = text
+            .lines()
+            .filter_map(|line| Pid::from_raw(line.parse().ok()?));
         listed.filter(|pid| *pid != getpid()).collect()
     }
 
@@ -255,7 +292,11 @@ impl Folders {
 
     /// Returns the files with the limits.
     pub(super) fn limits(&self) -> [PathBuf; 2] {
-        let memory = if self.is_v2 { "memory.max" } else { "memory.limit_in_bytes" };
+        let memory = if self.is_v2 {
+            "memory.max"
+        } else {
+            "memory.limit_in_bytes"
+        };
         [self.memory.join(memory), self.pids.join("pids.max")]
     }
 }
@@ -263,13 +304,19 @@ impl Folders {
 /// Writes to a file of a group. It is never created.
 pub(super) fn write(folder: &Path, file: &str, text: &str) -> io::Result<()> {
     let path = folder.join(file);
-    let mut opened = fs::OpenOptions::new().write(true).open(&path).map_err(|error| named(&path, &error))?;
-    opened.write_all(text.as_bytes()).map_err(|error| named(&path, &error))
+    let mut opened = fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .map_err(|error| named(&path, &error))?;
+    opened
+        .write_all(text.as_bytes())
+        .map_err(|error| named(&path, &error))
 }
 
 /// Returns whether an error is that of a group with members, which passes no controllers on.
 pub(super) fn is_busy(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::ResourceBusy || error.raw_os_error() == Some(Errno::BUSY.raw_os_error())
+    error.kind() == io::ErrorKind::ResourceBusy
+        || error.raw_os_error() == Some(Errno::BUSY.raw_os_error())
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
@@ -278,7 +325,10 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 
 /// Returns the number in a file.
 fn number(folder: &Path, file: &str) -> u64 {
-    fs::read_to_string(folder.join(file)).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()
+    fs::read_to_string(folder.join(file))
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or_default()
 }
 
 /// Returns the value of a key in a file with a key and a value on each line.
@@ -295,24 +345,45 @@ fn value(folder: &Path, file: &str, key: &str) -> u64 {
 mod tests {
     use super::*;
 
-    const LIMITS: RunLimits = RunLimits { memory_bytes: None, processes: Some(32) };
+    const LIMITS: RunLimits = RunLimits {
+        memory_bytes: None,
+        processes: Some(32),
+    };
 
     /// A kill that begins during another one reads the closed limit.
     #[test]
     fn group_reopens_with_its_configured_limit() {
         let parent = tempfile::tempdir().unwrap();
-        let place = Place::V1 { memory: parent.path().join("memory"), pids: parent.path().join("pids") };
+        let place = Place::V1 {
+            memory: parent.path().join("memory"),
+            pids: parent.path().join("pids"),
+        };
         let folders = place.folders("group");
         fs::create_dir_all(&folders.pids).unwrap();
         // The parent is listed, but its groups do not have the name, so it is spared.
         let listed = std::os::unix::process::parent_id().to_string();
         fs::write(folders.pids.join("cgroup.procs"), listed).unwrap();
-        for (limits, expected) in [(LIMITS, "32"), (RunLimits { processes: None, ..LIMITS }, "max")] {
+        for (limits, expected) in [
+            (LIMITS, "32"),
+            (
+                RunLimits {
+                    processes: None,
+                    ..LIMITS
+                },
+                "max",
+            ),
+        ] {
             fs::write(folders.pids.join("pids.max"), "0").unwrap();
             assert!(folders.kill());
-            assert_eq!(fs::read_to_string(folders.pids.join("pids.max")).unwrap(), "0");
+            assert_eq!(
+                fs::read_to_string(folders.pids.join("pids.max")).unwrap(),
+                "0"
+            );
             folders.reopen(limits);
-            assert_eq!(fs::read_to_string(folders.pids.join("pids.max")).unwrap(), expected);
+            assert_eq!(
+                fs::read_to_string(folders.pids.join("pids.max")).unwrap(),
+                expected
+            );
         }
     }
 }

@@ -78,7 +78,13 @@ pub(crate) struct Entrance<'a> {
 
 impl RunGroup {
     pub(super) fn new(place: Place, owner: Owner, limits: RunLimits, cleanup: Cleanup) -> Self {
-        Self { place, owner, limits, cleanup, state: Mutex::default() }
+        Self {
+            place,
+            owner,
+            limits,
+            cleanup,
+            state: Mutex::default(),
+        }
     }
 
     /// Makes a program a member that was started and waits for its first input.
@@ -115,13 +121,24 @@ impl RunGroup {
         let folders = self.current(&mut state).ok()?;
         let doors = folders.doors()?;
         let before = folders.counters();
-        Some(Entrance { group: self, state, folders, doors, before })
+        Some(Entrance {
+            group: self,
+            state,
+            folders,
+            doors,
+            before,
+        })
     }
 
     /// Returns the group, which is made if there is none.
     fn current(&self, state: &mut State) -> io::Result<Folders> {
-        let max_ended = self.limits.processes.filter(|_| state.members == 0).map(|max| max / ENDED_SHARE);
-        let is_used_up = |folders: &mut Folders| max_ended.is_some_and(|max| folders.charged() > max);
+        let max_ended = self
+            .limits
+            .processes
+            .filter(|_| state.members == 0)
+            .map(|max| max / ENDED_SHARE);
+        let is_used_up =
+            |folders: &mut Folders| max_ended.is_some_and(|max| folders.charged() > max);
         if let Some(used_up) = state.folders.take_if(is_used_up) {
             self.cleanup.remove(used_up);
         }
@@ -152,7 +169,10 @@ impl RunGroup {
 
 impl Entrance<'_> {
     /// Starts a program in the group.
-    pub(crate) fn start<T>(mut self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<(T, Membership)> {
+    pub(crate) fn start<T>(
+        mut self,
+        spawn: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<(T, Membership)> {
         let entered = self.doors.iter().try_for_each(Door::enter);
         let started = entered.and_then(|()| spawn());
         for door in &self.doors {
@@ -162,7 +182,10 @@ impl Entrance<'_> {
         }
         let started = started?;
         self.state.members += 1;
-        Ok((started, Membership::new(Arc::clone(self.group), self.folders, self.before)))
+        Ok((
+            started,
+            Membership::new(Arc::clone(self.group), self.folders, self.before),
+        ))
     }
 }
 
@@ -178,7 +201,13 @@ impl Drop for RunGroup {
 impl Membership {
     fn new(group: Arc<RunGroup>, folders: Folders, before: Counters) -> Self {
         let (is_killed, is_over) = (AtomicBool::default(), AtomicBool::default());
-        Self(Arc::new(Member { group, folders, before, is_killed, is_over }))
+        Self(Arc::new(Member {
+            group,
+            folders,
+            before,
+            is_killed,
+            is_over,
+        }))
     }
 
     /// Waits until the members of the group have reached a limit that ends them, and kills all.
@@ -248,9 +277,13 @@ impl Member {
 
     fn reached(&self) -> Vec<ReachedLimit> {
         let counted = self.counted();
-        let memory = self.group.limits.memory_bytes.filter(|_| counted.memory_hits > 0);
-        let memory =
-            (counted.kills > 0).then(|| memory.map_or(ReachedLimit::OtherMemory, ReachedLimit::Memory));
+        let memory = self
+            .group
+            .limits
+            .memory_bytes
+            .filter(|_| counted.memory_hits > 0);
+        let memory = (counted.kills > 0)
+            .then(|| memory.map_or(ReachedLimit::OtherMemory, ReachedLimit::Memory));
         let max = self.group.limits.processes.filter(|_| counted.refused > 0);
         let is_killed = self.is_killed.load(Ordering::Relaxed);
         let processes = max.map(|max| ReachedLimit::Processes { max, is_killed });
@@ -274,7 +307,10 @@ mod tests {
 
     use super::{super::find::Groups, *};
 
-    const LIMITS: RunLimits = RunLimits { memory_bytes: Some(256 << 20), processes: Some(32) };
+    const LIMITS: RunLimits = RunLimits {
+        memory_bytes: Some(256 << 20),
+        processes: Some(32),
+    };
 
     /// Returns the groups of this machine. Without them the reason is checked.
     fn groups() -> Option<Groups> {
@@ -289,7 +325,11 @@ mod tests {
     /// Starts a shell that waits for a line, and then leaves a process of its own session behind.
     fn waiting() -> Child {
         let script = "read -r _; setsid sleep 98771 & read -r _";
-        Command::new("/bin/sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap()
+        Command::new("/bin/sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     fn pid_of(child: &Child) -> Pid {
@@ -314,7 +354,12 @@ mod tests {
         until(|| folders.members().len() == 2);
         // While another program of the run is in progress, none is killed.
         let mut other = waiting();
-        Arc::clone(&group).join(pid_of(&other)).await.unwrap().end().await;
+        Arc::clone(&group)
+            .join(pid_of(&other))
+            .await
+            .unwrap()
+            .end()
+            .await;
         assert_eq!(folders.members().len(), 3);
         assert!(first.end().await.is_empty());
         until(|| folders.members().is_empty());
@@ -334,7 +379,10 @@ mod tests {
         folders.make(LIMITS).unwrap();
         let mut member = waiting();
         folders.add(pid_of(&member)).unwrap();
-        assert!(self::groups().is_some() && folders.exists(), "its owner is alive");
+        assert!(
+            self::groups().is_some() && folders.exists(),
+            "its owner is alive"
+        );
         owner.kill().unwrap();
         owner.wait().unwrap();
         assert!(self::groups().is_some());
@@ -393,7 +441,10 @@ mod tests {
             }
             let limits = members[0].0.folders.limits();
             let [first, second] = [0, 1].map(|index: usize| Arc::clone(&members[index].0));
-            let kills = [spawn_blocking(move || first.kill()), spawn_blocking(move || second.kill())];
+            let kills = [
+                spawn_blocking(move || first.kill()),
+                spawn_blocking(move || second.kill()),
+            ];
             for member in members {
                 member.end().await;
             }
@@ -410,7 +461,9 @@ mod tests {
     /// The thread that starts a program from inside is outside afterwards.
     #[test]
     fn program_starts_in_its_group() {
-        let Some(groups) = groups().filter(|groups| groups.version() == Cgroup::V1) else { return };
+        let Some(groups) = groups().filter(|groups| groups.version() == Cgroup::V1) else {
+            return;
+        };
         let group = groups.of_run().unwrap();
         let place = || fs::read_to_string("/proc/thread-self/cgroup").unwrap();
         let outside = place();
@@ -432,7 +485,10 @@ mod tests {
         assert!(!child.wait().unwrap().success());
         until(|| group.state().members == 0);
         // A start that fails leaves nothing.
-        let failed = group.entrance().unwrap().start(|| Err::<(), _>(io::Error::other("full")));
+        let failed = group
+            .entrance()
+            .unwrap()
+            .start(|| Err::<(), _>(io::Error::other("full")));
         assert_eq!(failed.unwrap_err().to_string(), "full");
         assert_eq!((place(), group.state().members), (outside, 0));
     }
@@ -443,7 +499,12 @@ mod tests {
         let place = Place::V2(parent.path().to_owned());
         let owner = Owner::this(std::path::Path::new("/proc")).unwrap();
         // A plain folder has no files of limits.
-        let group = Arc::new(RunGroup::new(place, owner, LIMITS, Cleanup::start().unwrap()));
+        let group = Arc::new(RunGroup::new(
+            place,
+            owner,
+            LIMITS,
+            Cleanup::start().unwrap(),
+        ));
         let this = Pid::from_raw(std::process::id().cast_signed()).unwrap();
         for _ in 0..2 {
             let error = Arc::clone(&group).add(this).unwrap_err().to_string();
@@ -459,9 +520,15 @@ mod tests {
         let group = groups.of_run().unwrap();
         let mut child = waiting();
         let membership = Arc::clone(&group).join(pid_of(&child)).await.unwrap();
-        let limits =
-            membership.0.folders.limits().map(|path| fs::read_to_string(path).unwrap().trim().to_owned());
-        assert_eq!(limits, [LIMITS.memory_bytes, LIMITS.processes].map(|limit| limit.unwrap().to_string()));
+        let limits = membership
+            .0
+            .folders
+            .limits()
+            .map(|path| fs::read_to_string(path).unwrap().trim().to_owned());
+        assert_eq!(
+            limits,
+            [LIMITS.memory_bytes, LIMITS.processes].map(|limit| limit.unwrap().to_string())
+        );
         drop(membership);
         child.wait().unwrap();
     }

@@ -29,7 +29,11 @@ impl Owner {
 
     /// Returns a process of this namespace.
     pub(super) fn of_process(proc: &Path, pid: u32) -> Option<Self> {
-        Some(Self { namespace: namespace(proc)?, pid, started: started(proc, pid)? })
+        Some(Self {
+            namespace: namespace(proc)?,
+            pid,
+            started: started(proc, pid)?,
+        })
     }
 
     /// Returns the name of one more group.
@@ -44,7 +48,10 @@ impl Owner {
     }
 
     fn name(&self, end: &str) -> String {
-        format!("{PREFIX}{}-{}-{}-{end}", self.namespace, self.pid, self.started)
+        format!(
+            "{PREFIX}{}-{}-{}-{end}",
+            self.namespace, self.pid, self.started
+        )
     }
 
     /// Parses the owner of a group.
@@ -67,13 +74,19 @@ pub(super) fn is_of_a_service(name: &str) -> bool {
 /// Returns whether a group is left of a process that ended.
 /// Of another namespace of processes nothing is known, so its groups are not.
 pub(super) fn is_left_over(name: &str, proc: &Path) -> bool {
-    let Some(owner) = Owner::of(name) else { return false };
+    let Some(owner) = Owner::of(name) else {
+        return false;
+    };
     namespace(proc) == Some(owner.namespace) && started(proc, owner.pid) != Some(owner.started)
 }
 
 fn namespace(proc: &Path) -> Option<u64> {
     let link = fs::read_link(proc.join("self/ns/pid")).ok()?;
-    link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
+    link.to_str()?
+        .strip_prefix("pid:[")?
+        .strip_suffix(']')?
+        .parse()
+        .ok()
 }
 
 fn started(proc: &Path, pid: u32) -> Option<u64> {
@@ -94,9 +107,18 @@ mod tests {
         let own = Owner::this(proc).unwrap();
         assert_eq!(Owner::of(&own.next()), Some(own.clone()));
         assert!(!is_left_over(&own.next(), proc) && !is_left_over(&own.service(), proc));
-        let of_its_pid = Owner { started: own.started - 1, ..own.clone() };
-        let gone = Owner { pid: u32::MAX, ..own.clone() };
-        let elsewhere = Owner { namespace: own.namespace + 1, ..gone.clone() };
+        let of_its_pid = Owner {
+            started: own.started - 1,
+            ..own.clone()
+        };
+        let gone = Owner {
+            pid: u32::MAX,
+            ..own.clone()
+        };
+        let elsewhere = Owner {
+            namespace: own.namespace + 1,
+            ..gone.clone()
+        };
         let found = [of_its_pid, gone, elsewhere].map(|owner| is_left_over(&owner.next(), proc));
         assert_eq!(found, [true, true, false]);
         for name in ["ars-1-2-3", "ars-1-2-3-4-5", "ars-x-2-3-4", "system.slice"] {

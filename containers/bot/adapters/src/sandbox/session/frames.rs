@@ -15,8 +15,8 @@ use std::{
 };
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recv, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recv, recvmsg, sendmsg,
 };
 
 /// Bytes of a body: more than the kernel lets a program have as arguments and variables.
@@ -74,10 +74,18 @@ impl Kind for Answer {
 
 /// Returns the bytes of a message.
 fn encode<K: Kind + PartialEq>(kind: K, body: &[u8]) -> io::Result<Vec<u8>> {
-    let number = K::ALL.iter().position(|known| *known == kind).and_then(|number| u8::try_from(number).ok());
-    let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= MAX_BODY);
+    let number = K::ALL
+        .iter()
+        .position(|known| *known == kind)
+        .and_then(|number| u8::try_from(number).ok());
+    let length = u32::try_from(body.len())
+        .ok()
+        .filter(|_| body.len() <= MAX_BODY);
     let (Some(number), Some(length)) = (number, length) else {
-        return Err(io::Error::new(io::ErrorKind::ArgumentListTooLong, "the command is too long"));
+        return Err(io::Error::new(
+            io::ErrorKind::ArgumentListTooLong,
+            "the command is too long",
+        ));
     };
     Ok([&[number][..], &length.to_le_bytes(), body].concat())
 }
@@ -95,7 +103,12 @@ pub(crate) fn send_part(
         return Err(io::Error::other("no space for the descriptors"));
     }
     let flags = SendFlags::NOSIGNAL | wait.send_flags();
-    Ok(sendmsg(&socket, &[IoSlice::new(part)], &mut ancillary, flags)?)
+    Ok(sendmsg(
+        &socket,
+        &[IoSlice::new(part)],
+        &mut ancillary,
+        flags,
+    )?)
 }
 
 /// Sends a message. Waits while the other side does not take it.
@@ -158,10 +171,16 @@ pub(crate) fn receive<K: Kind>(socket: impl AsFd, wait: Wait) -> io::Result<Opti
     let &mut [number, a, b, c, d] = &mut head;
     let length = usize::try_from(u32::from_le_bytes([a, b, c, d])).map_err(io::Error::other)?;
     let kind = K::ALL.get(usize::from(number)).copied();
-    let kind = kind.filter(|_| length <= MAX_BODY).ok_or(io::ErrorKind::InvalidData)?;
+    let kind = kind
+        .filter(|_| length <= MAX_BODY)
+        .ok_or(io::ErrorKind::InvalidData)?;
     let mut body = vec![0; length];
     read_exact(&socket, &mut body, wait)?;
-    Ok(Some(Frame { kind, body, descriptors }))
+    Ok(Some(Frame {
+        kind,
+        body,
+        descriptors,
+    }))
 }
 
 fn read_exact(socket: impl AsFd, mut buffer: &mut [u8], wait: Wait) -> io::Result<()> {
@@ -178,9 +197,15 @@ fn read_exact(socket: impl AsFd, mut buffer: &mut [u8], wait: Wait) -> io::Resul
 
 /// Returns the message that starts a command with exactly these variables.
 pub(crate) fn start_message(command: &Command) -> io::Result<Vec<u8>> {
-    let folder = command.get_current_dir().map_or(OsStr::new("/"), |folder| folder.as_os_str());
+    let folder = command
+        .get_current_dir()
+        .map_or(OsStr::new("/"), |folder| folder.as_os_str());
     let count = (1 + command.get_args().count()).to_string();
-    let mut parts: Vec<&[u8]> = vec![folder.as_bytes(), count.as_bytes(), command.get_program().as_bytes()];
+    let mut parts: Vec<&[u8]> = vec![
+        folder.as_bytes(),
+        count.as_bytes(),
+        command.get_program().as_bytes(),
+    ];
     parts.extend(command.get_args().map(OsStr::as_bytes));
     for (name, value) in command.get_envs() {
         parts.extend([name.as_bytes(), value.unwrap_or_default().as_bytes()]);
@@ -195,10 +220,18 @@ pub(crate) fn kill_message() -> io::Result<Vec<u8>> {
 
 /// Returns the command of a body.
 pub(super) fn command_of(body: &[u8]) -> Option<Command> {
-    let mut parts = body.split(|byte| *byte == SEPARATOR).map(|part| OsString::from_vec(part.to_vec()));
-    let (folder, count) = (parts.next()?, parts.next()?.to_str()?.parse::<usize>().ok()?);
+    let mut parts = body
+        .split(|byte| *byte == SEPARATOR)
+        .map(|part| OsString::from_vec(part.to_vec()));
+    let (folder, count) = (
+        parts.next()?,
+        parts.next()?.to_str()?.parse::<usize>().ok()?,
+    );
     let mut command = Command::new(parts.next()?);
-    command.current_dir(folder).args((1..count).map_while(|_| parts.next())).env_clear();
+    command
+        .current_dir(folder)
+        .args((1..count).map_while(|_| parts.next()))
+        .env_clear();
     while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
         command.env(name, value);
     }
@@ -216,12 +249,22 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut command = Command::new("/bin/sh");
         let long = "x".repeat(200_000);
-        command.args(["-c", "", "a b\n", &long]).current_dir("/tmp").env_clear().env("A", "").env("B", "1=2");
+        command
+            .args(["-c", "", "a b\n", &long])
+            .current_dir("/tmp")
+            .env_clear()
+            .env("A", "")
+            .env("B", "1=2");
         let sending = std::thread::spawn(move || {
             let (output, errors) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
             let message = start_message(&command).unwrap();
-            let mut sent =
-                send_part(&ours, &message, &[output.as_fd(), errors.as_fd()], Wait::Blocking).unwrap();
+            let mut sent = send_part(
+                &ours,
+                &message,
+                &[output.as_fd(), errors.as_fd()],
+                Wait::Blocking,
+            )
+            .unwrap();
             while sent < message.len() {
                 sent += send_part(&ours, &message[sent..], &[], Wait::Blocking).unwrap();
             }
@@ -242,8 +285,18 @@ mod tests {
     fn unknown_message_is_an_error() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         rustix::io::write(&ours, &[9, 0, 0, 0, 0]).unwrap();
-        assert_eq!(receive::<Order>(&theirs, Wait::Blocking).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(
+            receive::<Order>(&theirs, Wait::Blocking)
+                .unwrap_err()
+                .kind(),
+            io::ErrorKind::InvalidData
+        );
         rustix::io::write(&ours, &[0, 255, 255, 255, 255]).unwrap();
-        assert_eq!(receive::<Order>(&theirs, Wait::Blocking).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(
+            receive::<Order>(&theirs, Wait::Blocking)
+                .unwrap_err()
+                .kind(),
+            io::ErrorKind::InvalidData
+        );
     }
 }

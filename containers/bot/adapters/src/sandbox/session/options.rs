@@ -66,7 +66,8 @@ impl Options {
     pub(in crate::sandbox) fn words(self) -> [String; 5] {
         let flag = |is_on: bool, word: &str| if is_on { word } else { NONE }.to_owned();
         [
-            self.max_processes.map_or_else(|| NONE.to_owned(), |most| most.to_string()),
+            self.max_processes
+                .map_or_else(|| NONE.to_owned(), |most| most.to_string()),
             flag(self.has_listener, "listener"),
             self.signals.word().to_owned(),
             self.memory.unwrap_or(NONE).to_owned(),

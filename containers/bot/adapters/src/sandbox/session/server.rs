@@ -21,8 +21,8 @@ use std::{
 };
 
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, set_child_subreaper,
-    set_dumpable_behavior, wait,
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group,
+    set_child_subreaper, set_dumpable_behavior, wait,
 };
 use seccompiler::BpfProgram;
 
@@ -73,7 +73,9 @@ struct Server {
 /// The sandbox lacks something that its commands need.
 pub fn serve(words: &[OsString]) -> io::Result<()> {
     let incomplete = || io::Error::other("the options of a session are not complete");
-    let [processes, listener, signals, memory, _place] = words else { return Err(incomplete()) };
+    let [processes, listener, signals, memory, _place] = words else {
+        return Err(incomplete());
+    };
     let signals = Signals::parse(signals).ok_or_else(incomplete)?;
     // Commands are processes of the same user.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -92,8 +94,12 @@ pub fn serve(words: &[OsString]) -> io::Result<()> {
     let (sender, events) = mpsc::channel();
     let (starts, started) = mpsc::channel();
     let (asking, asked) = (bot.try_clone()?, sender.clone());
-    thread::Builder::new().name("listens".into()).spawn(move || listen(&asking, &asked))?;
-    thread::Builder::new().name("reaps".into()).spawn(move || reap(&started, &sender))?;
+    thread::Builder::new()
+        .name("listens".into())
+        .spawn(move || listen(&asking, &asked))?;
+    thread::Builder::new()
+        .name("reaps".into())
+        .spawn(move || reap(&started, &sender))?;
     let memory = Some(memory).filter(|memory| *memory != NONE).cloned();
     let server = Server {
         bot,
@@ -144,18 +150,26 @@ impl Server {
         while let Ok(event) = self.events.recv() {
             match event {
                 Event::Asked(None) => break,
-                Event::Asked(Some(Frame { kind: Order::Start, body, descriptors })) => {
-                    match self.start(&body, descriptors) {
-                        Ok(()) => {}
-                        Err(error) => send(&self.bot, Answer::Failed, error.to_string().as_bytes(), &[])?,
+                Event::Asked(Some(Frame {
+                    kind: Order::Start,
+                    body,
+                    descriptors,
+                })) => match self.start(&body, descriptors) {
+                    Ok(()) => {}
+                    Err(error) => {
+                        send(&self.bot, Answer::Failed, error.to_string().as_bytes(), &[])?
                     }
-                }
-                Event::Asked(Some(Frame { kind: Order::Kill, .. })) => {
+                },
+                Event::Asked(Some(Frame {
+                    kind: Order::Kill, ..
+                })) => {
                     if !self.kill() {
                         break;
                     }
                     // Without an empty folder this session ends, and the next command has another one.
-                    self.memory.as_ref().map_or(Ok(()), |folder| empty(folder.as_ref()))?;
+                    self.memory
+                        .as_ref()
+                        .map_or(Ok(()), |folder| empty(folder.as_ref()))?;
                     send(&self.bot, Answer::Killed, &[], &[])?;
                 }
                 Event::Ended(process, status) => self.note_end(process, status)?,
@@ -168,11 +182,18 @@ impl Server {
 
     fn start(&mut self, body: &[u8], descriptors: Vec<OwnedFd>) -> io::Result<()> {
         let descriptors = <[OwnedFd; 2]>::try_from(descriptors);
-        let (Some(mut command), Ok([output, errors]), true) = (command_of(body), descriptors, self.is_alone)
+        let (Some(mut command), Ok([output, errors]), true) =
+            (command_of(body), descriptors, self.is_alone)
         else {
-            return Err(io::Error::other("the order is not complete, or another command is there"));
+            return Err(io::Error::other(
+                "the order is not complete, or another command is there",
+            ));
         };
-        command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .process_group(0);
         let process = started(command, self.signals, &self.others)?;
         (self.command, self.is_alone) = (Some(process), false);
         // The thread lives as long as this one.
@@ -185,8 +206,15 @@ impl Server {
             return Ok(());
         }
         self.command = None;
-        let of_signal = || status.terminating_signal().map(|signal| SIGNAL_BASE + signal);
-        let code = status.exit_status().or_else(of_signal).unwrap_or(SIGNAL_BASE);
+        let of_signal = || {
+            status
+                .terminating_signal()
+                .map(|signal| SIGNAL_BASE + signal)
+        };
+        let code = status
+            .exit_status()
+            .or_else(of_signal)
+            .unwrap_or(SIGNAL_BASE);
         send(&self.bot, Answer::Exited, code.to_string().as_bytes(), &[])
     }
 
@@ -232,7 +260,9 @@ fn started(mut command: Command, signals: Signals, others: &BpfProgram) -> io::R
     };
     let child = thread::scope(|scope| {
         let thread = thread::Builder::new().spawn_scoped(scope, starting)?;
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("its thread broke off")))
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("its thread broke off")))
     })?;
     Ok(Pid::from_child(&child))
 }

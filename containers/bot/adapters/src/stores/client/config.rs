@@ -14,15 +14,28 @@ use crate::stores::{failure::malformed, transport::StoreResponse};
 #[async_trait]
 impl<T: Transport> Documents for Client<T> {
     async fn newest(&self, key: &str) -> Result<Document, StoreError> {
-        let answer = self.ask(Route::Config(ConfigVerb::Get), &GetRequest { key }).await?;
+        let answer = self
+            .ask(Route::Config(ConfigVerb::Get), &GetRequest { key })
+            .await?;
         let GetResponse { document, version } = answer;
         Ok(Document { document, version })
     }
 
     /// Replaces a document. The route's conflict has another shape than those of all other routes.
-    async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
-        let request = PutRequest { key, document, expected_version: expected };
-        let StoreResponse { status, text } = self.request(Route::Config(ConfigVerb::Put), &request).await?;
+    async fn replace(
+        &self,
+        key: &str,
+        document: &Value,
+        expected: u64,
+    ) -> Result<Replacement, StoreError> {
+        let request = PutRequest {
+            key,
+            document,
+            expected_version: expected,
+        };
+        let StoreResponse { status, text } = self
+            .request(Route::Config(ConfigVerb::Put), &request)
+            .await?;
         let answer = parse(&text)?;
         if status == 409 {
             let Stale { version, .. } = serde_json::from_value(answer).map_err(malformed)?;

@@ -13,8 +13,13 @@ use super::{Client, Transport};
 #[async_trait]
 impl<T: Transport> FrictionRecords for Client<T> {
     async fn record(&self, ledger: &StoreKey, record: &FrictionRecord) -> Result<u64, StoreError> {
-        let request = RecordRequest { ledger_key: ledger.clone(), record: record.clone() };
-        let answer = self.command(Route::Friction(FrictionVerb::Record), &request).await?;
+        let request = RecordRequest {
+            ledger_key: ledger.clone(),
+            record: record.clone(),
+        };
+        let answer = self
+            .command(Route::Friction(FrictionVerb::Record), &request)
+            .await?;
         let RecordResponse { retained, .. } = answer;
         Ok(retained)
     }
@@ -25,8 +30,14 @@ impl<T: Transport> FrictionRecords for Client<T> {
         limit: Option<u32>,
         since: Option<UnixMillis>,
     ) -> Result<Vec<FrictionRecord>, StoreError> {
-        let request = RecentRequest { ledger_key: ledger.clone(), limit, since_ms: since };
-        let RecentResponse { records } = self.ask(Route::Friction(FrictionVerb::Recent), &request).await?;
+        let request = RecentRequest {
+            ledger_key: ledger.clone(),
+            limit,
+            since_ms: since,
+        };
+        let RecentResponse { records } = self
+            .ask(Route::Friction(FrictionVerb::Recent), &request)
+            .await?;
         Ok(records)
     }
 }

@@ -20,8 +20,15 @@ const MAX_QUERY_CHARS: usize = 3900;
 #[async_trait]
 impl<T: Transport> Memory for Client<T> {
     async fn retrieve(&self, scope: &StoreKey, query: &str, limit: u32) -> Vec<MemoryRecord> {
-        let request = RetrieveRequest { scope_key: scope.clone(), query: cut(query), limit };
-        match self.ask(Route::Memory(MemoryVerb::Retrieve), &request).await {
+        let request = RetrieveRequest {
+            scope_key: scope.clone(),
+            query: cut(query),
+            limit,
+        };
+        match self
+            .ask(Route::Memory(MemoryVerb::Retrieve), &request)
+            .await
+        {
             Ok(answer) => sound(scope, answer),
             Err(error) => {
                 tracing::warn!(error = %error, "memory not retrieved: the run continues without it");
@@ -30,15 +37,36 @@ impl<T: Transport> Memory for Client<T> {
         }
     }
 
-    async fn write(&self, scope: &StoreKey, candidates: &[Candidate]) -> Result<Written, StoreError> {
+    async fn write(
+        &self,
+        scope: &StoreKey,
+        candidates: &[Candidate],
+    ) -> Result<Written, StoreError> {
         if candidates.is_empty() {
             return Ok(Written::default());
         }
         let (scope_key, records) = (scope.clone(), candidates.to_vec());
-        let request = WriteRequest { scope_key, records, cap: self.memory_cap };
-        let answer = self.command(Route::Memory(MemoryVerb::Write), &request).await?;
-        let WriteResponse { inserted, deduped, superseded, evicted, .. } = answer;
-        Ok(Written { inserted, deduped, superseded, evicted })
+        let request = WriteRequest {
+            scope_key,
+            records,
+            cap: self.memory_cap,
+        };
+        let answer = self
+            .command(Route::Memory(MemoryVerb::Write), &request)
+            .await?;
+        let WriteResponse {
+            inserted,
+            deduped,
+            superseded,
+            evicted,
+            ..
+        } = answer;
+        Ok(Written {
+            inserted,
+            deduped,
+            superseded,
+            evicted,
+        })
     }
 
     async fn list(
@@ -47,8 +75,15 @@ impl<T: Transport> Memory for Client<T> {
         query: Option<&str>,
         limit: u32,
     ) -> Result<Vec<MemoryRecord>, StoreError> {
-        let request = ListRequest { scope_key: scope.clone(), limit, query: query.map(cut) };
-        Ok(sound(scope, self.ask(Route::Memory(MemoryVerb::List), &request).await?))
+        let request = ListRequest {
+            scope_key: scope.clone(),
+            limit,
+            query: query.map(cut),
+        };
+        Ok(sound(
+            scope,
+            self.ask(Route::Memory(MemoryVerb::List), &request).await?,
+        ))
     }
 
     async fn forget(&self, scope: &StoreKey, id: &str) -> Result<bool, StoreError> {
@@ -56,9 +91,13 @@ impl<T: Transport> Memory for Client<T> {
         if StoreKey::parse(id).is_err() {
             return Ok(false);
         }
-        let request = ForgetRequest { scope_key: scope.clone(), id: id.to_owned() };
-        let ForgetResponse { forgotten, .. } =
-            self.command(Route::Memory(MemoryVerb::Forget), &request).await?;
+        let request = ForgetRequest {
+            scope_key: scope.clone(),
+            id: id.to_owned(),
+        };
+        let ForgetResponse { forgotten, .. } = self
+            .command(Route::Memory(MemoryVerb::Forget), &request)
+            .await?;
         Ok(forgotten)
     }
 }
@@ -70,11 +109,18 @@ fn cut(query: &str) -> String {
 /// Returns the valid records of this scope; an invalid one is skipped.
 fn sound(scope: &StoreKey, answer: RecordsResponse<Value>) -> Vec<MemoryRecord> {
     let given = answer.records.len();
-    let records = answer.records.into_iter().filter_map(|record| serde_json::from_value(record).ok());
-    let is_ours = |record: &MemoryRecord| &record.scope_key == scope && record.status == Status::Active;
+    let records = answer
+        .records
+        .into_iter()
+        .filter_map(|record| serde_json::from_value(record).ok());
+    let is_ours =
+        |record: &MemoryRecord| &record.scope_key == scope && record.status == Status::Active;
     let records: Vec<_> = records.filter(is_ours).collect();
     if records.len() < given {
-        tracing::warn!(dropped = given - records.len(), "malformed memory records dropped");
+        tracing::warn!(
+            dropped = given - records.len(),
+            "malformed memory records dropped"
+        );
     }
     records
 }

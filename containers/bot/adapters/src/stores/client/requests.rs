@@ -46,7 +46,8 @@ pub struct Client<T> {
 impl<T: Transport> Client<T> {
     /// Makes a client over a transport.
     pub fn over(transport: T, proposal: Option<Proposal>) -> Result<Self, StoreError> {
-        let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
+        let store_key =
+            StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
         Ok(Self {
             transport: Retrying(Measured(transport)),
             store_key,
@@ -105,11 +106,16 @@ impl<T: Transport> Client<T> {
         route: Route,
         request: &impl Serialize,
     ) -> Result<A, StoreError> {
-        self.order(route, request).await?.map_err(|conflict| unexpected(&conflict))
+        self.order(route, request)
+            .await?
+            .map_err(|conflict| unexpected(&conflict))
     }
 
     pub(super) fn keyed<B>(&self, body: B) -> Keyed<'_, B> {
-        Keyed { store_key: &self.store_key, body }
+        Keyed {
+            store_key: &self.store_key,
+            body,
+        }
     }
 
     /// Returns a record with the retention to apply.
@@ -127,7 +133,8 @@ impl<T: Transport> Client<T> {
         route: Route,
         request: &impl Serialize,
     ) -> Result<StoreResponse, StoreError> {
-        let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
+        let body = serde_json::to_string(request)
+            .map_err(|error| permanent(format!("request: {error}")))?;
         if body.len() > route.max_body_bytes() {
             return Err(over_limit(body.len()));
         }
@@ -136,8 +143,13 @@ impl<T: Transport> Client<T> {
             return Ok(answer);
         }
         let error = refused(answer.status, &answer.text);
-        if error.kind == StoreErrorKind::RouteMissing && !self.is_degraded.swap(true, Ordering::Relaxed) {
-            tracing::warn!(route = route.path(), "the state Worker lacks a route: deploy it before the bot");
+        if error.kind == StoreErrorKind::RouteMissing
+            && !self.is_degraded.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                route = route.path(),
+                "the state Worker lacks a route: deploy it before the bot"
+            );
         }
         Err(error)
     }

@@ -5,8 +5,8 @@ use ars_runs::{RunRecord, StoredRun, diagnosis};
 use ars_types::RunId;
 use ars_wire::{
     runs::{
-        DeleteResponse, EventsPage, EventsRequest, EventsResponse, GetRequest, GetResponse, ListRequest,
-        ListResponse, PutResponse, SummaryResponse,
+        DeleteResponse, EventsPage, EventsRequest, EventsResponse, GetRequest, GetResponse,
+        ListRequest, ListResponse, PutResponse, SummaryResponse,
     },
     state::{Route, RunVerb},
 };
@@ -25,24 +25,42 @@ impl<T: Transport> RunStore for Client<T> {
     }
 
     async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
-        let answer: GetResponse<Value> =
-            self.ask(Route::Runs(RunVerb::Get), &self.keyed(GetRequest { id })).await?;
-        let Some(record) = answer.record else { return Ok(None) };
+        let answer: GetResponse<Value> = self
+            .ask(Route::Runs(RunVerb::Get), &self.keyed(GetRequest { id }))
+            .await?;
+        let Some(record) = answer.record else {
+            return Ok(None);
+        };
         let record = RunRecord::from_stored(record).map_err(malformed)?;
-        if &record.id == id { Ok(Some(record)) } else { Err(malformed("another run")) }
+        if &record.id == id {
+            Ok(Some(record))
+        } else {
+            Err(malformed("another run"))
+        }
     }
 
     async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError> {
-        let answer: SummaryResponse =
-            self.ask(Route::Runs(RunVerb::Summary), &self.keyed(GetRequest { id })).await?;
-        let Some(mut summary) = answer.summary else { return Ok(None) };
+        let answer: SummaryResponse = self
+            .ask(
+                Route::Runs(RunVerb::Summary),
+                &self.keyed(GetRequest { id }),
+            )
+            .await?;
+        let Some(mut summary) = answer.summary else {
+            return Ok(None);
+        };
         read_item(&mut summary)?;
-        if summary["id"] == id.as_str() { Ok(Some(summary)) } else { Err(malformed("another run")) }
+        if summary["id"] == id.as_str() {
+            Ok(Some(summary))
+        } else {
+            Err(malformed("another run"))
+        }
     }
 
     async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
-        let StoreResponse { status, text } =
-            self.request(Route::Runs(RunVerb::List), &self.keyed(request)).await?;
+        let StoreResponse { status, text } = self
+            .request(Route::Runs(RunVerb::List), &self.keyed(request))
+            .await?;
         if status != 200 {
             return Err(refused(status, &text));
         }
@@ -50,25 +68,49 @@ impl<T: Transport> RunStore for Client<T> {
         let Ok(mut page) = serde_json::from_str::<ListResponse<StoredRun>>(&text) else {
             return read_page(&text);
         };
-        for stored in page.items.iter_mut().filter_map(|run| run.diagnosis.as_mut()) {
+        for stored in page
+            .items
+            .iter_mut()
+            .filter_map(|run| run.diagnosis.as_mut())
+        {
             diagnosis::check(stored, "diagnosis").map_err(malformed)?;
             diagnosis::normalise(stored);
         }
         Ok(page)
     }
 
-    async fn events(&self, id: &RunId, after_seq: u64, limit: u32) -> Result<Option<EventsPage>, StoreError> {
-        let request = EventsRequest { id, after_seq, limit: Some(limit) };
-        let answer = self.ask(Route::Runs(RunVerb::Events), &self.keyed(request)).await?;
-        let EventsResponse { events, next_after_seq } = answer;
-        let Some(events) = events else { return Ok(None) };
+    async fn events(
+        &self,
+        id: &RunId,
+        after_seq: u64,
+        limit: u32,
+    ) -> Result<Option<EventsPage>, StoreError> {
+        let request = EventsRequest {
+            id,
+            after_seq,
+            limit: Some(limit),
+        };
+        let answer = self
+            .ask(Route::Runs(RunVerb::Events), &self.keyed(request))
+            .await?;
+        let EventsResponse {
+            events,
+            next_after_seq,
+        } = answer;
+        let Some(events) = events else {
+            return Ok(None);
+        };
         check_events(&events)?;
-        Ok(Some(EventsPage { events, next_after_seq }))
+        Ok(Some(EventsPage {
+            events,
+            next_after_seq,
+        }))
     }
 
     async fn delete(&self, id: &RunId) -> Result<bool, StoreError> {
         let request = self.keyed(GetRequest { id });
-        let DeleteResponse { deleted, .. } = self.command(Route::Runs(RunVerb::Delete), &request).await?;
+        let DeleteResponse { deleted, .. } =
+            self.command(Route::Runs(RunVerb::Delete), &request).await?;
         Ok(deleted)
     }
 }
@@ -76,17 +118,24 @@ impl<T: Transport> RunStore for Client<T> {
 /// Reads a page with half a surrogate pair, or with a record that another version wrote.
 /// A record without the form of a listed run is omitted.
 fn read_page(text: &str) -> Result<ListResponse<StoredRun>, StoreError> {
-    let ListResponse { mut items, next_before }: ListResponse =
-        serde_json::from_value(parse(text)?).map_err(malformed)?;
+    let ListResponse {
+        mut items,
+        next_before,
+    }: ListResponse = serde_json::from_value(parse(text)?).map_err(malformed)?;
     items.iter_mut().try_for_each(read_item)?;
-    let items = items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect();
+    let items = items
+        .into_iter()
+        .filter_map(|item| serde_json::from_value(item).ok())
+        .collect();
     Ok(ListResponse { items, next_before })
 }
 
 /// Validates an item as a record and normalises its diagnosis.
 fn read_item(item: &mut Value) -> Result<(), StoreError> {
     let mut record = item.clone();
-    let Value::Object(fields) = &mut record else { return Err(malformed("an item that is no object")) };
+    let Value::Object(fields) = &mut record else {
+        return Err(malformed("an item that is no object"));
+    };
     fields.insert("events".into(), json!([]));
     RunRecord::from_stored(record).map_err(malformed)?;
     if let Some(stored) = item.get_mut("diagnosis") {
@@ -98,5 +147,9 @@ fn read_item(item: &mut Value) -> Result<(), StoreError> {
 /// Checks that every event has a type and a seq.
 pub(super) fn check_events(events: &[Value]) -> Result<(), StoreError> {
     let is_whole = |event: &Value| event["type"].is_string() && event["seq"].is_number();
-    if events.iter().all(is_whole) { Ok(()) } else { Err(malformed("an event without a type or seq")) }
+    if events.iter().all(is_whole) {
+        Ok(())
+    } else {
+        Err(malformed("an event without a type or seq"))
+    }
 }

@@ -12,14 +12,20 @@ use super::{Client, Transport};
 #[async_trait]
 impl<T: Transport> Schedules for Client<T> {
     async fn record(&self, firing: &Firing) -> Result<u64, StoreError> {
-        let request = RecordRequest { firing: firing.clone() };
-        let answer = self.command(Route::Schedules(ScheduleVerb::Record), &request).await?;
+        let request = RecordRequest {
+            firing: firing.clone(),
+        };
+        let answer = self
+            .command(Route::Schedules(ScheduleVerb::Record), &request)
+            .await?;
         let RecordResponse { retained, .. } = answer;
         Ok(retained)
     }
 
     async fn latest(&self) -> Result<Vec<Firing>, StoreError> {
-        let answer = self.ask(Route::Schedules(ScheduleVerb::Latest), &LatestRequest {}).await?;
+        let answer = self
+            .ask(Route::Schedules(ScheduleVerb::Latest), &LatestRequest {})
+            .await?;
         let LatestResponse { firings } = answer;
         Ok(firings)
     }

@@ -5,7 +5,10 @@ use ars_wire::ledger::StopActor;
 
 /// Returns the wire form of an actor.
 pub(super) fn to_wire(actor: &Actor) -> StopActor {
-    StopActor { kind: actor.kind.as_str().to_owned(), id: actor.id.clone() }
+    StopActor {
+        kind: actor.kind.as_str().to_owned(),
+        id: actor.id.clone(),
+    }
 }
 
 /// Returns the actor of a stop, or `None` for one of a kind that this version does not know.

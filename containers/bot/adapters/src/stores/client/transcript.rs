@@ -17,7 +17,9 @@ use super::{
 #[async_trait]
 impl<T: Transport> Transcripts for Client<T> {
     async fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
-        let Nothing {} = self.command(Route::Transcript(TranscriptVerb::Owner), owner).await?;
+        let Nothing {} = self
+            .command(Route::Transcript(TranscriptVerb::Owner), owner)
+            .await?;
         Ok(())
     }
 
@@ -27,16 +29,32 @@ impl<T: Transport> Transcripts for Client<T> {
         parts: &[Part],
         attachments: &[Attachment],
     ) -> Result<Owned, StoreError> {
-        let request = WriteRequest { owner, rows: parts, attachments };
-        owned(self.order(Route::Transcript(TranscriptVerb::Write), &request).await?).map(done)
+        let request = WriteRequest {
+            owner,
+            rows: parts,
+            attachments,
+        };
+        owned(
+            self.order(Route::Transcript(TranscriptVerb::Write), &request)
+                .await?,
+        )
+        .map(done)
     }
 
     async fn read(&self, run: &RunId) -> Result<Transcript, StoreError> {
-        self.ask(Route::Transcript(TranscriptVerb::Read), &OfRun { run_id: run }).await
+        self.ask(
+            Route::Transcript(TranscriptVerb::Read),
+            &OfRun { run_id: run },
+        )
+        .await
     }
 
     async fn clear(&self, owner: &Owner) -> Result<Owned, StoreError> {
-        owned(self.order(Route::Transcript(TranscriptVerb::Clear), owner).await?).map(done)
+        owned(
+            self.order(Route::Transcript(TranscriptVerb::Clear), owner)
+                .await?,
+        )
+        .map(done)
     }
 }
 
@@ -44,7 +62,9 @@ impl<T: Transport> Client<T> {
     /// Removes the transcript of a run that ended, whatever generation owns it.
     pub(super) async fn clear_ended(&self, run: &RunId) -> Result<(), StoreError> {
         let request = OfRun { run_id: run };
-        let Nothing {} = self.command(Route::Transcript(TranscriptVerb::Clear), &request).await?;
+        let Nothing {} = self
+            .command(Route::Transcript(TranscriptVerb::Clear), &request)
+            .await?;
         Ok(())
     }
 }

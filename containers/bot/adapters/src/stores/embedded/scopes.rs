@@ -56,7 +56,12 @@ impl Scopes {
     /// Returns the store of a scope, opening its file when it is not open.
     /// Other operations than a write change nothing of a scope without a file, and have an empty one for it.
     pub(super) fn of(&mut self, key: &StoreKey, verb: MemoryVerb) -> Result<&Scope, StoreFailure> {
-        let Self { folder, open, unwritten, .. } = self;
+        let Self {
+            folder,
+            open,
+            unwritten,
+            ..
+        } = self;
         if verb != MemoryVerb::Write && !open.contains(key) && !path_of(folder, key).exists() {
             return match unwritten {
                 Some(unwritten) => Ok(unwritten),
@@ -69,10 +74,14 @@ impl Scopes {
     /// Sweeps a part of the files; returns `true` when more are left.
     pub(super) fn sweep(&mut self, now: UnixMillis) -> bool {
         if self.unswept.is_empty() {
-            let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+            let entries = std::fs::read_dir(&self.folder)
+                .into_iter()
+                .flatten()
+                .flatten();
             let paths = entries.map(|entry| entry.path());
-            self.unswept =
-                paths.filter(|path| path.extension().is_some_and(|end| end == EXTENSION)).collect();
+            self.unswept = paths
+                .filter(|path| path.extension().is_some_and(|end| end == EXTENSION))
+                .collect();
         }
         let rest = self.unswept.len().saturating_sub(MAX_SWEPT_FILES);
         for path in self.unswept.split_off(rest) {

@@ -54,17 +54,26 @@ impl Stores {
     pub(super) fn answer(&mut self, route: Route, body: &str, now: UnixMillis) -> StoreResponse {
         match self.try_answer(route, body, now) {
             Ok(text) => StoreResponse { status: 200, text },
-            Err(StoreFailure::Refusal(refusal)) => {
-                StoreResponse { status: refusal.status(), text: refusal.body() }
-            }
+            Err(StoreFailure::Refusal(refusal)) => StoreResponse {
+                status: refusal.status(),
+                text: refusal.body(),
+            },
             Err(StoreFailure::Fault(fault)) => {
                 tracing::error!(route = route.path(), error = %fault, "store failed");
-                StoreResponse { status: 500, text: INTERNAL_BODY.to_owned() }
+                StoreResponse {
+                    status: 500,
+                    text: INTERNAL_BODY.to_owned(),
+                }
             }
         }
     }
 
-    fn try_answer(&mut self, route: Route, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+    fn try_answer(
+        &mut self,
+        route: Route,
+        body: &str,
+        now: UnixMillis,
+    ) -> Result<String, StoreFailure> {
         let key = key_of(body, route.key())?;
         match route {
             Route::Memory(verb) => self.memory.of(&key, verb)?.answer(verb, body, now),

@@ -30,13 +30,20 @@ pub(super) fn serve(mut stores: Stores, queue: &Receiver<Job>, clock: &dyn Clock
     loop {
         let left = sweep_at.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let wait = if stores.sweep(clock.now()) { SOON } else { every };
+            let wait = if stores.sweep(clock.now()) {
+                SOON
+            } else {
+                every
+            };
             sweep_at = Instant::now() + wait;
             continue;
         }
         match queue.recv_timeout(left) {
             // The receiver may be gone.
-            Ok(job) => drop(job.reply.send(stores.answer(job.route, &job.body, clock.now()))),
+            Ok(job) => drop(
+                job.reply
+                    .send(stores.answer(job.route, &job.body, clock.now())),
+            ),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }

@@ -49,9 +49,14 @@ impl Embedded {
         make_private(data_dir).map_err(|error| permanent(format!("data directory: {error}")))?;
         let stores = Stores::open(data_dir)?;
         let (jobs, queue) = mpsc::channel();
-        let thread = Builder::new().name("stores".into()).spawn(move || serve(stores, &queue, &*clock));
+        let thread = Builder::new()
+            .name("stores".into())
+            .spawn(move || serve(stores, &queue, &*clock));
         let thread = thread.map_err(|error| permanent(format!("store thread: {error}")))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        })
     }
 }
 

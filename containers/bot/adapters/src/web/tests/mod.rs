@@ -38,9 +38,19 @@ struct Names {
 impl Names {
     fn with(names: &[(&str, &[&[IpAddr]])]) -> Arc<Self> {
         let answers = names.iter().map(|(name, answers)| {
-            ((*name).to_owned(), answers.iter().rev().map(|addresses| addresses.to_vec()).collect())
+            (
+                (*name).to_owned(),
+                answers
+                    .iter()
+                    .rev()
+                    .map(|addresses| addresses.to_vec())
+                    .collect(),
+            )
         });
-        Arc::new(Self { answers: Mutex::new(answers.collect()), asked: Mutex::default() })
+        Arc::new(Self {
+            answers: Mutex::new(answers.collect()),
+            asked: Mutex::default(),
+        })
     }
 
     fn asked(&self) -> usize {
@@ -94,7 +104,13 @@ fn web(names: Arc<Names>) -> PublicWeb {
 /// Fetches a path of a site named `site.example`.
 async fn get(site: &Site, path: &str, limits: FetchLimits) -> Result<Fetched, WebError> {
     let web = web(Names::with(&[("site.example", &[&[HERE]])]));
-    web.fetch(&site.url("site.example", path), FetchScope::default(), limits, &CancellationToken::new()).await
+    web.fetch(
+        &site.url("site.example", path),
+        FetchScope::default(),
+        limits,
+        &CancellationToken::new(),
+    )
+    .await
 }
 
 /// Returns the text of a fetched page, and whether it was cut.

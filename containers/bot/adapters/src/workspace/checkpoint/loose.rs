@@ -54,12 +54,17 @@ pub(super) fn searched(quarantine: &Path, added: usize) -> io::Result<Option<Vec
             if found.len() == OBJECTS_MAX || !is_id(&path) {
                 return Ok(None);
             }
-            let Some(kind) = harmless(&objects.join(&path))? else { return Ok(None) };
+            let Some(kind) = harmless(&objects.join(&path))? else {
+                return Ok(None);
+            };
             found.push(Loose { kind, path });
         }
     }
     found.sort_unstable();
-    let files = found.iter().filter(|object| object.kind == Kind::Blob).count();
+    let files = found
+        .iter()
+        .filter(|object| object.kind == Kind::Blob)
+        .count();
     // Content that the mirror has makes no object; its file is searched by its name.
     Ok((files == added).then_some(found))
 }
@@ -68,9 +73,14 @@ pub(super) fn searched(quarantine: &Path, added: usize) -> io::Result<Option<Vec
 fn harmless(path: &Path) -> io::Result<Option<Kind>> {
     let mut content = BufReader::new(ZlibDecoder::new(BufReader::new(File::open(path)?)));
     let mut head = Vec::new();
-    content.by_ref().take(HEAD_MAX_BYTES).read_until(0, &mut head)?;
+    content
+        .by_ref()
+        .take(HEAD_MAX_BYTES)
+        .read_until(0, &mut head)?;
     let head = String::from_utf8_lossy(&head);
-    let Some((kind, size)) = head.trim_end_matches('\0').split_once(' ') else { return Ok(None) };
+    let Some((kind, size)) = head.trim_end_matches('\0').split_once(' ') else {
+        return Ok(None);
+    };
     let kind = match kind {
         "blob" => Kind::Blob,
         "tree" => Kind::Tree,
@@ -80,29 +90,46 @@ fn harmless(path: &Path) -> io::Result<Option<Kind>> {
     if kind != Kind::Blob {
         return Ok(Some(kind));
     }
-    if size.parse::<usize>().map_or(true, |size| size > SEARCHED_MAX_BYTES) {
+    if size
+        .parse::<usize>()
+        .map_or(true, |size| size > SEARCHED_MAX_BYTES)
+    {
         return Ok(None);
     }
     let mut text = Vec::new();
-    content.take(SEARCHED_MAX_BYTES as u64 + 1).read_to_end(&mut text)?;
+    content
+        .take(SEARCHED_MAX_BYTES as u64 + 1)
+        .read_to_end(&mut text)?;
     Ok((text.len() <= SEARCHED_MAX_BYTES && secret_in(&text).is_none()).then_some(kind))
 }
 
 fn is_id(path: &Path) -> bool {
-    let Some((folder, name)) = path.to_str().and_then(|path| path.split_once('/')) else { return false };
+    let Some((folder, name)) = path.to_str().and_then(|path| path.split_once('/')) else {
+        return false;
+    };
     let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    folder.len() == FOLDER_DIGITS && name.len() == ID_DIGITS - FOLDER_DIGITS && is_hex(folder) && is_hex(name)
+    folder.len() == FOLDER_DIGITS
+        && name.len() == ID_DIGITS - FOLDER_DIGITS
+        && is_hex(folder)
+        && is_hex(name)
 }
 
 impl Mirror {
     /// Moves objects out of their quarantine. Returns their new places.
-    pub(super) fn adopt_loose(&self, quarantine: &Path, objects: &[Loose]) -> io::Result<Vec<PathBuf>> {
+    pub(super) fn adopt_loose(
+        &self,
+        quarantine: &Path,
+        objects: &[Loose],
+    ) -> io::Result<Vec<PathBuf>> {
         let folder = self.objects();
         let mut moved = Vec::with_capacity(objects.len());
         for Loose { path, .. } in objects {
             let place = folder.join(path);
             if let Some(parent) = place.parent() {
-                DirBuilder::new().recursive(true).mode(PRIVATE).create(parent)?;
+                DirBuilder::new()
+                    .recursive(true)
+                    .mode(PRIVATE)
+                    .create(parent)?;
             }
             fs::rename(quarantine.join("objects").join(path), &place)?;
             moved.push(place);

@@ -34,8 +34,14 @@ impl Heads {
                     found.branch = name.filter(|_| at == Some("ref:")).and_then(branch);
                 }
                 (Some("tip"), Some(commit), Some(name), None) if is_commit(commit) => {
-                    let name = if name == STASH { Some(STASH.to_owned()) } else { branch(name) };
-                    found.tips.extend(name.map(|name| (commit.to_owned(), name)));
+                    let name = if name == STASH {
+                        Some(STASH.to_owned())
+                    } else {
+                        branch(name)
+                    };
+                    found
+                        .tips
+                        .extend(name.map(|name| (commit.to_owned(), name)));
                 }
                 _ => {}
             }
@@ -74,11 +80,20 @@ mod tests {
              tip {b} refs/stash\n"
         );
         let found = Heads::parse(&commit);
-        assert_eq!((found.head, found.branch), (Some(a.clone()), Some("refs/heads/topic".into())));
+        assert_eq!(
+            (found.head, found.branch),
+            (Some(a.clone()), Some("refs/heads/topic".into()))
+        );
         let tips = [(&b, "refs/heads/fix/#1-größe"), (&b, STASH), (&c, STASH)];
-        assert_eq!(found.tips, tips.map(|(commit, name)| (commit.clone(), name.to_owned())));
+        assert_eq!(
+            found.tips,
+            tips.map(|(commit, name)| (commit.clone(), name.to_owned()))
+        );
         let detached = Heads::parse(&format!("tree {a}\n\nx\n\nhead {a} {a}\n"));
         assert_eq!((detached.head, detached.branch), (Some(a), None));
-        assert_eq!(Heads::parse("tree x\n\nx\n\nhead - ref: refs/heads/--upload\n"), Heads::default());
+        assert_eq!(
+            Heads::parse("tree x\n\nx\n\nhead - ref: refs/heads/--upload\n"),
+            Heads::default()
+        );
     }
 }

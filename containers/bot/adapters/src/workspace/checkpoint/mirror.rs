@@ -50,14 +50,18 @@ impl Mirror {
     /// Returns the mirror of an origin, or that of a thread without one.
     pub(in super::super) fn of(data: &Path, origin: Option<&str>, workspace: &str) -> Self {
         let digest = Sha256::digest(origin.unwrap_or(workspace).as_bytes());
-        Self { folder: data.join(FOLDER).join(&hex::encode(digest)[..DIGEST_CHARS]) }
+        Self {
+            folder: data.join(FOLDER).join(&hex::encode(digest)[..DIGEST_CHARS]),
+        }
     }
 
     /// Returns all mirrors of a data directory.
     pub(super) fn all(data: &Path) -> io::Result<Vec<Self>> {
         let mut found = Vec::new();
         for entry in entries(&data.join(FOLDER))? {
-            found.push(Self { folder: entry.path() });
+            found.push(Self {
+                folder: entry.path(),
+            });
         }
         Ok(found)
     }
@@ -65,7 +69,10 @@ impl Mirror {
     /// Makes the mirror if it is missing, and returns its folder without links.
     pub(super) fn prepare(&self) -> io::Result<PathBuf> {
         for name in ["objects/pack", "refs"] {
-            DirBuilder::new().recursive(true).mode(PRIVATE).create(self.folder.join(name))?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(PRIVATE)
+                .create(self.folder.join(name))?;
         }
         let head = self.folder.join("HEAD");
         if !head.exists() {
@@ -91,7 +98,9 @@ impl Mirror {
     /// Makes a folder for the files of a checkpoint before they count.
     pub(super) fn quarantine(&self) -> io::Result<TempDir> {
         let folder = self.folder.canonicalize()?;
-        let made = tempfile::Builder::new().prefix(QUARANTINE).tempdir_in(folder)?;
+        let made = tempfile::Builder::new()
+            .prefix(QUARANTINE)
+            .tempdir_in(folder)?;
         fs::create_dir(made.path().join("objects"))?;
         Ok(made)
     }
@@ -122,10 +131,17 @@ impl Mirror {
     pub(in super::super) fn stored(&self, run: &str) -> io::Result<Vec<Stored>> {
         let mut found = Vec::new();
         for entry in entries(&self.folder.join(NAMESPACE).join(run))? {
-            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let number = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
             let commit = fs::read_to_string(entry.path())?.trim().to_owned();
             if let Some(number) = number.filter(|_| is_commit(&commit)) {
-                found.push(Stored { number, commit, at: entry.metadata()?.modified()? });
+                found.push(Stored {
+                    number,
+                    commit,
+                    at: entry.metadata()?.modified()?,
+                });
             }
         }
         found.sort_by_key(|stored| std::cmp::Reverse(stored.number));
@@ -135,13 +151,18 @@ impl Mirror {
     /// Returns whether a checkpoint is still there.
     pub(in super::super) fn has(&self, run: &RunId, number: u64, commit: &str) -> io::Result<bool> {
         let stored = self.stored(run.as_str())?;
-        Ok(stored.iter().any(|stored| stored.number == number && stored.commit == commit))
+        Ok(stored
+            .iter()
+            .any(|stored| stored.number == number && stored.commit == commit))
     }
 
     /// Returns the runs with checkpoints.
     pub(super) fn runs(&self) -> io::Result<Vec<String>> {
         let found = entries(&self.folder.join(NAMESPACE))?;
-        Ok(found.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        Ok(found
+            .into_iter()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect())
     }
 
     /// Returns commits that the mirror has with their history: the last checkpoint of the newest runs.
@@ -151,7 +172,11 @@ impl Mirror {
             newest.extend(self.stored(&run)?.into_iter().next());
         }
         newest.sort_by_key(|stored| std::cmp::Reverse(stored.at));
-        Ok(newest.into_iter().take(KNOWN_MAX).map(|stored| stored.commit).collect())
+        Ok(newest
+            .into_iter()
+            .take(KNOWN_MAX)
+            .map(|stored| stored.commit)
+            .collect())
     }
 
     /// Moves a pack out of its quarantine. It counts from then on.
@@ -159,7 +184,10 @@ impl Mirror {
         // The index is last: without it git does not read the pack.
         for kind in ["rev", "pack", "idx"] {
             let name = format!("pack-{pack}.{kind}");
-            match fs::rename(quarantine.join(&name), self.folder.join("objects/pack").join(&name)) {
+            match fs::rename(
+                quarantine.join(&name),
+                self.folder.join("objects/pack").join(&name),
+            ) {
                 // Older versions of git write no reverse index.
                 Err(error) if kind == "rev" && error.kind() == io::ErrorKind::NotFound => {}
                 moved => moved?,
@@ -171,7 +199,10 @@ impl Mirror {
     /// Stores a checkpoint, and removes the oldest ones of its run beyond their limit.
     pub(super) fn store(&self, run: &RunId, commit: &str) -> io::Result<u64> {
         let folder = self.folder.join(NAMESPACE).join(run.as_str());
-        DirBuilder::new().recursive(true).mode(PRIVATE).create(&folder)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE)
+            .create(&folder)?;
         let stored = self.stored(run.as_str())?;
         let number = stored.first().map_or(1, |last| last.number + 1);
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
@@ -185,7 +216,12 @@ impl Mirror {
 
     /// Removes a checkpoint. Its objects stay until they are swept.
     pub(super) fn remove(&self, run: &str, number: u64) -> io::Result<()> {
-        fs::remove_file(self.folder.join(NAMESPACE).join(run).join(number.to_string()))
+        fs::remove_file(
+            self.folder
+                .join(NAMESPACE)
+                .join(run)
+                .join(number.to_string()),
+        )
     }
 
     /// Removes the folder of a run without checkpoints.

@@ -33,7 +33,10 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 const REPACK_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Removes what is beyond the limits from all mirrors of a data directory.
-pub(in super::super) async fn prune(programs: &Programs, data: &Path) -> Result<(), WorkspaceError> {
+pub(in super::super) async fn prune(
+    programs: &Programs,
+    data: &Path,
+) -> Result<(), WorkspaceError> {
     let data = data.to_path_buf();
     for mirror in blocking_io(move || Mirror::all(&data)).await? {
         let pruned = mirror.clone();
@@ -59,8 +62,9 @@ fn remove_refs(mirror: &Mirror) -> io::Result<()> {
         runs.push((newest.map(|stored| stored.at), run));
     }
     runs.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    let is_old =
-        |at: Option<SystemTime>| at.is_none_or(|at| at.elapsed().is_ok_and(|age| age > CHECKPOINT_MAX_AGE));
+    let is_old = |at: Option<SystemTime>| {
+        at.is_none_or(|at| at.elapsed().is_ok_and(|age| age > CHECKPOINT_MAX_AGE))
+    };
     for (place, (at, run)) in runs.iter().enumerate() {
         if place < CHECKPOINT_RUNS_MAX && !is_old(*at) {
             continue;
@@ -75,7 +79,9 @@ fn remove_refs(mirror: &Mirror) -> io::Result<()> {
 }
 
 fn remove_quarantines(mirror: &Mirror) -> io::Result<()> {
-    let Some(folder) = mirror.folder()? else { return Ok(()) };
+    let Some(folder) = mirror.folder()? else {
+        return Ok(());
+    };
     for entry in entries(&folder)? {
         let is_quarantine = entry.file_name().to_string_lossy().starts_with(QUARANTINE);
         let age = entry.metadata()?.modified()?.elapsed().unwrap_or_default();
@@ -87,25 +93,47 @@ fn remove_quarantines(mirror: &Mirror) -> io::Result<()> {
 }
 
 fn count_packs(mirror: &Mirror) -> io::Result<usize> {
-    let Some(folder) = mirror.folder()? else { return Ok(0) };
+    let Some(folder) = mirror.folder()? else {
+        return Ok(0);
+    };
     let packs = entries(&folder.join("objects/pack"))?;
-    Ok(packs.iter().filter(|entry| entry.path().extension().is_some_and(|kind| kind == "pack")).count())
+    Ok(packs
+        .iter()
+        .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "pack"))
+        .count())
 }
 
 /// Joins packs and other objects to one pack. Objects that no checkpoint has are dropped.
 async fn repack(programs: &Programs, mirror: &Mirror) -> Result<(), WorkspaceError> {
     let locked = mirror.clone();
     let locked = blocking_io(move || {
-        let Some(lock) = locked.lock_alone()? else { return Ok(None) };
+        let Some(lock) = locked.lock_alone()? else {
+            return Ok(None);
+        };
         Ok(locked.folder()?.map(|folder| (lock, folder)))
     });
-    let Some((_lock, folder)) = locked.await? else { return Ok(()) };
-    let git = Git { programs, place: &folder, cancel: &CancellationToken::new(), group: None };
+    let Some((_lock, folder)) = locked.await? else {
+        return Ok(());
+    };
+    let git = Git {
+        programs,
+        place: &folder,
+        cancel: &CancellationToken::new(),
+        group: None,
+    };
     for call in [["repack", "-adq"], ["prune", "--expire=now"]] {
         let [command, option] = call.map(OsStr::new);
         let words = ["--git-dir".as_ref(), folder.as_os_str(), command, option];
         let program = git.apart(&[&folder], &[], &words);
-        let output = git.run(program, Limits { time: REPACK_TIMEOUT, output: 4 << 10 }).await?;
+        let output = git
+            .run(
+                program,
+                Limits {
+                    time: REPACK_TIMEOUT,
+                    output: 4 << 10,
+                },
+            )
+            .await?;
         output.succeeded()?;
     }
     Ok(())

@@ -58,12 +58,21 @@ impl Kept {
         if fs::metadata(quarantine.join("absent")).is_ok_and(|absent| absent.len() > 0) {
             return Ok(None);
         }
-        let (Some(footprint), Some(added)) = (footprint, added(quarantine)?) else { return Ok(None) };
-        let Some(watched) = Watched::new(files.folder(), footprint, &added) else { return Ok(None) };
+        let (Some(footprint), Some(added)) = (footprint, added(quarantine)?) else {
+            return Ok(None);
+        };
+        let Some(watched) = Watched::new(files.folder(), footprint, &added) else {
+            return Ok(None);
+        };
         let folder = mirror.quarantine()?;
         take(quarantine, folder.path())?;
         let (commit, state) = (commit.map(str::to_owned), state.to_owned());
-        Ok(Some(Self { folder, watched, commit, state }))
+        Ok(Some(Self {
+            folder,
+            watched,
+            commit,
+            state,
+        }))
     }
 
     /// Returns whether a checkpoint can start from it, which follows `last`.
@@ -74,10 +83,23 @@ impl Kept {
     }
 
     /// Returns it for the state that a quick checkpoint left.
-    fn followed(self, files: &Files, prepared: &Path, commit: Option<String>, state: String) -> Option<Self> {
-        let watched = self.watched.followed(files.folder(), &added(prepared).ok()??)?;
+    fn followed(
+        self,
+        files: &Files,
+        prepared: &Path,
+        commit: Option<String>,
+        state: String,
+    ) -> Option<Self> {
+        let watched = self
+            .watched
+            .followed(files.folder(), &added(prepared).ok()??)?;
         take(prepared, self.folder.path()).ok()?;
-        Some(Self { folder: self.folder, watched, commit, state })
+        Some(Self {
+            folder: self.folder,
+            watched,
+            commit,
+            state,
+        })
     }
 }
 
@@ -105,18 +127,34 @@ fn added(quarantine: &Path) -> io::Result<Option<Vec<u8>>> {
 impl Saving<'_> {
     /// Saves the tree in the quick way. Returns `None` if the other way must be taken.
     pub(super) async fn save_quickly(&self, kept: Kept) -> Result<Option<Outcome>, WorkspaceError> {
-        let Some(prepared) = self.prepare_quickly(kept).await? else { return Ok(None) };
+        let Some(prepared) = self.prepare_quickly(kept).await? else {
+            return Ok(None);
+        };
         let mut state = prepared.kept.state.split(' ').map(str::to_owned);
-        let (Some(head), Some(tree)) = (state.next().filter(|head| !head.is_empty()), state.next()) else {
+        let (Some(head), Some(tree)) = (state.next().filter(|head| !head.is_empty()), state.next())
+        else {
             return Ok(None);
         };
         let parents: Vec<String> = state.collect();
-        let Some(lines) = self.run_quick_script(&prepared, &head, &tree, &parents).await? else {
+        let Some(lines) = self
+            .run_quick_script(&prepared, &head, &tree, &parents)
+            .await?
+        else {
             return Ok(None);
         };
-        let (mirror, run, files) = (self.mirror.clone(), self.run.clone(), Arc::clone(self.files));
+        let (mirror, run, files) = (
+            self.mirror.clone(),
+            self.run.clone(),
+            Arc::clone(self.files),
+        );
         let finish = move || {
-            let Prepared { quarantine, kept, last, _lock, .. } = prepared;
+            let Prepared {
+                quarantine,
+                kept,
+                last,
+                _lock,
+                ..
+            } = prepared;
             let place = quarantine.path();
             let line = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name));
             let (tree, commit) = (line("tree ").unwrap_or(&tree), line("commit "));
@@ -125,22 +163,44 @@ impl Saving<'_> {
                 let kept = kept.followed(&files, place, commit, state);
                 return Outcome::unchanged(&mirror, run, last, kept).map(Some);
             };
-            let Some(added) = added(place)? else { return Ok(None) };
-            let count = added.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"add '")).count();
-            let Some(objects) = loose::searched(place, count)? else { return Ok(None) };
+            let Some(added) = added(place)? else {
+                return Ok(None);
+            };
+            let count = added
+                .split(|byte| *byte == b'\n')
+                .filter(|line| line.starts_with(b"add '"))
+                .count();
+            let Some(objects) = loose::searched(place, count)? else {
+                return Ok(None);
+            };
             let moved = mirror.adopt_loose(place, &objects)?;
             let number = mirror.store(&run, commit)?;
             tokio::task::spawn_blocking(move || loose::flush(&moved));
-            let state = [&[head, tree.to_owned()][..], &parents[..]].concat().join(" ");
+            let state = [&[head, tree.to_owned()][..], &parents[..]]
+                .concat()
+                .join(" ");
             let kept = kept.followed(&files, place, Some(commit.to_owned()), state.clone());
-            let saved = Saved { run, number, commit: commit.to_owned(), state, withheld: Vec::new() };
-            Ok(Some(Outcome { saved: Some((saved, true)), kept }))
+            let saved = Saved {
+                run,
+                number,
+                commit: commit.to_owned(),
+                state,
+                withheld: Vec::new(),
+            };
+            Ok(Some(Outcome {
+                saved: Some((saved, true)),
+                kept,
+            }))
         };
         blocking_io(finish).await
     }
 
     async fn prepare_quickly(&self, kept: Kept) -> Result<Option<Prepared>, WorkspaceError> {
-        let (mirror, files, last) = (self.mirror.clone(), Arc::clone(self.files), self.last.cloned());
+        let (mirror, files, last) = (
+            self.mirror.clone(),
+            Arc::clone(self.files),
+            self.last.cloned(),
+        );
         blocking_io(move || {
             if !kept.fits(&files, last.as_ref()) {
                 return Ok(None);
@@ -155,12 +215,21 @@ impl Saving<'_> {
             let quarantine = mirror.quarantine()?;
             take(kept.folder.path(), quarantine.path())?;
             // Git replaces the index only if a file changed.
-            let linked = fs::hard_link(quarantine.path().join("index"), quarantine.path().join("before"));
+            let linked = fs::hard_link(
+                quarantine.path().join("index"),
+                quarantine.path().join("before"),
+            );
             if linked.is_err() {
                 // The kept folder was abandoned and removed, or the disk has no hard links.
                 return Ok(None);
             }
-            Ok(Some(Prepared { mirror: folder, quarantine, kept, last, _lock: lock }))
+            Ok(Some(Prepared {
+                mirror: folder,
+                quarantine,
+                kept,
+                last,
+                _lock: lock,
+            }))
         })
         .await
     }
@@ -172,7 +241,9 @@ impl Saving<'_> {
         tree: &str,
         parents: &[String],
     ) -> Result<Option<Vec<String>>, WorkspaceError> {
-        let Prepared { mirror, quarantine, .. } = prepared;
+        let Prepared {
+            mirror, quarantine, ..
+        } = prepared;
         let place = self.git.place.join("tree");
         let writable = [quarantine.path()];
         let script = Script {
@@ -182,11 +253,21 @@ impl Saving<'_> {
             writable: &writable,
             readable: &[&place, mirror],
         };
-        let paths = [mirror.as_os_str(), place.as_os_str(), quarantine.path().as_os_str()];
+        let paths = [
+            mirror.as_os_str(),
+            place.as_os_str(),
+            quarantine.path().as_os_str(),
+        ];
         let commits = std::iter::once(head).chain(parents.iter().map(String::as_str));
-        let words: Vec<&OsStr> = std::iter::once(tree).chain(commits).map(OsStr::new).collect();
+        let words: Vec<&OsStr> = std::iter::once(tree)
+            .chain(commits)
+            .map(OsStr::new)
+            .collect();
         let program = self.git.script(&script, &[&paths[..], &words[..]].concat());
-        let limits = Limits { time: SAVE_TIMEOUT, output: OUTPUT_LIMIT };
+        let limits = Limits {
+            time: SAVE_TIMEOUT,
+            output: OUTPUT_LIMIT,
+        };
         let output = self.git.run(program, limits).await?;
         let text = String::from_utf8_lossy(&output.output);
         Ok((output.exit_code == 0).then(|| text.lines().map(str::to_owned).collect()))

@@ -33,12 +33,18 @@ pub(in super::super) async fn restore(
 ) -> Result<(), WorkspaceError> {
     let (found, place) = (mirror.clone(), git.place.to_path_buf());
     let folder = blocking_io(move || {
-        let folder = found.folder()?.ok_or_else(|| io::Error::other("there is no mirror"))?;
+        let folder = found
+            .folder()?
+            .ok_or_else(|| io::Error::other("there is no mirror"))?;
         Ok((found.lock()?, folder))
     });
     let (_lock, mirror) = folder.await?;
     let heads = read(git, &mirror, commit).await?;
-    let tips = heads.tips.iter().map(|(commit, name)| format!("{commit} {name}\n")).collect::<String>();
+    let tips = heads
+        .tips
+        .iter()
+        .map(|(commit, name)| format!("{commit} {name}\n"))
+        .collect::<String>();
     blocking_io(move || fs::write(place.join(TIPS), tips)).await?;
     let (tree, tips) = (git.place.join("tree"), git.place.join(TIPS));
     let [head, branch] = [heads.head, heads.branch].map(Option::unwrap_or_default);
@@ -57,11 +63,16 @@ pub(in super::super) async fn restore(
         OsStr::new(&branch),
         tips.as_os_str(),
     ];
-    let limits = Limits { time: RESTORE_TIMEOUT, output: COMMIT_MAX_BYTES };
+    let limits = Limits {
+        time: RESTORE_TIMEOUT,
+        output: COMMIT_MAX_BYTES,
+    };
     let output = git.run(git.script(&script, &arguments), limits).await?;
     if output.exit_code != 0 {
         let words = output.own_words();
-        return Err(WorkspaceError::Infra(format!("the checkpoint could not be restored: {words}")));
+        return Err(WorkspaceError::Infra(format!(
+            "the checkpoint could not be restored: {words}"
+        )));
     }
     Ok(())
 }
@@ -69,12 +80,28 @@ pub(in super::super) async fn restore(
 /// Reads what a checkpoint's commit says about branches.
 async fn read(git: &Git<'_>, mirror: &Path, commit: &str) -> Result<Heads, WorkspaceError> {
     let folder = OsStr::new("--git-dir");
-    let words = [folder, mirror.as_os_str(), "cat-file".as_ref(), "commit".as_ref(), commit.as_ref()];
+    let words = [
+        folder,
+        mirror.as_os_str(),
+        "cat-file".as_ref(),
+        "commit".as_ref(),
+        commit.as_ref(),
+    ];
     let temporary = git.place.join("tmp");
     let program = git.apart(&[&temporary], &[mirror], &words);
-    let output = git.run(program, Limits { time: RESTORE_TIMEOUT, output: COMMIT_MAX_BYTES }).await?;
+    let output = git
+        .run(
+            program,
+            Limits {
+                time: RESTORE_TIMEOUT,
+                output: COMMIT_MAX_BYTES,
+            },
+        )
+        .await?;
     if output.exit_code != 0 {
-        return Err(WorkspaceError::NotFound("the checkpoint is not in its mirror any more".into()));
+        return Err(WorkspaceError::NotFound(
+            "the checkpoint is not in its mirror any more".into(),
+        ));
     }
     Ok(Heads::parse(&String::from_utf8_lossy(&output.output)))
 }

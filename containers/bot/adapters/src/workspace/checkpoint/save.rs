@@ -86,7 +86,14 @@ impl Outcome {
         let saved = match last {
             Some(last) if last.run != run => {
                 let number = mirror.store(&run, &last.commit)?;
-                Some((Saved { run, number, ..last }, true))
+                Some((
+                    Saved {
+                        run,
+                        number,
+                        ..last
+                    },
+                    true,
+                ))
             }
             last => last.map(|last| (last, false)),
         };
@@ -152,7 +159,10 @@ struct Reported {
 impl Saving<'_> {
     /// Saves the tree. `kept` is what the last checkpoint of the run left.
     /// An unchanged tree has the last checkpoint, or none if there is nothing to save.
-    pub(in super::super) async fn save(&self, kept: Option<Kept>) -> Result<Outcome, WorkspaceError> {
+    pub(in super::super) async fn save(
+        &self,
+        kept: Option<Kept>,
+    ) -> Result<Outcome, WorkspaceError> {
         if let Some(kept) = kept
             && let Some(outcome) = self.save_quickly(kept).await?
         {
@@ -163,7 +173,9 @@ impl Saving<'_> {
             Some(first) => first,
             None => {
                 rights::restore(self.git.programs, self.git.place).await?;
-                self.run_script(&prepared, "repaired").await?.unwrap_or_default()
+                self.run_script(&prepared, "repaired")
+                    .await?
+                    .unwrap_or_default()
             }
         };
         if first.commit.is_none() {
@@ -174,41 +186,91 @@ impl Saving<'_> {
         let searched = blocking_io(move || {
             let mut searched = secrets::search(&place)?;
             if skipped_files {
-                searched.withheld.push(format!("unreadable files ({})", secrets::unread(&place)?));
+                searched
+                    .withheld
+                    .push(format!("unreadable files ({})", secrets::unread(&place)?));
             }
             Ok(searched)
         });
-        let Searched { withheld, has_secrets } = searched.await?;
+        let Searched {
+            withheld,
+            has_secrets,
+        } = searched.await?;
         // The state is that of the files, so that an unchanged tree is recognized although secrets are left out.
         let state = first.state.clone();
         let made = match has_secrets {
-            true => self.run_script(&prepared, "again").await?.unwrap_or_default(),
+            true => self
+                .run_script(&prepared, "again")
+                .await?
+                .unwrap_or_default(),
             false => first,
         };
         let (Some(commit), Some(pack)) = (made.commit, made.pack) else {
             return Err(failed("it reported no commit"));
         };
-        let (mirror, run, files) = (self.mirror.clone(), self.run.clone(), Arc::clone(self.files));
+        let (mirror, run, files) = (
+            self.mirror.clone(),
+            self.run.clone(),
+            Arc::clone(self.files),
+        );
         blocking_io(move || {
-            let Prepared { quarantine, footprint, _lock, .. } = prepared;
+            let Prepared {
+                quarantine,
+                footprint,
+                _lock,
+                ..
+            } = prepared;
             mirror.adopt(quarantine.path(), &pack)?;
             let number = mirror.store(&run, &commit)?;
             // The next search would not know the withheld files.
             let footprint = footprint.filter(|_| withheld.is_empty());
-            let kept = Kept::of((&files, &mirror), (quarantine.path(), footprint), &state, Some(&commit))?;
-            let saved = Saved { run, number, commit, state, withheld: short(withheld) };
-            Ok(Outcome { saved: Some((saved, true)), kept })
+            let kept = Kept::of(
+                (&files, &mirror),
+                (quarantine.path(), footprint),
+                &state,
+                Some(&commit),
+            )?;
+            let saved = Saved {
+                run,
+                number,
+                commit,
+                state,
+                withheld: short(withheld),
+            };
+            Ok(Outcome {
+                saved: Some((saved, true)),
+                kept,
+            })
         })
         .await
     }
 
-    async fn unchanged(&self, prepared: Prepared, state: String) -> Result<Outcome, WorkspaceError> {
-        let (mirror, run, files) = (self.mirror.clone(), self.run.clone(), Arc::clone(self.files));
+    async fn unchanged(
+        &self,
+        prepared: Prepared,
+        state: String,
+    ) -> Result<Outcome, WorkspaceError> {
+        let (mirror, run, files) = (
+            self.mirror.clone(),
+            self.run.clone(),
+            Arc::clone(self.files),
+        );
         blocking_io(move || {
-            let Prepared { quarantine, footprint, last, _lock, .. } = prepared;
+            let Prepared {
+                quarantine,
+                footprint,
+                last,
+                _lock,
+                ..
+            } = prepared;
             let last = last.filter(|last| last.state == state);
             let commit = last.as_ref().map(|last| last.commit.as_str());
-            let kept = Kept::of((&files, &mirror), (quarantine.path(), footprint), &state, commit)?;
+            let kept = Kept::of(
+                (&files, &mirror),
+                (quarantine.path(), footprint),
+                &state,
+                commit,
+            )?;
             Outcome::unchanged(&mirror, run, last, kept)
         })
         .await
@@ -234,14 +296,29 @@ impl Saving<'_> {
             };
             let known: String = known.iter().map(|commit| format!("^{commit}\n")).collect();
             fs::write(quarantine.path().join("known"), known)?;
-            Ok(Prepared { mirror: folder, quarantine, footprint, last, _lock: lock })
+            Ok(Prepared {
+                mirror: folder,
+                quarantine,
+                footprint,
+                last,
+                _lock: lock,
+            })
         })
         .await
     }
 
     /// Returns `None` if git may not read something in the tree.
-    async fn run_script(&self, prepared: &Prepared, mode: &str) -> Result<Option<Reported>, WorkspaceError> {
-        let Prepared { mirror, quarantine, last, .. } = prepared;
+    async fn run_script(
+        &self,
+        prepared: &Prepared,
+        mode: &str,
+    ) -> Result<Option<Reported>, WorkspaceError> {
+        let Prepared {
+            mirror,
+            quarantine,
+            last,
+            ..
+        } = prepared;
         let tree = self.git.place.join("tree");
         let state = last.as_ref().map_or("", |last| &last.state);
         let writable = [quarantine.path()];
@@ -252,10 +329,17 @@ impl Saving<'_> {
             writable: &writable,
             readable: &[&tree, mirror],
         };
-        let paths = [mirror.as_os_str(), tree.as_os_str(), quarantine.path().as_os_str()];
+        let paths = [
+            mirror.as_os_str(),
+            tree.as_os_str(),
+            quarantine.path().as_os_str(),
+        ];
         let words = [state, self.base.unwrap_or_default(), mode, MESSAGE].map(std::ffi::OsStr::new);
         let program = self.git.script(&script, &[&paths[..], &words[..]].concat());
-        let limits = Limits { time: SAVE_TIMEOUT, output: OUTPUT_LIMIT };
+        let limits = Limits {
+            time: SAVE_TIMEOUT,
+            output: OUTPUT_LIMIT,
+        };
         let output = self.git.run(program, limits).await?;
         match output.exit_code {
             0 => Ok(Some(reported(&output))),
@@ -283,7 +367,9 @@ fn reported(output: &GitOutput) -> Reported {
 /// By it git recognizes files that changed in the same moment.
 fn copy_index(files: &Files, quarantine: &Path) -> io::Result<()> {
     // An index that cannot be read is made again.
-    let Ok((file, size)) = files.open_regular(Path::new(".git/index")) else { return Ok(()) };
+    let Ok((file, size)) = files.open_regular(Path::new(".git/index")) else {
+        return Ok(());
+    };
     if size > INDEX_MAX_BYTES {
         return Ok(());
     }

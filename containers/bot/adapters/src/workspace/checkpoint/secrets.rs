@@ -36,8 +36,14 @@ impl<'a> Changed<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let (fields, path) = line.split_once('\t')?;
         let fields: Vec<_> = fields.split(' ').collect();
-        let [before, mode, object, _, _] = fields.as_slice() else { return None };
-        Some(Self { before: [before.strip_prefix(':')?, object], mode, path })
+        let [before, mode, object, _, _] = fields.as_slice() else {
+            return None;
+        };
+        Some(Self {
+            before: [before.strip_prefix(':')?, object],
+            mode,
+            path,
+        })
     }
 }
 
@@ -52,14 +58,21 @@ pub(super) fn search(quarantine: &Path) -> io::Result<Searched> {
     for (number, line) in raw.lines().enumerate() {
         // Each line has an object in the output, also one that is missing.
         let content = next_object(&mut contents)?;
-        let Some(file) = Changed::parse(line) else { continue };
+        let Some(file) = Changed::parse(line) else {
+            continue;
+        };
         if file.mode == REPOSITORY && file.before[0] != REPOSITORY {
-            searched.withheld.push(format!("{} (a repository of its own)", unquoted(file.path)));
+            searched
+                .withheld
+                .push(format!("{} (a repository of its own)", unquoted(file.path)));
         }
         if !file.mode.starts_with(REGULAR) {
             continue;
         }
-        match content.filter(|_| number < SEARCHED_MAX).map(|content| secret_in(&content)) {
+        match content
+            .filter(|_| number < SEARCHED_MAX)
+            .map(|content| secret_in(&content))
+        {
             None => skipped.push(unquoted(file.path)),
             Some(None) => {}
             Some(Some(Secret::Text(text))) => {
@@ -73,7 +86,9 @@ pub(super) fn search(quarantine: &Path) -> io::Result<Searched> {
             Some(Some(Secret::Binary)) => {
                 let [mode, object] = file.before;
                 writeln!(entries, "{mode} {object}\t{}", file.path)?;
-                searched.withheld.push(format!("{} (left out)", unquoted(file.path)));
+                searched
+                    .withheld
+                    .push(format!("{} (left out)", unquoted(file.path)));
                 searched.has_secrets = true;
             }
         }
@@ -89,5 +104,8 @@ pub(super) fn search(quarantine: &Path) -> io::Result<Searched> {
 pub(super) fn unread(quarantine: &Path) -> io::Result<String> {
     let mut line = Vec::new();
     BufReader::new(File::open(quarantine.join("errors"))?).read_until(b'\n', &mut line)?;
-    Ok(ars_events::clean(String::from_utf8_lossy(&line).trim(), 200))
+    Ok(ars_events::clean(
+        String::from_utf8_lossy(&line).trim(),
+        200,
+    ))
 }

@@ -23,9 +23,13 @@ impl Lent {
         cancel: &CancellationToken,
     ) -> Result<Option<Ended>, WorkspaceError> {
         let (out, writer) = pipe()?;
-        let started = self.start(command, [writer.as_fd(), writer.as_fd()]).await?;
+        let started = self
+            .start(command, [writer.as_fd(), writer.as_fd()])
+            .await?;
         drop(writer);
-        let Some(ongoing) = started else { return Ok(None) };
+        let Some(ongoing) = started else {
+            return Ok(None);
+        };
         let mut reading = pin!(drain(out, output));
         let mut read_all = false;
         let end = {
@@ -52,12 +56,23 @@ impl Lent {
             let _ = timeout(LINGER, &mut reading).await;
         }
         let ended = match end {
-            Ok(Exit::Code(exit_code)) => Ended { exit_code, timed_out: false, reached },
+            Ok(Exit::Code(exit_code)) => Ended {
+                exit_code,
+                timed_out: false,
+                reached,
+            },
             Ok(Exit::Failed(reason)) => {
-                return Err(infra("the command could not be started", &io::Error::other(reason)));
+                return Err(infra(
+                    "the command could not be started",
+                    &io::Error::other(reason),
+                ));
             }
             Ok(Exit::NotBegun) => return Ok(None),
-            Err(End::TimedOut) => Ended { exit_code: TIMED_OUT, timed_out: true, reached },
+            Err(End::TimedOut) => Ended {
+                exit_code: TIMED_OUT,
+                timed_out: true,
+                reached,
+            },
             Err(_) => return Err(WorkspaceError::Cancelled),
         };
         Ok(Some(ended))

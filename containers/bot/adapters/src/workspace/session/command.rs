@@ -43,13 +43,21 @@ impl Lent {
         streams: [BorrowedFd<'_>; 2],
     ) -> Result<Option<Ongoing>, WorkspaceError> {
         self.is_over = false;
-        let membership = self.session.settings.group.as_ref().and_then(RunGroup::attend);
+        let membership = self
+            .session
+            .settings
+            .group
+            .as_ref()
+            .and_then(RunGroup::attend);
         let message = start_message(command).map_err(|error| lost(&error))?;
         match self.live()?.send(&message, &streams).await {
             Err(error) if has_not_begun(&error) => Ok(None),
             sent => {
                 sent.map_err(|error| lost(&error))?;
-                Ok(Some(Ongoing { lent: self, membership }))
+                Ok(Some(Ongoing {
+                    lent: self,
+                    membership,
+                }))
             }
         }
     }
@@ -81,10 +89,16 @@ impl Ongoing {
         match answer {
             Err(error) if has_not_begun(&error) => Ok(Exit::NotBegun),
             Err(error) => Err(lost(&error)),
-            Ok(Some(Frame { kind: Answer::Exited, body, .. })) => {
-                Ok(Exit::Code(text(body).parse().unwrap_or(SIGNAL_BASE)))
-            }
-            Ok(Some(Frame { kind: Answer::Failed, body, .. })) => Ok(Exit::Failed(text(body))),
+            Ok(Some(Frame {
+                kind: Answer::Exited,
+                body,
+                ..
+            })) => Ok(Exit::Code(text(body).parse().unwrap_or(SIGNAL_BASE))),
+            Ok(Some(Frame {
+                kind: Answer::Failed,
+                body,
+                ..
+            })) => Ok(Exit::Failed(text(body))),
             // Everything in the sandbox was killed, such as at a limit of the run, or must end.
             Ok(_) => Ok(Exit::Code(SIGNAL_BASE + KILL)),
         }
@@ -94,7 +108,9 @@ impl Ongoing {
     /// `exit` is absent if the command had to stop. Returns the limits that were reached.
     pub(crate) async fn finish(mut self, exit: Option<&Exit>) -> Vec<ReachedLimit> {
         let is_killed = match self.live() {
-            Ok(live) => timeout(SESSION_TIMEOUT, live.kill()).await.is_ok_and(|killed| killed.is_ok()),
+            Ok(live) => timeout(SESSION_TIMEOUT, live.kill())
+                .await
+                .is_ok_and(|killed| killed.is_ok()),
             Err(_) => false,
         };
         let reached = match self.membership.take() {
@@ -112,5 +128,8 @@ fn lost(error: &io::Error) -> WorkspaceError {
 
 /// Returns whether a broken connection means that the order was not read.
 fn has_not_begun(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+    )
 }

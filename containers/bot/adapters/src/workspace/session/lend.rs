@@ -91,7 +91,11 @@ impl Session {
                 Slot::Empty | Slot::Idle(_) => std::mem::replace(&mut *slot, Slot::Lent),
             }
         };
-        let mut lent = Lent { session: Arc::clone(self), live: None, is_over: true };
+        let mut lent = Lent {
+            session: Arc::clone(self),
+            live: None,
+            is_over: true,
+        };
         lent.live = match taken {
             // A killed one is replaced.
             Slot::Idle(live) if live.is_alive() => Some(live),
@@ -138,12 +142,19 @@ impl Drop for Lent {
 
 impl Lent {
     pub(super) fn live(&self) -> Result<&Live, WorkspaceError> {
-        self.live.as_deref().ok_or_else(|| WorkspaceError::Infra("the session has ended".into()))
+        self.live
+            .as_deref()
+            .ok_or_else(|| WorkspaceError::Infra("the session has ended".into()))
     }
 
     /// Opens the proxy of a command, if commands have one.
     pub(crate) fn gate(&self, egress: &Arc<RunEgress>) -> Result<Option<Gate>, WorkspaceError> {
-        let opened = self.live()?.line.as_ref().map(|line| Gate::of_session(egress, line)).transpose();
+        let opened = self
+            .live()?
+            .line
+            .as_ref()
+            .map(|line| Gate::of_session(egress, line))
+            .transpose();
         opened.map_err(|error| infra("the egress proxy", &error))
     }
 }

@@ -59,27 +59,53 @@ impl Live {
             }
             None => Reach::of(None, sandbox.network(), true),
         };
-        let access = Access { reach, entry: sandbox.entry(), ..settings.access.clone() };
-        let Some(words) = sandbox.session_words(&access) else { return Ok(None) };
+        let access = Access {
+            reach,
+            entry: sandbox.entry(),
+            ..settings.access.clone()
+        };
+        let Some(words) = sandbox.session_words(&access) else {
+            return Ok(None);
+        };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let (said, errors) = pipe()?;
         let mut command = command(&words);
         // Each command brings its own variables and folder.
         command.env_clear().current_dir("/");
-        command.stdout(Stdio::null()).stderr(errors).process_group(0);
+        command
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .process_group(0);
         let program = Program {
             command,
             access: Some(access),
             sandbox: Arc::clone(sandbox),
             group: settings.group.clone(),
         };
-        let started = start(program, Input::Socket(Pair { ours: &ours, theirs })).await?;
+        let started = start(
+            program,
+            Input::Socket(Pair {
+                ours: &ours,
+                theirs,
+            }),
+        )
+        .await?;
         let group = Group::of(&started.child);
-        let socket = AsyncFd::with_interest(ours, Interest::READABLE | Interest::WRITABLE).map_err(failed)?;
-        let mut live = Self { socket, line, _group: group, _started: started };
+        let socket = AsyncFd::with_interest(ours, Interest::READABLE | Interest::WRITABLE)
+            .map_err(failed)?;
+        let mut live = Self {
+            socket,
+            line,
+            _group: group,
+            _started: started,
+        };
         let ready = timeout(SESSION_TIMEOUT, live.answer()).await;
         match ready.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(Some(Frame { kind: Answer::Ready, mut descriptors, .. })) => {
+            Ok(Some(Frame {
+                kind: Answer::Ready,
+                mut descriptors,
+                ..
+            })) => {
                 if let Some(listener) = descriptors.pop() {
                     live.line = Some(Line::handed_over(listener).map_err(failed)?);
                 }
@@ -88,7 +114,10 @@ impl Live {
             Ok(_) => {
                 let mut reason = Capture::both_ends(REASON_MAX);
                 let _ = timeout(LINGER, drain(said, &mut reason)).await;
-                Err(WorkspaceError::Infra(format!("the session: {}", reason.into_text().0.trim())))
+                Err(WorkspaceError::Infra(format!(
+                    "the session: {}",
+                    reason.into_text().0.trim()
+                )))
             }
             Err(error) => Err(failed(error)),
         }
@@ -100,12 +129,17 @@ impl Live {
         said.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    pub(super) async fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub(super) async fn send(
+        &self,
+        message: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         let send = |sent: usize| {
             let descriptors = if sent == 0 { descriptors } else { &[] };
             let part = &message[sent..];
-            self.socket
-                .async_io(Interest::WRITABLE, move |socket| send_part(socket, part, descriptors, Wait::Never))
+            self.socket.async_io(Interest::WRITABLE, move |socket| {
+                send_part(socket, part, descriptors, Wait::Never)
+            })
         };
         let mut sent = 0;
         while sent < message.len() {
@@ -116,7 +150,9 @@ impl Live {
 
     /// Waits for an answer. `None` if the program has ended.
     pub(super) async fn answer(&self) -> io::Result<Option<Frame<Answer>>> {
-        self.socket.async_io(Interest::READABLE, |socket| receive(socket, Wait::Never)).await
+        self.socket
+            .async_io(Interest::READABLE, |socket| receive(socket, Wait::Never))
+            .await
     }
 
     /// Kills what is left of a command.
@@ -125,8 +161,14 @@ impl Live {
         loop {
             match self.answer().await? {
                 // It ended in the meantime.
-                Some(Frame { kind: Answer::Exited | Answer::Failed, .. }) => {}
-                Some(Frame { kind: Answer::Killed, .. }) => return Ok(()),
+                Some(Frame {
+                    kind: Answer::Exited | Answer::Failed,
+                    ..
+                }) => {}
+                Some(Frame {
+                    kind: Answer::Killed,
+                    ..
+                }) => return Ok(()),
                 Some(_) | None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }

@@ -1,8 +1,8 @@
 //! Failure classes, malformed answers, and conflicts, for every route.
 
 use ars_bot_ports::{
-    Documents, FlushBatch, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind,
-    Transcripts,
+    Documents, FlushBatch, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError,
+    StoreErrorKind, Transcripts,
 };
 use ars_types::{RunId, StopMode};
 use ars_wire::{
@@ -27,9 +27,17 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
     let firing = json!({ "schedule": "s", "firedAt": 5, "outcome": "no-run" });
     let firing = serde_json::from_value(firing).unwrap();
     let none = json!({});
-    let news = [FlushBatch { run: id.clone(), events: Vec::new(), inbox_after: 0 }];
+    let news = [FlushBatch {
+        run: id.clone(),
+        events: Vec::new(),
+        inbox_after: 0,
+    }];
     // A claim is the request with the most attempts.
-    let attempts = if matches!(status, 408 | 429 | 500..) { 3 } else { 1 };
+    let attempts = if matches!(status, 408 | 429 | 500..) {
+        3
+    } else {
+        1
+    };
     let mut outcomes = Vec::new();
     macro_rules! each {
         ($($call:expr),+ $(,)?) => {$({
@@ -65,8 +73,17 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| Documents::newest(client, "overrides"),
         |client| Documents::replace(client, "overrides", &none, 0),
     );
-    let (list, run, step, empty) = (ListRequest::default(), new_run(), StepRecord::default(), Map::new());
-    let idempotency = IdempotencyKey { subject: "ann".into(), key: "k".into(), fingerprint: "0".repeat(64) };
+    let (list, run, step, empty) = (
+        ListRequest::default(),
+        new_run(),
+        StepRecord::default(),
+        Map::new(),
+    );
+    let idempotency = IdempotencyKey {
+        subject: "ann".into(),
+        key: "k".into(),
+        fingerprint: "0".repeat(64),
+    };
     each!(
         |client| RunStore::list(client, &list),
         |client| Ledger::claim(client, &run),
@@ -110,7 +127,11 @@ async fn failures_of_every_route_have_their_class() {
                 assert_eq!(error.message, "unreachable");
                 continue;
             }
-            assert_eq!((error.kind, error.message), (kind, format!("{status}: the reason")), "{path}");
+            assert_eq!(
+                (error.kind, error.message),
+                (kind, format!("{status}: the reason")),
+                "{path}"
+            );
         }
         let mut paths: Vec<_> = outcomes.iter().map(|(path, _)| *path).collect();
         paths.sort_unstable();
@@ -136,11 +157,18 @@ async fn malformed_answer_is_never_a_result() {
         (409, r#"{"ok":false,"reason":"of a later age"}"#),
         (409, r#"{"ok":true,"reason":"fenced"}"#),
         (409, r#"{"ok":false,"reason":"thread-live"}"#),
-        (409, r#"{"ok":false,"reason":"thread-live","live":{"runId":"a b","startedAt":5}}"#),
+        (
+            409,
+            r#"{"ok":false,"reason":"thread-live","live":{"runId":"a b","startedAt":5}}"#,
+        ),
     ] {
         for (path, outcome) in ask_everything(status, text).await {
             let error = outcome.expect_err(&format!("{path} {status} {text}"));
-            assert_eq!(error.kind, StoreErrorKind::Permanent, "{path} {status} {text}");
+            assert_eq!(
+                error.kind,
+                StoreErrorKind::Permanent,
+                "{path} {status} {text}"
+            );
         }
     }
 }
@@ -173,7 +201,12 @@ async fn answer_must_match_the_request() {
     let mut broken = serde_json::to_value(record("r1", 5)).unwrap();
     broken["status"] = json!("fine");
     let broken = json!({ "record": broken }).to_string();
-    for text in [&another, &broken, r#"{"record":[]}"#, r#"{"record":{"id":"r1"}}"#] {
+    for text in [
+        &another,
+        &broken,
+        r#"{"record":[]}"#,
+        r#"{"record":{"id":"r1"}}"#,
+    ] {
         let (client, _) = scene(&[(200, text)]);
         let error = client.get(&run("r1")).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Permanent, "{text}");
@@ -191,10 +224,16 @@ async fn answer_must_match_the_request() {
         r#"{"items":[],"nextBefore":{}}"#,
     ] {
         let (client, _) = scene(&[(200, text)]);
-        let error = RunStore::list(&*client, &ListRequest::default()).await.unwrap_err();
+        let error = RunStore::list(&*client, &ListRequest::default())
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Permanent, "{text}");
     }
-    for text in [r#"{"events":[{}]}"#, r#"{"events":[{"type":"x"}]}"#, r#"{"events":[],"nextAfterSeq":-1}"#] {
+    for text in [
+        r#"{"events":[{}]}"#,
+        r#"{"events":[{"type":"x"}]}"#,
+        r#"{"events":[],"nextAfterSeq":-1}"#,
+    ] {
         let (client, _) = scene(&[(200, text)]);
         let error = client.events(&run("r1"), 0, 5).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Permanent, "{text}");
@@ -203,7 +242,9 @@ async fn answer_must_match_the_request() {
 
 #[tokio::test(start_paused = true)]
 async fn record_with_half_a_surrogate_is_readable() {
-    let text = serde_json::to_string(&record("r1", 5)).unwrap().replace("a run", "cut \\ud83d");
+    let text = serde_json::to_string(&record("r1", 5))
+        .unwrap()
+        .replace("a run", "cut \\ud83d");
     let (client, _) = scene(&[(200, &format!("{{\"record\":{text}}}"))]);
     let read = client.get(&run("r1")).await.unwrap().unwrap();
     assert_eq!(read.label.as_deref(), Some("cut \u{FFFD}"));
@@ -212,10 +253,19 @@ async fn record_with_half_a_surrogate_is_readable() {
 #[tokio::test(start_paused = true)]
 async fn rejection_reason_is_short_and_printable() {
     let long = format!("limit must be\n less {}", "x".repeat(1000));
-    let (client, _) = scene(&[(400, &json!({ "error": long }).to_string()), (503, "<html>")]);
+    let (client, _) = scene(&[
+        (400, &json!({ "error": long }).to_string()),
+        (503, "<html>"),
+    ]);
     let message = client.live().await.unwrap_err().message;
-    assert!(message.starts_with("400: limit must be less x") && message.len() < 300, "{message}");
-    assert_eq!(client.live().await.unwrap_err().message, "503: no reason given");
+    assert!(
+        message.starts_with("400: limit must be less x") && message.len() < 300,
+        "{message}"
+    );
+    assert_eq!(
+        client.live().await.unwrap_err().message,
+        "503: no reason given"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -225,5 +275,8 @@ async fn a_missing_route_marks_the_client_as_degraded() {
     assert!(!client.is_degraded());
     client.live().await.unwrap_err();
     client.live().await.unwrap();
-    assert!(client.is_degraded(), "what was missing once is missing until the store is deployed");
+    assert!(
+        client.is_degraded(),
+        "what was missing once is missing until the store is deployed"
+    );
 }

@@ -15,11 +15,18 @@ const BEAT: (u16, &str) = (200, r#"{"ok":true,"stop":"soft","phase":"live"}"#);
 
 fn news(id: &str, events: &[&str]) -> FlushBatch {
     let raw = |event: &&str| RawValue::from_string((*event).to_owned()).unwrap();
-    FlushBatch { run: run(id), events: events.iter().map(raw).collect(), inbox_after: 7 }
+    FlushBatch {
+        run: run(id),
+        events: events.iter().map(raw).collect(),
+        inbox_after: 7,
+    }
 }
 
 fn stopped() -> Owned<FlushAnswer> {
-    Owned::Done(FlushAnswer { stop: Some(StopMode::Soft), ..FlushAnswer::default() })
+    Owned::Done(FlushAnswer {
+        stop: Some(StopMode::Soft),
+        ..FlushAnswer::default()
+    })
 }
 
 #[tokio::test]
@@ -55,13 +62,20 @@ async fn answer_for_other_runs_is_malformed() {
         done.replace("live", "of a later age"),
         r#"{"runId":"a","ok":true,"reason":"fenced"}"#.to_owned(),
         r#"{"runId":"a","ok":false,"reason":"of a later age"}"#.to_owned(),
-        r#"{"runId":"a","ok":false,"reason":"thread-live","live":{"runId":"r","startedAt":5}}"#.to_owned(),
+        r#"{"runId":"a","ok":false,"reason":"thread-live","live":{"runId":"r","startedAt":5}}"#
+            .to_owned(),
         r#"{"runId":"a","ok":false}"#.to_owned(),
     ] {
         let (client, _) = scene(&[(200, &format!(r#"{{"runs":[{runs}]}}"#))]);
-        let error = client.flush(&generation(), None, &[news("a", &[])]).await.unwrap_err();
+        let error = client
+            .flush(&generation(), None, &[news("a", &[])])
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Permanent, "{runs}");
-        assert!(error.message.starts_with("malformed answer"), "{runs}: {error}");
+        assert!(
+            error.message.starts_with("malformed answer"),
+            "{runs}: {error}"
+        );
     }
 }
 
@@ -70,22 +84,34 @@ async fn older_worker_is_flushed_run_by_run() {
     let (client, transport) = scene(&[NOT_FOUND, OK, BEAT, OK, BEAT]);
     let runs = [news("a", &[r#"{"seq":1}"#])];
     for _ in 0..2 {
-        let told = client.flush(&generation(), Some(LEASE_MS), &runs).await.unwrap();
+        let told = client
+            .flush(&generation(), Some(LEASE_MS), &runs)
+            .await
+            .unwrap();
         assert_eq!(told, [stopped()]);
     }
     let by_itself = ["/runs/append", "/runs/heartbeat"];
-    assert_eq!(transport.asked(), [&["/runs/flush"][..], &by_itself, &by_itself].concat());
+    assert_eq!(
+        transport.asked(),
+        [&["/runs/flush"][..], &by_itself, &by_itself].concat()
+    );
     assert!(client.is_degraded());
 }
 
 #[tokio::test]
 async fn run_by_run_flush_skips_empty_and_lost_runs() {
     let (client, transport) = scene(&[NOT_FOUND, FENCED, BEAT]);
-    let told = client.flush(&generation(), None, &[news("a", &[])]).await.unwrap();
+    let told = client
+        .flush(&generation(), None, &[news("a", &[])])
+        .await
+        .unwrap();
     assert_eq!(told, [Owned::Done(FlushAnswer::default())]);
     assert_eq!(transport.asked(), ["/runs/flush"]);
     let runs = [news("a", &[r#"{"seq":1}"#]), news("b", &[])];
-    let told = client.flush(&generation(), Some(LEASE_MS), &runs).await.unwrap();
+    let told = client
+        .flush(&generation(), Some(LEASE_MS), &runs)
+        .await
+        .unwrap();
     assert_eq!(told, [Owned::Fenced, stopped()]);
     assert_eq!(transport.asked(), ["/runs/append", "/runs/heartbeat"]);
 }
@@ -93,7 +119,10 @@ async fn run_by_run_flush_skips_empty_and_lost_runs() {
 #[tokio::test]
 async fn an_outage_is_no_missing_route() {
     let (client, transport) = scene(&[(503, "{}"), (200, r#"{"runs":[]}"#)]);
-    let error = client.flush(&generation(), None, &[news("a", &[])]).await.unwrap_err();
+    let error = client
+        .flush(&generation(), None, &[news("a", &[])])
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Transient);
     assert_eq!(client.flush(&generation(), None, &[]).await.unwrap(), []);
     assert_eq!(transport.asked(), ["/runs/flush", "/runs/flush"]);

@@ -35,11 +35,17 @@ pub struct Scripted {
 #[async_trait]
 impl Transport for Scripted {
     async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
-        self.bodies.lock().unwrap().push(serde_json::from_str(&body).unwrap());
+        self.bodies
+            .lock()
+            .unwrap()
+            .push(serde_json::from_str(&body).unwrap());
         self.asked.lock().unwrap().push(route.path());
         match self.answers.lock().unwrap().pop_front() {
             Some((status, text)) => Ok(StoreResponse { status, text }),
-            None => Err(StoreError { kind: StoreErrorKind::Transient, message: "unreachable".into() }),
+            None => Err(StoreError {
+                kind: StoreErrorKind::Transient,
+                message: "unreachable".into(),
+            }),
         }
     }
 }
@@ -55,13 +61,21 @@ pub type Scene = (Arc<ScriptedClient>, Arc<Scripted>);
 
 pub fn scene(answers: &[(u16, &str)]) -> Scene {
     let transport = Arc::new(Scripted::default());
-    let answers = answers.iter().map(|(status, text)| (*status, (*text).to_owned()));
+    let answers = answers
+        .iter()
+        .map(|(status, text)| (*status, (*text).to_owned()));
     *transport.answers.lock().unwrap() = answers.collect();
-    (Arc::new(Client::over(transport.clone(), None).unwrap()), transport)
+    (
+        Arc::new(Client::over(transport.clone(), None).unwrap()),
+        transport,
+    )
 }
 
 pub fn owner() -> Owner {
-    Owner { run_id: run("r1"), generation: generation() }
+    Owner {
+        run_id: run("r1"),
+        generation: generation(),
+    }
 }
 
 pub fn generation() -> Generation {

@@ -23,21 +23,40 @@ async fn retried<T>(
     let (client, transport) = scene(answers);
     let began = Instant::now();
     let result = call(&client).await;
-    (result.map_err(|error| error.kind), transport.asked().len(), began.elapsed().as_millis())
+    (
+        result.map_err(|error| error.kind),
+        transport.asked().len(),
+        began.elapsed().as_millis(),
+    )
 }
 
 #[tokio::test(start_paused = true)]
 async fn claims_and_steps_are_retried() {
     use StoreErrorKind::Transient;
     let claim = async |ledger: &ScriptedClient| ledger.claim(&new_run()).await;
-    assert_eq!(retried(&[BUSY, OK], claim).await, (Ok(Claim::Granted), 2, 200));
-    assert_eq!(retried(&[BUSY, BUSY, OK], claim).await, (Ok(Claim::Granted), 3, 1000));
+    assert_eq!(
+        retried(&[BUSY, OK], claim).await,
+        (Ok(Claim::Granted), 2, 200)
+    );
+    assert_eq!(
+        retried(&[BUSY, BUSY, OK], claim).await,
+        (Ok(Claim::Granted), 3, 1000)
+    );
     assert_eq!(retried(&[], claim).await, (Err(Transient), 3, 1000));
     let step = async |ledger: &ScriptedClient| ledger.step(&owner(), &StepRecord::default()).await;
-    assert_eq!(retried(&[BUSY, OK], step).await, (Ok(Owned::Done(())), 2, 200));
-    assert_eq!(retried(&[BUSY, BUSY, OK], step).await, (Err(Transient), 2, 200));
+    assert_eq!(
+        retried(&[BUSY, OK], step).await,
+        (Ok(Owned::Done(())), 2, 200)
+    );
+    assert_eq!(
+        retried(&[BUSY, BUSY, OK], step).await,
+        (Err(Transient), 2, 200)
+    );
     let state = async |ledger: &ScriptedClient| ledger.state(&owner(), &Map::new()).await;
-    assert_eq!(retried(&[BUSY, OK], state).await, (Ok(Owned::Done(())), 2, 200));
+    assert_eq!(
+        retried(&[BUSY, OK], state).await,
+        (Ok(Owned::Done(())), 2, 200)
+    );
     assert_eq!(retried(&[], state).await, (Err(Transient), 2, 200));
 }
 
@@ -45,14 +64,20 @@ async fn claims_and_steps_are_retried() {
 async fn conflicts_and_rejections_are_not_retried() {
     let step = async |ledger: &ScriptedClient| ledger.step(&owner(), &StepRecord::default()).await;
     let fenced = (409, r#"{"ok":false,"reason":"fenced"}"#);
-    assert_eq!(retried(&[fenced, OK], step).await, (Ok(Owned::Fenced), 1, 0));
+    assert_eq!(
+        retried(&[fenced, OK], step).await,
+        (Ok(Owned::Fenced), 1, 0)
+    );
     for (status, kind) in [
         (400, StoreErrorKind::Refused),
         (401, StoreErrorKind::Permanent),
         (404, StoreErrorKind::RouteMissing),
         (413, StoreErrorKind::Refused),
     ] {
-        assert_eq!(retried(&[(status, "{}"), OK], step).await, (Err(kind), 1, 0));
+        assert_eq!(
+            retried(&[(status, "{}"), OK], step).await,
+            (Err(kind), 1, 0)
+        );
     }
 }
 
@@ -78,7 +103,11 @@ async fn other_routes_are_not_retried() {
         async |ledger: &ScriptedClient| ledger.reclaim(&generation(), LEASE_MS, None, &[]).await,
         async |ledger: &ScriptedClient| ledger.live_events(&run("r1"), 0).await,
     );
-    assert!(once.iter().all(|outcome| *outcome == (Err(StoreErrorKind::Transient), 1, 0)), "{once:?}");
+    assert!(
+        once.iter()
+            .all(|outcome| *outcome == (Err(StoreErrorKind::Transient), 1, 0)),
+        "{once:?}"
+    );
 }
 
 #[tokio::test]
@@ -86,10 +115,20 @@ async fn finish_succeeds_without_clearing_the_transcript() {
     let (client, transport) = scene(&[(200, r#"{"ok":true,"stored":true}"#), BUSY]);
     let finished = client.finish(&owner(), &record("r1", 5)).await.unwrap();
     assert_eq!(finished, Owned::Done(Stored { stored: true }));
-    assert_eq!(transport.asked(), ["/runs/finish", "/runs/transcript/clear"]);
+    assert_eq!(
+        transport.asked(),
+        ["/runs/finish", "/runs/transcript/clear"]
+    );
     let (client, transport) = scene(&[(409, r#"{"ok":false,"reason":"fenced"}"#)]);
-    assert_eq!(client.finish(&owner(), &record("r1", 5)).await.unwrap(), Owned::Fenced);
-    assert_eq!(transport.asked(), ["/runs/finish"], "whose transcript it is now may need it");
+    assert_eq!(
+        client.finish(&owner(), &record("r1", 5)).await.unwrap(),
+        Owned::Fenced
+    );
+    assert_eq!(
+        transport.asked(),
+        ["/runs/finish"],
+        "whose transcript it is now may need it"
+    );
 }
 
 fn reclaimed(id: &str) -> Value {
@@ -104,9 +143,15 @@ fn reclaimed(id: &str) -> Value {
 async fn reclaim_is_one_request() {
     let runs = json!({ "runs": [reclaimed("r1"), reclaimed("r2")] }).to_string();
     let (client, transport) = scene(&[(200, &runs), BUSY, BUSY]);
-    let taken = client.reclaim(&generation(), LEASE_MS, None, &[]).await.unwrap();
+    let taken = client
+        .reclaim(&generation(), LEASE_MS, None, &[])
+        .await
+        .unwrap();
     let ids: Vec<_> = taken.iter().map(|run| run.row.run_id.as_str()).collect();
-    assert_eq!((ids, transport.asked()), (vec!["r1", "r2"], vec!["/runs/reclaim"]));
+    assert_eq!(
+        (ids, transport.asked()),
+        (vec!["r1", "r2"], vec!["/runs/reclaim"])
+    );
     assert_eq!(taken[0].row.lease_until, Moment::new(9.5).unwrap());
     assert_eq!(taken[0].jobs[0].kind, "reflect");
 }

@@ -8,12 +8,28 @@ use super::Fixture;
 const KEY: &str = "overrides";
 
 pub async fn document_is_read_back_with_its_version(fixture: Fixture) {
-    assert_eq!(fixture.documents.newest(KEY).await.unwrap(), Document { document: None, version: 0 });
-    let document = json!({ "users": { "slack:U1": { "instructions": "crab 🦀\n" } }, "channels": {} });
-    assert_eq!(fixture.documents.replace(KEY, &document, 0).await.unwrap(), Replacement::Saved(1));
-    let kept = Document { document: Some(document), version: 1 };
+    assert_eq!(
+        fixture.documents.newest(KEY).await.unwrap(),
+        Document {
+            document: None,
+            version: 0
+        }
+    );
+    let document =
+        json!({ "users": { "slack:U1": { "instructions": "crab 🦀\n" } }, "channels": {} });
+    assert_eq!(
+        fixture.documents.replace(KEY, &document, 0).await.unwrap(),
+        Replacement::Saved(1)
+    );
+    let kept = Document {
+        document: Some(document),
+        version: 1,
+    };
     assert_eq!(fixture.documents.newest(KEY).await.unwrap(), kept);
-    assert_eq!(fixture.documents.newest("base").await.unwrap(), Document::default());
+    assert_eq!(
+        fixture.documents.newest("base").await.unwrap(),
+        Document::default()
+    );
 }
 
 pub async fn second_writer_of_a_version_is_stale(fixture: Fixture) {
@@ -27,6 +43,9 @@ pub async fn second_writer_of_a_version_is_stale(fixture: Fixture) {
         (Replacement::Stale(1), Replacement::Saved(1)) => "two",
         both => panic!("{both:?}"),
     };
-    assert_eq!(fixture.documents.newest(KEY).await.unwrap().document, Some(json!({ "by": winner })));
+    assert_eq!(
+        fixture.documents.newest(KEY).await.unwrap().document,
+        Some(json!({ "by": winner }))
+    );
     assert_eq!(put("three", 1).await, Replacement::Saved(2));
 }

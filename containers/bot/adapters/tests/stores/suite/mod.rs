@@ -15,7 +15,8 @@ use std::{any::Any, sync::Arc};
 
 use ars_bot_adapters::stores::{Client, Proposal, StoreResponse, Transport};
 use ars_bot_ports::{
-    Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
+    Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind,
+    Transcripts,
 };
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StoreKey};
@@ -41,9 +42,18 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn over(transport: Arc<dyn Transport>, now: i64, ground: impl Any + Send) -> Self {
-        let policy = Policy { retention_days: Some(10), max_runs: Some(40), max_bytes: None };
-        let proposal = Proposal { policy, updated_at: now };
-        let client = Client::over(transport.clone(), Some(proposal)).unwrap().with_memory_cap(5);
+        let policy = Policy {
+            retention_days: Some(10),
+            max_runs: Some(40),
+            max_bytes: None,
+        };
+        let proposal = Proposal {
+            policy,
+            updated_at: now,
+        };
+        let client = Client::over(transport.clone(), Some(proposal))
+            .unwrap()
+            .with_memory_cap(5);
         let client = Arc::new(client);
         Self {
             runs: client.clone(),
@@ -61,7 +71,10 @@ impl Fixture {
 
     /// Sends any JSON, as another writer could.
     async fn raw(&self, path: &str, body: Value) -> StoreResponse {
-        self.transport.send(Route::of(path).unwrap(), body.to_string()).await.unwrap()
+        self.transport
+            .send(Route::of(path).unwrap(), body.to_string())
+            .await
+            .unwrap()
     }
 
     fn record(&self, id: &str) -> RunRecord {
@@ -82,7 +95,10 @@ fn generation(name: &str) -> Generation {
 }
 
 fn owner(id: &str, name: &str) -> Owner {
-    Owner { run_id: run(id), generation: generation(name) }
+    Owner {
+        run_id: run(id),
+        generation: generation(name),
+    }
 }
 
 /// Returns the text of a rejection.

@@ -19,8 +19,15 @@ pub async fn newest_firing_of_each_schedule_is_shown(fixture: Fixture) {
     let mut nightly = firing("nightly", 5);
     nightly.detail = Some("HTTP 500 🦀".into());
     nightly.run_id = None;
-    for (firing, retained) in [(firing("nightly", 4), 1), (nightly.clone(), 2), (firing("hourly", 9), 1)] {
+    for (firing, retained) in [
+        (firing("nightly", 4), 1),
+        (nightly.clone(), 2),
+        (firing("hourly", 9), 1),
+    ] {
         assert_eq!(fixture.schedules.record(&firing).await.unwrap(), retained);
     }
-    assert_eq!(fixture.schedules.latest().await.unwrap(), [firing("hourly", 9), nightly]);
+    assert_eq!(
+        fixture.schedules.latest().await.unwrap(),
+        [firing("hourly", 9), nightly]
+    );
 }

@@ -40,26 +40,43 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         return remote::run(&args, &text, url, &mut signals).await;
     }
     let state_url = environment::variable(name::STATE_WORKER_URL);
-    let plan = compose::plan(args.setup.clone(), &TokenMap::default(), state_url.as_deref()).await?;
+    let plan = compose::plan(
+        args.setup.clone(),
+        &TokenMap::default(),
+        state_url.as_deref(),
+    )
+    .await?;
     let redactor = Arc::clone(&plan.redactor);
     logging::start(Arc::clone(&redactor), logging::Level::Errors);
     let request = Request::read(&args, &text, &plan.settings)?;
     if !plan.has_model() && catalogue().recognize(&text).is_none() {
         let mend = plan.model_hint.as_deref().unwrap_or_default();
-        return Err(Failure::InvalidInput(format!("no model is configured: {mend}")));
+        return Err(Failure::InvalidInput(format!(
+            "no model is configured: {mend}"
+        )));
     }
     let _locked = plan.lock_tree_folder()?;
-    let Built { core, workspaces, trees, .. } = plan.build(None, state_url).await?;
+    let Built {
+        core,
+        workspaces,
+        trees,
+        ..
+    } = plan.build(None, state_url).await?;
     let message = request.into_message(text, &core, &*trees).await?;
     let thread = message.thread_key.clone();
     // A generated thread name is unique, so it needs no lock.
-    let _held = args.thread.is_some().then(|| ThreadLock::take(&workspaces, &thread)).transpose()?;
+    let _held = args
+        .thread
+        .is_some()
+        .then(|| ThreadLock::take(&workspaces, &thread))
+        .transpose()?;
 
     let format = args.format();
     let on_status: fn(&str) = if format == Format::Text { tell } else { |_| {} };
     let (channel, started) = CliChannel::new(redactor, on_status);
     let channel = Arc::new(channel);
-    let watcher = (format != Format::Json).then(|| tokio::spawn(watch::show(core.clone(), started, format)));
+    let watcher =
+        (format != Format::Json).then(|| tokio::spawn(watch::show(core.clone(), started, format)));
     let ended = dispatch(&core, message, &channel, &mut signals).await;
     channel.close();
     if ended == Ended::AtOnce {
@@ -119,7 +136,8 @@ async fn dispatch(
     if channel.outcome().run.is_none() {
         return Ended::AtOnce;
     }
-    core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "signal"));
+    core.registry()
+        .stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "signal"));
     tokio::select! {
         () = &mut dispatch => Ended::Stopped,
         _ = signals.next() => Ended::AtOnce,

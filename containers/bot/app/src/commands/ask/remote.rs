@@ -69,12 +69,19 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let server = Server::at(url)?;
     let is_command = catalogue().recognize(text).is_some();
-    let text = if is_command { text.to_owned() } else { with_directives(args, text)? };
+    let text = if is_command {
+        text.to_owned()
+    } else {
+        with_directives(args, text)?
+    };
     let thread = match &args.thread {
         Some(thread) => thread.clone(),
         None => ThreadName::parse(format!("ask-{}", random(THREAD_BYTES)?))?,
     };
-    let style = Style::choose(io::stderr().is_terminal(), environment::raw("NO_COLOR").is_some());
+    let style = Style::choose(
+        io::stderr().is_terminal(),
+        environment::raw("NO_COLOR").is_some(),
+    );
     let asked = Asked {
         server,
         body: json!({ "text": text, "thread": thread }).to_string(),
@@ -109,7 +116,10 @@ impl Asked {
     /// Starts the request, and returns whether Ctrl-C came meanwhile.
     /// Returns `None` if Ctrl-C left behind what may be a run.
     async fn begin(&self, signals: &mut Signals) -> Result<Option<(Dispatched, bool)>, Failure> {
-        let left = format!("the request may be running on the service, in the thread {}", self.thread);
+        let left = format!(
+            "the request may be running on the service, in the thread {}",
+            self.thread
+        );
         let left = ars_events::clean(&left, usize::MAX);
         let mut sent = pin!(self.send(Wait::Run, &left));
         tokio::select! {
@@ -162,7 +172,9 @@ impl Asked {
         is_stopping: bool,
         signals: &mut Signals,
     ) -> Result<Option<(Reply, bool)>, Failure> {
-        let Accepted { run_id, run_url, .. } = accepted;
+        let Accepted {
+            run_id, run_url, ..
+        } = accepted;
         let thread = &self.thread;
         self.say(&format!(
             "run: {run_url}\nthread: {thread} (go on with --thread {})",
@@ -204,13 +216,23 @@ impl Asked {
         match watch(&self.server, id.clone(), |event| self.show(event)).await {
             // Of a failed run the answer has the reason.
             Ok(_) | Err(Failure::Failed(_)) => {}
-            Err(failure) => self.say(&format!("{}; waiting for the answer", without_steps(failure))),
+            Err(failure) => self.say(&format!(
+                "{}; waiting for the answer",
+                without_steps(failure)
+            )),
         }
-        match self.send(Wait::Answer, &format!("the run {id} may go on")).await? {
+        match self
+            .send(Wait::Answer, &format!("the run {id} may go on"))
+            .await?
+        {
             Dispatched::Ended(reply) => Ok(reply),
             Dispatched::Accepted(Accepted { run_url, .. }) => {
                 let reply = texts::run_without_answer(&run_url);
-                Ok(Reply { reply, run_id: Some(id.clone()), ..Reply::default() })
+                Ok(Reply {
+                    reply,
+                    run_id: Some(id.clone()),
+                    ..Reply::default()
+                })
             }
         }
     }
@@ -222,8 +244,16 @@ impl Asked {
             return Ok(());
         }
         let body = json!({ "text": format!("runs stop {id} --mode hard") }).to_string();
-        match self.server.dispatch(&body, &random(KEY_BYTES)?, Wait::Answer).await? {
-            Dispatched::Ended(Reply { reply, code: Some(_), .. }) => Err(Failure::Refused(reply)),
+        match self
+            .server
+            .dispatch(&body, &random(KEY_BYTES)?, Wait::Answer)
+            .await?
+        {
+            Dispatched::Ended(Reply {
+                reply,
+                code: Some(_),
+                ..
+            }) => Err(Failure::Refused(reply)),
             Dispatched::Ended(_) | Dispatched::Accepted(_) => Ok(()),
         }
     }
@@ -254,7 +284,10 @@ impl Asked {
 fn without_steps(failure: Failure) -> String {
     match failure.code() {
         ErrorCode::Unauthorized | ErrorCode::Forbidden | ErrorCode::NotFound => {
-            format!("no steps, because ARS_TOKEN may not read the run ({})", failure.message())
+            format!(
+                "no steps, because ARS_TOKEN may not read the run ({})",
+                failure.message()
+            )
         }
         _ => format!("no more steps ({})", failure.message()),
     }
@@ -262,27 +295,52 @@ fn without_steps(failure: Failure) -> String {
 
 /// Returns the text behind the directives of flags. Flags win over directives, as without a service.
 fn with_directives(args: &Ask, text: &str) -> Result<String, Failure> {
-    let Ask { repo, git_ref, agent, effort, .. } = args;
+    let Ask {
+        repo,
+        git_ref,
+        agent,
+        effort,
+        ..
+    } = args;
     let model = &args.setup.model;
-    if repo.is_none() && git_ref.is_none() && agent.is_none() && effort.is_none() && model.is_none() {
+    if repo.is_none() && git_ref.is_none() && agent.is_none() && effort.is_none() && model.is_none()
+    {
         return Ok(text.to_owned());
     }
     let parsed = directives::parse(text);
     let parsed = parsed.map_err(|fault| Failure::InvalidInput(texts::directive_fault(&fault)))?;
-    let Choices { agent: named, model: of_text, effort: wished, repository, git_ref: from, .. } =
-        parsed.choices;
-    let repository = repo.as_deref().map(of_the_service).transpose()?.or(repository);
+    let Choices {
+        agent: named,
+        model: of_text,
+        effort: wished,
+        repository,
+        git_ref: from,
+        ..
+    } = parsed.choices;
+    let repository = repo
+        .as_deref()
+        .map(of_the_service)
+        .transpose()?
+        .or(repository);
     let agent = agent.clone().or(named);
     let agent = agent.or_else(|| repository.as_ref().map(|_| REPOSITORY_AGENT.to_owned()));
-    let model = model.clone().or(of_text).map(|model| format!("{}/{}", model.provider(), model.model()));
+    let model = model
+        .clone()
+        .or(of_text)
+        .map(|model| format!("{}/{}", model.provider(), model.model()));
     let chosen = [
         ("agent", agent),
         ("repo", repository),
         ("ref", git_ref.clone().or(from).map(|name| name.to_string())),
         ("model", model),
-        ("effort", effort.or(wished).map(|effort| effort.as_str().to_owned())),
+        (
+            "effort",
+            effort.or(wished).map(|effort| effort.as_str().to_owned()),
+        ),
     ];
-    let words = chosen.into_iter().filter_map(|(name, value)| Some(format!("{name}:{} ", value?)));
+    let words = chosen
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}:{} ", value?)));
     Ok(format!("{}{}", words.collect::<String>(), parsed.text))
 }
 
@@ -297,10 +355,22 @@ fn of_the_service(repo: &str) -> Result<String, Failure> {
 }
 
 fn outcome_of(reply: Reply, is_command: bool) -> Outcome {
-    let Reply { reply, run, run_id, code } = reply;
+    let Reply {
+        reply,
+        run,
+        run_id,
+        code,
+    } = reply;
     let command = (is_command && run.is_none()).then_some(code.is_none());
-    let run = run.map(|Receipt { id, status }| (id, Some(status))).or_else(|| Some((run_id?, None)));
-    Outcome { reply: ars_events::clean(&reply, usize::MAX), run, cost: None, command }
+    let run = run
+        .map(|Receipt { id, status }| (id, Some(status)))
+        .or_else(|| Some((run_id?, None)));
+    Outcome {
+        reply: ars_events::clean(&reply, usize::MAX),
+        run,
+        cost: None,
+        command,
+    }
 }
 
 fn random(count: usize) -> Result<String, Failure> {
@@ -330,19 +400,37 @@ mod tests {
     fn flags_are_sent_as_directives() {
         for (flags, text, expected) in [
             (&[][..], "  why? effort:low", "  why? effort:low"),
-            (&["--repo", "acme/app"], "why?", "agent:coding repo:acme/app why?"),
+            (
+                &["--repo", "acme/app"],
+                "why?",
+                "agent:coding repo:acme/app why?",
+            ),
             (&["--effort", "high"], "why? effort:low", "effort:high why?"),
             (
                 &["--agent", "review", "--ref", "main"],
                 "repo:acme/app why?",
                 "agent:review repo:acme/app ref:main why?",
             ),
-            (&["--model", "a/b/c"], "`repo:x` why?", "model:a/b/c `repo:x` why?"),
+            (
+                &["--model", "a/b/c"],
+                "`repo:x` why?",
+                "model:a/b/c `repo:x` why?",
+            ),
         ] {
-            assert_eq!(sent(flags, text).ok().as_deref(), Some(expected), "{flags:?} {text}");
+            assert_eq!(
+                sent(flags, text).ok().as_deref(),
+                Some(expected),
+                "{flags:?} {text}"
+            );
         }
         for folder in [".", "/srv/app", "~/app"] {
-            assert!(matches!(sent(&["--repo", folder], "why?"), Err(Failure::InvalidInput(_))), "{folder}");
+            assert!(
+                matches!(
+                    sent(&["--repo", folder], "why?"),
+                    Err(Failure::InvalidInput(_))
+                ),
+                "{folder}"
+            );
         }
     }
 }

@@ -31,7 +31,11 @@ pub fn report(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
             Format::Json | Format::Text => json!({ "reply": outcome.reply, "run": run }),
         };
         print(&format!("{result}\n"))?;
-        return Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        return Ok(if answered {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
     }
     if !answered {
         return Err(Failure::Failed(outcome.reply.clone()));
@@ -58,7 +62,9 @@ fn without_run(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
 
 /// Returns the run's cost, if known.
 fn cost(outcome: &Outcome) -> Option<String> {
-    outcome.cost.map(|microusd| format!("cost: {}", dollars(microusd)))
+    outcome
+        .cost
+        .map(|microusd| format!("cost: {}", dollars(microusd)))
 }
 
 /// Prints the run's cost, its working tree's place and the size of its changes, as far as they exist.
@@ -72,23 +78,45 @@ pub async fn work(
     if let Some(cost) = cost(outcome) {
         tell(&cost);
     }
-    let has_tree = trees.repository_of(thread).await.is_ok_and(|own| own.is_some());
+    let has_tree = trees
+        .repository_of(thread)
+        .await
+        .is_ok_and(|own| own.is_some());
     if !has_tree || outcome.run.is_none() {
         return;
     }
-    let Ok(workspace) = trees.open(WorkspaceRequest::of(thread), &CancellationToken::new()).await else {
+    let Ok(workspace) = trees
+        .open(WorkspaceRequest::of(thread), &CancellationToken::new())
+        .await
+    else {
         return;
     };
     let (place, diff_command) = match workspace.placement() {
-        Placement { tree: TreePlace::Resident, note, .. } => (note.unwrap_or_default(), None),
-        Placement { tree: TreePlace::Local, .. } => {
-            (local.tree_of(thread).display().to_string(), Some(diff_command(thread, setup, environment::raw)))
-        }
+        Placement {
+            tree: TreePlace::Resident,
+            note,
+            ..
+        } => (note.unwrap_or_default(), None),
+        Placement {
+            tree: TreePlace::Local,
+            ..
+        } => (
+            local.tree_of(thread).display().to_string(),
+            Some(diff_command(thread, setup, environment::raw)),
+        ),
     };
     tell(&format!("working tree: {place}"));
-    let name = thread.as_str().split_once(':').map_or(thread.as_str(), |(_, name)| name);
-    tell(&format!("thread: {name} (go on with --thread {})", quoted(name)));
-    let Ok(diff) = workspace.diff().await else { return };
+    let name = thread
+        .as_str()
+        .split_once(':')
+        .map_or(thread.as_str(), |(_, name)| name);
+    tell(&format!(
+        "thread: {name} (go on with --thread {})",
+        quoted(name)
+    ));
+    let Ok(diff) = workspace.diff().await else {
+        return;
+    };
     let changes = Changes::of(&diff);
     if changes == Changes::default() {
         tell("nothing changed");
@@ -103,13 +131,19 @@ pub async fn work(
 }
 
 /// Returns the command line of the diff, in any folder of a shell with this environment.
-fn diff_command(thread: &ThreadKey, setup: &Setup, variable: impl Fn(&str) -> Option<OsString>) -> String {
+fn diff_command(
+    thread: &ThreadKey,
+    setup: &Setup,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> String {
     let mut command = format!("ars diff {}", quoted(thread.as_str()));
-    for (option, value, variable_name) in
-        [("--data-dir", &setup.data.dir, name::DATA_DIR), ("--config", &setup.config, name::CONFIG)]
-    {
-        let Some(path) =
-            value.as_ref().filter(|path| variable(variable_name).as_deref() != Some(path.as_os_str()))
+    for (option, value, variable_name) in [
+        ("--data-dir", &setup.data.dir, name::DATA_DIR),
+        ("--config", &setup.config, name::CONFIG),
+    ] {
+        let Some(path) = value
+            .as_ref()
+            .filter(|path| variable(variable_name).as_deref() != Some(path.as_os_str()))
         else {
             continue;
         };
@@ -149,24 +183,44 @@ mod tests {
     #[test]
     fn diff_command_repeats_what_the_environment_lacks() {
         use clap::Parser as _;
-        let line = ["ask", "--data-dir", "/srv/my data", "--config", "state://bot"];
+        let line = [
+            "ask",
+            "--data-dir",
+            "/srv/my data",
+            "--config",
+            "state://bot",
+        ];
         let Line { mut setup } = Line::try_parse_from(line).unwrap();
         let thread = ThreadKey::from_text("cli:it's").unwrap();
         let command = |setup: &Setup, set: &[&str]| {
             let set: Vec<OsString> = set.iter().map(OsString::from).collect();
-            diff_command(&thread, setup, |name| set.first().filter(|_| name == name::DATA_DIR).cloned())
+            diff_command(&thread, setup, |name| {
+                set.first().filter(|_| name == name::DATA_DIR).cloned()
+            })
         };
         let expected = r"ars diff 'cli:it'\''s' --data-dir '/srv/my data' --config state://bot";
         assert_eq!(command(&setup, &[]), expected);
-        assert_eq!(command(&setup, &["/srv/my data"]), r"ars diff 'cli:it'\''s' --config state://bot");
+        assert_eq!(
+            command(&setup, &["/srv/my data"]),
+            r"ars diff 'cli:it'\''s' --config state://bot"
+        );
         setup.data.dir = Some("here".into());
         let folder = std::env::current_dir().unwrap().join("here");
-        assert!(command(&setup, &[]).contains(&quoted(folder.to_str().unwrap())), "{}", command(&setup, &[]));
+        assert!(
+            command(&setup, &[]).contains(&quoted(folder.to_str().unwrap())),
+            "{}",
+            command(&setup, &[])
+        );
     }
 
     #[test]
     fn unknown_cost_is_not_reported_as_zero() {
-        let told = |cost| super::cost(&Outcome { cost, ..Outcome::default() });
+        let told = |cost| {
+            super::cost(&Outcome {
+                cost,
+                ..Outcome::default()
+            })
+        };
         assert_eq!(told(Some(1_250_000)).as_deref(), Some("cost: $1.25"));
         assert_eq!(told(Some(0)).as_deref(), Some("cost: $0.00"));
         assert_eq!(told(None), None);

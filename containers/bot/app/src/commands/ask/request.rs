@@ -28,13 +28,16 @@ pub async fn text(given: String) -> Result<String, Failure> {
     let text = if given == "-" {
         let mut piped = String::new();
         let read = tokio::io::stdin().read_to_string(&mut piped).await;
-        read.context("standard input").map_err(Failure::Unavailable)?;
+        read.context("standard input")
+            .map_err(Failure::Unavailable)?;
         piped
     } else {
         given
     };
     if text.trim().is_empty() {
-        return Err(Failure::InvalidInput("the request must not be blank".into()));
+        return Err(Failure::InvalidInput(
+            "the request must not be blank".into(),
+        ));
     }
     Ok(text)
 }
@@ -57,7 +60,10 @@ impl Request {
             (None, Some(_)) => None,
             (None, None) => names_repository.then(|| REPOSITORY_AGENT.to_owned()),
         };
-        let effective = agent.as_ref().or(directed.agent.as_ref()).or(settings.default_agent.as_ref());
+        let effective = agent
+            .as_ref()
+            .or(directed.agent.as_ref())
+            .or(settings.default_agent.as_ref());
         let effective = match effective {
             Some(name) => Some(agents::find(name).ok_or_else(unknown_agent)?),
             None => None,
@@ -68,7 +74,11 @@ impl Request {
                 agent,
                 model: model(args),
                 effort: args.effort,
-                repository: args.repo.as_deref().map(|repo| origin(repo, settings)).transpose()?,
+                repository: args
+                    .repo
+                    .as_deref()
+                    .map(|repo| origin(repo, settings))
+                    .transpose()?,
                 git_ref: args.git_ref.clone(),
                 must_continue: false,
             },
@@ -121,15 +131,20 @@ impl Request {
 }
 
 fn unknown_agent() -> Failure {
-    Failure::InvalidInput(format!("there is no such agent. The agents are: {}", agents::names()))
+    Failure::InvalidInput(format!(
+        "there is no such agent. The agents are: {}",
+        agents::names()
+    ))
 }
 
 /// Returns the requested model. A script on the command line wins over configured keys.
 fn model(args: &Ask) -> Option<ModelRef> {
-    args.setup
-        .model
-        .clone()
-        .or_else(|| args.setup.rehearsal.as_ref().and_then(|_| compose::rehearsal_model()))
+    args.setup.model.clone().or_else(|| {
+        args.setup
+            .rehearsal
+            .as_ref()
+            .and_then(|_| compose::rehearsal_model())
+    })
 }
 
 /// Returns a configured name or a URL unchanged, and a path as absolute, because git runs elsewhere.
@@ -154,5 +169,7 @@ fn as_text(path: PathBuf) -> Result<String, Failure> {
 
 fn enclosing_repository() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf)
+    here.ancestors()
+        .find(|folder| folder.join(".git").exists())
+        .map(Path::to_path_buf)
 }

@@ -35,13 +35,17 @@ impl ThreadLock {
             File::options().create(true).append(true).open(&path)
         };
         loop {
-            let file = opened().context("the thread's lock").map_err(Failure::Unavailable)?;
+            let file = opened()
+                .context("the thread's lock")
+                .map_err(Failure::Unavailable)?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Self { path, _file: file }),
                 // Its owner removed it after it was opened here, so another process may lock a new one.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(Failure::Conflict("another `ars ask` is running in this thread".into()));
+                    return Err(Failure::Conflict(
+                        "another `ars ask` is running in this thread".into(),
+                    ));
                 }
                 Err(TryLockError::Error(error)) => return Err(Failure::Unavailable(error.into())),
             }
@@ -73,7 +77,10 @@ mod tests {
         let path = folder.path().join("workspaces/thread.lock");
         for _ in 0..2 {
             let held = ThreadLock::at(path.clone()).ok().unwrap();
-            assert!(matches!(ThreadLock::at(path.clone()), Err(Failure::Conflict(_))));
+            assert!(matches!(
+                ThreadLock::at(path.clone()),
+                Err(Failure::Conflict(_))
+            ));
             drop(held);
             assert!(!path.exists());
         }

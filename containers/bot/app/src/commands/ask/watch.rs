@@ -16,17 +16,28 @@ use crate::{
 pub async fn show(core: Core, started: oneshot::Receiver<RunId>, format: Format) {
     // Without a run the rejection is printed instead.
     let Ok(id) = started.await else { return };
-    let style = Style::choose(std::io::stderr().is_terminal(), environment::raw("NO_COLOR").is_some());
+    let style = Style::choose(
+        std::io::stderr().is_terminal(),
+        environment::raw("NO_COLOR").is_some(),
+    );
     let steps = Steps::new(style);
-    let Some(run) = core.registry().get(&id) else { return };
-    let Some(mut viewer) = core.registry().subscribe(&id, &run.token, 0) else { return };
+    let Some(run) = core.registry().get(&id) else {
+        return;
+    };
+    let Some(mut viewer) = core.registry().subscribe(&id, &run.token, 0) else {
+        return;
+    };
     while let Some(frames) = viewer.next().await {
         for frame in frames {
-            let Frame::Event { json, .. } = frame else { continue };
+            let Frame::Event { json, .. } = frame else {
+                continue;
+            };
             if format == Format::JsonLines {
                 // A full disk must not end the run.
                 drop(print(&format!("{json}\n")));
-            } else if let Some(lines) = serde_json::from_str(&json).ok().and_then(|event| steps.lines(&event))
+            } else if let Some(lines) = serde_json::from_str(&json)
+                .ok()
+                .and_then(|event| steps.lines(&event))
             {
                 tell(&lines);
             }

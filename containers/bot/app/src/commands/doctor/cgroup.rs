@@ -20,7 +20,10 @@ pub(super) fn of_runs(workspaces: &GitWorkspaces) -> Option<Finding> {
     let confinement = workspaces.confinement().ok()?;
     let version = confinement.cgroup;
     Some(match confinement.no_cgroup {
-        None => Finding::ok(CHECK, format!("{version}: memory and processes of each run are limited")),
+        None => Finding::ok(
+            CHECK,
+            format!("{version}: memory and processes of each run are limited"),
+        ),
         Some(reason) => {
             let detail = format!("{version}: only each process of a run is limited: {reason}");
             Finding::warning(CHECK, detail, MEND)
@@ -30,7 +33,10 @@ pub(super) fn of_runs(workspaces: &GitWorkspaces) -> Option<Finding> {
 
 /// Reports the limits of this process's group.
 pub(super) fn check() -> Finding {
-    finding(&fs::read_to_string("/proc/self/cgroup").unwrap_or_default(), Path::new("/sys/fs/cgroup"))
+    finding(
+        &fs::read_to_string("/proc/self/cgroup").unwrap_or_default(),
+        Path::new("/sys/fs/cgroup"),
+    )
 }
 
 /// Reports the limits of the group in `/proc/<pid>/cgroup`, and of the groups that contain it.
@@ -46,10 +52,18 @@ fn finding(groups: &str, root: &Path) -> Finding {
     };
     let group = root.join(group.trim_start_matches('/'));
     let limits = LIMITS.map(|(file, _)| least(&group, root, file));
-    let shown = |limit: &Option<u64>| limit.map_or_else(|| NO_LIMIT.to_owned(), |limit| limit.to_string());
-    let detail =
-        format!("memory.max {}, pids.max {}, for all runs together", shown(&limits[0]), shown(&limits[1]));
-    let missing: Vec<_> = LIMITS.iter().zip(&limits).filter(|(_, limit)| limit.is_none()).collect();
+    let shown =
+        |limit: &Option<u64>| limit.map_or_else(|| NO_LIMIT.to_owned(), |limit| limit.to_string());
+    let detail = format!(
+        "memory.max {}, pids.max {}, for all runs together",
+        shown(&limits[0]),
+        shown(&limits[1])
+    );
+    let missing: Vec<_> = LIMITS
+        .iter()
+        .zip(&limits)
+        .filter(|(_, limit)| limit.is_none())
+        .collect();
     match missing.is_empty() {
         true => Finding::ok(CHECK, detail),
         false => Finding::warning(CHECK, detail, MEND),
@@ -58,8 +72,16 @@ fn finding(groups: &str, root: &Path) -> Finding {
 
 /// Returns the least limit of a group and the groups above it.
 fn least(group: &Path, root: &Path, file: &str) -> Option<u64> {
-    let groups = group.ancestors().take_while(|folder| folder.starts_with(root));
-    let limits = groups.filter_map(|folder| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok());
+    let groups = group
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root));
+    let limits = groups.filter_map(|folder| {
+        fs::read_to_string(folder.join(file))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    });
     limits.min()
 }
 
@@ -72,7 +94,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let group = root.path().join("system.slice/ars.service");
         fs::create_dir_all(&group).unwrap();
-        let write = |folder: &Path, file: &str, limit: &str| fs::write(folder.join(file), limit).unwrap();
+        let write =
+            |folder: &Path, file: &str, limit: &str| fs::write(folder.join(file), limit).unwrap();
         write(&group, "memory.max", "max\n");
         write(group.parent().unwrap(), "memory.max", "2048\n");
         write(&group, "pids.max", "max\n");
@@ -80,7 +103,10 @@ mod tests {
         let found = finding(groups, root.path());
         assert_eq!(
             (found.state, found.detail.as_str()),
-            (State::Warning, "memory.max 2048, pids.max max, for all runs together")
+            (
+                State::Warning,
+                "memory.max 2048, pids.max max, for all runs together"
+            )
         );
         write(&group, "pids.max", "64\n");
         assert_eq!(finding(groups, root.path()).state, State::Ok);

@@ -43,7 +43,11 @@ const CLOSE_THE_NETWORK: &str = "set sandbox.network to none, or mend what is na
 /// Checks that a model is configured, and that providers which need a key have one.
 pub(super) fn keys(plan: &Plan) -> Finding {
     const CHECK: &str = "keys";
-    let models = plan.settings.default_model.iter().chain(plan.settings.models.values());
+    let models = plan
+        .settings
+        .default_model
+        .iter()
+        .chain(plan.settings.models.values());
     let models: Vec<&ModelRef> = models.collect();
     if models.is_empty() {
         return Finding::failure(
@@ -54,21 +58,38 @@ pub(super) fn keys(plan: &Plan) -> Finding {
     }
     let lacks_key = |name: &str| {
         let provider = plan.providers.get(name);
-        provider.is_some_and(|config| config.kind == ProviderKind::Anthropic && config.api_key.is_none())
+        provider.is_some_and(|config| {
+            config.kind == ProviderKind::Anthropic && config.api_key.is_none()
+        })
     };
     if let Some(model) = models.iter().find(|model| lacks_key(model.provider())) {
         let provider = model.provider();
-        let mend = format!("set ANTHROPIC_API_KEY, or name its variable in providers.{provider}.apiKeyEnv");
+        let mend = format!(
+            "set ANTHROPIC_API_KEY, or name its variable in providers.{provider}.apiKeyEnv"
+        );
         return Finding::failure(CHECK, format!("the provider {provider} has no key"), mend);
     }
     let providers = plan.providers.iter().map(|(name, config)| {
-        format!("{name} ({})", if config.api_key.is_some() { "key set" } else { "no key" })
+        format!(
+            "{name} ({})",
+            if config.api_key.is_some() {
+                "key set"
+            } else {
+                "no key"
+            }
+        )
     });
     let default = plan.settings.default_model.as_ref().map_or_else(
         || "no default model".to_owned(),
         |model| format!("default model {}/{}", model.provider(), model.model()),
     );
-    Finding::ok(CHECK, format!("{default}; providers: {}", providers.collect::<Vec<_>>().join(", ")))
+    Finding::ok(
+        CHECK,
+        format!(
+            "{default}; providers: {}",
+            providers.collect::<Vec<_>>().join(", ")
+        ),
+    )
 }
 
 fn mend_of_model(plan: &Plan) -> &str {
@@ -78,7 +99,11 @@ fn mend_of_model(plan: &Plan) -> &str {
 /// Calls the default model once.
 pub(super) async fn model(plan: &Plan) -> Finding {
     const CHECK: &str = "model";
-    let models = plan.settings.default_model.iter().chain(plan.settings.models.values());
+    let models = plan
+        .settings
+        .default_model
+        .iter()
+        .chain(plan.settings.models.values());
     let Some(model) = models.into_iter().next() else {
         return Finding::failure(CHECK, "no model is configured", mend_of_model(plan));
     };
@@ -114,7 +139,10 @@ pub(super) async fn code_host(config: Option<&CodeHostConfig>) -> Finding {
     const CHECK: &str = "code-host";
     const MEND: &str = "docs/guide/github.md lists the app's permissions and variables";
     let Some(config) = config else {
-        return Finding::ok(CHECK, "not configured: no pull request, review or issue is posted");
+        return Finding::ok(
+            CHECK,
+            "not configured: no pull request, review or issue is posted",
+        );
     };
     let host = match config.open() {
         Ok(host) => host,
@@ -130,7 +158,13 @@ pub(super) async fn code_host(config: Option<&CodeHostConfig>) -> Finding {
         }
         Ok(Ok((login, listed))) => {
             let more = if listed.truncated { " or more" } else { "" };
-            Finding::ok(CHECK, format!("{login} may read {}{more} repositories", listed.entries.len()))
+            Finding::ok(
+                CHECK,
+                format!(
+                    "{login} may read {}{more} repositories",
+                    listed.entries.len()
+                ),
+            )
         }
         Ok(Err(error)) => Finding::failure(CHECK, error.to_string(), MEND),
         Err(_) => Finding::failure(CHECK, "the code host did not answer in time", MEND),
@@ -152,10 +186,14 @@ pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
             Err(failure) => Finding::failure(CHECK, failure.message(), MEND),
         };
     }
-    let is_embedded = state_url.is_none() && plan.file.run_history.store != Some(HistoryStore::Worker);
+    let is_embedded =
+        state_url.is_none() && plan.file.run_history.store != Some(HistoryStore::Worker);
     if is_embedded && !plan.data_dir.exists() {
         return match usable_parent(&plan.data_dir) {
-            Some(_) => Finding::ok(CHECK, format!("{place} does not exist yet; the first run creates it")),
+            Some(_) => Finding::ok(
+                CHECK,
+                format!("{place} does not exist yet; the first run creates it"),
+            ),
             None => Finding::failure(
                 CHECK,
                 format!("{place} cannot be created: a part of its path is a file"),
@@ -173,13 +211,18 @@ pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
         Ok(stores) => stores,
         Err(failure) => return Finding::failure(CHECK, failure.message(), mend),
     };
-    let newest = ListRequest { limit: Some(1), ..ListRequest::default() };
+    let newest = ListRequest {
+        limit: Some(1),
+        ..ListRequest::default()
+    };
     match timeout(CHECK_TIMEOUT, stores.runs.list(&newest)).await {
         Ok(Ok(_)) if stores.kept == Kept::Records => Finding::ok(
             CHECK,
             format!("the store in {place} answers; without a ledger, a run ends with its process"),
         ),
-        Ok(Ok(_)) if is_embedded => Finding::ok(CHECK, format!("the embedded store in {place} answers")),
+        Ok(Ok(_)) if is_embedded => {
+            Finding::ok(CHECK, format!("the embedded store in {place} answers"))
+        }
         Ok(Ok(_)) => Finding::ok(CHECK, "the state Worker answers"),
         Ok(Err(error)) => Finding::failure(CHECK, error.to_string(), mend),
         Err(_) => Finding::failure(CHECK, "the store did not answer in time", mend),
@@ -196,20 +239,31 @@ pub(super) fn tree_folder(folder: &Path) -> Finding {
         return if folder.is_dir() && may_write() {
             Finding::ok(CHECK, format!("working trees are in {place}"))
         } else {
-            Finding::failure(CHECK, format!("{place} is no folder that this user may write"), MEND)
+            Finding::failure(
+                CHECK,
+                format!("{place} is no folder that this user may write"),
+                MEND,
+            )
         };
     }
     match usable_parent(folder) {
-        Some(_) => Finding::ok(CHECK, format!("{place} does not exist yet; the first run creates it")),
-        None => {
-            Finding::failure(CHECK, format!("{place} cannot be created: a part of its path is a file"), MEND)
-        }
+        Some(_) => Finding::ok(
+            CHECK,
+            format!("{place} does not exist yet; the first run creates it"),
+        ),
+        None => Finding::failure(
+            CHECK,
+            format!("{place} cannot be created: a part of its path is a file"),
+            MEND,
+        ),
     }
 }
 
 /// Returns the nearest ancestor that exists, if it is a directory.
 fn usable_parent(path: &Path) -> Option<&Path> {
-    path.ancestors().find(|ancestor| ancestor.exists()).filter(|ancestor| ancestor.is_dir())
+    path.ancestors()
+        .find(|ancestor| ancestor.exists())
+        .filter(|ancestor| ancestor.is_dir())
 }
 
 /// Checks that the origins of configured repositories exist, as far as they are on this machine.
@@ -229,7 +283,10 @@ pub(super) fn ingress(tokens: &ParsedTokens) -> Finding {
     match tokens.fault {
         Some(fault) => Finding::failure(CHECK, format!("SERVICE_INGRESS_TOKENS: {fault}"), MEND),
         None if !tokens.skipped.is_empty() => {
-            let faults = tokens.skipped.iter().map(|(place, fault)| format!("entry {place}: {fault}"));
+            let faults = tokens
+                .skipped
+                .iter()
+                .map(|(place, fault)| format!("entry {place}: {fault}"));
             let faults = faults.collect::<Vec<_>>().join("; ");
             Finding::failure(CHECK, format!("SERVICE_INGRESS_TOKENS, {faults}"), MEND)
         }
@@ -256,17 +313,25 @@ pub(super) async fn git() -> Finding {
     let missing = || {
         Finding::warning(
             CHECK,
-            format!("not found in {TRUSTED_PATH}: requests on repositories are refused, others work"),
+            format!(
+                "not found in {TRUSTED_PATH}: requests on repositories are refused, others work"
+            ),
             "install git (`apt install git`)",
         )
     };
-    let Some(git) = trusted("git") else { return missing() };
+    let Some(git) = trusted("git") else {
+        return missing();
+    };
     let mut command = Command::new(git);
-    command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
     match timeout(CHECK_TIMEOUT, command.output()).await {
-        Ok(Ok(output)) if output.status.success() => {
-            Finding::ok(CHECK, String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        }
+        Ok(Ok(output)) if output.status.success() => Finding::ok(
+            CHECK,
+            String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        ),
         _ => missing(),
     }
 }
@@ -289,13 +354,28 @@ pub(super) async fn sandbox(workspaces: &Arc<GitWorkspaces>, needs_trees: bool) 
     match confinement.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(Confinement { kind, network, .. }) if proxy.is_err() => {
             let reason = proxy.err().unwrap_or_default();
-            Finding::failure(CHECK, format!("{kind}; network {network}: {reason}"), CLOSE_THE_NETWORK)
+            Finding::failure(
+                CHECK,
+                format!("{kind}; network {network}: {reason}"),
+                CLOSE_THE_NETWORK,
+            )
         }
-        Ok(Confinement { kind, network, gaps, .. }) if gaps.is_empty() => {
-            Finding::ok(CHECK, format!("{kind}; network {network}"))
-        }
-        Ok(Confinement { kind, network, gaps, skipped, .. }) => {
-            let skipped = skipped.map(|reason| format!("; skipped: {reason}")).unwrap_or_default();
+        Ok(Confinement {
+            kind,
+            network,
+            gaps,
+            ..
+        }) if gaps.is_empty() => Finding::ok(CHECK, format!("{kind}; network {network}")),
+        Ok(Confinement {
+            kind,
+            network,
+            gaps,
+            skipped,
+            ..
+        }) => {
+            let skipped = skipped
+                .map(|reason| format!("; skipped: {reason}"))
+                .unwrap_or_default();
             let detail = format!("{kind}; network {network}: {}{skipped}", gaps.join("; "));
             Finding::warning(CHECK, detail, close_gaps(kind, network))
         }

@@ -62,9 +62,19 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
 /// Prints the findings.
 fn report(findings: &[Finding], as_json: bool) -> Result<ExitCode, Failure> {
     for finding in findings {
-        let line = if as_json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };
+        let line = if as_json {
+            format!("{}\n", serde_json::to_string(finding)?)
+        } else {
+            finding.lines()
+        };
         terminal::print(&line)?;
     }
-    let has_failed = findings.iter().any(|finding| finding.state == State::Failure);
-    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let has_failed = findings
+        .iter()
+        .any(|finding| finding.state == State::Failure);
+    Ok(if has_failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }

@@ -30,15 +30,38 @@ pub(super) enum State {
 
 impl Finding {
     pub(super) fn ok(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, state: State::Ok, detail: detail.into(), mend: None }
+        Self {
+            check,
+            state: State::Ok,
+            detail: detail.into(),
+            mend: None,
+        }
     }
 
-    pub(super) fn warning(check: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { check, state: State::Warning, detail: detail.into(), mend: Some(mend.into()) }
+    pub(super) fn warning(
+        check: &'static str,
+        detail: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self {
+            check,
+            state: State::Warning,
+            detail: detail.into(),
+            mend: Some(mend.into()),
+        }
     }
 
-    pub(super) fn failure(check: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { check, state: State::Failure, detail: detail.into(), mend: Some(mend.into()) }
+    pub(super) fn failure(
+        check: &'static str,
+        detail: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self {
+            check,
+            state: State::Failure,
+            detail: detail.into(),
+            mend: Some(mend.into()),
+        }
     }
 
     /// Returns the finding for people: one line, and one for its mend.
@@ -48,7 +71,10 @@ impl Finding {
             State::Warning => "warning",
             State::Failure => "failure",
         };
-        let mend = self.mend.as_ref().map_or_else(String::new, |mend| format!("         mend: {mend}\n"));
+        let mend = self
+            .mend
+            .as_ref()
+            .map_or_else(String::new, |mend| format!("         mend: {mend}\n"));
         format!("{state:<8} {}: {}\n{mend}", self.check, self.detail)
     }
 }
@@ -61,6 +87,9 @@ mod tests {
     fn mend_follows_on_its_own_line() {
         assert_eq!(Finding::ok("git", "2.40").lines(), "ok       git: 2.40\n");
         let failure = Finding::failure("models", "no model", "set a key");
-        assert_eq!(failure.lines(), "failure  models: no model\n         mend: set a key\n");
+        assert_eq!(
+            failure.lines(),
+            "failure  models: no model\n         mend: set a key\n"
+        );
     }
 }

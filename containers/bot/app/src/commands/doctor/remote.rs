@@ -17,15 +17,29 @@ const VIEWER_TOKEN: &str = "commands with `--server` and the live steps of `ars 
 pub(super) async fn checks(url: &str) -> Result<Vec<Finding>, Failure> {
     let server = Server::at(url)?;
     if let Err(failure) = server.is_there().await {
-        let mend = "check the address and the network; `ars serve` prints its address as `listening`";
+        let mend =
+            "check the address and the network; `ars serve` prints its address as `listening`";
         return Ok(vec![Finding::failure("service", failure.message(), mend)]);
     }
     let mut findings = vec![Finding::ok("service", format!("answers at {url}"))];
-    let (ingress, api) = (server.accepts_requests().await, server.accepts_commands().await);
+    let (ingress, api) = (
+        server.accepts_requests().await,
+        server.accepts_commands().await,
+    );
     let has_one = ingress.is_ok() || api.is_ok();
     for (check, accepted, about, mend) in [
-        ("ingress", ingress, "/ingress accepts requests with this token", INGRESS_TOKEN),
-        ("api", api, "/api accepts commands with this token", VIEWER_TOKEN),
+        (
+            "ingress",
+            ingress,
+            "/ingress accepts requests with this token",
+            INGRESS_TOKEN,
+        ),
+        (
+            "api",
+            api,
+            "/api accepts commands with this token",
+            VIEWER_TOKEN,
+        ),
     ] {
         findings.push(match accepted {
             Ok(()) => Finding::ok(check, about),

@@ -14,8 +14,15 @@ const COMMON: &str = "Common options";
 
 /// Returns the command line with the commands of a registry, one subcommand for each group.
 pub fn with_commands(mut cli: Command, registry: &Registry) -> Command {
-    for group in registry.groups(Surface::Cli).into_iter().filter(|group| *group != HELP) {
-        let verbs: Vec<_> = registry.on(Surface::Cli).filter(|command| command.group() == group).collect();
+    for group in registry
+        .groups(Surface::Cli)
+        .into_iter()
+        .filter(|group| *group != HELP)
+    {
+        let verbs: Vec<_> = registry
+            .on(Surface::Cli)
+            .filter(|command| command.group() == group)
+            .collect();
         let names: Vec<_> = verbs.iter().map(|definition| definition.verb()).collect();
         let mut parent = Command::new(group)
             .about(format!("Commands: {}", names.join(", ")))
@@ -25,8 +32,11 @@ pub fn with_commands(mut cli: Command, registry: &Registry) -> Command {
         if group == RUNS {
             // After the arguments: their type has a description of its own.
             let watch = RunsWatch::augment_args(Command::new(WATCH));
-            parent =
-                parent.subcommand(watch.about("Follows a run of a service until it ends").long_about(None));
+            parent = parent.subcommand(
+                watch
+                    .about("Follows a run of a service until it ends")
+                    .long_about(None),
+            );
         }
         cli = cli.subcommand(parent);
     }
@@ -42,13 +52,27 @@ fn verb(definition: &'static Definition) -> Command {
     let about = definition.about.trim_end_matches('.');
     let arguments = definition.args.iter().map(|field| {
         let name = field.kebab().into_owned();
-        let argument = Arg::new(name.clone()).value_name(name.to_uppercase()).help(field.help());
-        let argument = if field.kind == Kind::Boolean { argument } else { with_words(argument, field) };
+        let argument = Arg::new(name.clone())
+            .value_name(name.to_uppercase())
+            .help(field.help());
+        let argument = if field.kind == Kind::Boolean {
+            argument
+        } else {
+            with_words(argument, field)
+        };
         let argument = argument.required(field.is_required());
-        if is_rest(field) { argument.num_args(0..) } else { argument }
+        if is_rest(field) {
+            argument.num_args(0..)
+        } else {
+            argument
+        }
     });
     let options = definition.options.iter().flat_map(option);
-    Command::new(definition.verb()).about(about).args(arguments).args(options).args(common(definition))
+    Command::new(definition.verb())
+        .about(about)
+        .args(arguments)
+        .args(options)
+        .args(common(definition))
 }
 
 fn is_rest(field: &Field) -> bool {
@@ -66,7 +90,10 @@ fn option(field: &'static Field) -> Vec<Arg> {
             .collect(),
         Kind::Boolean => vec![named(name).action(ArgAction::SetTrue)],
         _ => {
-            vec![with_words(named(name).value_name(field.placeholder()), field).required(field.is_required())]
+            vec![
+                with_words(named(name).value_name(field.placeholder()), field)
+                    .required(field.is_required()),
+            ]
         }
     }
 }
@@ -74,18 +101,25 @@ fn option(field: &'static Field) -> Vec<Arg> {
 /// Adds the words of a choice, which completions offer. Help names them already.
 fn with_words(argument: Arg, field: &Field) -> Arg {
     match field.kind {
-        Kind::Choice(words) => {
-            argument.value_parser(PossibleValuesParser::new(words.iter().copied())).hide_possible_values(true)
-        }
+        Kind::Choice(words) => argument
+            .value_parser(PossibleValuesParser::new(words.iter().copied()))
+            .hide_possible_values(true),
         _ => argument,
     }
 }
 
 fn common(definition: &Definition) -> Vec<Arg> {
     let option = |name: &'static str, placeholder: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(placeholder).help(help).help_heading(COMMON)
+        Arg::new(name)
+            .long(name)
+            .value_name(placeholder)
+            .help(help)
+            .help_heading(COMMON)
     };
-    let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help_heading(COMMON);
+    let json = Arg::new(JSON)
+        .long(JSON)
+        .action(ArgAction::SetTrue)
+        .help_heading(COMMON);
     let mut common = vec![json.help("Print the output as JSON in one line")];
     if definition.surfaces.contain(Surface::Api) {
         common.push(option(
@@ -93,8 +127,16 @@ fn common(definition: &Definition) -> Vec<Arg> {
             "URL",
             "Send the command to this service, with the token in ARS_TOKEN [env: ARS_SERVER]",
         ));
-        common.push(option(DATA_DIR, "DIR", "Directory of runs and working trees [env: ARS_DATA_DIR]"));
-        common.push(option(CONFIG, "FILE", "Configuration file [env: SERVICE_CONFIG]"));
+        common.push(option(
+            DATA_DIR,
+            "DIR",
+            "Directory of runs and working trees [env: ARS_DATA_DIR]",
+        ));
+        common.push(option(
+            CONFIG,
+            "FILE",
+            "Configuration file [env: SERVICE_CONFIG]",
+        ));
     }
     common
 }
@@ -114,7 +156,11 @@ mod tests {
     fn no_command_has_a_common_option() {
         for definition in catalogue().on(Surface::Cli) {
             for name in [JSON, SERVER, DATA_DIR, CONFIG] {
-                assert!(definition.options.iter().all(|field| field.kebab() != name), "{}", definition.id);
+                assert!(
+                    definition.options.iter().all(|field| field.kebab() != name),
+                    "{}",
+                    definition.id
+                );
             }
         }
     }

@@ -23,19 +23,30 @@ pub async fn run(invocation: Invocation) -> Result<ExitCode, Failure> {
         }
         Some(_) | None => local::invoke(invocation).await?,
     };
-    let empty = if is_offline { without_events(&output) } else { None };
+    let empty = if is_offline {
+        without_events(&output)
+    } else {
+        None
+    };
     match empty {
         Some(reason) if !json => return Err(Failure::Failed(reason)),
         _ => {}
     }
     let text = if json { &output.json } else { &output.text };
     terminal::print(&format!("{}\n", text.trim_end_matches('\n')))?;
-    Ok(if empty.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if empty.is_some() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Returns the reason for an analysis without events, which is a failure of the command line.
 fn without_events(output: &Output) -> Option<String> {
     let analysis: Value = serde_json::from_str(&output.json).ok()?;
     let hint = analysis["hint"].as_str()?;
-    Some(format!("no events; lines skipped: {}. Hint: {hint}", analysis["skipped"]))
+    Some(format!(
+        "no events; lines skipped: {}. Hint: {hint}",
+        analysis["skipped"]
+    ))
 }

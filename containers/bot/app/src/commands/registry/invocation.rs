@@ -39,16 +39,28 @@ impl Invocation {
     /// Returns the command that the arguments of the process begin with.
     /// `None` without one, and when help is requested, which clap prints.
     pub fn find(arguments: &[OsString]) -> Option<Result<Self, Failure>> {
-        let text = |index: usize| arguments.get(index).and_then(|word: &OsString| word.to_str());
+        let text = |index: usize| {
+            arguments
+                .get(index)
+                .and_then(|word: &OsString| word.to_str())
+        };
         let id = format!("{}.{}", text(1)?, text(2)?);
         let definition = catalogue().get(&id, Surface::Cli)?;
-        let words: Option<Vec<String>> =
-            arguments[3..].iter().map(|word| word.to_str().map(str::to_owned)).collect();
+        let words: Option<Vec<String>> = arguments[3..]
+            .iter()
+            .map(|word| word.to_str().map(str::to_owned))
+            .collect();
         let Some(words) = words else {
-            return Some(Err(Failure::InvalidInput("the arguments must be UTF-8".into())));
+            return Some(Err(Failure::InvalidInput(
+                "the arguments must be UTF-8".into(),
+            )));
         };
         let is_help = |word: &String| word == "--help" || word == "-h";
-        if words.iter().take_while(|word| *word != END_OF_OPTIONS).any(is_help) {
+        if words
+            .iter()
+            .take_while(|word| *word != END_OF_OPTIONS)
+            .any(is_help)
+        {
             return None;
         }
         Some(Self::read(definition, words))
@@ -82,7 +94,10 @@ impl Invocation {
                 own.push(word);
             }
         }
-        if definition.id == WITH_ANSWER && !common.json && !own.iter().any(|word| word.starts_with(INCLUDE)) {
+        if definition.id == WITH_ANSWER
+            && !common.json
+            && !own.iter().any(|word| word.starts_with(INCLUDE))
+        {
             // Before the words, because an end of options may be among them.
             own.insert(0, format!("{INCLUDE}=messages"));
         }
@@ -90,12 +105,20 @@ impl Invocation {
             definition,
             words: own,
             json: common.json,
-            server: common.server.or_else(|| environment::variable(name::SERVER)),
+            server: common
+                .server
+                .or_else(|| environment::variable(name::SERVER)),
             setup: Setup {
                 data: Data {
-                    dir: common.data_dir.or_else(|| environment::variable(name::DATA_DIR)).map(Into::into),
+                    dir: common
+                        .data_dir
+                        .or_else(|| environment::variable(name::DATA_DIR))
+                        .map(Into::into),
                 },
-                config: common.config.or_else(|| environment::variable(name::CONFIG)).map(Into::into),
+                config: common
+                    .config
+                    .or_else(|| environment::variable(name::CONFIG))
+                    .map(Into::into),
                 model: None,
                 rehearsal: None,
                 purpose: crate::args::Purpose::Commands,
@@ -115,8 +138,14 @@ struct Common {
 
 impl Common {
     /// Reads one word, with its value from `rest`. Returns whether the word is one of these options.
-    fn read(&mut self, word: &str, rest: &mut impl Iterator<Item = String>) -> Result<bool, Failure> {
-        let Some(option) = word.strip_prefix("--") else { return Ok(false) };
+    fn read(
+        &mut self,
+        word: &str,
+        rest: &mut impl Iterator<Item = String>,
+    ) -> Result<bool, Failure> {
+        let Some(option) = word.strip_prefix("--") else {
+            return Ok(false);
+        };
         let (name, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (option, None),
@@ -131,11 +160,14 @@ impl Common {
             CONFIG => &mut self.config,
             _ => return Ok(false),
         };
-        let value = value.or_else(|| rest.next()).filter(|value| !value.is_empty());
+        let value = value
+            .or_else(|| rest.next())
+            .filter(|value| !value.is_empty());
         if place.is_some() {
             return Err(Failure::InvalidInput(format!("--{name} is given twice")));
         }
-        *place = Some(value.ok_or_else(|| Failure::InvalidInput(format!("--{name} needs a value")))?);
+        *place =
+            Some(value.ok_or_else(|| Failure::InvalidInput(format!("--{name} needs a value")))?);
         Ok(true)
     }
 }
@@ -151,7 +183,15 @@ mod tests {
 
     #[test]
     fn common_options_stand_anywhere_before_the_end_of_options() {
-        let arguments = ["runs", "get", "--json", "r1", "--server=http://h", "--", "--json"];
+        let arguments = [
+            "runs",
+            "get",
+            "--json",
+            "r1",
+            "--server=http://h",
+            "--",
+            "--json",
+        ];
         let invocation = found(&arguments).unwrap().unwrap();
         assert_eq!(invocation.definition.id, "runs.get");
         assert_eq!(invocation.words, ["r1", "--", "--json"]);
@@ -161,7 +201,12 @@ mod tests {
 
     #[test]
     fn other_words_and_help_are_not_invocations() {
-        for arguments in [&["ask", "runs"][..], &["runs"], &["runs", "fly"], &["runs", "get", "-h"]] {
+        for arguments in [
+            &["ask", "runs"][..],
+            &["runs"],
+            &["runs", "fly"],
+            &["runs", "get", "-h"],
+        ] {
             assert!(found(arguments).is_none(), "{arguments:?}");
         }
         assert!(found(&["runs", "get", "--", "-h"]).is_some());
@@ -169,8 +214,14 @@ mod tests {
 
     #[test]
     fn option_without_a_value_is_invalid() {
-        for arguments in [&["runs", "list", "--server"][..], &["runs", "list", "--config="]] {
-            assert!(matches!(found(arguments), Some(Err(Failure::InvalidInput(_)))), "{arguments:?}");
+        for arguments in [
+            &["runs", "list", "--server"][..],
+            &["runs", "list", "--config="],
+        ] {
+            assert!(
+                matches!(found(arguments), Some(Err(Failure::InvalidInput(_)))),
+                "{arguments:?}"
+            );
         }
     }
 }

@@ -16,7 +16,12 @@ use crate::{
 
 /// Invokes the command.
 pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
-    let Invocation { definition, words, setup, .. } = invocation;
+    let Invocation {
+        definition,
+        words,
+        setup,
+        ..
+    } = invocation;
     let state_url = environment::variable(name::STATE_WORKER_URL);
     let plan = compose::plan(setup, &TokenMap::default(), state_url.as_deref()).await?;
     logging::start(Arc::clone(&plan.redactor), logging::Level::Errors);
@@ -30,8 +35,15 @@ pub(super) async fn on(
     definition: &'static Definition,
     words: Vec<String>,
 ) -> Result<Output, Failure> {
-    let invoked = core.commands().invoke(&Caller::cli(), definition.id, &RawInput::Tokens(words)).await;
-    let success = invoked
-        .map_err(|failure| Failure::Command(failure.code, ars_events::clean(&failure.message, usize::MAX)))?;
+    let invoked = core
+        .commands()
+        .invoke(&Caller::cli(), definition.id, &RawInput::Tokens(words))
+        .await;
+    let success = invoked.map_err(|failure| {
+        Failure::Command(
+            failure.code,
+            ars_events::clean(&failure.message, usize::MAX),
+        )
+    })?;
     Ok(Output::new(success.json, &success.text))
 }

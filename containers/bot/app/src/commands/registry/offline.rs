@@ -14,16 +14,27 @@ use crate::{clock::SystemClock, commands::Failure, compose, config::File};
 
 /// Invokes the command.
 pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
-    let Invocation { definition, words, .. } = invocation;
-    let settings = File::default().settings(None, None).map_err(anyhow::Error::from)?;
-    let models = Catalog::new(BTreeMap::new(), Transport::default()).map_err(anyhow::Error::from)?;
+    let Invocation {
+        definition, words, ..
+    } = invocation;
+    let settings = File::default()
+        .settings(None, None)
+        .map_err(anyhow::Error::from)?;
+    let models =
+        Catalog::new(BTreeMap::new(), Transport::default()).map_err(anyhow::Error::from)?;
     let core = Core::new(Deps {
         clock: Arc::new(SystemClock),
         models: Arc::new(models),
-        workspaces: Arc::new(compose::workspaces(&std::env::temp_dir(), SandboxSettings::default())),
+        workspaces: Arc::new(compose::workspaces(
+            &std::env::temp_dir(),
+            SandboxSettings::default(),
+        )),
         store: Arc::new(NoHistory),
         capabilities: Capabilities {
-            commands: CommandDeps { sources: Some(Arc::new(LocalSources)), ..CommandDeps::default() },
+            commands: CommandDeps {
+                sources: Some(Arc::new(LocalSources)),
+                ..CommandDeps::default()
+            },
             ..Capabilities::default()
         },
         redactor: Arc::new(Redactor::new([])),

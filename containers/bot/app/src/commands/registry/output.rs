@@ -12,7 +12,10 @@ impl Output {
     /// Returns the output with a clean text.
     /// Stored texts and those of a service may have control sequences.
     pub(super) fn new(json: String, text: &str) -> Self {
-        Self { json, text: ars_events::clean(text, usize::MAX) }
+        Self {
+            json,
+            text: ars_events::clean(text, usize::MAX),
+        }
     }
 }
 

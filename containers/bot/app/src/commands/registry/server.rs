@@ -83,15 +83,19 @@ impl Server {
     /// The address is invalid, or a token would be sent to it without encryption.
     pub fn at(url: &str) -> Result<Self, Failure> {
         let invalid = |rule: &str| Failure::InvalidInput(format!("--server {rule}"));
-        let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let parsed =
-            parsed.ok_or_else(|| invalid("must be the address of a service, such as https://host"))?;
+        let parsed = Url::parse(url)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"));
+        let parsed = parsed
+            .ok_or_else(|| invalid("must be the address of a service, such as https://host"))?;
         if parsed.query().is_some() || parsed.fragment().is_some() {
             return Err(invalid("must have neither a query nor a fragment"));
         }
         let token = Secret::parse(environment::variable(name::TOKEN));
         if token.is_some() && !is_private(url) {
-            return Err(invalid("must begin with https:// (http:// only for this machine) to get the token"));
+            return Err(invalid(
+                "must begin with https:// (http:// only for this machine) to get the token",
+            ));
         }
         // A redirect could lead the token to another host.
         let client = Client::builder()
@@ -99,7 +103,11 @@ impl Server {
             .connect_timeout(CONNECT_TIMEOUT)
             .build()
             .context("the HTTP client")?;
-        Ok(Self { base: url.trim_end_matches('/').to_owned(), token, client })
+        Ok(Self {
+            base: url.trim_end_matches('/').to_owned(),
+            token,
+            client,
+        })
     }
 
     /// Invokes a command. Its input is validated here too, with the texts of the service.
@@ -110,7 +118,9 @@ impl Server {
             .map_err(|error| Failure::InvalidInput(error.to_string()))?;
         let input: Map<String, Value> = input.into()?;
         let timeout = timeout_of(definition);
-        let json = self.post(definition.id, &Value::Object(input), timeout).await?;
+        let json = self
+            .post(definition.id, &Value::Object(input), timeout)
+            .await?;
         let value: Value = serde_json::from_str(&json)
             .map_err(|_| Failure::Unavailable(anyhow!("the service answered without JSON")))?;
         // A service of another version may have another output.
@@ -130,14 +140,18 @@ impl Server {
     pub async fn is_there(&self) -> Result<(), Failure> {
         let json = self.get("/healthz").await?;
         let health: Value = serde_json::from_str(&json).unwrap_or_default();
-        let stranger = || Failure::Unavailable(anyhow!("no service of this kind is at the address"));
+        let stranger =
+            || Failure::Unavailable(anyhow!("no service of this kind is at the address"));
         health["ok"].as_bool().map(drop).ok_or_else(stranger)
     }
 
     /// Returns an error unless the token may start runs. The empty request starts none.
     pub async fn accepts_requests(&self) -> Result<(), Failure> {
         let url = format!("{}{ROUTE}", self.base);
-        let request = self.with_token(self.client.post(url)).timeout(COMMAND_TIMEOUT).body("{}");
+        let request = self
+            .with_token(self.client.post(url))
+            .timeout(COMMAND_TIMEOUT)
+            .body("{}");
         let response = request.send().await.map_err(unreachable)?;
         match response.status() {
             // The body is looked at last.
@@ -153,7 +167,11 @@ impl Server {
 
     async fn get(&self, path: &str) -> Result<String, Failure> {
         let request = self.with_token(self.client.get(format!("{}{path}", self.base)));
-        let response = request.timeout(COMMAND_TIMEOUT).send().await.map_err(unreachable)?;
+        let response = request
+            .timeout(COMMAND_TIMEOUT)
+            .send()
+            .await
+            .map_err(unreachable)?;
         if !response.status().is_success() {
             return Err(failure_of(response).await);
         }
@@ -163,12 +181,18 @@ impl Server {
     /// Sends a request for an agent. One with a known key returns the run or the answer of the first one.
     pub async fn dispatch(&self, body: &str, key: &str, wait: Wait) -> Result<Dispatched, Failure> {
         let request = self.with_token(self.client.post(format!("{}{ROUTE}", self.base)));
-        let request = request.header(HEADER, key).header(header::CONTENT_TYPE, "application/json");
+        let request = request
+            .header(HEADER, key)
+            .header(header::CONTENT_TYPE, "application/json");
         let request = match wait {
             Wait::Run => request.header(PREFER, RESPOND_ASYNC),
             Wait::Answer => request,
         };
-        let response = request.body(body.to_owned()).send().await.map_err(unreachable)?;
+        let response = request
+            .body(body.to_owned())
+            .send()
+            .await
+            .map_err(unreachable)?;
         let status = response.status();
         if !status.is_success() {
             return Err(failure_of(response).await);
@@ -178,11 +202,18 @@ impl Server {
             StatusCode::ACCEPTED => serde_json::from_str(&json).map(Dispatched::Accepted),
             _ => serde_json::from_str(&json).map(Dispatched::Ended),
         };
-        read.map_err(|error| Failure::Unavailable(anyhow!(error).context("the service's answer is invalid")))
+        read.map_err(|error| {
+            Failure::Unavailable(anyhow!(error).context("the service's answer is invalid"))
+        })
     }
 
     /// Invokes a command with this input. Returns its output as JSON.
-    async fn post(&self, command: &str, input: &Value, timeout: Duration) -> Result<String, Failure> {
+    async fn post(
+        &self,
+        command: &str,
+        input: &Value,
+        timeout: Duration,
+    ) -> Result<String, Failure> {
         let url = format!("{}/api/{command}", self.base);
         let request = self
             .with_token(self.client.post(url))
@@ -207,7 +238,9 @@ impl Server {
 /// Returns the timeout of a command: above the limit that the service itself has for the work.
 const fn timeout_of(definition: &Definition) -> Duration {
     match definition.capability {
-        Some(Capability::Residents | Capability::CodeHost) => ANSWER_TIMEOUT.saturating_add(ANSWER_MARGIN),
+        Some(Capability::Residents | Capability::CodeHost) => {
+            ANSWER_TIMEOUT.saturating_add(ANSWER_MARGIN)
+        }
         Some(Capability::Abridger) => MAX_ABRIDGER_TIMEOUT.saturating_add(ANSWER_MARGIN),
         Some(Capability::Memory | Capability::Schedules) | None => COMMAND_TIMEOUT,
     }
@@ -219,8 +252,12 @@ fn unreachable(error: reqwest::Error) -> Failure {
 
 /// Returns whether no connection was made, so that the service has not seen the request.
 pub fn is_unconnected(failure: &Failure) -> bool {
-    let Failure::Unavailable(error) = failure else { return false };
-    error.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect)
+    let Failure::Unavailable(error) = failure else {
+        return false;
+    };
+    error
+        .downcast_ref::<reqwest::Error>()
+        .is_some_and(reqwest::Error::is_connect)
 }
 
 /// Returns the failure that an answer reports.
@@ -231,7 +268,9 @@ pub async fn failure_of(response: Response) -> Failure {
 
 fn reported(status: StatusCode, body: &str) -> Failure {
     let body: Option<ErrorBody> = serde_json::from_str(body).ok();
-    let code = body.as_ref().and_then(|body| ErrorCode::parse(body.code.as_deref()?));
+    let code = body
+        .as_ref()
+        .and_then(|body| ErrorCode::parse(body.code.as_deref()?));
     let text = body.map(|ErrorBody { error, detail, .. }| {
         let text = detail.map_or_else(|| error.clone(), |detail| format!("{error}: {detail}"));
         ars_events::clean(&text, usize::MAX)
@@ -243,7 +282,10 @@ fn reported(status: StatusCode, body: &str) -> Failure {
         }
         (Some(code), Some(text)) => Failure::Command(code, text),
         (_, text) => {
-            let reason = text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            let reason = text
+                .as_ref()
+                .map(|text| format!(": {text}"))
+                .unwrap_or_default();
             let answered = format!("the service answered {status}{reason}");
             match (status.as_u16(), text) {
                 (400 | 413 | 422, Some(text)) => Failure::InvalidInput(text),
@@ -286,12 +328,20 @@ mod tests {
             (409, r#"{"error":"gone"}"#, ErrorCode::Conflict),
             (404, "nothing here", ErrorCode::NotFound),
             (401, "{}", ErrorCode::Unauthorized),
-            (503, r#"{"error":"disabled","detail":"set it"}"#, ErrorCode::Refused),
+            (
+                503,
+                r#"{"error":"disabled","detail":"set it"}"#,
+                ErrorCode::Refused,
+            ),
             (503, r#"{"error":"busy"}"#, ErrorCode::Unavailable),
             (502, "", ErrorCode::Unavailable),
         ] {
             let failure = reported(StatusCode::from_u16(status).unwrap(), body);
-            assert_eq!(failure.is_outage(), expected == ErrorCode::Unavailable, "{status} {body}");
+            assert_eq!(
+                failure.is_outage(),
+                expected == ErrorCode::Unavailable,
+                "{status} {body}"
+            );
             assert_eq!(failure.code(), expected, "{status} {body}");
         }
     }

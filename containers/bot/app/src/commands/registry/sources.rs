@@ -20,9 +20,13 @@ impl Sources for LocalSources {
         let read = tokio::task::spawn_blocking(move || read(&from)).await;
         let unreadable =
             |error: &dyn std::fmt::Display| SourceError::Unreadable(format!("{source}: {error}"));
-        let bytes = read.map_err(|error| unreadable(&error))?.map_err(|error| unreadable(&error))?;
+        let bytes = read
+            .map_err(|error| unreadable(&error))?
+            .map_err(|error| unreadable(&error))?;
         if bytes.len() as u64 > SOURCE_MAX {
-            return Err(SourceError::TooLarge { max_bytes: SOURCE_MAX });
+            return Err(SourceError::TooLarge {
+                max_bytes: SOURCE_MAX,
+            });
         }
         Ok(bytes)
     }
@@ -31,9 +35,14 @@ impl Sources for LocalSources {
 fn read(source: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if source == STDIN {
-        io::stdin().lock().take(SOURCE_MAX + 1).read_to_end(&mut bytes)?;
+        io::stdin()
+            .lock()
+            .take(SOURCE_MAX + 1)
+            .read_to_end(&mut bytes)?;
     } else {
-        std::fs::File::open(source)?.take(SOURCE_MAX + 1).read_to_end(&mut bytes)?;
+        std::fs::File::open(source)?
+            .take(SOURCE_MAX + 1)
+            .read_to_end(&mut bytes)?;
     }
     Ok(bytes)
 }

@@ -43,8 +43,13 @@ impl Command for Clear {
     async fn run(call: Call<'_>, input: Input) -> Result<Cleared, CommandError> {
         let owner = input.scope.owner(call, input.channel)?;
         owner.check(call)?;
-        overrides(call)?.change(|scopes| Ok(scopes.clear(owner.target()))).await?;
-        Ok(Cleared { scope: input.scope, cleared: true })
+        overrides(call)?
+            .change(|scopes| Ok(scopes.clear(owner.target())))
+            .await?;
+        Ok(Cleared {
+            scope: input.scope,
+            cleared: true,
+        })
     }
 
     fn text(cleared: &Cleared) -> String {

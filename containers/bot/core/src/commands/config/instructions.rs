@@ -55,7 +55,9 @@ impl Command for Instructions {
         SCOPE,
         Field::optional(
             "text",
-            Kind::Rest { max: MAX_INSTRUCTIONS_CHARS },
+            Kind::Rest {
+                max: MAX_INSTRUCTIONS_CHARS,
+            },
             "the instructions; without a text they are shown, an empty one clears them",
         ),
     ])
@@ -65,7 +67,11 @@ impl Command for Instructions {
     type Output = Output;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Output, CommandError> {
-        let Input { scope, text, channel } = input;
+        let Input {
+            scope,
+            text,
+            channel,
+        } = input;
         let owner = scope.owner(call, channel)?;
         // Requests in one's own channel run with its instructions, so they are no secret there.
         if text.is_some() || !owner.is_own(call) {
@@ -74,12 +80,29 @@ impl Command for Instructions {
         let (action, scopes) = match &text {
             None => (Action::Show, call.current_overrides()),
             Some(text) => {
-                let action = if text.is_empty() { Action::Clear } else { Action::Set };
-                (action, overrides(call)?.change(|scopes| scopes.instruct(owner.target(), text)).await?)
+                let action = if text.is_empty() {
+                    Action::Clear
+                } else {
+                    Action::Set
+                };
+                (
+                    action,
+                    overrides(call)?
+                        .change(|scopes| scopes.instruct(owner.target(), text))
+                        .await?,
+                )
             }
         };
-        let effective = call.context.settings().scopes.effective(&scopes, owner.target());
-        Ok(Output { scope, action, instructions: effective.instructions })
+        let effective = call
+            .context
+            .settings()
+            .scopes
+            .effective(&scopes, owner.target());
+        Ok(Output {
+            scope,
+            action,
+            instructions: effective.instructions,
+        })
     }
 
     fn text(output: &Output) -> String {

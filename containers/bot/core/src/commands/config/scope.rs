@@ -14,15 +14,23 @@ use crate::overrides::Overrides;
 const WRITE: &str = "config:write";
 
 /// The argument.
-pub(super) const SCOPE: Field =
-    Field::required("scope", Kind::Choice(&["channel", "me"]), "the channel's settings or one's own");
+pub(super) const SCOPE: Field = Field::required(
+    "scope",
+    Kind::Choice(&["channel", "me"]),
+    "the channel's settings or one's own",
+);
 /// The option.
-pub(super) const CHANNEL: Field =
-    Field::optional("channel", Kind::Name(&names::CHANNEL), "the channel, by default the caller's own");
+pub(super) const CHANNEL: Field = Field::optional(
+    "channel",
+    Kind::Name(&names::CHANNEL),
+    "the channel, by default the caller's own",
+);
 
 /// A channel's settings need a channel.
-pub(super) const CHANNEL_RULE: FieldRule =
-    FieldRule::OfCaller { field: "channel", when: Some(("scope", "channel")) };
+pub(super) const CHANNEL_RULE: FieldRule = FieldRule::OfCaller {
+    field: "channel",
+    when: Some(("scope", "channel")),
+};
 
 /// The scope as callers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +64,11 @@ impl ScopeName {
     /// # Errors
     ///
     /// There is no channel.
-    pub(super) fn owner(self, call: Call<'_>, channel: Option<String>) -> Result<Owner, CommandError> {
+    pub(super) fn owner(
+        self,
+        call: Call<'_>,
+        channel: Option<String>,
+    ) -> Result<Owner, CommandError> {
         match self {
             Self::Channel => call.channel(channel).map(Owner::Channel),
             Self::Me => Ok(Owner::User(call.caller.actor.id.clone())),
@@ -76,9 +88,19 @@ impl Owner {
     pub(super) fn check(&self, call: Call<'_>) -> Result<(), CommandError> {
         match self {
             Self::Channel(channel) => {
-                let own = call.caller.origin.as_ref().filter(|origin| origin.channel == *channel);
+                let own = call
+                    .caller
+                    .origin
+                    .as_ref()
+                    .filter(|origin| origin.channel == *channel);
                 let visibility = own.map_or(Visibility::Unknown, |origin| origin.visibility);
-                call.permits(WRITE, &Resource::ChannelScope { channel, visibility })
+                call.permits(
+                    WRITE,
+                    &Resource::ChannelScope {
+                        channel,
+                        visibility,
+                    },
+                )
             }
             Self::User(user) => call.permits(WRITE, &Resource::UserScope(user)),
         }
@@ -87,7 +109,11 @@ impl Owner {
     /// Returns whether it is the caller's own channel or user.
     pub(super) fn is_own(&self, call: Call<'_>) -> bool {
         match self {
-            Self::Channel(channel) => call.caller.origin.as_ref().is_some_and(|own| own.channel == *channel),
+            Self::Channel(channel) => call
+                .caller
+                .origin
+                .as_ref()
+                .is_some_and(|own| own.channel == *channel),
             Self::User(user) => call.caller.actor.is(user),
         }
     }
@@ -100,5 +126,7 @@ impl Owner {
 /// The installation has none.
 pub(super) fn overrides(call: Call<'_>) -> Result<&Overrides, CommandError> {
     let overrides = call.context.deps().capabilities.overrides.as_ref();
-    overrides.ok_or_else(|| CommandError::unavailable("this installation does not keep changed settings"))
+    overrides.ok_or_else(|| {
+        CommandError::unavailable("this installation does not keep changed settings")
+    })
 }

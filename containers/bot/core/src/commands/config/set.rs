@@ -61,30 +61,79 @@ impl Command for Set {
     )
     .with_args(&[SCOPE])
     .with_options(&[
-        Field::optional("agent", Kind::Name(&AGENT), "the agent of requests that name none"),
+        Field::optional(
+            "agent",
+            Kind::Name(&AGENT),
+            "the agent of requests that name none",
+        ),
         Field::optional("model", MODEL, "the model for any agent"),
-        Field::optional("models", Kind::Map { key: &AGENT, value: &MODEL }, "the model of one agent"),
+        Field::optional(
+            "models",
+            Kind::Map {
+                key: &AGENT,
+                value: &MODEL,
+            },
+            "the model of one agent",
+        ),
         Field::optional("effort", EFFORT, "the effort for any agent"),
-        Field::optional("efforts", Kind::Map { key: &AGENT, value: &EFFORT }, "the effort of one agent"),
+        Field::optional(
+            "efforts",
+            Kind::Map {
+                key: &AGENT,
+                value: &EFFORT,
+            },
+            "the effort of one agent",
+        ),
         CHANNEL,
     ])
-    .with_rules(&[FieldRule::AnyOf(&["agent", "model", "models", "effort", "efforts"]), CHANNEL_RULE]);
+    .with_rules(&[
+        FieldRule::AnyOf(&["agent", "model", "models", "effort", "efforts"]),
+        CHANNEL_RULE,
+    ]);
     type Input = Input;
     type Output = Changed;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Changed, CommandError> {
-        let Input { scope, agent, model, models, effort, efforts, channel } = input;
+        let Input {
+            scope,
+            agent,
+            model,
+            models,
+            effort,
+            efforts,
+            channel,
+        } = input;
         let owner = scope.owner(call, channel)?;
         owner.check(call)?;
-        let wanted = Scope { agent, model, models, effort, efforts, ..Scope::default() };
+        let wanted = Scope {
+            agent,
+            model,
+            models,
+            effort,
+            efforts,
+            ..Scope::default()
+        };
         let overrides = overrides(call)?;
-        let changed = overrides.change(|scopes| scopes.set(owner.target(), &wanted)).await?;
-        let effective = call.context.settings().scopes.effective(&changed, owner.target());
-        Ok(Changed { scope, effective: ScopeView::of(&effective) })
+        let changed = overrides
+            .change(|scopes| scopes.set(owner.target(), &wanted))
+            .await?;
+        let effective = call
+            .context
+            .settings()
+            .scopes
+            .effective(&changed, owner.target());
+        Ok(Changed {
+            scope,
+            effective: ScopeView::of(&effective),
+        })
     }
 
     fn text(changed: &Changed) -> String {
-        format!("Settings ({}) are now:\n{}", changed.scope.as_str(), changed.effective.text())
+        format!(
+            "Settings ({}) are now:\n{}",
+            changed.scope.as_str(),
+            changed.effective.text()
+        )
     }
 }
 
@@ -95,6 +144,9 @@ mod tests {
     #[test]
     fn rule_names_every_agent() {
         assert_eq!(AGENT.rule, format!("name an agent: {}", agents::names()));
-        assert_eq!(AGENT.pattern, format!("^({})$", agents::names().replace(", ", "|")));
+        assert_eq!(
+            AGENT.pattern,
+            format!("^({})$", agents::names().replace(", ", "|"))
+        );
     }
 }

@@ -85,7 +85,10 @@ impl Command for Show {
         "Shows the agent, the model and the effort in effect, and the settings behind them.",
     )
     .with_options(&[CHANNEL])
-    .with_rules(&[FieldRule::OfCaller { field: "channel", when: None }]);
+    .with_rules(&[FieldRule::OfCaller {
+        field: "channel",
+        when: None,
+    }]);
     type Input = Input;
     type Output = Shown;
 
@@ -110,9 +113,15 @@ impl Command for Show {
     }
 
     fn text(shown: &Shown) -> String {
-        let Effective { agent, model, effort } = &shown.effective;
+        let Effective {
+            agent,
+            model,
+            effort,
+        } = &shown.effective;
         let model = model.as_deref().unwrap_or("no model");
-        let effort = effort.as_ref().map_or_else(String::new, |effort| format!(", effort {effort}"));
+        let effort = effort
+            .as_ref()
+            .map_or_else(String::new, |effort| format!(", effort {effort}"));
         let restricted = match shown.restricted_agents.as_slice() {
             [] => String::new(),
             agents => format!("\nrestricted agents: {}", agents.join(", ")),
@@ -133,23 +142,43 @@ fn in_effect(settings: &Settings, user: &Scope, channel: &Scope) -> Effective {
         models: &settings.models,
         efforts: &settings.efforts,
     };
-    let layers = Layers { directive: Choice::default(), thread: Choice::default(), user, channel, defaults };
+    let layers = Layers {
+        directive: Choice::default(),
+        thread: Choice::default(),
+        user,
+        channel,
+        defaults,
+    };
     let agent = layers.agent().unwrap_or(DEFAULT_AGENT);
     let built_in = agents::find(agent).and_then(|spec| spec.effort);
     Effective {
         agent: agent.to_owned(),
         model: layers.model(agent).map(ToString::to_string),
-        effort: layers.effort(agent, built_in).map(|effort| effort.to_string()),
+        effort: layers
+            .effort(agent, built_in)
+            .map(|effort| effort.to_string()),
     }
 }
 
 fn defaults(settings: &Settings) -> DefaultsView {
-    let model = |agent: &str| settings.models.get(agent).or(settings.default_model.as_ref());
-    let models =
-        AGENTS.iter().filter_map(|agent| Some((agent.name.to_owned(), model(agent.name)?.to_string())));
-    let efforts = settings.efforts.iter().map(|(agent, effort)| (agent.clone(), effort.to_string()));
+    let model = |agent: &str| {
+        settings
+            .models
+            .get(agent)
+            .or(settings.default_model.as_ref())
+    };
+    let models = AGENTS
+        .iter()
+        .filter_map(|agent| Some((agent.name.to_owned(), model(agent.name)?.to_string())));
+    let efforts = settings
+        .efforts
+        .iter()
+        .map(|(agent, effort)| (agent.clone(), effort.to_string()));
     DefaultsView {
-        agent: settings.default_agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned()),
+        agent: settings
+            .default_agent
+            .clone()
+            .unwrap_or_else(|| DEFAULT_AGENT.to_owned()),
         models: models.collect(),
         efforts: efforts.collect(),
     }
@@ -157,11 +186,17 @@ fn defaults(settings: &Settings) -> DefaultsView {
 
 /// Names actors with the grant, as far as the configuration does.
 fn hint(settings: &Settings) -> String {
-    let holders = settings.grants.iter().filter(|(_, grants)| match &grants.actions {
-        Set::All => true,
-        Set::Only(actions) => actions.contains(GRANT),
-    });
-    let holders: Vec<&str> = holders.map(|(actor, _)| actor.as_str()).take(MAX_HINTED).collect();
+    let holders = settings
+        .grants
+        .iter()
+        .filter(|(_, grants)| match &grants.actions {
+            Set::All => true,
+            Set::Only(actions) => actions.contains(GRANT),
+        });
+    let holders: Vec<&str> = holders
+        .map(|(actor, _)| actor.as_str())
+        .take(MAX_HINTED)
+        .collect();
     if holders.is_empty() {
         return format!(
             "Changing a channel's settings needs the grant {GRANT}, which the configuration gives to no one."

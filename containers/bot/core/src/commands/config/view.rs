@@ -43,7 +43,9 @@ pub(super) struct ScopeView {
 impl ScopeView {
     pub(super) fn of(scope: &Scope) -> Self {
         let texts = |map: &BTreeMap<String, _>| {
-            map.iter().map(|(agent, value)| (agent.clone(), to_text(value))).collect()
+            map.iter()
+                .map(|(agent, value)| (agent.clone(), to_text(value)))
+                .collect()
         };
         Self {
             agent: scope.agent.clone(),
@@ -66,18 +68,27 @@ impl ScopeView {
 
     /// Returns the settings in lines for people, or a word for none.
     pub(super) fn text(&self) -> String {
-        let Ok(Value::Object(members)) = serde_json::to_value(self) else { return String::new() };
+        let Ok(Value::Object(members)) = serde_json::to_value(self) else {
+            return String::new();
+        };
         let mut lines = Vec::new();
         for (name, value) in &members {
             match value {
                 Value::Object(inner) => {
-                    lines
-                        .extend(inner.iter().map(|(key, value)| format!("- {name}.{key}: {}", plain(value))));
+                    lines.extend(
+                        inner
+                            .iter()
+                            .map(|(key, value)| format!("- {name}.{key}: {}", plain(value))),
+                    );
                 }
                 value => lines.push(format!("- {name}: {}", plain(value))),
             }
         }
-        if lines.is_empty() { "- none".to_owned() } else { lines.join("\n") }
+        if lines.is_empty() {
+            "- none".to_owned()
+        } else {
+            lines.join("\n")
+        }
     }
 }
 
@@ -86,7 +97,9 @@ fn to_text(value: &ars_types::ModelRef) -> String {
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Returns the marker of a text.
@@ -116,7 +129,9 @@ fn place(url: &str) -> String {
     let without_query = url.split(['?', '#']).next().unwrap_or_default();
     match without_query.split_once("://") {
         Some((scheme, rest)) => {
-            let (authority, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+            let (authority, path) = rest
+                .split_once('/')
+                .map_or((rest, ""), |(host, path)| (host, path));
             let host = authority.rsplit('@').next().unwrap_or_default();
             let slash = if rest.contains('/') { "/" } else { "" };
             format!("{scheme}://{host}{slash}{path}")
@@ -146,7 +161,12 @@ mod tests {
             "mcpServers": { "docs": { "url": "https://docs.example/mcp", "agents": ["general"], "auth": "bearer" } },
         });
         assert_eq!(serde_json::to_value(&view).unwrap(), expected);
-        assert!(view.text().starts_with("- agent: coding\n- models.review: a/b\n"), "{}", view.text());
+        assert!(
+            view.text()
+                .starts_with("- agent: coding\n- models.review: a/b\n"),
+            "{}",
+            view.text()
+        );
         assert_eq!(ScopeView::of(&Scope::default()).text(), "- none");
     }
 

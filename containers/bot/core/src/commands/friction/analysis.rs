@@ -45,7 +45,11 @@ impl Analysis {
         let options = AnalysisOptions {
             slow_tool_ms: options.slow_ms.unwrap_or(defaults.slow_tool_ms),
             finished: !options.in_progress,
-            window: if options.in_progress { None } else { window(capture) },
+            window: if options.in_progress {
+                None
+            } else {
+                window(capture)
+            },
             elided: capture.elided.map(|(from, to)| SeqRange { from, to }),
             ..defaults
         };
@@ -84,7 +88,10 @@ fn unfenced<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Diagnosis, D::
 fn window(capture: &Capture) -> Option<Interval> {
     let is_root = |event: &&Value| event["type"] == "span_start" && event["parentSpanId"].is_null();
     let start = capture.events.iter().find(is_root)?["at"].as_i64()?;
-    capture.finished_at.filter(|end| *end >= start).map(|end| Interval { start, end })
+    capture
+        .finished_at
+        .filter(|end| *end >= start)
+        .map(|end| Interval { start, end })
 }
 
 #[cfg(test)]
@@ -113,8 +120,16 @@ mod tests {
     #[test]
     fn line_ends_make_no_difference() {
         for end in ["\r\n", "\r"] {
-            assert_eq!(of(&STREAM.replace('\n', end), &args()), of(STREAM, &args()), "{end:?}");
-            assert_eq!(of(&LINES.replace('\n', end), &args()), of(LINES, &args()), "{end:?}");
+            assert_eq!(
+                of(&STREAM.replace('\n', end), &args()),
+                of(STREAM, &args()),
+                "{end:?}"
+            );
+            assert_eq!(
+                of(&LINES.replace('\n', end), &args()),
+                of(LINES, &args()),
+                "{end:?}"
+            );
         }
     }
 
@@ -129,16 +144,39 @@ mod tests {
     #[test]
     fn slow_threshold_is_configurable() {
         let slow = |ms| {
-            of(LINES, &StreamOptions { slow_ms: Some(ms), ..args() }).diagnosis.by_category.slow_tool.count
+            of(
+                LINES,
+                &StreamOptions {
+                    slow_ms: Some(ms),
+                    ..args()
+                },
+            )
+            .diagnosis
+            .by_category
+            .slow_tool
+            .count
         };
         assert_eq!((slow(0), slow(2_000), slow(60_000)), (2, 1, 0));
     }
 
     #[test]
     fn open_call_fails_only_in_ended_runs() {
-        let cut =
-            LINES.lines().take_while(|line| !line.contains("tool_result")).collect::<Vec<_>>().join("\n");
-        let findings = |in_progress| of(&cut, &StreamOptions { in_progress, ..args() }).diagnosis.by_category;
+        let cut = LINES
+            .lines()
+            .take_while(|line| !line.contains("tool_result"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let findings = |in_progress| {
+            of(
+                &cut,
+                &StreamOptions {
+                    in_progress,
+                    ..args()
+                },
+            )
+            .diagnosis
+            .by_category
+        };
         assert_eq!(findings(false).infra_failure.count, 1);
         assert_eq!(findings(true).infra_failure.count, 0);
     }
@@ -146,7 +184,17 @@ mod tests {
     #[test]
     fn control_sequences_are_removed() {
         let hostile = LINES.replace("cargo test", "\\u001b[2Jgo\\nverdict: fine");
-        let text = of(&hostile, &StreamOptions { slow_ms: Some(0), ..args() }).text();
-        assert!(!text.contains('\u{1b}') && !text.lines().any(|line| line.starts_with("verdict")), "{text}");
+        let text = of(
+            &hostile,
+            &StreamOptions {
+                slow_ms: Some(0),
+                ..args()
+            },
+        )
+        .text();
+        assert!(
+            !text.contains('\u{1b}') && !text.lines().any(|line| line.starts_with("verdict")),
+            "{text}"
+        );
     }
 }

@@ -36,12 +36,23 @@ impl Command for Analyze {
     )
     .with_args(&[Field::optional(
         "source",
-        Kind::Text { min: 1, max: SOURCE_MAX },
+        Kind::Text {
+            min: 1,
+            max: SOURCE_MAX,
+        },
         "the file; `-`, like no file, is standard input",
     )])
     .with_options(&[
-        Field::optional("slowMs", Kind::Duration, "milliseconds from which a tool is slow"),
-        Field::optional("inProgress", Kind::Boolean, "the run continues: an open call is not a failure"),
+        Field::optional(
+            "slowMs",
+            Kind::Duration,
+            "milliseconds from which a tool is slow",
+        ),
+        Field::optional(
+            "inProgress",
+            Kind::Boolean,
+            "the run continues: an open call is not a failure",
+        ),
     ])
     .on(Surfaces::CLI);
     type Input = Input;
@@ -49,7 +60,8 @@ impl Command for Analyze {
 
     async fn run(call: Call<'_>, input: Input) -> Result<Analysis, CommandError> {
         let sources = call.context.deps().capabilities.commands.sources.as_ref();
-        let sources = sources.ok_or_else(|| CommandError::unavailable("this surface reads no files"))?;
+        let sources =
+            sources.ok_or_else(|| CommandError::unavailable("this surface reads no files"))?;
         let source = input.source.clone().unwrap_or_else(|| STDIN.to_owned());
         let bytes = sources.read(&source).await.map_err(|error| match error {
             SourceError::Unreadable(_) => CommandError::unavailable(error.to_string()),

@@ -109,7 +109,11 @@ impl Command for Propose {
     )
     .with_options(&[
         Field::optional("dryRun", Kind::Boolean, "files no issue"),
-        Field::optional("top", Kind::at_least(1), "most issues to file; by default 3, or as configured"),
+        Field::optional(
+            "top",
+            Kind::at_least(1),
+            "most issues to file; by default 3, or as configured",
+        ),
         Field::optional(
             "minRuns",
             Kind::at_least(1),
@@ -141,16 +145,22 @@ impl Command for Propose {
         let claims = call.context.work_claims();
         // From the listing of the issues to the last filed one, so that two calls do not file one pattern twice.
         let _filing = claims.filing().await;
-        let (key, owner) = (format!("filing {repository}"), call.context.registry().mint());
+        let (key, owner) = (
+            format!("filing {repository}"),
+            call.context.registry().mint(),
+        );
         if !options.dry_run {
             match claims.claim(&key, &owner, call.context.clock().now()).await {
                 Some(true) => {}
                 Some(false) => {
-                    let text =
-                        "another process files issues in this repository now. Try again in a few minutes";
+                    let text = "another process files issues in this repository now. Try again in a few minutes";
                     return Err(CommandError::conflict(text));
                 }
-                None => return Err(CommandError::unavailable("the service's own store did not answer")),
+                None => {
+                    return Err(CommandError::unavailable(
+                        "the service's own store did not answer",
+                    ));
+                }
             }
         }
         let proposed = propose(host, &repository, report, &options).await;
@@ -163,17 +173,33 @@ impl Command for Propose {
     fn text(output: &Proposed) -> String {
         let mut lines = vec![format!("{} runs analyzed", output.runs_analyzed)];
         let issue = |verb: &str, entry: &FiledView| {
-            format!("- {verb} #{}: {} {}", entry.issue.number, entry.proposal.title.plain(), entry.issue.url)
+            format!(
+                "- {verb} #{}: {} {}",
+                entry.issue.number,
+                entry.proposal.title.plain(),
+                entry.issue.url
+            )
         };
         lines.extend(output.filed.iter().map(|entry| issue("filed", entry)));
-        lines.extend(output.duplicates.iter().map(|entry| issue("already open", entry)));
-        let failed = output.failed.iter();
         lines.extend(
-            failed.map(|entry| format!("- not filed: {}: {}", entry.proposal.title.plain(), entry.error)),
+            output
+                .duplicates
+                .iter()
+                .map(|entry| issue("already open", entry)),
         );
+        let failed = output.failed.iter();
+        lines.extend(failed.map(|entry| {
+            format!(
+                "- not filed: {}: {}",
+                entry.proposal.title.plain(),
+                entry.error
+            )
+        }));
         if output.dry_run {
             let proposals = output.proposals.iter();
-            lines.extend(proposals.map(|proposal| format!("- would file: {}", proposal.title.plain())));
+            lines.extend(
+                proposals.map(|proposal| format!("- would file: {}", proposal.title.plain())),
+            );
         }
         if lines.len() == 1 {
             lines.push("no recurring friction".to_owned());
@@ -189,7 +215,9 @@ async fn propose(
     report: ars_friction::Report,
     options: &ProposeOptions,
 ) -> Result<Proposed, CommandError> {
-    let open = open_issues(host, repository, &options.label).await.map_err(|error| tracker(&error))?;
+    let open = open_issues(host, repository, &options.label)
+        .await
+        .map_err(|error| tracker(&error))?;
     let planned = plan(&report.patterns, &open, options);
     let mut attempts = Vec::new();
     if !planned.dry_run {
@@ -204,9 +232,13 @@ async fn propose(
 fn repository(call: &Call<'_>, named: Option<&str>) -> Result<RepoSlug, CommandError> {
     let settings = call.context.settings();
     let repository = match named {
-        Some(named) => parse_slug(named).ok_or_else(|| CommandError::invalid("repo must be `owner/name`"))?,
+        Some(named) => {
+            parse_slug(named).ok_or_else(|| CommandError::invalid("repo must be `owner/name`"))?
+        }
         None => settings.proposals.repository.clone().ok_or_else(|| {
-            CommandError::unavailable("no repository is configured for issues; name one with `repo`")
+            CommandError::unavailable(
+                "no repository is configured for issues; name one with `repo`",
+            )
         })?,
     };
     dispatch::authorize_name(&call.caller.actor, settings, repository.as_str())
@@ -220,14 +252,24 @@ async fn open_issues(
     repository: &RepoSlug,
     label: &str,
 ) -> Result<Vec<OpenIssue>, CodeHostError> {
-    let any = IssueFilter { state: Some(IssueState::Open), labels: Vec::new() };
+    let any = IssueFilter {
+        state: Some(IssueState::Open),
+        labels: Vec::new(),
+    };
     let listed = host.issues(repository, &any).await?;
     let mut issues = listed.entries;
     if listed.truncated {
-        let labelled = IssueFilter { labels: vec![label.to_owned()], ..any };
+        let labelled = IssueFilter {
+            labels: vec![label.to_owned()],
+            ..any
+        };
         issues.extend(host.issues(repository, &labelled).await?.entries);
     }
-    let open = |issue: Issue| OpenIssue { number: issue.number, url: issue.url, body: issue.body };
+    let open = |issue: Issue| OpenIssue {
+        number: issue.number,
+        url: issue.url,
+        body: issue.body,
+    };
     Ok(issues.into_iter().map(open).collect())
 }
 
@@ -245,15 +287,24 @@ async fn file(
         assignees: Vec::new(),
     };
     let error = match host.create_issue(repository, &issue).await {
-        Ok(issue) => return Ok(IssueRef { number: issue.number, url: issue.url }),
+        Ok(issue) => {
+            return Ok(IssueRef {
+                number: issue.number,
+                url: issue.url,
+            });
+        }
         Err(error) => error,
     };
     tracing::warn!(error = %error, "issue about friction not filed");
     if error.is_effect_unknown()
         && let Ok(open) = open_issues(host, repository, &options.label).await
     {
-        let found = plan(std::slice::from_ref(&proposal.pattern), &open, options).duplicates.pop();
-        return found.map(|found| found.issue).ok_or_else(|| error.to_string());
+        let found = plan(std::slice::from_ref(&proposal.pattern), &open, options)
+            .duplicates
+            .pop();
+        return found
+            .map(|found| found.issue)
+            .ok_or_else(|| error.to_string());
     }
     Err(error.to_string())
 }
@@ -275,7 +326,10 @@ impl Proposed {
     fn of(proposed: ars_codehost::proposals::Proposed) -> Self {
         let filed = |entry: ars_codehost::proposals::Filed| FiledView {
             proposal: ProposalView::of(entry.proposal),
-            issue: IssueView { number: entry.issue.number, url: entry.issue.url },
+            issue: IssueView {
+                number: entry.issue.number,
+                url: entry.issue.url,
+            },
         };
         let failed = |entry: ars_codehost::proposals::Failed| FailedView {
             proposal: ProposalView::of(entry.proposal),
@@ -284,7 +338,11 @@ impl Proposed {
         Self {
             runs_analyzed: proposed.runs_analyzed,
             patterns: proposed.patterns.into_iter().map(PatternView::of).collect(),
-            proposals: proposed.proposals.into_iter().map(ProposalView::of).collect(),
+            proposals: proposed
+                .proposals
+                .into_iter()
+                .map(ProposalView::of)
+                .collect(),
             filed: proposed.filed.into_iter().map(filed).collect(),
             duplicates: proposed.duplicates.into_iter().map(filed).collect(),
             failed: proposed.failed.into_iter().map(failed).collect(),

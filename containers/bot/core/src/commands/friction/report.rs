@@ -15,7 +15,8 @@ const DEFAULT_RUNS: usize = 500;
 /// Most runs that are analyzed.
 const MAX_RUNS: usize = 1_000;
 /// The answer without run history.
-const HISTORY_OFF: &str = "run history is off, so there are no runs to report on: set runHistory.store";
+const HISTORY_OFF: &str =
+    "run history is off, so there are no runs to report on: set runHistory.store";
 
 /// The command.
 pub(in super::super) struct Report;
@@ -97,22 +98,29 @@ struct ExampleView {
 }
 
 impl Command for Report {
-    const DEFINITION: Definition =
-        Definition::read("friction.report", "friction:read", "Ranks recurring causes of slow runs.")
-            .with_options(&[
-                Field::optional(
-                    "sinceMs",
-                    Kind::at_least(0),
-                    "only runs that finished at or after this time",
-                ),
-                Field::optional("limit", Kind::at_least(1), "most runs; at most 1000 are read"),
-                Field::optional(
-                    "minRuns",
-                    Kind::at_least(1),
-                    "runs that must share a pattern; by default 2, or as configured",
-                ),
-            ])
-            .leaving_run();
+    const DEFINITION: Definition = Definition::read(
+        "friction.report",
+        "friction:read",
+        "Ranks recurring causes of slow runs.",
+    )
+    .with_options(&[
+        Field::optional(
+            "sinceMs",
+            Kind::at_least(0),
+            "only runs that finished at or after this time",
+        ),
+        Field::optional(
+            "limit",
+            Kind::at_least(1),
+            "most runs; at most 1000 are read",
+        ),
+        Field::optional(
+            "minRuns",
+            Kind::at_least(1),
+            "runs that must share a pattern; by default 2, or as configured",
+        ),
+    ])
+    .leaving_run();
     type Input = Input;
     type Output = Reported;
 
@@ -160,11 +168,17 @@ pub(super) async fn recurring(
         return Err(CommandError::unavailable(HISTORY_OFF));
     }
     let limit = limit.unwrap_or(DEFAULT_RUNS).min(MAX_RUNS);
-    let runs = call.queries().finished_since(call.viewer, since_ms, limit).await;
+    let runs = call
+        .queries()
+        .finished_since(call.viewer, since_ms, limit)
+        .await;
     let runs = runs.map_err(|error| CommandError::store("the run history", &error))?;
     let defaults = ReportOptions::default();
     let min_runs = min_runs.or(call.context.settings().report_min_runs);
-    let options = ReportOptions { min_runs: min_runs.unwrap_or(defaults.min_runs), ..defaults };
+    let options = ReportOptions {
+        min_runs: min_runs.unwrap_or(defaults.min_runs),
+        ..defaults
+    };
     let analyzed: Vec<Analyzed<'_>> = runs.iter().filter_map(analyzed).collect();
     Ok(report(&analyzed, &options))
 }

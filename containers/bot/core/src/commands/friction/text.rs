@@ -13,7 +13,11 @@ const SUMMARY_MAX: usize = 200;
 pub(super) fn render(analysis: &Analysis) -> String {
     let diagnosis = &analysis.diagnosis;
     let mut text = format!("{}\n", diagnosis.verdict);
-    let _ = write!(text, "{} events, {} tool calls", analysis.events, diagnosis.tool_calls);
+    let _ = write!(
+        text,
+        "{} events, {} tool calls",
+        analysis.events, diagnosis.tool_calls
+    );
     if analysis.skipped > 0 {
         let _ = write!(text, ", {} lines skipped", analysis.skipped);
     }
@@ -26,14 +30,20 @@ pub(super) fn render(analysis: &Analysis) -> String {
     }
     if let Some(shape) = &diagnosis.shape {
         text.push_str("\nWhere the time went\n");
-        terms(shape).into_iter().filter(|(_, ms)| *ms > 0).for_each(|(name, ms)| {
-            let share = (ms as f64 / shape.window_ms as f64 * 100.0).round();
-            let _ = writeln!(text, "  {name:<14} {:>9}  {share:>3}%", duration(ms));
-        });
+        terms(shape)
+            .into_iter()
+            .filter(|(_, ms)| *ms > 0)
+            .for_each(|(name, ms)| {
+                let share = (ms as f64 / shape.window_ms as f64 * 100.0).round();
+                let _ = writeln!(text, "  {name:<14} {:>9}  {share:>3}%", duration(ms));
+            });
     }
     if !diagnosis.findings.is_empty() {
         text.push_str("\nWhat slowed it\n");
-        diagnosis.findings.iter().for_each(|finding| text.push_str(&line(finding)));
+        diagnosis
+            .findings
+            .iter()
+            .for_each(|finding| text.push_str(&line(finding)));
     }
     text
 }
@@ -54,7 +64,10 @@ fn line(finding: &Finding) -> String {
     let severity = severity(finding.severity);
     let took = finding.duration_ms.map(duration).unwrap_or_default();
     let summary = ars_events::clean(&finding.summary, SUMMARY_MAX).replace(['\n', '\t'], " ");
-    format!("  {severity:<6}  {:<15} {took:>9}  {summary}\n", finding.category.as_str())
+    format!(
+        "  {severity:<6}  {:<15} {took:>9}  {summary}\n",
+        finding.category.as_str()
+    )
 }
 
 /// Returns the name of a severity.

@@ -51,8 +51,11 @@ struct CommandHelp {
 }
 
 impl Command for Show {
-    const DEFINITION: Definition =
-        Definition::read(SHOW, "help:read", "Shows the agents, the directives and the commands.");
+    const DEFINITION: Definition = Definition::read(
+        SHOW,
+        "help:read",
+        "Shows the agents, the directives and the commands.",
+    );
     type Input = NoInput;
     type Output = Help;
 
@@ -61,7 +64,10 @@ impl Command for Show {
     }
 
     fn text(help: &Help) -> String {
-        let agents = help.agents.iter().map(|agent| format!("- `{}`: {}\n", agent.name, agent.description));
+        let agents = help
+            .agents
+            .iter()
+            .map(|agent| format!("- `{}`: {}\n", agent.name, agent.description));
         let commands = help.commands.iter().map(line);
         format!(
             "Agents:\n{}\nDirectives, anywhere in a message:\n`{}`\n\nCommands, at the start of a message:\n{}",
@@ -74,11 +80,16 @@ impl Command for Show {
 
 impl Help {
     fn of(registry: &Registry) -> Self {
-        let agents = AGENTS
-            .iter()
-            .map(|agent| Agent { name: agent.name.to_owned(), description: agent.description.to_owned() });
+        let agents = AGENTS.iter().map(|agent| Agent {
+            name: agent.name.to_owned(),
+            description: agent.description.to_owned(),
+        });
         let commands = registry.on(Surface::Chat).map(of_command);
-        Self { agents: agents.collect(), directives: DIRECTIVES.to_owned(), commands: commands.collect() }
+        Self {
+            agents: agents.collect(),
+            directives: DIRECTIVES.to_owned(),
+            commands: commands.collect(),
+        }
     }
 }
 
@@ -89,8 +100,12 @@ pub(in super::super) fn of_all(registry: &Registry) -> String {
 
 /// Returns the commands of a group for people.
 pub(in super::super) fn of_group(registry: &Registry, group: &str) -> String {
-    let commands = registry.on(Surface::Chat).filter(|definition| definition.group() == group);
-    let lines: String = commands.map(|definition| line(&of_command(definition))).collect();
+    let commands = registry
+        .on(Surface::Chat)
+        .filter(|definition| definition.group() == group);
+    let lines: String = commands
+        .map(|definition| line(&of_command(definition)))
+        .collect();
     lines.trim_end().to_owned()
 }
 

@@ -37,15 +37,18 @@ pub(in super::super) struct Forgotten {
 }
 
 impl Command for Forget {
-    const DEFINITION: Definition =
-        Definition::destructive("memory.forget", "memory:write", "Forgets one memory record.")
-            .with_args(&[Field::required(
-                "id",
-                Kind::Name(&names::MEMORY),
-                "the record, as `memory list` shows it",
-            )])
-            .needing(Capability::Memory)
-            .leaving_run();
+    const DEFINITION: Definition = Definition::destructive(
+        "memory.forget",
+        "memory:write",
+        "Forgets one memory record.",
+    )
+    .with_args(&[Field::required(
+        "id",
+        Kind::Name(&names::MEMORY),
+        "the record, as `memory list` shows it",
+    )])
+    .needing(Capability::Memory)
+    .leaving_run();
     type Input = Input;
     type Output = Forgotten;
 
@@ -60,7 +63,11 @@ impl Command for Forget {
         if !forgotten.map_err(|error| CommandError::store(MEMORY, &error))? {
             return Err(unknown());
         }
-        Ok(Forgotten { id: input.id, scope: key, forgotten: true })
+        Ok(Forgotten {
+            id: input.id,
+            scope: key,
+            forgotten: true,
+        })
     }
 
     fn text(output: &Forgotten) -> String {
@@ -74,8 +81,8 @@ fn check(call: Call<'_>, scope: Scope, key: &str) -> Result<(), CommandError> {
     let name = key.split_once(':').map_or("", |(_, name)| name);
     match scope {
         Scope::User => call.permits("memory:write", &Resource::UserScope(name)),
-        Scope::Org | Scope::Repo | Scope::Channel => {
-            call.permits(MANAGE, &Resource::Command).map_err(|_| CommandError::denied(Denied::MissingGrant))
-        }
+        Scope::Org | Scope::Repo | Scope::Channel => call
+            .permits(MANAGE, &Resource::Command)
+            .map_err(|_| CommandError::denied(Denied::MissingGrant)),
     }
 }

@@ -109,35 +109,63 @@ struct RecordView {
 }
 
 impl Command for List {
-    const DEFINITION: Definition =
-        Definition::read("memory.list", READ, "Lists the caller's and shared memory records with their ids.")
-            .with_args(&[Field::optional(
-                "query",
-                Kind::Rest { max: MAX_QUERY },
-                "words that a record has; the first one may be a scope",
-            )])
-            .with_options(&[
-                Field::optional("scope", Kind::Choice(SCOPES), "the scope").assumed("all"),
-                Field::optional("limit", Kind::within(1, MAX_LIMIT), "most records of a scope")
-                    .or_integer(DEFAULT_LIMIT),
-                Field::optional("repo", Kind::Name(&names::REPOSITORY), "the repository of scope `repo`"),
-            ])
-            .needing(Capability::Memory);
+    const DEFINITION: Definition = Definition::read(
+        "memory.list",
+        READ,
+        "Lists the caller's and shared memory records with their ids.",
+    )
+    .with_args(&[Field::optional(
+        "query",
+        Kind::Rest { max: MAX_QUERY },
+        "words that a record has; the first one may be a scope",
+    )])
+    .with_options(&[
+        Field::optional("scope", Kind::Choice(SCOPES), "the scope").assumed("all"),
+        Field::optional(
+            "limit",
+            Kind::within(1, MAX_LIMIT),
+            "most records of a scope",
+        )
+        .or_integer(DEFAULT_LIMIT),
+        Field::optional(
+            "repo",
+            Kind::Name(&names::REPOSITORY),
+            "the repository of scope `repo`",
+        ),
+    ])
+    .needing(Capability::Memory);
     type Input = Input;
     type Output = Records;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Records, CommandError> {
         let memory = memory(call)?;
-        let Input { query, scope, limit, repo } = input;
+        let Input {
+            query,
+            scope,
+            limit,
+            repo,
+        } = input;
         let (scope, query) = named_scope(scope, query);
         let scopes = Scopes {
             organization: memory.organization.as_deref(),
             repository: repo.as_deref(),
-            channel: call.caller.origin.as_ref().map(|origin| origin.channel.as_str()),
+            channel: call
+                .caller
+                .origin
+                .as_ref()
+                .map(|origin| origin.channel.as_str()),
             user: Some(&call.caller.actor.id),
         };
-        let mut output = Records { query, limit, missing: Vec::new(), scopes: Vec::new() };
-        for wanted in Scope::ALL.into_iter().filter(|wanted| scope.includes(*wanted)) {
+        let mut output = Records {
+            query,
+            limit,
+            missing: Vec::new(),
+            scopes: Vec::new(),
+        };
+        for wanted in Scope::ALL
+            .into_iter()
+            .filter(|wanted| scope.includes(*wanted))
+        {
             let Ok(key) = scopes.key(wanted) else {
                 if scope != ScopeName::All {
                     output.missing.push(scope);
@@ -149,12 +177,18 @@ impl Command for List {
                 Err(_denied) if scope == ScopeName::All => continue,
                 Err(denied) => return Err(denied),
             }
-            let records = memory.store.list(&key, output.query.as_deref(), limit).await;
+            let records = memory
+                .store
+                .list(&key, output.query.as_deref(), limit)
+                .await;
             let records = records.map_err(|error| CommandError::store(MEMORY, &error))?;
             output.scopes.push(ScopeRecords {
                 label: label(wanted).to_owned(),
                 limit_reached: records.len() >= limit as usize,
-                records: records.into_iter().map(|record| view(call, record)).collect(),
+                records: records
+                    .into_iter()
+                    .map(|record| view(call, record))
+                    .collect(),
                 key,
             });
         }
@@ -166,16 +200,30 @@ impl Command for List {
         for scope in &output.scopes {
             lines.push(format!("{} ({})", scope.label, scope.key));
             lines.extend(
-                scope.records.iter().map(|record| format!("- `{}` {}", record.id, record.text.plain())),
+                scope
+                    .records
+                    .iter()
+                    .map(|record| format!("- `{}` {}", record.id, record.text.plain())),
             );
             match (scope.records.is_empty(), scope.limit_reached) {
                 (true, _) => lines.push("- none".to_owned()),
-                (false, true) => lines.push(format!("- and more: this is the limit of {}", output.limit)),
+                (false, true) => {
+                    lines.push(format!("- and more: this is the limit of {}", output.limit))
+                }
                 (false, false) => {}
             }
         }
-        lines.extend(output.missing.iter().map(|scope| format!("scope {} needs an input", scope.as_str())));
-        if lines.is_empty() { "no scope to list".to_owned() } else { lines.join("\n") }
+        lines.extend(
+            output
+                .missing
+                .iter()
+                .map(|scope| format!("scope {} needs an input", scope.as_str())),
+        );
+        if lines.is_empty() {
+            "no scope to list".to_owned()
+        } else {
+            lines.join("\n")
+        }
     }
 }
 
@@ -205,17 +253,31 @@ impl ScopeName {
 
 /// Returns the scope and the query. Without a scope, the first word of the query may name one.
 fn named_scope(scope: Option<ScopeName>, query: Option<String>) -> (ScopeName, Option<String>) {
-    let query = query.map(|query| query.trim().to_owned()).filter(|query| !query.is_empty());
-    let (Some(text), None) = (&query, scope) else { return (scope.unwrap_or(ScopeName::All), query) };
+    let query = query
+        .map(|query| query.trim().to_owned())
+        .filter(|query| !query.is_empty());
+    let (Some(text), None) = (&query, scope) else {
+        return (scope.unwrap_or(ScopeName::All), query);
+    };
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    match ScopeName::ALL.into_iter().find(|name| name.as_str() == first) {
-        Some(name) => (name, Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty())),
+    match ScopeName::ALL
+        .into_iter()
+        .find(|name| name.as_str() == first)
+    {
+        Some(name) => (
+            name,
+            Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()),
+        ),
         None => (ScopeName::All, query),
     }
 }
 
 fn permitted(call: Call<'_>, scope: Scope, scopes: &Scopes<'_>) -> Result<(), CommandError> {
-    let origin = call.caller.origin.as_ref().map_or(Visibility::Unknown, |origin| origin.visibility);
+    let origin = call
+        .caller
+        .origin
+        .as_ref()
+        .map_or(Visibility::Unknown, |origin| origin.visibility);
     let name = |name: Option<&str>| name.unwrap_or_default().to_owned();
     match scope {
         Scope::Org => call.permits(READ, &Resource::OrgScope { origin }),
@@ -223,7 +285,13 @@ fn permitted(call: Call<'_>, scope: Scope, scopes: &Scopes<'_>) -> Result<(), Co
         Scope::Repo => call.permits(READ, &Resource::RepoScope(&name(scopes.repository))),
         Scope::Channel => {
             let channel = &name(scopes.channel);
-            call.permits(READ, &Resource::ChannelScope { channel, visibility: origin })
+            call.permits(
+                READ,
+                &Resource::ChannelScope {
+                    channel,
+                    visibility: origin,
+                },
+            )
         }
     }
 }
@@ -249,7 +317,11 @@ fn view(call: Call<'_>, record: MemoryRecord) -> RecordView {
         use_count: record.use_count,
         confidence: record.confidence,
         source_run_id: record.source_run_id,
-        taint: record.taint.iter().map(|taint| taint.as_str().to_owned()).collect(),
+        taint: record
+            .taint
+            .iter()
+            .map(|taint| taint.as_str().to_owned())
+            .collect(),
     }
 }
 
@@ -263,10 +335,18 @@ mod tests {
         for (scope, text, expected) in [
             (None, None, (ScopeName::All, None)),
             (None, query("  "), (ScopeName::All, None)),
-            (None, query("repo build times"), (ScopeName::Repo, query("build times"))),
+            (
+                None,
+                query("repo build times"),
+                (ScopeName::Repo, query("build times")),
+            ),
             (None, query("me"), (ScopeName::Me, None)),
             (None, query("mexico"), (ScopeName::All, query("mexico"))),
-            (Some(ScopeName::Org), query("repo build"), (ScopeName::Org, query("repo build"))),
+            (
+                Some(ScopeName::Org),
+                query("repo build"),
+                (ScopeName::Org, query("repo build")),
+            ),
         ] {
             assert_eq!(named_scope(scope, text.clone()), expected, "{text:?}");
         }

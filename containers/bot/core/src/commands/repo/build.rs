@@ -12,8 +12,10 @@ use super::{
 pub(in super::super) struct Build;
 
 impl Command for Build {
-    const DEFINITION: Definition =
-        operation::definition("repo.build", "Runs the build command of a resident, without a model.");
+    const DEFINITION: Definition = operation::definition(
+        "repo.build",
+        "Runs the build command of a resident, without a model.",
+    );
     type Input = Input;
     type Output = Ended;
 

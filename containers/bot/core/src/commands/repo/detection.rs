@@ -23,15 +23,28 @@ pub(super) async fn inspect(
         tracing::info!(error = %error, repository = %repository, "repository not inspected");
         error.to_string()
     };
-    let root = host.file(repository, "", Some(git_ref.as_str())).await.map_err(reason)?;
-    let FileContent::Folder(entries) = root else { return Err("the root is no folder".to_owned()) };
+    let root = host
+        .file(repository, "", Some(git_ref.as_str()))
+        .await
+        .map_err(reason)?;
+    let FileContent::Folder(entries) = root else {
+        return Err("the root is no folder".to_owned());
+    };
     let is_file = |entry: &TreeEntry| !entry.is_folder;
     // Contents other than that of the one manifest are not needed.
-    let mut files: BTreeMap<String, String> =
-        entries.into_iter().filter(is_file).map(|entry| (entry.path, String::new())).collect();
+    let mut files: BTreeMap<String, String> = entries
+        .into_iter()
+        .filter(is_file)
+        .map(|entry| (entry.path, String::new()))
+        .collect();
     if let Some(name) = manifest(files.keys().map(String::as_str)) {
-        let content = host.file(repository, name, Some(git_ref.as_str())).await.map_err(reason)?;
-        let FileContent::Text(content) = content else { return Err(format!("{name} is no text")) };
+        let content = host
+            .file(repository, name, Some(git_ref.as_str()))
+            .await
+            .map_err(reason)?;
+        let FileContent::Text(content) = content else {
+            return Err(format!("{name} is no text"));
+        };
         if content.truncated {
             return Err(format!("{name} is too large"));
         }

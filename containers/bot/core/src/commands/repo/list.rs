@@ -46,14 +46,20 @@ pub(in super::super) struct Listed {
 }
 
 impl Command for List {
-    const DEFINITION: Definition =
-        Definition::read("repo.list", "repo:read", "Lists the repositories that are kept warm.")
-            .needing(Capability::Residents);
+    const DEFINITION: Definition = Definition::read(
+        "repo.list",
+        "repo:read",
+        "Lists the repositories that are kept warm.",
+    )
+    .needing(Capability::Residents);
     type Input = NoInput;
     type Output = Listed;
 
     async fn run(call: Call<'_>, _: NoInput) -> Result<Listed, CommandError> {
-        let answer = residents(&call)?.list(&CancellationToken::new()).await.map_err(failed)?;
+        let answer = residents(&call)?
+            .list(&CancellationToken::new())
+            .await
+            .map_err(failed)?;
         Ok(Listed {
             cap: answer.cap,
             cap_default: answer.cap_default,
@@ -94,7 +100,10 @@ fn state(view: &EngineView) -> String {
         text.push_str(&format!(", refreshed {}", iso(at)));
     }
     if let Some(disk) = view.disk.as_ref().filter(|disk| disk.total_kib > 0) {
-        text.push_str(&format!(", disk {} %", disk.used_kib.saturating_mul(100) / disk.total_kib));
+        text.push_str(&format!(
+            ", disk {} %",
+            disk.used_kib.saturating_mul(100) / disk.total_kib
+        ));
     }
     text
 }

@@ -33,21 +33,33 @@ pub(in super::super) struct Offboarded {
 }
 
 impl Command for Offboard {
-    const DEFINITION: Definition =
-        discarding("repo.offboard", "Removes a resident with its trees and snapshots.");
+    const DEFINITION: Definition = discarding(
+        "repo.offboard",
+        "Removes a resident with its trees and snapshots.",
+    );
     type Input = Discard;
     type Output = Offboarded;
 
     async fn run(call: Call<'_>, input: Discard) -> Result<Offboarded, CommandError> {
         let Discard { slug, dry_run } = input;
-        let request = OffboardRequest { resource: managed(&call, &slug)?, dry_run };
-        let answer = residents(&call)?.offboard(&request, &CancellationToken::new()).await.map_err(failed)?;
+        let request = OffboardRequest {
+            resource: managed(&call, &slug)?,
+            dry_run,
+        };
+        let answer = residents(&call)?
+            .offboard(&request, &CancellationToken::new())
+            .await
+            .map_err(failed)?;
         let mut answer = match answer {
             Answer::Plan(plan) => members(&plan)?,
             Answer::Report(report) => members(&report)?,
         };
         answer.remove("dryRun");
-        Ok(Offboarded { slug, dry_run, answer })
+        Ok(Offboarded {
+            slug,
+            dry_run,
+            answer,
+        })
     }
 
     fn text(output: &Offboarded) -> String {
@@ -55,15 +67,28 @@ impl Command for Offboard {
             Some(Value::Object(parts)) => (format!("`{}` would be removed:", output.slug), parts),
             Some(_) | None => (format!("`{}` is removed:", output.slug), &output.answer),
         };
-        let shown = parts.iter().filter(|(name, value)| *name != "resource" && !value.is_array());
+        let shown = parts
+            .iter()
+            .filter(|(name, value)| *name != "resource" && !value.is_array());
         let mut lines: Vec<String> = std::iter::once(head)
             .chain(shown.map(|(name, value)| {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let text = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
                 format!("- {name}: {text}")
             }))
             .collect();
-        let errors = output.answer.get("errors").and_then(Value::as_array).into_iter().flatten();
-        lines.extend(errors.filter_map(Value::as_str).map(|error| format!("- failed: {error}")));
+        let errors = output
+            .answer
+            .get("errors")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        lines.extend(
+            errors
+                .filter_map(Value::as_str)
+                .map(|error| format!("- failed: {error}")),
+        );
         lines.join("\n")
     }
 }

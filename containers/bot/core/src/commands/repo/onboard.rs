@@ -105,7 +105,8 @@ impl Command for Onboard {
         )
         .with_args(&[SLUG])
         .with_options(&[
-            Field::optional("ref", Kind::Name(&names::BRANCH), "its default branch").or(DEFAULT_REF),
+            Field::optional("ref", Kind::Name(&names::BRANCH), "its default branch")
+                .or(DEFAULT_REF),
             TEST,
             BUILD,
             INSTALL,
@@ -122,15 +123,28 @@ impl Command for Onboard {
     type Output = Onboarded;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Onboarded, CommandError> {
-        let Input { slug, git_ref, test, build, install, evict_coldest } = input;
+        let Input {
+            slug,
+            git_ref,
+            test,
+            build,
+            install,
+            evict_coldest,
+        } = input;
         let (residents, resource) = (residents(&call)?, managed(&call, &slug)?);
-        let parsed = |name, text: Option<String>| text.map(|text| table_command(name, text)).transpose();
+        let parsed =
+            |name, text: Option<String>| text.map(|text| table_command(name, text)).transpose();
         let named: Named = [
             ("install", parsed("install", install)?),
             ("build", parsed("build", build)?),
             ("test", parsed("test", test)?),
         ];
-        let inspected = inspect(call.context.deps().capabilities.code_host.as_deref(), &slug, &git_ref).await;
+        let inspected = inspect(
+            call.context.deps().capabilities.code_host.as_deref(),
+            &slug,
+            &git_ref,
+        )
+        .await;
         let (commands, is_assumed) = table(&inspected, &named);
         let request = OnboardRequest {
             resource,
@@ -142,10 +156,20 @@ impl Command for Onboard {
             worktree_ttl_days: None,
             evict_coldest,
         };
-        let answer = residents.onboard(&request, &CancellationToken::new()).await.map_err(failed)?;
+        let answer = residents
+            .onboard(&request, &CancellationToken::new())
+            .await
+            .map_err(failed)?;
         let (toolchain, detection) = match inspected {
-            Ok(Detection { toolchain, notes, .. }) => (toolchain, DetectionView::Notes { notes }),
-            Err(reason) => (None, DetectionView::Unavailable { unavailable: reason }),
+            Ok(Detection {
+                toolchain, notes, ..
+            }) => (toolchain, DetectionView::Notes { notes }),
+            Err(reason) => (
+                None,
+                DetectionView::Unavailable {
+                    unavailable: reason,
+                },
+            ),
         };
         let assumption = is_assumed.then(|| {
             "the repository could not be inspected, so commands that were not named are those of npm"
@@ -166,17 +190,35 @@ impl Command for Onboard {
     }
 
     fn text(output: &Onboarded) -> String {
-        let mut lines = vec![format!("`{}` is being prepared from {}.", output.slug, output.default_ref)];
-        lines.extend(output.commands.iter().map(|(name, command)| format!("- {name}: `{command}`")));
+        let mut lines = vec![format!(
+            "`{}` is being prepared from {}.",
+            output.slug, output.default_ref
+        )];
+        lines.extend(
+            output
+                .commands
+                .iter()
+                .map(|(name, command)| format!("- {name}: `{command}`")),
+        );
         let notes = match &output.detection {
             DetectionView::Notes { notes } => notes.clone(),
-            DetectionView::Unavailable { unavailable } => vec![format!("not inspected: {unavailable}")],
+            DetectionView::Unavailable { unavailable } => {
+                vec![format!("not inspected: {unavailable}")]
+            }
         };
         lines.extend(notes);
         lines.extend(
-            output.evicted.as_ref().map(|evicted| format!("Removed {}.", evicted.report.resource.slug())),
+            output
+                .evicted
+                .as_ref()
+                .map(|evicted| format!("Removed {}.", evicted.report.resource.slug())),
         );
-        lines.extend(output.warning.as_ref().map(|warning| format!("Warning: {warning}")));
+        lines.extend(
+            output
+                .warning
+                .as_ref()
+                .map(|warning| format!("Warning: {warning}")),
+        );
         lines.join("\n")
     }
 
@@ -191,7 +233,11 @@ impl Command for Onboard {
 
 /// Returns the names of the commands that the caller named.
 fn explicit(named: &Named) -> Vec<String> {
-    named.iter().filter(|(_, command)| command.is_some()).map(|(name, _)| (*name).to_owned()).collect()
+    named
+        .iter()
+        .filter(|(_, command)| command.is_some())
+        .map(|(name, _)| (*name).to_owned())
+        .collect()
 }
 
 /// Returns the command table, and whether a command in it is an assumption.

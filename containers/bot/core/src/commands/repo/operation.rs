@@ -21,8 +21,14 @@ const AGENT: &str = "coding";
 const EXEC: &str = "repo:exec";
 
 /// The arguments.
-const ARGS: &[Field] =
-    &[SLUG, Field::optional("ref", Kind::Name(&names::BRANCH), "a branch; the default one if absent")];
+const ARGS: &[Field] = &[
+    SLUG,
+    Field::optional(
+        "ref",
+        Kind::Name(&names::BRANCH),
+        "a branch; the default one if absent",
+    ),
+];
 
 /// The input.
 #[derive(Debug, Deserialize)]
@@ -68,13 +74,25 @@ pub(super) async fn run(call: Call<'_>, op: OpName, input: Input) -> Result<Ende
     let Input { slug, git_ref } = input;
     dispatch::authorize_name(&call.caller.actor, call.context.settings(), slug.as_str())
         .map_err(|_| CommandError::denied(Denied::MissingGrant))?;
-    let request = OpRequest { resource: resource(&slug)?, op, git_ref };
-    let reply = residents(&call)?.op(&request, &CancellationToken::new()).await.map_err(failed)?;
+    let request = OpRequest {
+        resource: resource(&slug)?,
+        op,
+        git_ref,
+    };
+    let reply = residents(&call)?
+        .op(&request, &CancellationToken::new())
+        .await
+        .map_err(failed)?;
     let OpReply::Ended(answer) = reply else {
-        return Err(CommandError::internal(&"the operation answered stored facts"));
+        return Err(CommandError::internal(
+            &"the operation answered stored facts",
+        ));
     };
     let streams = [answer.stdout, answer.stderr];
-    let output = streams.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty());
+    let output = streams
+        .iter()
+        .map(|text| text.trim_end())
+        .filter(|text| !text.is_empty());
     let output = output.collect::<Vec<_>>().join("\n");
     Ok(Ended {
         op,

@@ -23,19 +23,30 @@ const SETTLE_INTERVAL: Duration = Duration::from_secs(10);
 /// Time after which the polls end.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(12 * 60);
 /// The polls of a provisioning.
-pub(super) const SETTLE: Settle = Settle { every: SETTLE_INTERVAL, within: SETTLE_TIMEOUT };
+pub(super) const SETTLE: Settle = Settle {
+    every: SETTLE_INTERVAL,
+    within: SETTLE_TIMEOUT,
+};
 /// Steps of provisioning that run a command of the command table.
 const TABLE_STEPS: [&str; 3] = ["install", "build", "test"];
 
 /// Returns the second reply if provisioning has ended. A dry run has none.
 pub(super) async fn settled(call: Call<'_>, output: &Value) -> Result<Settled, CommandError> {
-    let Some(slug) = slug(output) else { return Ok(Settled::Silent) };
-    let request = StatusRequest { resource: resource(&slug)? };
-    match residents(&call)?.status(&request, &CancellationToken::new()).await {
+    let Some(slug) = slug(output) else {
+        return Ok(Settled::Silent);
+    };
+    let request = StatusRequest {
+        resource: resource(&slug)?,
+    };
+    match residents(&call)?
+        .status(&request, &CancellationToken::new())
+        .await
+    {
         Ok(status) => Ok(reply(&slug, &status)),
         Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::NotOnboarded => {
-            let text =
-                format!("`{slug}` has no resident any more: it was removed, or provisioning took too long.");
+            let text = format!(
+                "`{slug}` has no resident any more: it was removed, or provisioning took too long."
+            );
             Ok(Settled::Reply(text))
         }
         Err(error) => Err(failed(error)),
@@ -46,7 +57,9 @@ pub(super) async fn settled(call: Call<'_>, output: &Value) -> Result<Settled, C
 pub(super) fn late(output: &Value) -> Option<String> {
     let slug = slug(output)?;
     let minutes = SETTLE_TIMEOUT.as_secs() / 60;
-    Some(format!("`{slug}` is not ready after {minutes} minutes. See its state with `repo list`."))
+    Some(format!(
+        "`{slug}` is not ready after {minutes} minutes. See its state with `repo list`."
+    ))
 }
 
 fn slug(output: &Value) -> Option<RepoSlug> {
@@ -58,14 +71,20 @@ fn slug(output: &Value) -> Option<RepoSlug> {
 
 fn reply(slug: &RepoSlug, status: &StatusAnswer) -> Settled {
     if status.is_serviceable() {
-        return Settled::Reply(format!("`{slug}` is ready: runs on it start in a warm environment."));
+        return Settled::Reply(format!(
+            "`{slug}` is ready: runs on it start in a warm environment."
+        ));
     }
     match status.state {
         StateWord::Onboarding | StateWord::Restoring | StateWord::Warm | StateWord::Refreshing => {
             Settled::Pending
         }
         StateWord::Degraded | StateWord::Down => {
-            let reason = status.reason.as_deref().unwrap_or("no reason is known").replace(['\n', '\r'], " ");
+            let reason = status
+                .reason
+                .as_deref()
+                .unwrap_or("no reason is known")
+                .replace(['\n', '\r'], " ");
             Settled::Reply(format!(
                 "`{slug}` is {}: {reason}\n{}",
                 status.state.as_str(),
@@ -78,9 +97,9 @@ fn reply(slug: &RepoSlug, status: &StatusAnswer) -> Settled {
 /// Returns what to do next.
 fn hint(slug: &RepoSlug, reason: &str) -> String {
     let token = reason.split_once(':').map_or(reason, |(token, _)| token);
-    let is_of_table = TABLE_STEPS
-        .iter()
-        .any(|step| token == format!("provision-failed at {step}") || token == format!("{step}-failed"));
+    let is_of_table = TABLE_STEPS.iter().any(|step| {
+        token == format!("provision-failed at {step}") || token == format!("{step}-failed")
+    });
     match is_of_table {
         true => format!(
             "Change its commands with `repo reconfigure {slug} --install … --build … --test …`, then `repo rebuild {slug}`."
@@ -95,20 +114,34 @@ mod tests {
 
     fn of(state: StateWord, reason: Option<&str>) -> Settled {
         let slug = RepoSlug::parse("acme/app").unwrap();
-        reply(&slug, &StatusAnswer { state, reason: reason.map(str::to_owned) })
+        reply(
+            &slug,
+            &StatusAnswer {
+                state,
+                reason: reason.map(str::to_owned),
+            },
+        )
     }
 
     #[test]
     fn only_a_failed_table_command_hints_at_the_table() {
         assert_eq!(of(StateWord::Onboarding, None), Settled::Pending);
-        assert!(matches!(of(StateWord::Warm, None), Settled::Reply(text) if text.contains("is ready")));
+        assert!(
+            matches!(of(StateWord::Warm, None), Settled::Reply(text) if text.contains("is ready"))
+        );
         let text = |reason: &str| match of(StateWord::Down, Some(reason)) {
             Settled::Reply(text) => text,
             other => format!("{other:?}"),
         };
         let install = text("provision-failed at install: exit 1\nmore");
-        assert!(install.contains("repo reconfigure acme/app") && install.lines().count() == 2, "{install}");
+        assert!(
+            install.contains("repo reconfigure acme/app") && install.lines().count() == 2,
+            "{install}"
+        );
         let clone = text("provision-failed at clone: exit 128");
-        assert!(!clone.contains("reconfigure") && clone.contains("repo rebuild acme/app"), "{clone}");
+        assert!(
+            !clone.contains("reconfigure") && clone.contains("repo rebuild acme/app"),
+            "{clone}"
+        );
     }
 }

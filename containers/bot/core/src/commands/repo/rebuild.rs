@@ -32,33 +32,56 @@ pub(in super::super) struct Rebuilt {
 impl Command for Rebuild {
     const DEFINITION: Definition = Definition {
         settle: Some(provisioning::SETTLE),
-        ..discarding("repo.rebuild", "Discards the snapshots of a resident and prepares it anew.")
+        ..discarding(
+            "repo.rebuild",
+            "Discards the snapshots of a resident and prepares it anew.",
+        )
     };
     type Input = Discard;
     type Output = Rebuilt;
 
     async fn run(call: Call<'_>, input: Discard) -> Result<Rebuilt, CommandError> {
         let Discard { slug, dry_run } = input;
-        let request = RebuildRequest { resource: managed(&call, &slug)?, dry_run };
-        let plan = residents(&call)?.rebuild(&request, &CancellationToken::new()).await.map_err(failed)?;
+        let request = RebuildRequest {
+            resource: managed(&call, &slug)?,
+            dry_run,
+        };
+        let plan = residents(&call)?
+            .rebuild(&request, &CancellationToken::new())
+            .await
+            .map_err(failed)?;
         Ok(Rebuilt { slug, plan })
     }
 
     fn text(output: &Rebuilt) -> String {
         let plan = &output.plan;
-        let reason = plan.from.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let reason = plan
+            .from
+            .reason
+            .as_ref()
+            .map(|reason| format!(" ({reason})"))
+            .unwrap_or_default();
         let head = match plan.dry_run {
             true => {
-                format!("`{}` would be prepared anew from {}:", output.slug, plan.reprovision.default_ref)
+                format!(
+                    "`{}` would be prepared anew from {}:",
+                    output.slug, plan.reprovision.default_ref
+                )
             }
             false => {
-                format!("`{}` is being prepared anew from {}:", output.slug, plan.reprovision.default_ref)
+                format!(
+                    "`{}` is being prepared anew from {}:",
+                    output.slug, plan.reprovision.default_ref
+                )
             }
         };
         [
             head,
             format!("- state before: {}{reason}", plan.from.state.as_str()),
-            format!("- discarded backup objects: {}", plan.discards.backup_objects),
+            format!(
+                "- discarded backup objects: {}",
+                plan.discards.backup_objects
+            ),
             format!("- kept thread bindings: {}", plan.keeps.thread_bindings),
             format!(
                 "- kept checkpoints of threads, if the container still has its mirror: {}",

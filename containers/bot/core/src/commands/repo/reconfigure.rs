@@ -80,7 +80,13 @@ impl Command for Reconfigure {
     type Output = Reconfigured;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Reconfigured, CommandError> {
-        let Input { slug, git_ref, test, build, install } = input;
+        let Input {
+            slug,
+            git_ref,
+            test,
+            build,
+            install,
+        } = input;
         let (residents, resource) = (residents(&call)?, managed(&call, &slug)?);
         let mut replaced = BTreeMap::new();
         for (name, text) in [("install", install), ("build", build), ("test", test)] {
@@ -90,7 +96,9 @@ impl Command for Reconfigure {
             }
         }
         if git_ref.is_none() && replaced.is_empty() {
-            return Err(CommandError::invalid("one of ref, test, build and install is required"));
+            return Err(CommandError::invalid(
+                "one of ref, test, build and install is required",
+            ));
         }
         let _replacing = REPLACING.lock().await;
         let commands = match replaced.is_empty() {
@@ -110,13 +118,25 @@ impl Command for Reconfigure {
             provisioning_timeout_ms: None,
             worktree_ttl_days: None,
         };
-        residents.reconfigure(&request, &CancellationToken::new()).await.map_err(failed)?;
-        Ok(Reconfigured { slug, changed: Changed { git_ref, commands } })
+        residents
+            .reconfigure(&request, &CancellationToken::new())
+            .await
+            .map_err(failed)?;
+        Ok(Reconfigured {
+            slug,
+            changed: Changed { git_ref, commands },
+        })
     }
 
     fn text(output: &Reconfigured) -> String {
         let mut lines = vec![format!("`{}` is changed:", output.slug)];
-        lines.extend(output.changed.git_ref.as_ref().map(|name| format!("- ref: {name}")));
+        lines.extend(
+            output
+                .changed
+                .git_ref
+                .as_ref()
+                .map(|name| format!("- ref: {name}")),
+        );
         let commands = output.changed.commands.iter().flatten();
         lines.extend(commands.map(|(name, command)| format!("- {name}: `{command}`")));
         lines.join("\n")
@@ -128,8 +148,15 @@ async fn current(
     call: &Call<'_>,
     resource: &Resource,
 ) -> Result<BTreeMap<CommandName, TableCommand>, CommandError> {
-    let listed = residents(call)?.list(&CancellationToken::new()).await.map_err(failed)?;
-    let row = listed.residents.into_iter().find(|row| row.record.resource == *resource);
-    let unknown = || failed(Refusal::new(Token::NotOnboarded, &format!("{resource} has no resident")).into());
+    let listed = residents(call)?
+        .list(&CancellationToken::new())
+        .await
+        .map_err(failed)?;
+    let row = listed
+        .residents
+        .into_iter()
+        .find(|row| row.record.resource == *resource);
+    let unknown =
+        || failed(Refusal::new(Token::NotOnboarded, &format!("{resource} has no resident")).into());
     Ok(row.ok_or_else(unknown)?.record.commands)
 }

@@ -16,17 +16,24 @@ use super::super::{call::Call, error::CommandError};
 /// Most characters of a command of a command table.
 const TABLE_COMMAND_MAX: usize = 2_000;
 /// The kind of a command of a command table.
-const TABLE_COMMAND: Kind = Kind::Text { min: 1, max: TABLE_COMMAND_MAX };
+const TABLE_COMMAND: Kind = Kind::Text {
+    min: 1,
+    max: TABLE_COMMAND_MAX,
+};
 
 /// The repository of a command.
-pub(super) const SLUG: Field = Field::required("slug", Kind::Name(&names::REPOSITORY), "the repository");
+pub(super) const SLUG: Field =
+    Field::required("slug", Kind::Name(&names::REPOSITORY), "the repository");
 /// The command that tests.
 pub(super) const TEST: Field = Field::optional("test", TABLE_COMMAND, "the command that tests");
 /// The command that builds.
 pub(super) const BUILD: Field = Field::optional("build", TABLE_COMMAND, "the command that builds");
 /// The command that installs dependencies.
-pub(super) const INSTALL: Field =
-    Field::optional("install", TABLE_COMMAND, "the command that installs dependencies");
+pub(super) const INSTALL: Field = Field::optional(
+    "install",
+    TABLE_COMMAND,
+    "the command that installs dependencies",
+);
 /// A command that only plans.
 pub(super) const DRY_RUN: Field = Field::optional("dryRun", Kind::Boolean, "only plans");
 
@@ -53,7 +60,13 @@ pub(super) const fn discarding(id: &'static str, about: &'static str) -> Definit
 
 /// Returns the residents of the installation.
 pub(super) fn residents<'a>(call: &Call<'a>) -> Result<&'a dyn Residents, CommandError> {
-    let residents = call.context.deps().capabilities.commands.residents.as_deref();
+    let residents = call
+        .context
+        .deps()
+        .capabilities
+        .commands
+        .residents
+        .as_deref();
     residents.ok_or_else(|| CommandError::unavailable("no residents are configured"))
 }
 
@@ -88,9 +101,9 @@ pub(super) fn members<T: Serialize>(answer: &T) -> Result<Map<String, Value>, Co
 pub(super) fn failed(error: ResidentsError) -> CommandError {
     match error {
         ResidentsError::Refused(refusal) => refused(&refusal),
-        ResidentsError::Busy => {
-            CommandError::unavailable("fleet-busy: no capacity is free right now; try again in a moment")
-        }
+        ResidentsError::Busy => CommandError::unavailable(
+            "fleet-busy: no capacity is free right now; try again in a moment",
+        ),
         ResidentsError::Cancelled => CommandError::stopped(),
         error @ (ResidentsError::Unreachable(_) | ResidentsError::Failed(_)) => {
             tracing::error!(error = %error, "residents not available to a command");
@@ -131,12 +144,27 @@ mod tests {
                 400 => "invalid_input",
                 _ => "unavailable",
             };
-            let expected = if token == Token::Unauthorized { "unavailable" } else { expected };
-            let expected = if token == Token::Forbidden { "unavailable" } else { expected };
-            assert_eq!(code(Refusal::new(token, "why").into()), expected, "{token:?}");
+            let expected = if token == Token::Unauthorized {
+                "unavailable"
+            } else {
+                expected
+            };
+            let expected = if token == Token::Forbidden {
+                "unavailable"
+            } else {
+                expected
+            };
+            assert_eq!(
+                code(Refusal::new(token, "why").into()),
+                expected,
+                "{token:?}"
+            );
         }
         assert_eq!(code(ResidentsError::Busy), "unavailable");
-        assert_eq!(code(ResidentsError::Unreachable("refused".into())), "unavailable");
+        assert_eq!(
+            code(ResidentsError::Unreachable("refused".into())),
+            "unavailable"
+        );
         assert_eq!(code(ResidentsError::Failed("500".into())), "unavailable");
     }
 }

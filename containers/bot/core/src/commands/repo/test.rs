@@ -12,8 +12,10 @@ use super::{
 pub(in super::super) struct Test;
 
 impl Command for Test {
-    const DEFINITION: Definition =
-        operation::definition("repo.test", "Runs the test command of a resident, without a model.");
+    const DEFINITION: Definition = operation::definition(
+        "repo.test",
+        "Runs the test command of a resident, without a model.",
+    );
     type Input = Input;
     type Output = Ended;
 

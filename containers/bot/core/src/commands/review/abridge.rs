@@ -21,7 +21,10 @@ use crate::{
 };
 
 /// The polls for the second reply.
-const SETTLE: Settle = Settle { every: Duration::from_secs(3), within: Duration::from_secs(5 * 60) };
+const SETTLE: Settle = Settle {
+    every: Duration::from_secs(3),
+    within: Duration::from_secs(5 * 60),
+};
 /// The state of a job in progress.
 const RUNNING: &str = "running";
 
@@ -105,11 +108,27 @@ impl Command for Abridge {
         "review:write",
         "Abridges the diff of a finished review, for people who read it.",
     )
-    .with_args(&[Field::required("id", Kind::Name(&names::RUN), "the run of the review")])
+    .with_args(&[Field::required(
+        "id",
+        Kind::Name(&names::RUN),
+        "the run of the review",
+    )])
     .with_options(&[
-        Field::optional("model", Kind::Name(&names::MODEL), "the model, in place of the configured one"),
-        Field::optional("force", Kind::Boolean, "abridges again although a result is stored"),
-        Field::optional("wait", Kind::Boolean, "answers with the result, not with the state"),
+        Field::optional(
+            "model",
+            Kind::Name(&names::MODEL),
+            "the model, in place of the configured one",
+        ),
+        Field::optional(
+            "force",
+            Kind::Boolean,
+            "abridges again although a result is stored",
+        ),
+        Field::optional(
+            "wait",
+            Kind::Boolean,
+            "answers with the result, not with the state",
+        ),
     ])
     .needing(Capability::Abridger)
     .settling(SETTLE);
@@ -117,7 +136,12 @@ impl Command for Abridge {
     type Output = AbridgedView;
 
     async fn run(call: Call<'_>, input: Input) -> Result<AbridgedView, CommandError> {
-        let Input { id, model, force, wait } = input;
+        let Input {
+            id,
+            model,
+            force,
+            wait,
+        } = input;
         let id = call.run_id(id).await?;
         let found = call.queries().get(&call.reader(), &id).await?;
         if let Found::Live(_) = found {
@@ -127,8 +151,14 @@ impl Command for Abridge {
         let record = record.map_err(|error| CommandError::store("the run history", &error))?;
         let record = record
             .filter(|record| !is_provisional(record))
-            .ok_or_else(|| CommandError::conflict("the record of the run is not written yet; try again"))?;
-        let request = AbridgeRequest { model, is_forced: force, waits: wait };
+            .ok_or_else(|| {
+                CommandError::conflict("the record of the run is not written yet; try again")
+            })?;
+        let request = AbridgeRequest {
+            model,
+            is_forced: force,
+            waits: wait,
+        };
         let may_use = |repository: &RepoSlug| {
             let settings = call.context.settings();
             dispatch::authorize_name(&call.caller.actor, settings, repository.as_str()).is_ok()
@@ -140,9 +170,10 @@ impl Command for Abridge {
     fn text(output: &AbridgedView) -> String {
         let id = &output.id;
         match (output.state.as_str(), &output.artifact, &output.reason) {
-            ("done", Some(artifact), _) => {
-                artifact.summary.as_ref().map_or_else(String::new, |summary| summary.plain().to_owned())
-            }
+            ("done", Some(artifact), _) => artifact
+                .summary
+                .as_ref()
+                .map_or_else(String::new, |summary| summary.plain().to_owned()),
             ("failed", _, Some(reason)) => format!("`{id}` was not abridged: {reason}"),
             (RUNNING, ..) => format!("`{id}` is being abridged"),
             _ => format!("`{id}` is not abridged"),
@@ -164,20 +195,25 @@ impl Command for Abridge {
 }
 
 fn view(id: &RunId, abridgement: &Abridgement) -> Result<AbridgedView, CommandError> {
-    serde_json::from_value(abridgement.to_json(id.as_str())).map_err(|error| CommandError::internal(&error))
+    serde_json::from_value(abridgement.to_json(id.as_str()))
+        .map_err(|error| CommandError::internal(&error))
 }
 
 fn refused(error: AbridgeError) -> CommandError {
     match error {
-        AbridgeError::Refused(AbridgeRefused::NotAReview) => CommandError::conflict("the run is no review"),
+        AbridgeError::Refused(AbridgeRefused::NotAReview) => {
+            CommandError::conflict("the run is no review")
+        }
         AbridgeError::Refused(AbridgeRefused::Unfinished) => {
             CommandError::conflict("the review has not finished")
         }
-        AbridgeError::Refused(AbridgeRefused::NothingToAbridge) => {
-            CommandError::not_found("the run reviewed no pull request, so there is no diff to abridge")
-        }
+        AbridgeError::Refused(AbridgeRefused::NothingToAbridge) => CommandError::not_found(
+            "the run reviewed no pull request, so there is no diff to abridge",
+        ),
         AbridgeError::Forbidden => CommandError::denied(Denied::MissingGrant),
-        AbridgeError::NoModel => CommandError::unavailable("no model is configured that can abridge"),
+        AbridgeError::NoModel => {
+            CommandError::unavailable("no model is configured that can abridge")
+        }
         AbridgeError::NoCodeHost => CommandError::unavailable("no code host is configured"),
     }
 }

@@ -55,21 +55,26 @@ pub(in super::super) struct Resumed {
 }
 
 impl Command for Events {
-    const DEFINITION: Definition =
-        Definition::read("runs.events", "runs:read", "Shows a page of a run's events.")
-            .with_args(&[ID])
-            .with_options(&[
-                Field::optional("afterSeq", Kind::at_least(0), "only events after this one").or_integer(0),
-                Field::optional("limit", Kind::within(1, MAX_EVENTS), "most events").or_integer(MAX_EVENTS),
-            ])
-            .on(Surfaces::NOT_CHAT);
+    const DEFINITION: Definition = Definition::read(
+        "runs.events",
+        "runs:read",
+        "Shows a page of a run's events.",
+    )
+    .with_args(&[ID])
+    .with_options(&[
+        Field::optional("afterSeq", Kind::at_least(0), "only events after this one").or_integer(0),
+        Field::optional("limit", Kind::within(1, MAX_EVENTS), "most events").or_integer(MAX_EVENTS),
+    ])
+    .on(Surfaces::NOT_CHAT);
     type Input = Input;
     type Output = EventsPage;
 
     async fn run(call: Call<'_>, input: Input) -> Result<EventsPage, CommandError> {
         let id = call.run_id(input.id).await?;
-        let (page, restored) =
-            call.queries().events_page(&call.reader(), &id, input.after_seq, input.limit).await?;
+        let (page, restored) = call
+            .queries()
+            .events_page(&call.reader(), &id, input.after_seq, input.limit)
+            .await?;
         let (mut events, mut bytes) = (Vec::new(), 0);
         let mut next_after_seq = page.next_after_seq;
         for event in page.events {
@@ -82,7 +87,11 @@ impl Command for Events {
             events.push(event);
         }
         let resumed = restored.map(|Restored { at, after_seq }| Resumed { at, after_seq });
-        Ok(EventsPage { events, next_after_seq, resumed })
+        Ok(EventsPage {
+            events,
+            next_after_seq,
+            resumed,
+        })
     }
 
     fn text(page: &EventsPage) -> String {

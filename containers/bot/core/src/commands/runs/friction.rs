@@ -34,22 +34,37 @@ pub(in super::super) struct Diagnosed {
 }
 
 impl Command for Friction {
-    const DEFINITION: Definition =
-        Definition::read("runs.friction", "runs:read", "Shows the reasons why one run was slow.")
-            .with_args(&[ID])
-            .on(Surfaces::NOT_CHAT);
+    const DEFINITION: Definition = Definition::read(
+        "runs.friction",
+        "runs:read",
+        "Shows the reasons why one run was slow.",
+    )
+    .with_args(&[ID])
+    .on(Surfaces::NOT_CHAT);
     type Input = Input;
     type Output = Diagnosed;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Diagnosed, CommandError> {
         let id = call.run_id(input.id).await?;
         let found = call.queries().diagnosis(&call.reader(), &id).await?;
-        let queries::Friction { id, finished, diagnosis } = found;
-        Ok(Diagnosed { id, finished, diagnosis: fence::diagnosis(diagnosis) })
+        let queries::Friction {
+            id,
+            finished,
+            diagnosis,
+        } = found;
+        Ok(Diagnosed {
+            id,
+            finished,
+            diagnosis: fence::diagnosis(diagnosis),
+        })
     }
 
     fn text(output: &Diagnosed) -> String {
-        let verdict = output.diagnosis.get("verdict").and_then(Value::as_str).unwrap_or_default();
+        let verdict = output
+            .diagnosis
+            .get("verdict")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let preliminary = if output.finished { "" } else { " (so far)" };
         format!("`{}`{preliminary}: {verdict}", output.id)
     }

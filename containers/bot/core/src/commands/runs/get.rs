@@ -77,8 +77,17 @@ impl Command for Get {
         let run = RunView::whole(run);
         let title = run.title().filter(|_| is_own).map(str::to_owned);
         let settings = call.context.settings();
-        let url = settings.public_base_url.is_some().then(|| settings.run_url(&id));
-        Ok(Run { run, title, url, events, now })
+        let url = settings
+            .public_base_url
+            .is_some()
+            .then(|| settings.run_url(&id));
+        Ok(Run {
+            run,
+            title,
+            url,
+            events,
+            now,
+        })
     }
 
     fn set_now(output: &mut Run, now: i64) {
@@ -89,9 +98,20 @@ impl Command for Get {
     fn text(output: &Run) -> String {
         let mut facts = output.run.facts(output.now);
         facts.extend(output.url.clone().map(|url| ("page", url)));
-        facts.extend(output.events.as_ref().map(|events| ("events", events.len().to_string())));
-        let facts = facts.iter().map(|(name, value)| format!("{name:<13} {value}"));
-        let answer = output.events.iter().flatten().rfind(|event| event["type"] == "answer");
+        facts.extend(
+            output
+                .events
+                .as_ref()
+                .map(|events| ("events", events.len().to_string())),
+        );
+        let facts = facts
+            .iter()
+            .map(|(name, value)| format!("{name:<13} {value}"));
+        let answer = output
+            .events
+            .iter()
+            .flatten()
+            .rfind(|event| event["type"] == "answer");
         let answer = answer.and_then(|event| event["text"].as_str());
         let answer = answer.map(|text| format!("\n{}", unwrap_untrusted(text).unwrap_or(text)));
         facts.chain(answer).collect::<Vec<_>>().join("\n")

@@ -73,42 +73,55 @@ struct CursorView {
 }
 
 impl Command for List {
-    const DEFINITION: Definition =
-        Definition::read("runs.list", "runs:read", "Lists runs, live and stored, newest first.")
-            .with_options(&[
-                Field::optional(
-                    "status",
-                    Kind::Choice(&["active", "finished", "all"]),
-                    "the part of the list",
-                )
-                .or("active"),
-                Field::optional("agent", Kind::Name(&names::AGENT), "only runs of this agent"),
-                Field::optional("channel", Kind::Name(&names::CHANNEL), "only runs of this channel"),
-                Field::optional(
-                    "sinceMs",
-                    Kind::at_least(0),
-                    "only runs that finished at or after this time",
-                ),
-                Field::optional("limit", Kind::within(1, MAX_LIMIT), "most runs").or_integer(DEFAULT_LIMIT),
-                Field::optional(
-                    "before",
-                    // `nextBefore.finishedAt` may have a fraction.
-                    Kind::Duration,
-                    "cursor: only runs that finished before this time",
-                ),
-                Field::optional(
-                    "beforeId",
-                    Kind::Name(&names::RUN),
-                    "cursor: among equal times, only ids below this one",
-                ),
-            ])
-            .with_rules(&[FieldRule::Requires("beforeId", "before")]);
+    const DEFINITION: Definition = Definition::read(
+        "runs.list",
+        "runs:read",
+        "Lists runs, live and stored, newest first.",
+    )
+    .with_options(&[
+        Field::optional(
+            "status",
+            Kind::Choice(&["active", "finished", "all"]),
+            "the part of the list",
+        )
+        .or("active"),
+        Field::optional(
+            "agent",
+            Kind::Name(&names::AGENT),
+            "only runs of this agent",
+        ),
+        Field::optional(
+            "channel",
+            Kind::Name(&names::CHANNEL),
+            "only runs of this channel",
+        ),
+        Field::optional(
+            "sinceMs",
+            Kind::at_least(0),
+            "only runs that finished at or after this time",
+        ),
+        Field::optional("limit", Kind::within(1, MAX_LIMIT), "most runs").or_integer(DEFAULT_LIMIT),
+        Field::optional(
+            "before",
+            // `nextBefore.finishedAt` may have a fraction.
+            Kind::Duration,
+            "cursor: only runs that finished before this time",
+        ),
+        Field::optional(
+            "beforeId",
+            Kind::Name(&names::RUN),
+            "cursor: among equal times, only ids below this one",
+        ),
+    ])
+    .with_rules(&[FieldRule::Requires("beforeId", "before")]);
     type Input = Input;
     type Output = Runs;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Runs, CommandError> {
         if input.before_id.is_some() && input.before.is_none() {
-            return Err(CommandError::invalid("beforeId must be given together with before"));
+            return Err(CommandError::invalid(
+                "beforeId must be given together with before",
+            ));
         }
         let request = PageRequest {
             active: input.status != Status::Finished,
@@ -122,7 +135,9 @@ impl Command for List {
             has_diagnoses: false,
         };
         let page = call.queries().list_entries(call.viewer, &request).await;
-        let next_before = page.next.map(|Cursor { finished_at, id }| CursorView { finished_at, id });
+        let next_before = page
+            .next
+            .map(|Cursor { finished_at, id }| CursorView { finished_at, id });
         Ok(Runs {
             runs: page.runs.into_iter().map(RunView::of_row).collect(),
             next_before,
@@ -139,14 +154,21 @@ impl Command for List {
         let chars = short_id::chars(output.runs.iter().map(|run| &run.id));
         let rows = output.runs.iter().map(|run| run.cells(output.now, chars));
         let headings = HEADINGS.map(str::to_owned);
-        let lines =
-            if output.runs.is_empty() { Vec::new() } else { aligned([headings].into_iter().chain(rows)) };
+        let lines = if output.runs.is_empty() {
+            Vec::new()
+        } else {
+            aligned([headings].into_iter().chain(rows))
+        };
         with_notes(lines, output)
     }
 
     fn text(output: &Runs) -> String {
         let chars = short_id::chars(output.runs.iter().map(|run| &run.id));
-        let lines = output.runs.iter().map(|run| run.line(output.now, chars)).collect();
+        let lines = output
+            .runs
+            .iter()
+            .map(|run| run.line(output.now, chars))
+            .collect();
         with_notes(lines, output)
     }
 }
@@ -154,10 +176,18 @@ impl Command for List {
 /// Returns the lines of a table with columns as wide as their widest cells.
 fn aligned<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> Vec<String> {
     let rows: Vec<[String; N]> = rows.collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: [usize; N] = std::array::from_fn(width);
     let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
+        let cells = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:<width$}  "));
         cells.collect::<String>().trim_end().to_owned()
     };
     rows.iter().map(line).collect()

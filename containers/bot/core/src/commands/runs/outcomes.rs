@@ -74,8 +74,16 @@ impl Command for Outcomes {
         "Shows what became of pull requests and reviews, per repository and agent.",
     )
     .with_options(&[
-        Field::optional("sinceMs", Kind::at_least(0), "only runs that finished at or after this time"),
-        Field::optional("repo", Kind::Name(&names::REPOSITORY), "only this repository"),
+        Field::optional(
+            "sinceMs",
+            Kind::at_least(0),
+            "only runs that finished at or after this time",
+        ),
+        Field::optional(
+            "repo",
+            Kind::Name(&names::REPOSITORY),
+            "only this repository",
+        ),
         Field::optional("agent", Kind::Name(&names::AGENT), "only this agent"),
     ]);
     type Input = Input;
@@ -85,7 +93,10 @@ impl Command for Outcomes {
         if !call.context.store().keeps_records() {
             return Err(CommandError::unavailable(HISTORY_OFF));
         }
-        let runs = call.queries().finished_facts(call.viewer, input.since_ms, MAX_OUTCOME_RUNS).await;
+        let runs = call
+            .queries()
+            .finished_facts(call.viewer, input.since_ms, MAX_OUTCOME_RUNS)
+            .await;
         let runs = runs.map_err(|error| CommandError::store("the run history", &error))?;
         let runs_read = runs.len();
         let facts = runs.into_iter().map(|run| OutcomeRun {
@@ -95,11 +106,22 @@ impl Command for Outcomes {
             review: run.detail.posted_review,
         });
         let is_wanted = |row: &Totals| {
-            input.repo.as_ref().is_none_or(|repo| row.repo.eq_ignore_ascii_case(repo))
+            input
+                .repo
+                .as_ref()
+                .is_none_or(|repo| row.repo.eq_ignore_ascii_case(repo))
                 && input.agent.as_ref().is_none_or(|agent| row.agent == *agent)
         };
-        let outcomes = outcomes(facts).into_iter().filter(is_wanted).map(OutcomeView::of).collect();
-        Ok(Totaled { runs_read: runs_read as u64, truncated: runs_read >= MAX_OUTCOME_RUNS, outcomes })
+        let outcomes = outcomes(facts)
+            .into_iter()
+            .filter(is_wanted)
+            .map(OutcomeView::of)
+            .collect();
+        Ok(Totaled {
+            runs_read: runs_read as u64,
+            truncated: runs_read >= MAX_OUTCOME_RUNS,
+            outcomes,
+        })
     }
 
     fn text(output: &Totaled) -> String {
@@ -128,9 +150,12 @@ impl OutcomeView {
     }
 
     fn line(&self) -> String {
-        let time = self.time_to_merge_ms.map(|ms| format!(", merged after {}", ars_friction::duration(ms)));
-        let cost =
-            self.cost_per_merged_micro_usd.map(|microusd| format!(", ${:.2} each", microusd as f64 / MICRO));
+        let time = self
+            .time_to_merge_ms
+            .map(|ms| format!(", merged after {}", ars_friction::duration(ms)));
+        let cost = self
+            .cost_per_merged_micro_usd
+            .map(|microusd| format!(", ${:.2} each", microusd as f64 / MICRO));
         format!(
             "- {} {}: {} opened, {} merged, {} closed{}{}; {} reviews, {} findings resolved",
             self.repo,

@@ -45,7 +45,11 @@ impl Command for Restore {
     async fn run(call: Call<'_>, input: Input) -> Result<Restored, CommandError> {
         let id = call.run_id(input.id).await?;
         let restored = call.queries().restore_as(&call.reader(), &id).await?;
-        Ok(Restored { id, checkpoint: restored.git_ref, commit: restored.commit })
+        Ok(Restored {
+            id,
+            checkpoint: restored.git_ref,
+            commit: restored.commit,
+        })
     }
 
     fn text(restored: &Restored) -> String {

@@ -38,14 +38,17 @@ pub(in super::super) struct Stopping {
 }
 
 impl Command for Stop {
-    const DEFINITION: Definition =
-        Definition::destructive("runs.stop", "runs:write", "Requests the stop of a live run.")
-            .with_args(&[ID])
-            .with_options(&[Field::required(
-                "mode",
-                Kind::Choice(&["soft", "hard"]),
-                "soft lets the run finish its step and answer, hard aborts it",
-            )]);
+    const DEFINITION: Definition = Definition::destructive(
+        "runs.stop",
+        "runs:write",
+        "Requests the stop of a live run.",
+    )
+    .with_args(&[ID])
+    .with_options(&[Field::required(
+        "mode",
+        Kind::Choice(&["soft", "hard"]),
+        "soft lets the run finish its step and answer, hard aborts it",
+    )]);
     type Input = Input;
     type Output = Stopping;
 
@@ -53,8 +56,14 @@ impl Command for Stop {
         let Input { id, mode } = input;
         let id = call.run_id(id).await?;
         let actor = Actor::new(call.caller.kind, &call.caller.actor.id);
-        call.queries().stop_as(&call.reader(), &id, mode, actor).await?;
-        Ok(Stopping { id, mode, state: STOPPING.to_owned() })
+        call.queries()
+            .stop_as(&call.reader(), &id, mode, actor)
+            .await?;
+        Ok(Stopping {
+            id,
+            mode,
+            state: STOPPING.to_owned(),
+        })
     }
 
     fn text(stopping: &Stopping) -> String {

@@ -19,12 +19,23 @@ use crate::{
 };
 
 /// The columns of a list in a terminal.
-pub(super) const HEADINGS: [&str; 8] =
-    ["run", "started", "status", "agent", "repository", "cost", "took", "pull request"];
+pub(super) const HEADINGS: [&str; 8] = [
+    "run",
+    "started",
+    "status",
+    "agent",
+    "repository",
+    "cost",
+    "took",
+    "pull request",
+];
 
 /// The argument.
-pub(super) const ID: Field =
-    Field::required("id", Kind::Name(&names::RUN), "the run, or a unique beginning of its id");
+pub(super) const ID: Field = Field::required(
+    "id",
+    Kind::Name(&names::RUN),
+    "the run, or a unique beginning of its id",
+);
 
 /// A run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -155,7 +166,11 @@ struct PullRequestView {
 
 impl PullRequestView {
     fn shown(&self) -> String {
-        let Self { repo, number, state } = self;
+        let Self {
+            repo,
+            number,
+            state,
+        } = self;
         let state = match state {
             PullRequestState::Open => "open",
             PullRequestState::Merged => "merged",
@@ -168,25 +183,40 @@ impl PullRequestView {
 impl RunView {
     /// Returns the row of a list: metadata without free text.
     pub(super) fn of_row(run: RunEntry) -> Self {
-        Self { label: None, activity: None, diagnosis: None, ..Self::whole(run) }
+        Self {
+            label: None,
+            activity: None,
+            diagnosis: None,
+            ..Self::whole(run)
+        }
     }
 
     /// Returns every fact of a run.
     pub(super) fn whole(run: RunEntry) -> Self {
         let RunEntry { summary, detail } = run;
-        let RunDetail { event_count, diagnosis, owner, is_persisted, pull_request, .. } = &detail;
+        let RunDetail {
+            event_count,
+            diagnosis,
+            owner,
+            is_persisted,
+            pull_request,
+            ..
+        } = &detail;
         let pull_request = pull_request.as_ref().map(|fact| PullRequestView {
             repo: fact.repo.clone(),
             number: fact.number,
             state: fact.state,
         });
         let finished = summary.finished.is_some();
-        let stop = summary
-            .stop
-            .map(|mode| StopView { mode, state: if finished { "stopped" } else { "stopping" }.to_owned() });
+        let stop = summary.stop.map(|mode| StopView {
+            mode,
+            state: if finished { "stopped" } else { "stopping" }.to_owned(),
+        });
         Self {
             // A run without a title has its id as one.
-            label: Some(summary.label).filter(|label| label != summary.id.as_str()).map(Untrusted),
+            label: Some(summary.label)
+                .filter(|label| label != summary.id.as_str())
+                .map(Untrusted),
             agent: summary.agent,
             model: summary.model,
             channel_id: summary.channel_id,
@@ -244,7 +274,12 @@ impl RunView {
             text(self.repo.as_deref()),
             text(self.cost().as_deref()),
             self.took(now),
-            text(self.pull_request.as_ref().map(PullRequestView::shown).as_deref()),
+            text(
+                self.pull_request
+                    .as_ref()
+                    .map(PullRequestView::shown)
+                    .as_deref(),
+            ),
         ]
     }
 
@@ -258,17 +293,29 @@ impl RunView {
             ("repository", self.repo.clone()),
             ("thread", self.thread_key.clone()),
             ("status", Some(self.state())),
-            ("started", Some(format!("{}, {}", self.began(), self.took(now)))),
+            (
+                "started",
+                Some(format!("{}, {}", self.began(), self.took(now))),
+            ),
             ("cost", self.cost()),
-            ("pull request", self.pull_request.as_ref().map(PullRequestView::shown)),
+            (
+                "pull request",
+                self.pull_request.as_ref().map(PullRequestView::shown),
+            ),
         ];
-        facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+        facts
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
     }
 
     fn began(&self) -> String {
         let text = iso(self.started_at);
         // To the minute.
-        text.get(..16).map_or_else(|| text.clone(), |minute| format!("{}Z", minute.replace('T', " ")))
+        text.get(..16).map_or_else(
+            || text.clone(),
+            |minute| format!("{}Z", minute.replace('T', " ")),
+        )
     }
 
     fn cost(&self) -> Option<String> {

@@ -79,15 +79,20 @@ struct Last {
 }
 
 impl Command for List {
-    const DEFINITION: Definition =
-        Definition::read("schedule.list", "schedule:read", "Lists the schedules and their last firings.")
-            .needing(Capability::Schedules);
+    const DEFINITION: Definition = Definition::read(
+        "schedule.list",
+        "schedule:read",
+        "Lists the schedules and their last firings.",
+    )
+    .needing(Capability::Schedules);
     type Input = NoInput;
     type Output = Listed;
 
     async fn run(call: Call<'_>, _: NoInput) -> Result<Listed, CommandError> {
         let Some(source) = &call.context.deps().capabilities.commands.schedules else {
-            return Err(CommandError::unavailable("schedules are off in this installation"));
+            return Err(CommandError::unavailable(
+                "schedules are off in this installation",
+            ));
         };
         let firings = source.latest().await;
         let firings_unavailable = firings.is_err().then(|| UNAVAILABLE.to_owned());
@@ -95,13 +100,20 @@ impl Command for List {
             tracing::error!(error = %error, "firings of schedules not listed");
             Vec::new()
         });
-        let mut last: BTreeMap<String, Firing> =
-            firings.into_iter().map(|firing| (firing.schedule.clone(), firing)).collect();
+        let mut last: BTreeMap<String, Firing> = firings
+            .into_iter()
+            .map(|firing| (firing.schedule.clone(), firing))
+            .collect();
         let now = call.context.clock().now();
         let listed = source.schedules().iter();
         let listed = listed.filter(|one| !one.internal && is_on(call.context.deps(), one));
-        let schedules = listed.map(|schedule| view(schedule, last.remove(schedule.name), now)).collect();
-        Ok(Listed { schedules, firings_unavailable })
+        let schedules = listed
+            .map(|schedule| view(schedule, last.remove(schedule.name), now))
+            .collect();
+        Ok(Listed {
+            schedules,
+            firings_unavailable,
+        })
     }
 
     fn text(output: &Listed) -> String {
@@ -127,21 +139,40 @@ fn view(schedule: &Schedule, last: Option<Firing>, now: UnixMillis) -> ScheduleV
         description: schedule.description.to_owned(),
         command: command.map(str::to_owned),
         identity: identity.map(str::to_owned),
-        next_fire_at: Cron::parse(schedule.cron).ok().and_then(|cron| cron.next_after(now)),
-        last: last.map(|Firing { schedule: _, fired_at, run_id, outcome, detail }| Last {
-            fired_at,
-            run_id,
-            outcome,
-            detail,
-        }),
+        next_fire_at: Cron::parse(schedule.cron)
+            .ok()
+            .and_then(|cron| cron.next_after(now)),
+        last: last.map(
+            |Firing {
+                 schedule: _,
+                 fired_at,
+                 run_id,
+                 outcome,
+                 detail,
+             }| Last {
+                fired_at,
+                run_id,
+                outcome,
+                detail,
+            },
+        ),
     }
 }
 
 fn line(schedule: &ScheduleView) -> String {
-    let next = schedule.next_fire_at.map_or_else(String::new, |at| format!(", next {}", iso(at)));
+    let next = schedule
+        .next_fire_at
+        .map_or_else(String::new, |at| format!(", next {}", iso(at)));
     let last = schedule.last.as_ref().map_or_else(String::new, |last| {
         let outcome = serde_json::to_value(last.outcome).unwrap_or_default();
-        format!(", last {} {}", iso(last.fired_at), outcome.as_str().unwrap_or_default())
+        format!(
+            ", last {} {}",
+            iso(last.fired_at),
+            outcome.as_str().unwrap_or_default()
+        )
     });
-    format!("- {} (`{}`): {}{next}{last}", schedule.name, schedule.cron, schedule.description)
+    format!(
+        "- {} (`{}`): {}{next}{last}",
+        schedule.name, schedule.cron, schedule.description
+    )
 }

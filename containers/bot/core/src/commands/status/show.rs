@@ -48,7 +48,8 @@ impl Command for Show {
 
     async fn run(call: Call<'_>, _: NoInput) -> Result<Status, CommandError> {
         let build = call.context.deps().capabilities.commands.build.clone();
-        let (commit, built_at) = build.map_or((None, None), |build| (Some(build.commit), build.built_at));
+        let (commit, built_at) =
+            build.map_or((None, None), |build| (Some(build.commit), build.built_at));
         let in_flight = call.context.in_flight();
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -61,9 +62,19 @@ impl Command for Show {
     }
 
     fn text(status: &Status) -> String {
-        let built = status.built_at.as_ref().map_or_else(String::new, |at| format!(", built {at}"));
-        let started = status.started_at.as_ref().map_or_else(String::new, |at| format!("\nstarted {at}"));
-        let draining = if status.draining { ", shutting down" } else { "" };
+        let built = status
+            .built_at
+            .as_ref()
+            .map_or_else(String::new, |at| format!(", built {at}"));
+        let started = status
+            .started_at
+            .as_ref()
+            .map_or_else(String::new, |at| format!("\nstarted {at}"));
+        let draining = if status.draining {
+            ", shutting down"
+        } else {
+            ""
+        };
         format!(
             "version {} ({}){built}{started}\nin flight: {}{draining}",
             status.version, status.commit, status.in_flight

@@ -42,13 +42,29 @@ pub(super) async fn close(
     reason: &str,
     hold: &mut Option<Hold>,
 ) -> Result<(), StoreError> {
-    let Some(live) = context.live() else { return Ok(()) };
+    let Some(live) = context.live() else {
+        return Ok(());
+    };
     let owner = live.owner(&run.row.run_id);
-    let cost = run.last_step.as_ref().and_then(Saved::of).and_then(|saved| saved.cost());
-    let held = hold.as_ref().map(|hold| hold.cap().run_microusd).filter(|_| may_have_cost_more(&run, cost));
-    let closing = ClosedRun { status, finished_at: context.clock().now(), cost, reserved: held };
+    let cost = run
+        .last_step
+        .as_ref()
+        .and_then(Saved::of)
+        .and_then(|saved| saved.cost());
+    let held = hold
+        .as_ref()
+        .map(|hold| hold.cap().run_microusd)
+        .filter(|_| may_have_cost_more(&run, cost));
+    let closing = ClosedRun {
+        status,
+        finished_at: context.clock().now(),
+        cost,
+        reserved: held,
+    };
     // A late claim can reach the ledger behind the run's end. Then the run's record stays.
-    let record = Policy::RECORD.run(&owner.run_id, || context.store().get(&owner.run_id)).await?;
+    let record = Policy::RECORD
+        .run(&owner.run_id, || context.store().get(&owner.run_id))
+        .await?;
     let ended = record.filter(|record| !history::is_provisional(record));
     let is_late = ended.is_some();
     let status = ended.as_ref().map_or(status, |record| record.status);
@@ -60,7 +76,9 @@ pub(super) async fn close(
         note_without_token(context, &run, &mut stored, &follow_ups);
     }
     let record = ended.unwrap_or_else(|| record_of(&run, stored, closing));
-    let finished = Policy::RECORD.run(&owner.run_id, || live.ledger().finish(&owner, &record)).await?;
+    let finished = Policy::RECORD
+        .run(&owner.run_id, || live.ledger().finish(&owner, &record))
+        .await?;
     match finished {
         Owned::Done(_) => {
             if let Some(hold) = hold.take().filter(|_| !is_late) {
@@ -84,8 +102,13 @@ pub(super) async fn close(
 
 /// Replaces the announcement of a run on its channel, if the channel replaces replies.
 async fn announce_interruption(context: &RunContext, run: &Reclaimed) {
-    let Some(io) = reopened(context, run).filter(|io| io.traits().replaces_replies) else { return };
-    if let Err(error) = io.send(ChannelEvent::Reply(texts::INTERRUPTED.to_owned())).await {
+    let Some(io) = reopened(context, run).filter(|io| io.traits().replaces_replies) else {
+        return;
+    };
+    if let Err(error) = io
+        .send(ChannelEvent::Reply(texts::INTERRUPTED.to_owned()))
+        .await
+    {
         tracing::warn!(run = %run.row.run_id, %error, "the end of a run was not announced");
     }
 }
@@ -96,7 +119,10 @@ fn record_of(run: &Reclaimed, stored: Stored, closing: ClosedRun) -> RunRecord {
     record.event_count = record.event_count.max(stored.at_least);
     record.truncated = record.event_count != record.stored_event_count;
     let review = ReviewTarget::of_state(RunState::of_row(&run.row.state).review.as_ref());
-    add_posted_review(&mut record, review.and_then(|review| review.posted).as_ref());
+    add_posted_review(
+        &mut record,
+        review.and_then(|review| review.posted).as_ref(),
+    );
     history::add_checkpoint(&mut record);
     record
 }
@@ -118,7 +144,13 @@ async fn late_follow_ups(
     status: RunStatus,
 ) -> Result<Vec<Followup>, StoreError> {
     let read = run.last_step.as_ref().map(|step| step.inbox_consumed_seq);
-    let Some(inbox_after) = run.inbox.iter().map(|follow_up| follow_up.seq).chain(read).max() else {
+    let Some(inbox_after) = run
+        .inbox
+        .iter()
+        .map(|follow_up| follow_up.seq)
+        .chain(read)
+        .max()
+    else {
         // The row of an orphan does not show which follow-ups were read, and running one twice would be worse.
         return Ok(Vec::new());
     };
@@ -131,8 +163,14 @@ async fn late_follow_ups(
         return Ok(Vec::new());
     }
     // A second attempt is refused because the run is `finishing` already.
-    Policy::RECORD.run(&owner.run_id, || live.ledger().finishing(&owner)).await?;
-    let batch = [FlushBatch { run: owner.run_id.clone(), events: Vec::new(), inbox_after }];
+    Policy::RECORD
+        .run(&owner.run_id, || live.ledger().finishing(&owner))
+        .await?;
+    let batch = [FlushBatch {
+        run: owner.run_id.clone(),
+        events: Vec::new(),
+        inbox_after,
+    }];
     let flush = || live.ledger().flush(live.generation(), None, &batch);
     let answers = Policy::RECORD.run(&owner.run_id, flush).await?;
     let answers = answers.into_iter().filter_map(|answer| match answer {
@@ -146,16 +184,32 @@ async fn late_follow_ups(
 fn unread<'a>(inbox: impl Iterator<Item = &'a Followup>) -> Vec<FollowUp> {
     let notes = inbox.filter_map(|follow_up| {
         let note = Note::read(follow_up.message.clone())?;
-        Some(FollowUp { note, inbox_seq: Some(follow_up.seq), sender: None })
+        Some(FollowUp {
+            note,
+            inbox_seq: Some(follow_up.seq),
+            sender: None,
+        })
     });
     notes.collect()
 }
 
 /// Rejects or dispatches the follow-ups of a run that had ended or was stopped.
-async fn requeue(context: &RunContext, run: &Reclaimed, status: RunStatus, follow_ups: Vec<FollowUp>) {
-    let (Some(io), Ok(meta)) = (reopened(context, run), Meta::of_row(&run.row.meta)) else { return };
+async fn requeue(
+    context: &RunContext,
+    run: &Reclaimed,
+    status: RunStatus,
+    follow_ups: Vec<FollowUp>,
+) {
+    let (Some(io), Ok(meta)) = (reopened(context, run), Meta::of_row(&run.row.meta)) else {
+        return;
+    };
     let facts = meta.facts();
-    let ended = EndedRun { status, facts: &facts, io: &io, tokens: context.tokens() };
+    let ended = EndedRun {
+        status,
+        facts: &facts,
+        io: &io,
+        tokens: context.tokens(),
+    };
     let runnable = ended.reject(follow_ups).await;
     ended.dispatch(context, &runnable);
 }
@@ -163,30 +217,69 @@ async fn requeue(context: &RunContext, run: &Reclaimed, status: RunStatus, follo
 /// Adds an interrupted run's follow-ups to its record, because without their run they are no requests.
 fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp]) {
     for follow_up in follow_ups {
-        note(context, stored, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));
+        note(
+            context,
+            stored,
+            NoteKind::FollowUp,
+            format!("not read: {}", follow_up.note.text),
+        );
     }
 }
 
 /// Adds the follow-ups of removed tokens to the record of their run, because they are not dispatched.
-fn note_without_token(context: &RunContext, run: &Reclaimed, stored: &mut Stored, follow_ups: &[FollowUp]) {
-    let Ok(meta) = Meta::of_row(&run.row.meta) else { return };
-    let is_dropped =
-        |note: &Note| note.sender(context.tokens(), &meta.channel_id) == Err(SenderFault::TokenRemoved);
-    for follow_up in follow_ups.iter().filter(|follow_up| is_dropped(&follow_up.note)) {
-        note(context, stored, NoteKind::FollowUp, texts::follow_up_without_token(&follow_up.note.text));
+fn note_without_token(
+    context: &RunContext,
+    run: &Reclaimed,
+    stored: &mut Stored,
+    follow_ups: &[FollowUp],
+) {
+    let Ok(meta) = Meta::of_row(&run.row.meta) else {
+        return;
+    };
+    let is_dropped = |note: &Note| {
+        note.sender(context.tokens(), &meta.channel_id) == Err(SenderFault::TokenRemoved)
+    };
+    for follow_up in follow_ups
+        .iter()
+        .filter(|follow_up| is_dropped(&follow_up.note))
+    {
+        note(
+            context,
+            stored,
+            NoteKind::FollowUp,
+            texts::follow_up_without_token(&follow_up.note.text),
+        );
     }
 }
 
 /// Adds a note behind all other events, including unreadable ones, because viewers saw their seqs.
 pub(super) fn note(context: &RunContext, stored: &mut Stored, kind: NoteKind, summary: String) {
-    let last_seq = stored.events.iter().filter_map(|event| event["seq"].as_u64()).max();
+    let last_seq = stored
+        .events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .max();
     let last_seq = last_seq.unwrap_or_default().max(stored.at_least);
-    let body = context.deps().redactor.redact_event(EventBody::note(kind, summary));
-    let event = Event { body, seq: last_seq + 1, at: Some(context.clock().now()), span_id: None };
+    let body = context
+        .deps()
+        .redactor
+        .redact_event(EventBody::note(kind, summary));
+    let event = Event {
+        body,
+        seq: last_seq + 1,
+        at: Some(context.clock().now()),
+        span_id: None,
+    };
     stored.events.extend(serde_json::to_value(event));
 }
 
 /// Reopens the run's channel.
 pub(super) fn reopened(context: &RunContext, run: &Reclaimed) -> Option<Arc<dyn Channel>> {
-    context.deps().capabilities.ledger.as_ref()?.channels.reopen(&run.row)
+    context
+        .deps()
+        .capabilities
+        .ledger
+        .as_ref()?
+        .channels
+        .reopen(&run.row)
 }

@@ -47,15 +47,41 @@ pub(super) struct ResumePoint {
 impl ResumePoint {
     /// At its last step record.
     pub(super) fn at_record(resume: Resume, size: usize) -> Self {
-        let Resume { turns, settle, record, attempts } = resume;
-        let first = if settle.is_empty() { First::CallModel } else { First::Settle(settle) };
-        Self { turns, size, record, attempts, first }
+        let Resume {
+            turns,
+            settle,
+            record,
+            attempts,
+        } = resume;
+        let first = if settle.is_empty() {
+            First::CallModel
+        } else {
+            First::Settle(settle)
+        };
+        Self {
+            turns,
+            size,
+            record,
+            attempts,
+            first,
+        }
     }
 
     /// At a stored step without its record.
     pub(super) fn at_step(step: RunStep, size: usize) -> Self {
-        let RunStep { turns, calls, record, attempts } = step;
-        Self { turns, size, record, attempts, first: First::RunStep(calls) }
+        let RunStep {
+            turns,
+            calls,
+            record,
+            attempts,
+        } = step;
+        Self {
+            turns,
+            size,
+            record,
+            attempts,
+            first: First::RunStep(calls),
+        }
     }
 }
 
@@ -91,35 +117,55 @@ pub(super) async fn prepare(
         Ok(thread) => thread,
         Err(refused) => return Ok(Err(refused)),
     };
-    let Some(saved) = Saved::of(&point.record) else { return Ok(Err(Refused::NoLoop)) };
+    let Some(saved) = Saved::of(&point.record) else {
+        return Ok(Err(Refused::NoLoop));
+    };
     let io = close::reopened(context, run);
-    let (Some(io), Some(live)) = (io, context.live()) else { return Ok(Err(Refused::Channel)) };
+    let (Some(io), Some(live)) = (io, context.live()) else {
+        return Ok(Err(Refused::Channel));
+    };
 
-    let dropped = deliver_follow_ups(context, run, point.record.inbox_consumed_seq, &thread, &meta);
-    let Stored { events, flushed, .. } = stored;
+    let dropped = deliver_follow_ups(
+        context,
+        run,
+        point.record.inbox_consumed_seq,
+        &thread,
+        &meta,
+    );
+    let Stored {
+        events, flushed, ..
+    } = stored;
     let kept = kept(events);
     let mut state = RunState::of_row(&run.row.state);
     let memory = Remembering::of_state(state.memory.as_ref());
     let origin = origin(run, &state, kept, context.clock().now());
-    let Ok(handle) = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin) else {
+    let Ok(handle) = context
+        .registry()
+        .restore(run.row.run_id.clone(), meta.facts(), origin)
+    else {
         return Ok(Err(Refused::Randomness));
     };
     thread.set_run(handle.id());
     note_dropped(&handle, dropped);
     let tracked = live.track(&handle, thread.mailbox(), *flushed);
     state.attempts = Some(point.attempts);
-    assignment.evidence = assignment.evidence.map(|_| EvidenceLog::of_state(state.evidence.as_ref()));
+    assignment.evidence = assignment
+        .evidence
+        .map(|_| EvidenceLog::of_state(state.evidence.as_ref()));
     assignment.named = NamedPullRequest::of_state(state.named.as_ref());
     assignment.review = ReviewTarget::of_state(state.review.as_ref());
     let published = published::calls(&mut state, &point.record, &point.first, events);
-    tracked.adopt(point.turns.len() as u64, point.size, state).await;
+    tracked
+        .adopt(point.turns.len() as u64, point.size, state)
+        .await;
     // The attempt is stored before any effect. Otherwise a run that kills its process would be resumed endlessly.
     let stored = store_attempt(context, &tracked).await;
     if stored != Stepped::Stored {
         return give_back(context, &handle, &thread, &io, stored).await;
     }
     let (spans, request) = spans::of(events, meta.received_at);
-    let request = request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
+    let request =
+        request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
     if let First::RunStep(calls) = &point.first {
         handle.publish(fresh_note(calls));
     }
@@ -146,28 +192,55 @@ pub(super) async fn prepare(
         in_flight,
     };
     let has_reading_diff = has_reading_diff(events);
-    let resumption = Resumption { agent_loop, first: point.first, published, has_reading_diff };
-    Ok(Ok(PreparedRun { active, assignment, resumption, memory }))
+    let resumption = Resumption {
+        agent_loop,
+        first: point.first,
+        published,
+        has_reading_diff,
+    };
+    Ok(Ok(PreparedRun {
+        active,
+        assignment,
+        resumption,
+        memory,
+    }))
 }
 
 /// Informs reader and model that the tree is that of a checkpoint.
 fn note_restored(assignment: &Assignment, run: &RunHandle, agent_loop: &mut Loop, now: UnixMillis) {
-    let restored = assignment.workspace.as_ref().and_then(|workspace| workspace.restored_from());
-    let Some(text) = restored.map(texts::tree_restored) else { return };
+    let restored = assignment
+        .workspace
+        .as_ref()
+        .and_then(|workspace| workspace.restored_from());
+    let Some(text) = restored.map(texts::tree_restored) else {
+        return;
+    };
     run.publish(EventBody::note(NoteKind::Tree, text.clone()));
     let text = format!("Note of the service: {text}");
     // The results of calls in flight precede it.
-    let note = Steered { seq: None, text, attachments: Vec::new(), source: None };
+    let note = Steered {
+        seq: None,
+        text,
+        attachments: Vec::new(),
+        source: None,
+    };
     agent_loop.step(Input::Steered(vec![note]), now);
 }
 
 /// Returns whether the stream has the reading diff, since a second would look like a second review.
 fn has_reading_diff(events: &[Value]) -> bool {
-    events.iter().any(|event| event["type"] == "review_artifact" && event["artifact"] == "reading_diff")
+    events
+        .iter()
+        .any(|event| event["type"] == "review_artifact" && event["artifact"] == "reading_diff")
 }
 
 /// Returns the restored part of the run for the registry.
-pub(super) fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>, now: UnixMillis) -> Origin {
+pub(super) fn origin(
+    run: &Reclaimed,
+    state: &RunState,
+    events: Vec<Kept>,
+    now: UnixMillis,
+) -> Origin {
     Origin {
         token: state.view_token.clone(),
         started_at: run.row.started_at.rounded(),
@@ -203,23 +276,46 @@ async fn give_back<T>(
     context.registry().forget(run.id());
     let unread = thread.mailbox().close(Closed::HandedOff);
     let (status, tokens) = (RunStatus::Interrupted, context.tokens());
-    let ended = EndedRun { status, facts: &run.view().facts, io, tokens };
+    let ended = EndedRun {
+        status,
+        facts: &run.view().facts,
+        io,
+        tokens,
+    };
     ended.forward(context, run.id(), unread).await;
     if stored == Stepped::Fenced {
         return Ok(Err(Refused::Fenced));
     }
     let message = "the attempt to resume could not be stored".to_owned();
-    Err(StoreError { kind: StoreErrorKind::Transient, message })
+    Err(StoreError {
+        kind: StoreErrorKind::Transient,
+        message,
+    })
 }
 
 impl PreparedRun {
     /// Resumes the run and drives it to its end. Without a reserved slot it is beyond the limits.
     pub(super) async fn resume(self, context: &RunContext, slot: Option<RunSlot>) {
-        let Self { active, assignment, resumption, memory } = self;
+        let Self {
+            active,
+            assignment,
+            resumption,
+            memory,
+        } = self;
         tracing::info!(run = %active.run.id(), "reclaimed run resumed");
-        let take = || context.slots().take_beyond(&caller(&active.run.view().facts.user_id));
+        let take = || {
+            context
+                .slots()
+                .take_beyond(&caller(&active.run.view().facts.user_id))
+        };
         let slot = slot.unwrap_or_else(|| RunSlot::Free(take()));
-        let report = active.drive(context, &assignment, StartFrom::Stored(Box::new(resumption))).await;
+        let report = active
+            .drive(
+                context,
+                &assignment,
+                StartFrom::Stored(Box::new(resumption)),
+            )
+            .await;
         drop(slot);
         active.finish(context, assignment, memory, report).await;
     }
@@ -241,26 +337,54 @@ fn restore_submissions(assignment: &Assignment, turns: &[Turn]) {
 /// Checks the head under review out, if the previous process died before it did.
 /// Otherwise the tree has another commit, and the review is not posted.
 async fn check_out_target(assignment: &Assignment, run: &RunHandle) -> Result<(), WorkspaceError> {
-    let target = assignment.review.as_ref().and_then(|target| Some((target, target.head()?)));
-    let (Some((target, head)), Some(workspace)) = (target, &assignment.workspace) else { return Ok(()) };
+    let target = assignment
+        .review
+        .as_ref()
+        .and_then(|target| Some((target, target.head()?)));
+    let (Some((target, head)), Some(workspace)) = (target, &assignment.workspace) else {
+        return Ok(());
+    };
     match workspace.head().await? {
         Some(at) if at == head.as_str() => Ok(()),
-        _ => workspace.check_out(target.number, &head, &run.stops().hard).await,
+        _ => {
+            workspace
+                .check_out(target.number, &head, &run.stops().hard)
+                .await
+        }
     }
 }
 
-async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Result<Assignment, Refused> {
+async fn assignment(
+    context: &RunContext,
+    run: &Reclaimed,
+    meta: &Meta,
+) -> Result<Assignment, Refused> {
     let deps = context.deps();
     let agent = agents::find(&meta.agent).ok_or(Refused::Agent)?;
-    let client = deps.models.client(&meta.model).map_err(|error| Refused::Model(error.to_string()))?;
+    let client = deps
+        .models
+        .client(&meta.model)
+        .map_err(|error| Refused::Model(error.to_string()))?;
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
-    let workspace =
-        if agent.needs_repository { Some(tree::reopen(context, &thread, meta).await?) } else { None };
-    let model = BoundModel { name: meta.model.clone(), client };
+    let workspace = if agent.needs_repository {
+        Some(tree::reopen(context, &thread, meta).await?)
+    } else {
+        None
+    };
+    let model = BoundModel {
+        name: meta.model.clone(),
+        client,
+    };
     let code_host = code_host_of_user(deps, &meta.user_id, &meta.thread_key);
     let mut assignment = Assignment::of(deps, agent, model, meta.effort, code_host);
-    assignment.base = meta.git_ref.clone().and_then(|git_ref| RefName::parse(git_ref).ok());
-    if let Some(workspace) = workspace.as_deref().filter(|_| assignment.evidence.is_some()) {
+    assignment.base = meta
+        .git_ref
+        .clone()
+        .and_then(|git_ref| RefName::parse(git_ref).ok());
+    if let Some(workspace) = workspace
+        .as_deref()
+        .filter(|_| assignment.evidence.is_some())
+    {
         let residents = deps.capabilities.commands.residents.as_deref();
         assignment.commands = known_commands(workspace, residents).await;
     }
@@ -282,7 +406,10 @@ fn claim_thread(
         repository: meta.repo.as_deref(),
         git_ref: meta.git_ref.as_deref(),
     };
-    context.threads().claim(&thread, work, since).map_err(|_| Refused::Thread)
+    context
+        .threads()
+        .claim(&thread, work, since)
+        .map_err(|_| Refused::Thread)
 }
 
 /// Delivers the follow-ups that the stored conversation lacks.
@@ -297,7 +424,10 @@ pub(super) fn deliver_follow_ups(
     let mailbox = thread.mailbox();
     mailbox.begin_after(consumed);
     let mut dropped = Vec::new();
-    let unread = run.inbox.iter().filter(|follow_up| follow_up.seq > consumed);
+    let unread = run
+        .inbox
+        .iter()
+        .filter(|follow_up| follow_up.seq > consumed);
     for follow_up in unread {
         let Some(note) = Note::read(follow_up.message.clone()) else {
             tracing::warn!(run = %run.row.run_id, seq = follow_up.seq, "unreadable follow-up skipped");
@@ -310,7 +440,11 @@ pub(super) fn deliver_follow_ups(
             continue;
         }
         // The mailbox is new, so it is open.
-        let _ = mailbox.put(FollowUp { note, inbox_seq: Some(follow_up.seq), sender: None });
+        let _ = mailbox.put(FollowUp {
+            note,
+            inbox_seq: Some(follow_up.seq),
+            sender: None,
+        });
     }
     dropped
 }
@@ -319,14 +453,20 @@ pub(super) fn deliver_follow_ups(
 pub(super) fn note_dropped(run: &RunHandle, dropped: Vec<Note>) {
     for Note { text, user_id, .. } in dropped {
         tracing::warn!(run = %run.id(), user = %user_id, "follow-up dropped: its token is no longer configured");
-        run.publish(EventBody::note(NoteKind::FollowUp, texts::follow_up_without_token(&text)));
+        run.publish(EventBody::note(
+            NoteKind::FollowUp,
+            texts::follow_up_without_token(&text),
+        ));
     }
 }
 
 pub(super) fn kept(events: &[Value]) -> Vec<Kept> {
     let kept = events.iter().filter_map(|event| {
         let (seq, json) = (event["seq"].as_u64()?, event.to_string());
-        Some(Kept { seq, json: Arc::from(json) })
+        Some(Kept {
+            seq,
+            json: Arc::from(json),
+        })
     });
     kept.collect()
 }

@@ -27,13 +27,19 @@ pub(super) fn calls(
     let after = kept(state, record.step).unwrap_or_else(|| match first {
         // The stored record, and its seq, are those of the previous step.
         First::RunStep(_) => {
-            let before = record.step.checked_sub(1).and_then(|step| kept(state, step));
+            let before = record
+                .step
+                .checked_sub(1)
+                .and_then(|step| kept(state, step));
             model_call(events, before.unwrap_or(recorded)).unwrap_or(last)
         }
         First::Begin | First::CallModel | First::Settle(_) => recorded,
     });
     let after = after.min(last);
-    state.step_events = Some(StepEvents { step: record.step, after });
+    state.step_events = Some(StepEvents {
+        step: record.step,
+        after,
+    });
     match first {
         First::Settle(_) | First::RunStep(_) => published_after(events, after),
         // The next model call makes other calls.
@@ -43,22 +49,37 @@ pub(super) fn calls(
 
 /// Returns the start of the step's events, if the state has it for this step.
 fn kept(state: &RunState, step: u64) -> Option<u64> {
-    state.step_events.filter(|kept| kept.step == step).map(|kept| kept.after)
+    state
+        .step_events
+        .filter(|kept| kept.step == step)
+        .map(|kept| kept.after)
 }
 
 /// Returns the first model call behind `after`. All results of the previous step precede it.
 fn model_call(events: &[Value], after: u64) -> Option<u64> {
-    let is_model_call = |event: &&Value| event["type"] == "span_start" && event["name"] == MODEL_TURN;
-    events.iter().filter(is_model_call).filter_map(seq).find(|seq| *seq > after)
+    let is_model_call =
+        |event: &&Value| event["type"] == "span_start" && event["name"] == MODEL_TURN;
+    events
+        .iter()
+        .filter(is_model_call)
+        .filter_map(seq)
+        .find(|seq| *seq > after)
 }
 
 fn published_after(events: &[Value], after: u64) -> PublishedCalls {
     let ids = |kind: &str| {
-        let behind = events.iter().filter(|event| seq(event).is_some_and(|seq| seq > after));
+        let behind = events
+            .iter()
+            .filter(|event| seq(event).is_some_and(|seq| seq > after));
         let of_kind = behind.filter(|event| event["type"] == kind);
-        of_kind.filter_map(|event| event["callId"].as_str().map(str::to_owned)).collect()
+        of_kind
+            .filter_map(|event| event["callId"].as_str().map(str::to_owned))
+            .collect()
     };
-    PublishedCalls { calls: ids("tool_call"), results: ids("tool_result") }
+    PublishedCalls {
+        calls: ids("tool_call"),
+        results: ids("tool_result"),
+    }
 }
 
 fn seq(event: &Value) -> Option<u64> {
@@ -125,26 +146,55 @@ mod tests {
             result(13, "c1"),
         ];
         let settle = First::Settle(Vec::new());
-        assert_eq!(ids(&calls(&mut RunState::default(), &at(2, 10), &settle, &events)), ["c0 c1", "c1"]);
+        assert_eq!(
+            ids(&calls(
+                &mut RunState::default(),
+                &at(2, 10),
+                &settle,
+                &events
+            )),
+            ["c0 c1", "c1"]
+        );
     }
 
     #[test]
     fn calls_of_the_previous_step_are_not_counted() {
         let first = First::RunStep(Vec::new());
         let before = [model_called(4), call(6, "c0"), result(7, "c0")];
-        let calls_of = |events: &[Value]| ids(&calls(&mut RunState::default(), &at(2, 5), &first, events));
-        assert_eq!(calls_of(&before), ["", ""], "the process died before its model call was flushed");
-        assert_eq!(calls_of(&[&before[..], &[model_called(8)]].concat()), ["", ""]);
+        let calls_of =
+            |events: &[Value]| ids(&calls(&mut RunState::default(), &at(2, 5), &first, events));
+        assert_eq!(
+            calls_of(&before),
+            ["", ""],
+            "the process died before its model call was flushed"
+        );
+        assert_eq!(
+            calls_of(&[&before[..], &[model_called(8)]].concat()),
+            ["", ""]
+        );
         // Calls that change nothing may run although their step was not stored.
-        let ran =
-            [&before[..], &[model_called(8), call(10, "c0"), call(11, "c1"), result(12, "c1")]].concat();
+        let ran = [
+            &before[..],
+            &[
+                model_called(8),
+                call(10, "c0"),
+                call(11, "c1"),
+                result(12, "c1"),
+            ],
+        ]
+        .concat();
         assert_eq!(calls_of(&ran), ["c0 c1", "c1"]);
     }
 
     #[test]
     fn start_of_a_step_without_record_is_kept() {
         let mut state = RunState::default();
-        let mut events = vec![model_called(4), call(6, "c0"), result(7, "c0"), model_called(8)];
+        let mut events = vec![
+            model_called(4),
+            call(6, "c0"),
+            result(7, "c0"),
+            model_called(8),
+        ];
         calls(&mut state, &at(2, 5), &First::RunStep(Vec::new()), &events);
         events.extend([call(10, "c0")]);
         // Its record is stored by now.
@@ -156,8 +206,19 @@ mod tests {
     fn step_without_record_is_found_behind_lost_events() {
         let mut state = RunState::default();
         // The record counted 20 events, of which 10 were stored; the step's are behind those.
-        calls(&mut state, &at(1, 20), &First::Settle(Vec::new()), &[model_called(10)]);
-        let events = [model_called(10), call(11, "c0"), result(12, "c0"), model_called(13), call(14, "c1")];
+        calls(
+            &mut state,
+            &at(1, 20),
+            &First::Settle(Vec::new()),
+            &[model_called(10)],
+        );
+        let events = [
+            model_called(10),
+            call(11, "c0"),
+            result(12, "c0"),
+            model_called(13),
+            call(14, "c1"),
+        ];
         let ran = calls(&mut state, &at(2, 20), &First::RunStep(Vec::new()), &events);
         assert_eq!(ids(&ran), ["c1", ""]);
     }
@@ -165,6 +226,14 @@ mod tests {
     #[test]
     fn calls_of_the_next_model_call_are_not_published() {
         let events = [model_called(4), call(6, "c0"), result(7, "c0")];
-        assert_eq!(ids(&calls(&mut RunState::default(), &at(2, 5), &First::CallModel, &events)), ["", ""]);
+        assert_eq!(
+            ids(&calls(
+                &mut RunState::default(),
+                &at(2, 5),
+                &First::CallModel,
+                &events
+            )),
+            ["", ""]
+        );
     }
 }

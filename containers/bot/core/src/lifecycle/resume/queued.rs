@@ -55,7 +55,11 @@ pub(super) fn request_of(run: &Reclaimed) -> Option<QueuedRequest> {
 
 /// Returns the run's place in the queue.
 pub(super) fn place_of(context: &RunContext, meta: &Meta) -> RunSlot {
-    RunSlot::Awaited(context.slots().wait(&caller(&meta.user_id), meta.received_at))
+    RunSlot::Awaited(
+        context
+            .slots()
+            .wait(&caller(&meta.user_id), meta.received_at),
+    )
 }
 
 /// Removes the request of a started run from an orphan's row.
@@ -80,7 +84,9 @@ pub(super) async fn prepare(
     budget: &mut ReadBudget,
     in_flight: InFlight,
 ) -> Result<Result<WaitingRun, Refused>, StoreError> {
-    let Some(live) = context.live() else { return Ok(Err(Refused::Channel)) };
+    let Some(live) = context.live() else {
+        return Ok(Err(Refused::Channel));
+    };
     let starts = RunState::of_row(&run.row.state).attempts;
     let starts = starts.map(|before| before.restarted(run.reclaimed_from));
     if let Some(starts) = starts {
@@ -110,21 +116,44 @@ async fn restore(
         return Err(Refused::Channel);
     };
     let (message, io) = request.reopen(&meta, io, context.tokens())?;
-    let request = Request { message, io, may_wait: true, in_flight };
-    let planned =
-        plan_queued(context, &request).await.map_err(|refusal| Refused::Request(texts::refusal(&refusal)))?;
-    let Request { message, io, in_flight, .. } = request;
+    let request = Request {
+        message,
+        io,
+        may_wait: true,
+        in_flight,
+    };
+    let planned = plan_queued(context, &request)
+        .await
+        .map_err(|refusal| Refused::Request(texts::refusal(&refusal)))?;
+    let Request {
+        message,
+        io,
+        in_flight,
+        ..
+    } = request;
 
     let agent = planned.resolved.agent;
     let git_ref = planned.parsed.choices.git_ref.as_ref().map(RefName::as_str);
     let repository = planned.plan.repository().filter(|_| agent.needs_repository);
-    let work = Work { agent: agent.name, repository, git_ref };
+    let work = Work {
+        agent: agent.name,
+        repository,
+        git_ref,
+    };
     let since = run.row.started_at.rounded();
-    let thread = context.threads().claim(&message.thread_key, work, since).map_err(|_| Refused::Thread)?;
+    let thread = context
+        .threads()
+        .claim(&message.thread_key, work, since)
+        .map_err(|_| Refused::Thread)?;
     let dropped = deliver_follow_ups(context, run, 0, &thread, &meta);
-    let state = RunState { attempts: starts, ..RunState::of_row(&run.row.state) };
+    let state = RunState {
+        attempts: starts,
+        ..RunState::of_row(&run.row.state)
+    };
     let origin = origin(run, &state, kept(&stored.events), context.clock().now());
-    let handle = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin);
+    let handle = context
+        .registry()
+        .restore(run.row.run_id.clone(), meta.facts(), origin);
     let handle = handle.map_err(|_| Refused::Randomness)?;
     thread.set_run(handle.id());
     note_dropped(&handle, dropped);
@@ -136,11 +165,27 @@ async fn restore(
     let (spans, root) = spans::of(&stored.events, meta.received_at);
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
 
-    let model = BoundModel { name: planned.plan.choice.model.clone(), client: planned.plan.client.clone() };
-    let code_host = code_host_of(context.deps(), &planned.resolved.actor, message.thread_key.as_str());
-    let mut assignment = Assignment::of(context.deps(), agent, model, planned.plan.choice.effort, code_host);
+    let model = BoundModel {
+        name: planned.plan.choice.model.clone(),
+        client: planned.plan.client.clone(),
+    };
+    let code_host = code_host_of(
+        context.deps(),
+        &planned.resolved.actor,
+        message.thread_key.as_str(),
+    );
+    let mut assignment = Assignment::of(
+        context.deps(),
+        agent,
+        model,
+        planned.plan.choice.effort,
+        code_host,
+    );
     assignment.limit_to(reserved.hold.take());
-    let slot = reserved.slot.take().unwrap_or_else(|| place_of(context, &meta));
+    let slot = reserved
+        .slot
+        .take()
+        .unwrap_or_else(|| place_of(context, &meta));
     let active = ActiveRun {
         run: handle,
         spans,
@@ -151,13 +196,23 @@ async fn restore(
         io,
         in_flight,
     };
-    Ok(WaitingRun { active, assignment, request: QueuedMessage { message, planned }, slot })
+    Ok(WaitingRun {
+        active,
+        assignment,
+        request: QueuedMessage { message, planned },
+        slot,
+    })
 }
 
 impl WaitingRun {
     /// Waits for a slot, and drives the run to its end.
     pub(super) async fn start(self, context: &RunContext) {
-        let Self { active, assignment, request: QueuedMessage { message, planned }, slot } = self;
+        let Self {
+            active,
+            assignment,
+            request: QueuedMessage { message, planned },
+            slot,
+        } = self;
         tracing::info!(run = %active.run.id(), "reclaimed run waits for a slot");
         start::begin(context, active, assignment, slot, &message, &planned).await;
     }

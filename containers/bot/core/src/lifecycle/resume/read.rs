@@ -90,7 +90,10 @@ fn require_lease(leased_at: Instant) -> Result<(), StoreError> {
         return Ok(());
     }
     let message = "the lease may expire before the transcript has its new owner".to_owned();
-    Err(StoreError { kind: StoreErrorKind::Transient, message })
+    Err(StoreError {
+        kind: StoreErrorKind::Transient,
+        message,
+    })
 }
 
 /// Reads the events.
@@ -99,14 +102,20 @@ pub(super) async fn events(
     run: &RunId,
     budget: &mut ReadBudget,
 ) -> Result<Result<Vec<Value>, Refused>, StoreError> {
-    let read = Policy::STATE.run(run, || live.ledger().live_events(run, 0)).await;
+    let read = Policy::STATE
+        .run(run, || live.ledger().live_events(run, 0))
+        .await;
     budget.judge(live, &live.owner(run), read).await
 }
 
 impl ReadBudget {
     /// The budget of a run with a lease from then.
     pub(super) fn new(leased_at: Instant) -> Self {
-        Self { failures: 0, rejections: 0, leased_at }
+        Self {
+            failures: 0,
+            rejections: 0,
+            leased_at,
+        }
     }
 
     /// Counts a failed attempt.
@@ -129,8 +138,16 @@ impl ReadBudget {
     }
 
     /// Returns whether this process owns the run for long enough to work on it.
-    pub(super) async fn keeps_lease(&mut self, live: &Live, owner: &Owner) -> Result<bool, StoreError> {
-        if self.leased_at.elapsed() < LEASE_RELIANCE { Ok(true) } else { self.extend(live, owner).await }
+    pub(super) async fn keeps_lease(
+        &mut self,
+        live: &Live,
+        owner: &Owner,
+    ) -> Result<bool, StoreError> {
+        if self.leased_at.elapsed() < LEASE_RELIANCE {
+            Ok(true)
+        } else {
+            self.extend(live, owner).await
+        }
     }
 
     /// Extends the lease. Returns `false` when another process owns the run.
@@ -154,7 +171,9 @@ impl ReadBudget {
     ) -> Result<Result<T, Refused>, StoreError> {
         let error = match read {
             Ok(read) => return Ok(Ok(read)),
-            Err(error) if error.kind != StoreErrorKind::Transient => return Ok(Err(Refused::Unread(error))),
+            Err(error) if error.kind != StoreErrorKind::Transient => {
+                return Ok(Err(Refused::Unread(error)));
+            }
             Err(error) => error,
         };
         match self.extend(live, owner).await {
@@ -163,6 +182,10 @@ impl ReadBudget {
             // An outage of everything is no failure of this run.
             Err(_) => return Err(error),
         }
-        if self.failures < MAX_FAILURES { Err(error) } else { Ok(Err(Refused::Unread(error))) }
+        if self.failures < MAX_FAILURES {
+            Err(error)
+        } else {
+            Ok(Err(Refused::Unread(error)))
+        }
     }
 }

@@ -32,7 +32,12 @@ const INTERVAL: Duration = Duration::from_millis(LEASE as u64);
 /// A process that may not reclaim looks after its own rows only.
 pub(crate) async fn reclaim_loop(context: &RunContext, end: CancellationToken) {
     let Some(live) = context.live() else { return };
-    let is_reclaiming = context.deps().capabilities.ledger.as_ref().is_some_and(|ledger| ledger.reclaims);
+    let is_reclaiming = context
+        .deps()
+        .capabilities
+        .ledger
+        .as_ref()
+        .is_some_and(|ledger| ledger.reclaims);
     let reclaimed = ReclaimedRuns::default();
     let mut orphans = HashSet::new();
     loop {
@@ -89,7 +94,13 @@ async fn compare_rows(
         if before.contains(&id) {
             let reclaimed_from = row.phase;
             queued::forget_started(&mut row);
-            let run = Reclaimed { row, reclaimed_from, last_step: None, inbox: Vec::new(), jobs: Vec::new() };
+            let run = Reclaimed {
+                row,
+                reclaimed_from,
+                last_step: None,
+                inbox: Vec::new(),
+                jobs: Vec::new(),
+            };
             // Its lease is not extended, but nothing is read that another process could write.
             spawn_resume(context, run, reclaimed, Instant::now());
         } else {
@@ -107,7 +118,11 @@ async fn reclaim(context: &RunContext, live: &Live, reclaimed: &ReclaimedRuns) {
     let mut at_work = live.at_work();
     at_work.extend(reclaimed.lock().iter().cloned());
     let leased_at = Instant::now();
-    let mut runs = match live.ledger().reclaim(live.generation(), LEASE, None, &at_work).await {
+    let mut runs = match live
+        .ledger()
+        .reclaim(live.generation(), LEASE, None, &at_work)
+        .await
+    {
         Ok(runs) => runs,
         Err(error) => {
             tracing::warn!(error = %error, "nothing reclaimed: the ledger does not answer");
@@ -122,7 +137,12 @@ async fn reclaim(context: &RunContext, live: &Live, reclaimed: &ReclaimedRuns) {
 }
 
 /// Resumes or closes one run leased at `leased_at`, with as many attempts as the stores need.
-fn spawn_resume(context: &RunContext, run: Reclaimed, reclaimed: &ReclaimedRuns, leased_at: Instant) {
+fn spawn_resume(
+    context: &RunContext,
+    run: Reclaimed,
+    reclaimed: &ReclaimedRuns,
+    leased_at: Instant,
+) {
     let (context, reclaimed, id) = (context.clone(), reclaimed.clone(), run.row.run_id.clone());
     reclaimed.lock().insert(id.clone());
     let in_flight = context.enter();
@@ -130,15 +150,25 @@ fn spawn_resume(context: &RunContext, run: Reclaimed, reclaimed: &ReclaimedRuns,
     let mut reserved = Reserved::of(&context, &run);
     tokio::spawn(async move {
         let mut budget = ReadBudget::new(leased_at);
-        while let Err(error) =
-            resume_or_close(&context, run.clone(), &mut reserved, &mut budget, context.enter()).await
+        while let Err(error) = resume_or_close(
+            &context,
+            run.clone(),
+            &mut reserved,
+            &mut budget,
+            context.enter(),
+        )
+        .await
         {
             tracing::error!(run = %id, error = %error, "reclaimed run not resumed");
             budget.count(&error);
             // A run that cannot be read must not keep others waiting.
             reserved.slot = None;
             // A run that was given up here would become an orphan, of which less is known.
-            let wait = if error.kind == StoreErrorKind::Transient { BACKOFF } else { LEASE_RELIANCE };
+            let wait = if error.kind == StoreErrorKind::Transient {
+                BACKOFF
+            } else {
+                LEASE_RELIANCE
+            };
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 () = context.hand_off().cancelled() => {}

@@ -6,7 +6,9 @@ use ars_agent::{Saved, money::MoneyCap};
 use ars_wire::ledger::Reclaimed;
 
 use super::queued;
-use crate::{context::RunContext, day_spend::Hold, live::Meta, load_limits::caller, slots::RunSlot};
+use crate::{
+    context::RunContext, day_spend::Hold, live::Meta, load_limits::caller, slots::RunSlot,
+};
 
 /// The reservations of a reclaimed run, until it takes them.
 pub(super) struct Reserved {
@@ -24,14 +26,19 @@ impl Reserved {
                 RunSlot::Free(context.slots().take_beyond(&caller(&meta.user_id)))
             }
         });
-        Self { hold: hold_of(context, run), slot }
+        Self {
+            hold: hold_of(context, run),
+            slot,
+        }
     }
 }
 
 /// Sorts runs for their reservations: live ones, then waiting ones by the time of their requests.
 pub(super) fn sort(runs: &mut [Reclaimed]) {
     runs.sort_by_key(|run| {
-        let received_at = Meta::of_row(&run.row.meta).ok().map(|meta| meta.received_at);
+        let received_at = Meta::of_row(&run.row.meta)
+            .ok()
+            .map(|meta| meta.received_at);
         queued::request_of(run).map(|_| (received_at, run.row.started_at.rounded()))
     });
 }

@@ -41,15 +41,23 @@ pub(super) async fn resume_or_close(
     budget: &mut ReadBudget,
     in_flight: InFlight,
 ) -> Result<(), StoreError> {
-    let Some(live) = context.live() else { return Ok(()) };
-    if !budget.keeps_lease(live, &live.owner(&run.row.run_id)).await? {
+    let Some(live) = context.live() else {
+        return Ok(());
+    };
+    if !budget
+        .keeps_lease(live, &live.owner(&run.row.run_id))
+        .await?
+    {
         tracing::warn!(run = %run.row.run_id, "reclaimed run fenced out");
         return Ok(());
     }
     let point = resume_point(live, &run, budget).await?;
     let (stored, point) = match events(live, &run, budget).await? {
         Ok(events) => (Stored::of(&run, events), point),
-        Err(refused) => (Stored::without_events(&run), point.and(Err(NotResumed::Refused(refused)))),
+        Err(refused) => (
+            Stored::without_events(&run),
+            point.and(Err(NotResumed::Refused(refused))),
+        ),
     };
     // A run that ended in an outage without a permit lacks the mark. Its stored answer shows that it may have replied,
     // and a resume would reply again.
@@ -70,7 +78,9 @@ pub(super) async fn resume_or_close(
     if let (Some(request), Ok(_)) | (Some(request), Err(NotResumed::Decided { .. })) =
         (queued::request_of(&run), &point)
     {
-        return match queued::prepare(context, &run, &stored, request, reserved, budget, in_flight).await? {
+        return match queued::prepare(context, &run, &stored, request, reserved, budget, in_flight)
+            .await?
+        {
             Ok(waiting) => {
                 waiting.start(context).await;
                 Ok(())
@@ -92,9 +102,10 @@ pub(super) async fn resume_or_close(
             prepared.resume(context, reserved.slot.take()).await;
             Ok(())
         }
-        Err(refused) if budget.allows_retry(&refused) => {
-            Err(StoreError { kind: StoreErrorKind::Transient, message: refused.to_string() })
-        }
+        Err(refused) if budget.allows_retry(&refused) => Err(StoreError {
+            kind: StoreErrorKind::Transient,
+            message: refused.to_string(),
+        }),
         Err(refused) => refuse(context, run, stored, &refused, &mut reserved.hold).await,
     }
 }
@@ -102,8 +113,14 @@ pub(super) async fn resume_or_close(
 /// Repeats the reply of an ended run, if its channel replaces replies. Returns the run's status.
 async fn reply_again(context: &RunContext, run: &Reclaimed, stored: &Stored) -> Option<RunStatus> {
     let io = close::reopened(context, run).filter(|io| io.traits().replaces_replies)?;
-    io.send(ChannelEvent::Reply(stored.answer()?.to_owned())).await.ok()?;
-    Some(RunState::of_row(&run.row.state).final_status().unwrap_or(RunStatus::Completed))
+    io.send(ChannelEvent::Reply(stored.answer()?.to_owned()))
+        .await
+        .ok()?;
+    Some(
+        RunState::of_row(&run.row.state)
+            .final_status()
+            .unwrap_or(RunStatus::Completed),
+    )
 }
 
 /// The reason for closing a run.
@@ -131,7 +148,10 @@ async fn resume_point(
     };
     let size = transcript_size(&transcript);
     Ok(match resume::decide(run, transcript, effects(run)) {
-        Decision::Close { status, reason } => Err(NotResumed::Decided { status, reason: reason.to_string() }),
+        Decision::Close { status, reason } => Err(NotResumed::Decided {
+            status,
+            reason: reason.to_string(),
+        }),
         Decision::Resume(resume) => Ok(ResumePoint::at_record(resume, size)),
         Decision::RunStep(step) => Ok(ResumePoint::at_step(step, size)),
     })
@@ -161,7 +181,12 @@ async fn refuse(
         return Ok(());
     }
     if refused.is_of_tree() {
-        close::note(context, &mut stored, NoteKind::SandboxDead, refused.to_string());
+        close::note(
+            context,
+            &mut stored,
+            NoteKind::SandboxDead,
+            refused.to_string(),
+        );
     }
     if matches!(refused, Refused::TokenRemoved) {
         // Its sender reads why nothing was run.
@@ -172,7 +197,9 @@ async fn refuse(
 
 /// Returns the effects of the tools that the run's agent has in this process.
 fn effects(run: &Reclaimed) -> impl Fn(&str) -> Option<Effects> + use<> {
-    let agent = Meta::of_row(&run.row.meta).ok().and_then(|meta| agents::find(&meta.agent));
+    let agent = Meta::of_row(&run.row.meta)
+        .ok()
+        .and_then(|meta| agents::find(&meta.agent));
     let tools = agent.map(|agent| Toolbox::new(agent.toolset.tools()));
     move |name: &str| tools.as_ref()?.find(name).map(Tool::effects)
 }

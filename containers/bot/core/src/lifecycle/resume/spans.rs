@@ -8,8 +8,15 @@ use crate::run::{Span, Spans};
 /// Returns the span source behind these events, and the request's span if the events have it.
 pub(super) fn of(events: &[Value], received_at: UnixMillis) -> (Spans, Option<Span>) {
     let starts = || events.iter().filter(|event| event["type"] == "span_start");
-    let last =
-        starts().filter_map(|start| start["spanId"].as_str()?.strip_prefix('s')?.parse::<u64>().ok()).max();
+    let last = starts()
+        .filter_map(|start| {
+            start["spanId"]
+                .as_str()?
+                .strip_prefix('s')?
+                .parse::<u64>()
+                .ok()
+        })
+        .max();
     let request = starts().find(|start| start["name"] == "request");
     let request = request.and_then(|start| {
         let began = start["at"].as_i64().unwrap_or(received_at);

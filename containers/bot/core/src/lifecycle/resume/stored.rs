@@ -27,18 +27,29 @@ impl Stored {
         let flushed = events.iter().filter_map(seq).max().unwrap_or_default();
         let head = RunState::of_row(&run.row.state).head.unwrap_or_default();
         events.extend(head.into_iter().filter(|event| seq(event) > Some(flushed)));
-        Self { events, flushed, at_least: 0 }
+        Self {
+            events,
+            flushed,
+            at_least: 0,
+        }
     }
 
     /// The known part of a run without readable events.
     pub(super) fn without_events(run: &Reclaimed) -> Self {
         let at_least = run.last_step.as_ref().map_or(0, |step| step.seq);
-        Self { at_least, ..Self::of(run, Vec::new()) }
+        Self {
+            at_least,
+            ..Self::of(run, Vec::new())
+        }
     }
 
     /// Returns the published answer of the run, which immediately precedes the reply.
     pub(super) fn answer(&self) -> Option<&str> {
-        self.events.iter().rev().find(|event| event["type"] == ANSWER)?["text"].as_str()
+        self.events
+            .iter()
+            .rev()
+            .find(|event| event["type"] == ANSWER)?["text"]
+            .as_str()
     }
 }
 

@@ -28,10 +28,17 @@ pub(super) async fn reopen(
         Some(own) => own,
         None => found_elsewhere(context, thread, meta).await?,
     };
-    if meta.repo.as_ref().is_some_and(|name| !is_of(context, &own, name)) {
+    if meta
+        .repo
+        .as_ref()
+        .is_some_and(|name| !is_of(context, &own, name))
+    {
         return Err(Refused::AnotherTree);
     }
-    let git_ref = meta.git_ref.as_deref().and_then(|name| RefName::parse(name).ok());
+    let git_ref = meta
+        .git_ref
+        .as_deref()
+        .and_then(|name| RefName::parse(name).ok());
     let request = WorkspaceRequest {
         git_ref: git_ref.as_ref(),
         agent: Some(&meta.agent),
@@ -39,7 +46,10 @@ pub(super) async fn reopen(
         purpose: OpenFor::Resume,
         ..WorkspaceRequest::of(thread)
     };
-    workspaces.open(request, &CancellationToken::new()).await.map_err(not_ready)
+    workspaces
+        .open(request, &CancellationToken::new())
+        .await
+        .map_err(not_ready)
 }
 
 /// Returns the repository of a tree that outlived the disk of the run's first process.
@@ -48,12 +58,21 @@ async fn found_elsewhere(
     thread: &ThreadKey,
     meta: &Meta,
 ) -> Result<Repository, Refused> {
-    let known = meta
-        .repo
-        .as_ref()
-        .and_then(|name| context.settings().repositories.iter().find(|known| known.name == *name).cloned());
+    let known = meta.repo.as_ref().and_then(|name| {
+        context
+            .settings()
+            .repositories
+            .iter()
+            .find(|known| known.name == *name)
+            .cloned()
+    });
     let repository = known.ok_or(Refused::TreeGone)?;
-    match context.deps().workspaces.find_elsewhere(thread, &repository).await {
+    match context
+        .deps()
+        .workspaces
+        .find_elsewhere(thread, &repository)
+        .await
+    {
         Ok(true) => Ok(repository),
         Ok(false) => Err(Refused::TreeGone),
         Err(error) => Err(Refused::Disk(error.to_string())),
@@ -62,6 +81,10 @@ async fn found_elsewhere(
 
 /// Returns whether the repository has this name, or the origin that is configured for it.
 fn is_of(context: &RunContext, own: &Repository, name: &str) -> bool {
-    let mut configured = context.settings().repositories.iter().filter(|known| known.name == name);
+    let mut configured = context
+        .settings()
+        .repositories
+        .iter()
+        .filter(|known| known.name == name);
     own.name == name || configured.any(|known| is_same_place(&known.origin, &own.origin))
 }

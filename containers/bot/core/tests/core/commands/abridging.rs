@@ -16,9 +16,14 @@ const DIFF: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n+canary-value\n";
 /// A desk with the finished review `r1` of `acme/app#7`, and a model with these moves.
 fn seeded(host: &Arc<MemoryHost>, moves: Vec<Move>) -> Desk {
     *host.diff.lock().unwrap() = Some(DIFF.to_owned());
-    let restrictions =
-        ars_auth::Restrictions { repos: ["acme/closed".to_owned()].into(), ..Default::default() };
-    let desk = desk_with(moves, with_host(host), |settings| Settings { restrictions, ..settings });
+    let restrictions = ars_auth::Restrictions {
+        repos: ["acme/closed".to_owned()].into(),
+        ..Default::default()
+    };
+    let desk = desk_with(moves, with_host(host), |settings| Settings {
+        restrictions,
+        ..settings
+    });
     seed(&desk, "r1", "review", "acme/app", Some(7));
     desk
 }
@@ -46,7 +51,12 @@ async fn abridge(desk: &Desk, body: Value) -> Value {
 }
 
 async fn record(desk: &Desk) -> RunRecord {
-    desk.core.store().get(&RunId::parse("r1").unwrap()).await.unwrap().unwrap()
+    desk.core
+        .store()
+        .get(&RunId::parse("r1").unwrap())
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 /// The artifact is appended to the record, fenced in the answer, and reused until it is forced.
@@ -55,27 +65,61 @@ async fn artifact_is_stored_and_reused() {
     let host = Arc::new(MemoryHost::default());
     let desk = seeded(&host, vec![Move::Say("One line."), Move::Say("Again.")]);
     let made = abridge(&desk, json!({ "id": "r1", "wait": true })).await;
-    assert_eq!((&made["state"], &made["reused"]), (&json!("done"), &json!(false)));
+    assert_eq!(
+        (&made["state"], &made["reused"]),
+        (&json!("done"), &json!(false))
+    );
     let artifact = &made["artifact"];
-    assert!(artifact["summary"].as_str().unwrap().contains("<untrusted-text>\nOne line."), "{made}");
+    assert!(
+        artifact["summary"]
+            .as_str()
+            .unwrap()
+            .contains("<untrusted-text>\nOne line."),
+        "{made}"
+    );
     assert_eq!(artifact["input"], format!("main...{}", "a".repeat(40)));
-    assert_eq!((&artifact["inputBytes"], &artifact["model"]), (&json!(DIFF.len()), &json!("scripted/m")));
+    assert_eq!(
+        (&artifact["inputBytes"], &artifact["model"]),
+        (&json!(DIFF.len()), &json!("scripted/m"))
+    );
     let asked = format!("{:?}", desk.model.seen.lock().unwrap());
-    assert!(asked.contains("untrusted-text") && !asked.contains("canary-value"), "{asked}");
+    assert!(
+        asked.contains("untrusted-text") && !asked.contains("canary-value"),
+        "{asked}"
+    );
 
     let stored = record(&desk).await;
     let event = stored.events.last().unwrap();
-    assert_eq!((&event["type"], &event["poweredBy"]), (&json!("review_artifact"), &json!("meat")));
+    assert_eq!(
+        (&event["type"], &event["poweredBy"]),
+        (&json!("review_artifact"), &json!("meat"))
+    );
     assert_eq!(
         (&event["summary"], &event["seq"], &event["baseRef"]),
         (&json!("One line."), &json!(4), &json!("main"))
     );
-    assert_eq!((stored.event_count, stored.stored_event_count, stored.truncated), (4, 4, false));
+    assert_eq!(
+        (
+            stored.event_count,
+            stored.stored_event_count,
+            stored.truncated
+        ),
+        (4, 4, false)
+    );
 
     let reused = abridge(&desk, json!({ "id": "r1" })).await;
-    assert_eq!((&reused["reused"], &reused["artifact"]), (&json!(true), artifact));
+    assert_eq!(
+        (&reused["reused"], &reused["artifact"]),
+        (&json!(true), artifact)
+    );
     let forced = abridge(&desk, json!({ "id": "r1", "force": true, "wait": true })).await;
-    assert!(forced["artifact"]["summary"].as_str().unwrap().contains("Again."), "{forced}");
+    assert!(
+        forced["artifact"]["summary"]
+            .as_str()
+            .unwrap()
+            .contains("Again."),
+        "{forced}"
+    );
     assert_eq!(record(&desk).await.event_count, 5);
     assert!(
         abridge(&desk, json!({ "id": "r1" })).await["artifact"]["summary"]
@@ -109,11 +153,17 @@ async fn failed_job_is_reported_and_tried_again() {
     let failed = abridge(&desk, json!({ "id": "r1", "wait": true })).await;
     assert_eq!(
         (&failed["state"], &failed["reason"]),
-        (&json!("failed"), &json!("the code host could not be reached"))
+        (
+            &json!("failed"),
+            &json!("the code host could not be reached")
+        )
     );
     assert_eq!(record(&desk).await.event_count, 3);
     *host.diff.lock().unwrap() = Some(DIFF.to_owned());
-    assert_eq!(abridge(&desk, json!({ "id": "r1", "wait": true })).await["state"], "done");
+    assert_eq!(
+        abridge(&desk, json!({ "id": "r1", "wait": true })).await["state"],
+        "done"
+    );
 }
 
 #[tokio::test]
@@ -123,15 +173,29 @@ async fn other_runs_and_closed_repositories_are_refused() {
     seed(&desk, "r2", "coding", "acme/app", Some(7));
     seed(&desk, "r3", "review", "acme/app", None);
     seed(&desk, "r4", "review", "acme/closed", Some(7));
-    for (run, code) in [("r2", "conflict"), ("r3", "not_found"), ("r4", "unauthorized"), ("r9", "not_found")]
-    {
-        assert_eq!(desk.failure(&operator(), "review.abridge", json!({ "id": run })).await.0, code, "{run}");
+    for (run, code) in [
+        ("r2", "conflict"),
+        ("r3", "not_found"),
+        ("r4", "unauthorized"),
+        ("r9", "not_found"),
+    ] {
+        assert_eq!(
+            desk.failure(&operator(), "review.abridge", json!({ "id": run }))
+                .await
+                .0,
+            code,
+            "{run}"
+        );
     }
     assert!(desk.model.asked.lock().unwrap().is_empty());
     let off = desk_with(Vec::new(), with_host(&host), |settings| Settings {
-        reading_diff: ars_codehost::review::ReadingDiffSettings::default().with_override(Some("off")),
+        reading_diff: ars_codehost::review::ReadingDiffSettings::default()
+            .with_override(Some("off")),
         ..settings
     });
     let (code, text) = off.failure(&operator(), "review.abridge", none()).await;
-    assert!(code == "not_found" && text.contains("review.readingDiff.provider"), "{text}");
+    assert!(
+        code == "not_found" && text.contains("review.readingDiff.provider"),
+        "{text}"
+    );
 }

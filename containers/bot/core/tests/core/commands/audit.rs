@@ -10,13 +10,29 @@ async fn each_invocation_writes_one_line() {
     let lines = Lines::default();
     let _guard = tracing::subscriber::set_default(lines.clone());
     let desk = desk();
-    desk.invoke(&operator(), "status.show", none()).await.unwrap();
-    desk.invoke(&slack(), "runs.stop", json!({"id": "canary", "mode": "soft"})).await.unwrap_err();
-    desk.invoke(&operator(), "runs.stop", json!({"id": "canary"})).await.unwrap_err();
-    desk.invoke(&operator(), "runs.get", json!({"id": "canary"})).await.unwrap_err();
+    desk.invoke(&operator(), "status.show", none())
+        .await
+        .unwrap();
+    desk.invoke(
+        &slack(),
+        "runs.stop",
+        json!({"id": "canary", "mode": "soft"}),
+    )
+    .await
+    .unwrap_err();
+    desk.invoke(&operator(), "runs.stop", json!({"id": "canary"}))
+        .await
+        .unwrap_err();
+    desk.invoke(&operator(), "runs.get", json!({"id": "canary"}))
+        .await
+        .unwrap_err();
     desk.runs.seed("r1", 1_000_000, |_| ());
-    desk.invoke(&browser(), "runs.get", json!({"id": "r1"})).await.unwrap_err();
-    desk.invoke(&token(&["dispatch"], None), "canary secret!", none()).await.unwrap_err();
+    desk.invoke(&browser(), "runs.get", json!({"id": "r1"}))
+        .await
+        .unwrap_err();
+    desk.invoke(&token(&["dispatch"], None), "canary secret!", none())
+        .await
+        .unwrap_err();
     desk.says(&slack(), "config help").await.unwrap().unwrap();
     let expected = [
         "command=status.show caller_kind=access caller=access:ops surface=api effect=read outcome=ok",

@@ -17,8 +17,16 @@ use crate::{
 };
 
 /// The columns of the table.
-const CALLERS: [&str; 8] =
-    ["dispatch", "reader", "writer", "browser", "operator", "access service", "slack", "cli"];
+const CALLERS: [&str; 8] = [
+    "dispatch",
+    "reader",
+    "writer",
+    "browser",
+    "operator",
+    "access service",
+    "slack",
+    "cli",
+];
 
 /// Who may invoke each command: one letter per caller, `y` or `-`.
 const TABLE: &[(&str, &str)] = &[
@@ -54,9 +62,13 @@ const TABLE: &[(&str, &str)] = &[
 
 fn callers() -> [Caller; 8] {
     let actions = |verbs: &[&str]| -> Vec<String> {
-        GROUPS.iter().flat_map(|group| verbs.iter().map(move |verb| format!("{group}:{verb}"))).collect()
+        GROUPS
+            .iter()
+            .flat_map(|group| verbs.iter().map(move |verb| format!("{group}:{verb}")))
+            .collect()
     };
-    let with = |scopes: Vec<String>| token(&scopes.iter().map(String::as_str).collect::<Vec<_>>(), None);
+    let with =
+        |scopes: Vec<String>| token(&scopes.iter().map(String::as_str).collect::<Vec<_>>(), None);
     [
         token(&["dispatch"], None),
         with(actions(&["read"])),
@@ -81,7 +93,10 @@ fn whole() -> Desk {
 /// Returns a surface that has the command.
 fn surface_of(desk: &Desk, id: &str) -> Surface {
     let commands = desk.commands();
-    Surface::ALL.into_iter().find(|surface| commands.registry().get(id, *surface).is_some()).unwrap()
+    Surface::ALL
+        .into_iter()
+        .find(|surface| commands.registry().get(id, *surface).is_some())
+        .unwrap()
 }
 
 #[tokio::test]
@@ -103,10 +118,15 @@ async fn each_command_admits_exactly_its_callers() {
 
 #[test]
 fn every_command_has_a_row() {
-    let desk = tokio::runtime::Runtime::new().unwrap().block_on(async { whole() });
+    let desk = tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(async { whole() });
     let commands = desk.commands();
-    let mut ids: Vec<&str> =
-        Surface::ALL.iter().flat_map(|surface| commands.registry().on(*surface)).map(|d| d.id).collect();
+    let mut ids: Vec<&str> = Surface::ALL
+        .iter()
+        .flat_map(|surface| commands.registry().on(*surface))
+        .map(|d| d.id)
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     let mut rows: Vec<&str> = TABLE.iter().map(|(id, _)| *id).collect();
@@ -121,7 +141,10 @@ async fn denial_precedes_validation() {
     for text in ["runs list", "runs list --nope", "runs list \"open"] {
         let failure = desk.says(&slack(), text).await.unwrap().unwrap_err();
         assert_eq!(failure.code, ErrorCode::Unauthorized, "{text}");
-        assert_eq!(failure.chat_text(), "⛔ `runs list`: you do not have permission to do this");
+        assert_eq!(
+            failure.chat_text(),
+            "⛔ `runs list`: you do not have permission to do this"
+        );
     }
 }
 
@@ -129,7 +152,13 @@ async fn denial_precedes_validation() {
 async fn message_for_help_needs_no_permission() {
     let desk = desk();
     for text in ["help", "runs help", "runs list --help"] {
-        assert!(desk.says(&sender(&["dispatch"]), text).await.unwrap().is_ok(), "{text}");
+        assert!(
+            desk.says(&sender(&["dispatch"]), text)
+                .await
+                .unwrap()
+                .is_ok(),
+            "{text}"
+        );
     }
 }
 
@@ -137,7 +166,10 @@ async fn message_for_help_needs_no_permission() {
 async fn hidden_command_is_unknown() {
     let desk = desk_with(
         Vec::new(),
-        |capabilities| ars_bot_core::Capabilities { memory: None, ..capabilities },
+        |capabilities| ars_bot_core::Capabilities {
+            memory: None,
+            ..capabilities
+        },
         |settings| settings,
     );
     let unknown = desk.failure(&Caller::cli(), "no.such", none()).await;
@@ -148,9 +180,15 @@ async fn hidden_command_is_unknown() {
             assert!(desk.commands().admit(&caller, id).is_err(), "{id}");
         }
     }
-    assert_eq!(unknown, ("not_found", "there is no such command".to_owned()));
+    assert_eq!(
+        unknown,
+        ("not_found", "there is no such command".to_owned())
+    );
     assert_eq!(desk.failure(&slack(), "runs.get", none()).await, unknown);
-    assert_eq!(desk.failure(&operator(), "friction.analyze", none()).await, unknown);
+    assert_eq!(
+        desk.failure(&operator(), "friction.analyze", none()).await,
+        unknown
+    );
 }
 
 /// It is an answer on every surface, never the prose of a run, and says what turns its part on.
@@ -158,7 +196,10 @@ async fn hidden_command_is_unknown() {
 async fn command_without_its_part_names_the_setting() {
     let desk = desk_with(
         Vec::new(),
-        |capabilities| ars_bot_core::Capabilities { memory: None, ..capabilities },
+        |capabilities| ars_bot_core::Capabilities {
+            memory: None,
+            ..capabilities
+        },
         |settings| settings,
     );
     for surface in Surface::ALL {
@@ -170,18 +211,37 @@ async fn command_without_its_part_names_the_setting() {
             ("friction.propose", "GITHUB_APP_ID"),
         ] {
             let (code, text) = desk.failure(&caller, id, none()).await;
-            assert!(code == "not_found" && text.contains(setting), "{id}: {text}");
-            assert_eq!(desk.commands().admit(&caller, id).unwrap_err().message, text, "{id}");
+            assert!(
+                code == "not_found" && text.contains(setting),
+                "{id}: {text}"
+            );
+            assert_eq!(
+                desk.commands().admit(&caller, id).unwrap_err().message,
+                text,
+                "{id}"
+            );
             assert_eq!(desk.commands().unknown(&caller, id).message, text, "{id}");
         }
     }
-    let said = desk.says(&slack(), "memory forget mem:1").await.expect("a command").unwrap_err();
-    assert!(said.chat_text().starts_with("⚠️ `memory forget`: memory is off: set"), "{}", said.chat_text());
+    let said = desk
+        .says(&slack(), "memory forget mem:1")
+        .await
+        .expect("a command")
+        .unwrap_err();
+    assert!(
+        said.chat_text()
+            .starts_with("⚠️ `memory forget`: memory is off: set"),
+        "{}",
+        said.chat_text()
+    );
 }
 
 #[tokio::test]
 async fn configured_grants_count() {
-    let grants = Grants { actions: Set::of(&["status:read"]), ..Grants::default() };
+    let grants = Grants {
+        actions: Set::of(&["status:read"]),
+        ..Grants::default()
+    };
     let desk = desk_with(
         Vec::new(),
         |capabilities| capabilities,
@@ -190,13 +250,23 @@ async fn configured_grants_count() {
             ..settings
         },
     );
-    assert!(desk.invoke(&token(&["dispatch"], None), "status.show", none()).await.is_ok());
-    assert!(desk.invoke(&sender(&["dispatch"]), "status.show", none()).await.is_err());
+    assert!(
+        desk.invoke(&token(&["dispatch"], None), "status.show", none())
+            .await
+            .is_ok()
+    );
+    assert!(
+        desk.invoke(&sender(&["dispatch"]), "status.show", none())
+            .await
+            .is_err()
+    );
 }
 
 #[test]
 fn every_output_has_an_object_schema() {
-    let desk = tokio::runtime::Runtime::new().unwrap().block_on(async { whole() });
+    let desk = tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(async { whole() });
     for (id, _) in TABLE {
         let schema = desk.commands().output_schema(id).unwrap();
         assert_eq!(schema["type"], "object", "{id}");
@@ -208,7 +278,9 @@ fn every_output_has_an_object_schema() {
 /// Every surface of a command builds the same input, so the capability of each is known here.
 #[test]
 fn capabilities_are_those_of_the_documents() {
-    let desk = tokio::runtime::Runtime::new().unwrap().block_on(async { whole() });
+    let desk = tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(async { whole() });
     let commands = desk.commands();
     let hidden = commands
         .registry()
@@ -229,7 +301,10 @@ fn capabilities_are_those_of_the_documents() {
         ("schedule.list", Capability::Schedules),
     ];
     assert_eq!(hidden.collect::<Vec<_>>(), expected);
-    let leaving = commands.registry().on(Surface::Chat).filter(|definition| definition.leaves_run);
+    let leaving = commands
+        .registry()
+        .on(Surface::Chat)
+        .filter(|definition| definition.leaves_run);
     assert_eq!(
         leaving.map(|definition| definition.id).collect::<Vec<_>>(),
         [

@@ -9,14 +9,34 @@ use super::support::{browser, desk, none, slack, token};
 async fn help_lists_agents_and_chat_commands() {
     let desk = desk();
     let help = desk.output(&browser(), "help.show", none()).await;
-    let names: Vec<&str> =
-        help["agents"].as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = help["agents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["general", "coding", "review", "research"]);
-    assert!(help["directives"].as_str().unwrap().contains("agent:coding"));
-    let ids: Vec<&str> =
-        help["commands"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();
-    assert!(ids.contains(&"runs.list") && !ids.contains(&"runs.get") && !ids.contains(&"schedule.list"));
-    let stop = help["commands"].as_array().unwrap().iter().find(|c| c["id"] == "runs.stop").unwrap();
+    assert!(
+        help["directives"]
+            .as_str()
+            .unwrap()
+            .contains("agent:coding")
+    );
+    let ids: Vec<&str> = help["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["id"].as_str().unwrap())
+        .collect();
+    assert!(
+        ids.contains(&"runs.list") && !ids.contains(&"runs.get") && !ids.contains(&"schedule.list")
+    );
+    let stop = help["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|c| c["id"] == "runs.stop")
+        .unwrap();
     assert_eq!(stop["form"], "runs stop <id> --mode soft|hard");
     assert_eq!(stop["describe"], "Requests the stop of a live run.");
 }
@@ -25,18 +45,32 @@ async fn help_lists_agents_and_chat_commands() {
 async fn message_asks_for_help() {
     let desk = desk();
     let help = desk.says(&slack(), "help").await.unwrap().unwrap();
-    assert!(help.text.starts_with("Agents:\n- `general`: "), "{}", help.text);
+    assert!(
+        help.text.starts_with("Agents:\n- `general`: "),
+        "{}",
+        help.text
+    );
     let group = desk.says(&slack(), "config help").await.unwrap().unwrap();
     assert_eq!(group.text.lines().count(), 4);
-    let usage = desk.says(&slack(), "config set --help").await.unwrap().unwrap();
-    assert!(usage.text.contains("Usage: config set <scope>"), "{}", usage.text);
+    let usage = desk
+        .says(&slack(), "config set --help")
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        usage.text.contains("Usage: config set <scope>"),
+        "{}",
+        usage.text
+    );
     assert!(desk.says(&slack(), "please help").await.is_none());
 }
 
 #[tokio::test]
 async fn status_has_build_and_load() {
     let desk = desk();
-    let status = desk.output(&token(&["status:read"], None), "status.show", none()).await;
+    let status = desk
+        .output(&token(&["status:read"], None), "status.show", none())
+        .await;
     let expected = json!({
         "version": env!("CARGO_PKG_VERSION"), "commit": "abc1234", "builtAt": "2026-01-01T00:00:00Z",
         "startedAt": status["startedAt"], "inFlight": 0, "draining": false,

@@ -19,15 +19,25 @@ fn opened(desk: &Desk, run: &str, number: u64, cost: u64) {
 }
 
 async fn ended(desk: &Desk, run: &str, number: u64, is_merged: bool) {
-    let (run, repository) = (RunId::parse(run).unwrap(), RepoSlug::parse("acme/app").unwrap());
+    let (run, repository) = (
+        RunId::parse(run).unwrap(),
+        RepoSlug::parse("acme/app").unwrap(),
+    );
     // 60 seconds behind the opening.
     let ended_at = Some("1970-01-01T00:17:30Z".to_owned());
-    let ended = EndedPullRequest { run, repository, number, is_merged, ended_at };
+    let ended = EndedPullRequest {
+        run,
+        repository,
+        number,
+        is_merged,
+        ended_at,
+    };
     desk.core.record_pull_request_end(&ended).await.unwrap();
 }
 
 async fn outcomes(desk: &Desk, body: Value) -> Value {
-    desk.output(&granted(&["runs:read"], Set::All), "runs.outcomes", body).await
+    desk.output(&granted(&["runs:read"], Set::All), "runs.outcomes", body)
+        .await
 }
 
 /// The end of a pull request is a fact of the run that opened it, and no other run's.
@@ -50,16 +60,38 @@ async fn ends_of_pull_requests_are_counted() {
     ended(&desk, "unknown", 1, true).await;
 
     let found = outcomes(&desk, json!({})).await;
-    assert_eq!((&found["runsRead"], &found["truncated"]), (&json!(5), &json!(false)));
+    assert_eq!(
+        (&found["runsRead"], &found["truncated"]),
+        (&json!(5), &json!(false))
+    );
     let coding = &found["outcomes"][0];
-    let counts = ["Opened", "Merged", "Closed"].map(|name| coding[format!("pullRequests{name}")].as_u64());
-    assert_eq!((counts, &coding["costPerMergedMicroUsd"]), ([Some(4), Some(2), Some(1)], &json!(20)));
-    assert_eq!(coding["timeToMergeMs"], 60_000, "the host's time counts, and not that of the event");
+    let counts =
+        ["Opened", "Merged", "Closed"].map(|name| coding[format!("pullRequests{name}")].as_u64());
+    assert_eq!(
+        (counts, &coding["costPerMergedMicroUsd"]),
+        ([Some(4), Some(2), Some(1)], &json!(20))
+    );
+    assert_eq!(
+        coding["timeToMergeMs"], 60_000,
+        "the host's time counts, and not that of the event"
+    );
     let review = &found["outcomes"][1];
-    assert_eq!((&review["agent"], &review["reviewsPosted"]), (&json!("review"), &json!(1)));
+    assert_eq!(
+        (&review["agent"], &review["reviewsPosted"]),
+        (&json!("review"), &json!(1))
+    );
     assert_eq!(review["findingsResolved"], 2);
-    assert_eq!(outcomes(&desk, json!({ "agent": "review" })).await["outcomes"].as_array().unwrap().len(), 1);
-    assert_eq!(outcomes(&desk, json!({ "repo": "acme/other" })).await["outcomes"], json!([]));
+    assert_eq!(
+        outcomes(&desk, json!({ "agent": "review" })).await["outcomes"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        outcomes(&desk, json!({ "repo": "acme/other" })).await["outcomes"],
+        json!([])
+    );
 }
 
 /// Without webhooks the host's answers are the facts, with the host's times.
@@ -71,23 +103,38 @@ async fn ends_are_asked_for_without_webhooks() {
         opened(&desk, run, number, 10);
     }
     *host.diff.lock().unwrap() = Some(String::new());
-    host.ended.lock().unwrap().insert(1, (PullRequestState::Merged, 1_050_000));
-    host.ended.lock().unwrap().insert(2, (PullRequestState::Closed, 1_050_000));
+    host.ended
+        .lock()
+        .unwrap()
+        .insert(1, (PullRequestState::Merged, 1_050_000));
+    host.ended
+        .lock()
+        .unwrap()
+        .insert(2, (PullRequestState::Closed, 1_050_000));
     let mut follower = desk.core.pull_request_follower().unwrap();
     follower.ask().await;
     let found = outcomes(&desk, json!({})).await;
     let coding = &found["outcomes"][0];
-    let counts = ["Opened", "Merged", "Closed"].map(|name| coding[format!("pullRequests{name}")].as_u64());
-    assert_eq!((counts, &coding["timeToMergeMs"]), ([Some(3), Some(1), Some(1)], &json!(60_000)));
+    let counts =
+        ["Opened", "Merged", "Closed"].map(|name| coding[format!("pullRequests{name}")].as_u64());
+    assert_eq!(
+        (counts, &coding["timeToMergeMs"]),
+        ([Some(3), Some(1), Some(1)], &json!(60_000))
+    );
     host.read.lock().unwrap().clear();
     follower.ask().await;
     let mut read = std::mem::take(&mut *host.read.lock().unwrap());
     read.sort_unstable();
-    assert_eq!(read, [2, 3], "a merge is final, and a closed one may be opened again");
+    assert_eq!(
+        read,
+        [2, 3],
+        "a merge is final, and a closed one may be opened again"
+    );
     host.ended.lock().unwrap().remove(&2);
     follower.ask().await;
     let coding = &outcomes(&desk, json!({})).await["outcomes"][0];
-    let counts = ["Opened", "Merged", "Closed"].map(|name| coding[format!("pullRequests{name}")].as_u64());
+    let counts =
+        ["Opened", "Merged", "Closed"].map(|name| coding[format!("pullRequests{name}")].as_u64());
     assert_eq!(counts, [Some(3), Some(1), Some(0)], "it is open again");
 }
 
@@ -105,7 +152,10 @@ async fn failing_repository_is_passed() {
         });
     });
     // Without a diff only ended pull requests can be read.
-    host.ended.lock().unwrap().insert(4, (PullRequestState::Merged, 1_050_000));
+    host.ended
+        .lock()
+        .unwrap()
+        .insert(4, (PullRequestState::Merged, 1_050_000));
     let mut follower = desk.core.pull_request_follower().unwrap();
     follower.ask().await;
     let read = std::mem::take(&mut *host.read.lock().unwrap());
@@ -122,7 +172,11 @@ async fn open_pull_requests_get_their_turn() {
     }
     let mut follower = desk.core.pull_request_follower().unwrap();
     follower.ask().await;
-    assert_eq!(host.read.lock().unwrap().len(), 1, "a host that is down is asked once");
+    assert_eq!(
+        host.read.lock().unwrap().len(),
+        1,
+        "a host that is down is asked once"
+    );
     *host.diff.lock().unwrap() = Some(String::new());
     host.read.lock().unwrap().clear();
     follower.ask().await;

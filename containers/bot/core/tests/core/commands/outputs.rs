@@ -21,7 +21,9 @@ fn unfenced(json: &str) -> String {
     let mut text = String::new();
     while let Some((before, after)) = rest.split_once("<untrusted-text>") {
         text.push_str(before);
-        rest = after.split_once("</untrusted-text>").map_or("", |(_, after)| after);
+        rest = after
+            .split_once("</untrusted-text>")
+            .map_or("", |(_, after)| after);
     }
     text + rest
 }
@@ -68,7 +70,10 @@ async fn free_text_is_fenced_at_every_depth() {
 /// The same for the commands that need a code host, residents or a model.
 #[tokio::test]
 async fn texts_of_writes_are_fenced() {
-    let (host, residents) = (Arc::new(MemoryHost::default()), MemoryResidents::with_one("acme/app"));
+    let (host, residents) = (
+        Arc::new(MemoryHost::default()),
+        MemoryResidents::with_one("acme/app"),
+    );
     *host.diff.lock().unwrap() = Some("--- a/x\n+++ b/x\n@@ -1 +1 @@\n+canary\n".to_owned());
     let capable = |capabilities| with_host(&host)(with_residents(&residents)(capabilities));
     let settings = |settings| Settings {
@@ -83,7 +88,8 @@ async fn texts_of_writes_are_fenced() {
         desk.runs.seed(run, at, |record| {
             record["agent"] = json!("review");
             record["repo"] = json!("acme/app");
-            record["events"][0] = json!({ "type": "run_meta", "agent": "review", "pr": 7, "seq": 1 });
+            record["events"][0] =
+                json!({ "type": "run_meta", "agent": "review", "pr": 7, "seq": 1 });
             record["diagnosis"]["findings"] = json!([{
                 "category": "slow_tool", "severity": "high", "tool": "bash", "eventIndex": 1,
                 "durationMs": 60_000, "summary": "bash took 60.0s: $ canary",
@@ -93,7 +99,11 @@ async fn texts_of_writes_are_fenced() {
     let caller = granted(&["friction:write", "review:write", "repo:exec"], Set::All);
     for (id, body, text) in [
         ("friction.propose", json!({ "dryRun": true }), "canary"),
-        ("review.abridge", json!({ "id": "r1", "wait": true }), "canary"),
+        (
+            "review.abridge",
+            json!({ "id": "r1", "wait": true }),
+            "canary",
+        ),
         ("repo.test", json!({ "slug": "acme/app" }), OUTPUT),
     ] {
         let json = desk.invoke(&caller, id, body).await.unwrap().json;
@@ -115,9 +125,9 @@ fn valid(kind: &Kind) -> BoxedStrategy<Value> {
         Kind::Boolean => any::<bool>().prop_map(Value::from).boxed(),
         Kind::Choice(words) => prop::sample::select(*words).prop_map(Value::from).boxed(),
         Kind::Name(name) => Just(Value::from(sample(name.placeholder))).boxed(),
-        Kind::Map { value, .. } => {
-            valid(value).prop_map(|value| json!({ "coding": value.clone(), "review": value })).boxed()
-        }
+        Kind::Map { value, .. } => valid(value)
+            .prop_map(|value| json!({ "coding": value.clone(), "review": value }))
+            .boxed(),
     }
 }
 
@@ -140,9 +150,13 @@ fn fields(definition: &'static Definition) -> Vec<&'static Field> {
 /// Input that a definition accepts fits the command's type, so that none ends in an internal error.
 #[test]
 fn valid_input_fits_the_commands_own_type() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let residents = MemoryResidents::frozen("acme/app");
-    let capable = |capabilities| with_residents(&residents)(schedules::with_schedules(capabilities));
+    let capable =
+        |capabilities| with_residents(&residents)(schedules::with_schedules(capabilities));
     let desk = runtime.block_on(async { desk_with(Vec::new(), capable, |settings| settings) });
     let caller = ars_bot_core::commands::Caller::cli();
     let commands = desk.commands();
@@ -152,15 +166,25 @@ fn valid_input_fits_the_commands_own_type() {
             .iter()
             .map(|field| {
                 let value = valid(&field.kind).prop_map(Some);
-                if field.is_required() { value.boxed() } else { prop_oneof![value, Just(None)].boxed() }
+                if field.is_required() {
+                    value.boxed()
+                } else {
+                    prop_oneof![value, Just(None)].boxed()
+                }
             })
             .collect();
         let check = |values: Vec<Option<Value>>| {
-            let given =
-                fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.to_owned(), value?)));
+            let given = fields
+                .iter()
+                .zip(values)
+                .filter_map(|(field, value)| Some((field.name.to_owned(), value?)));
             let body: Map<String, Value> = given.collect();
             let shown = format!("{} {body:?}", definition.id);
-            let surface = if definition.surfaces.contain(Surface::Api) { Surface::Api } else { Surface::Cli };
+            let surface = if definition.surfaces.contain(Surface::Api) {
+                Surface::Api
+            } else {
+                Surface::Cli
+            };
             let result = runtime.block_on(commands.invoke(
                 &on(&caller, surface),
                 definition.id,
@@ -170,7 +194,10 @@ fn valid_input_fits_the_commands_own_type() {
             prop_assert_ne!(code, Some("internal"), "{}", shown);
             Ok(())
         };
-        let mut runner = TestRunner::new(ProptestConfig { cases: 32, ..ProptestConfig::default() });
+        let mut runner = TestRunner::new(ProptestConfig {
+            cases: 32,
+            ..ProptestConfig::default()
+        });
         runner.run(&values, check).unwrap();
     }
 }

@@ -50,7 +50,12 @@ async fn propose(desk: &Desk, body: Value) -> Value {
 }
 
 fn numbers(entries: &Value) -> Vec<u64> {
-    entries.as_array().unwrap().iter().map(|entry| entry["issue"]["number"].as_u64().unwrap()).collect()
+    entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["issue"]["number"].as_u64().unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -58,37 +63,73 @@ async fn costliest_patterns_become_labelled_issues() {
     let host = Arc::new(MemoryHost::default());
     let desk = seeded(&host);
     let proposed = propose(&desk, json!({ "top": 2 })).await;
-    assert_eq!((numbers(&proposed["filed"]), &proposed["duplicates"]), (vec![1, 2], &json!([])));
-    assert_eq!((&proposed["runsAnalyzed"], &proposed["dryRun"]), (&json!(2), &json!(false)));
-    for text in [&proposed["filed"][0]["proposal"]["title"], &proposed["proposals"][0]["body"]] {
-        assert!(text.as_str().unwrap().ends_with("</untrusted-text>"), "{text}");
+    assert_eq!(
+        (numbers(&proposed["filed"]), &proposed["duplicates"]),
+        (vec![1, 2], &json!([]))
+    );
+    assert_eq!(
+        (&proposed["runsAnalyzed"], &proposed["dryRun"]),
+        (&json!(2), &json!(false))
+    );
+    for text in [
+        &proposed["filed"][0]["proposal"]["title"],
+        &proposed["proposals"][0]["body"],
+    ] {
+        assert!(
+            text.as_str().unwrap().ends_with("</untrusted-text>"),
+            "{text}"
+        );
     }
     let (repository, issue) = host.issues.lock().unwrap()[0].clone();
-    assert_eq!((repository.as_str(), &issue.labels[..]), ("acme/app", &["self-improvement".to_owned()][..]));
-    assert!(issue.title.contains("cargo") && issue.body.contains("<!-- ars:friction="), "{issue:?}");
-    assert!(!issue.body.contains("@ann") && !issue.title.contains("@ann"), "no mention fires: {issue:?}");
+    assert_eq!(
+        (repository.as_str(), &issue.labels[..]),
+        ("acme/app", &["self-improvement".to_owned()][..])
+    );
+    assert!(
+        issue.title.contains("cargo") && issue.body.contains("<!-- ars:friction="),
+        "{issue:?}"
+    );
+    assert!(
+        !issue.body.contains("@ann") && !issue.title.contains("@ann"),
+        "no mention fires: {issue:?}"
+    );
     // The issues that are open are found by their markers, and the next pattern is filed.
     let again = propose(&desk, json!({ "top": 2 })).await;
-    assert_eq!((numbers(&again["filed"]), numbers(&again["duplicates"])), (vec![3], vec![1, 2]));
+    assert_eq!(
+        (numbers(&again["filed"]), numbers(&again["duplicates"])),
+        (vec![3], vec![1, 2])
+    );
 }
 
 #[tokio::test]
 async fn dry_run_files_none() {
     let host = Arc::new(MemoryHost::default());
     let proposed = propose(&seeded(&host), json!({ "dryRun": true })).await;
-    assert_eq!((proposed["proposals"].as_array().unwrap().len(), &proposed["filed"]), (3, &json!([])));
+    assert_eq!(
+        (
+            proposed["proposals"].as_array().unwrap().len(),
+            &proposed["filed"]
+        ),
+        (3, &json!([]))
+    );
     assert!(host.issues.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn lost_answer_files_no_second_issue() {
     let host = Arc::new(MemoryHost::default());
-    host.failures.lock().unwrap().extend([HostFailure::LostAnswer, HostFailure::Rejected]);
+    host.failures
+        .lock()
+        .unwrap()
+        .extend([HostFailure::LostAnswer, HostFailure::Rejected]);
     let proposed = propose(&seeded(&host), none()).await;
     assert_eq!(numbers(&proposed["filed"]), [1, 2]);
     let failed = proposed["failed"].as_array().unwrap();
     assert_eq!(failed.len(), 1);
-    assert_eq!(failed[0]["error"], "the service has no permission for this on the code host");
+    assert_eq!(
+        failed[0]["error"],
+        "the service has no permission for this on the code host"
+    );
     assert_eq!(host.issues.lock().unwrap().len(), 2);
 }
 
@@ -106,17 +147,35 @@ async fn repository_gate_precedes_the_host() {
     *host.is_down.lock().unwrap() = true;
     let desk = seeded(&host);
     let failure = async |body: Value| desk.failure(&operator(), "friction.propose", body).await.0;
-    assert_eq!(failure(json!({ "repo": "acme/closed" })).await, "unauthorized");
+    assert_eq!(
+        failure(json!({ "repo": "acme/closed" })).await,
+        "unauthorized"
+    );
     assert_eq!(failure(none()).await, "unavailable");
     let reader = granted(&["friction:read"], Set::All);
-    assert_eq!(desk.failure(&reader, "friction.propose", none()).await.0, "unauthorized");
+    assert_eq!(
+        desk.failure(&reader, "friction.propose", none()).await.0,
+        "unauthorized"
+    );
 }
 
 #[tokio::test]
 async fn command_needs_host_and_repository() {
-    assert_eq!(desk().failure(&operator(), "friction.propose", none()).await.0, "not_found");
+    assert_eq!(
+        desk()
+            .failure(&operator(), "friction.propose", none())
+            .await
+            .0,
+        "not_found"
+    );
     let host = Arc::new(MemoryHost::default());
     let capabilities = |capabilities: Capabilities| with_host(&host)(capabilities);
     let unset = desk_with(Vec::new(), capabilities, |settings| settings);
-    assert_eq!(unset.failure(&operator(), "friction.propose", none()).await.0, "unavailable");
+    assert_eq!(
+        unset
+            .failure(&operator(), "friction.propose", none())
+            .await
+            .0,
+        "unavailable"
+    );
 }

@@ -21,7 +21,8 @@ async fn page_equals_the_definitions() {
     let desk = desk_with(
         Vec::new(),
         |capabilities| {
-            let capabilities = with_residents(&Arc::default())(schedules::with_schedules(capabilities));
+            let capabilities =
+                with_residents(&Arc::default())(schedules::with_schedules(capabilities));
             with_host(&Arc::default())(capabilities)
         },
         |settings| settings,
@@ -31,5 +32,8 @@ async fn page_equals_the_definitions() {
     let definitions: Vec<&'static Definition> = commands.registry().on(Surface::Cli).collect();
     let (_, generated) = PAGE.split_once(MARK).unwrap();
     let expected = reference(&definitions);
-    assert!(generated == expected, "the page must end in:\n{MARK}{expected}");
+    assert!(
+        generated == expected,
+        "the page must end in:\n{MARK}{expected}"
+    );
 }

@@ -41,7 +41,10 @@ impl Schedules for Firings {
     async fn latest(&self) -> Result<Vec<Firing>, StoreError> {
         match self.0 {
             None => Ok(Vec::new()),
-            Some(kind) => Err(StoreError { kind, message: "as scripted".into() }),
+            Some(kind) => Err(StoreError {
+                kind,
+                message: "as scripted".into(),
+            }),
         }
     }
 }
@@ -52,14 +55,23 @@ pub fn with_schedules(capabilities: Capabilities) -> Capabilities {
 }
 
 fn having(capabilities: Capabilities, failure: Option<StoreErrorKind>) -> Capabilities {
-    let commands = CommandDeps { schedules: Some(Arc::new(Firings(failure))), ..capabilities.commands };
-    Capabilities { commands, ..capabilities }
+    let commands = CommandDeps {
+        schedules: Some(Arc::new(Firings(failure))),
+        ..capabilities.commands
+    };
+    Capabilities {
+        commands,
+        ..capabilities
+    }
 }
 
 #[tokio::test]
 async fn internal_schedules_are_not_listed() {
     let desk = desk_with(Vec::new(), with_schedules, |settings| settings);
-    assert_eq!(desk.output(&browser(), "schedule.list", none()).await, json!({ "schedules": [] }));
+    assert_eq!(
+        desk.output(&browser(), "schedule.list", none()).await,
+        json!({ "schedules": [] })
+    );
 }
 
 #[tokio::test]
@@ -68,7 +80,10 @@ async fn outage_leaves_the_schedules() {
     let desk = desk_with(Vec::new(), down, |settings| settings);
     let listed = desk.output(&browser(), "schedule.list", none()).await;
     let reason = "the record of firings is not available right now";
-    assert_eq!(listed, json!({ "schedules": [], "firingsUnavailable": reason }));
+    assert_eq!(
+        listed,
+        json!({ "schedules": [], "firingsUnavailable": reason })
+    );
 }
 
 struct ManualClock(AtomicI64);
@@ -96,9 +111,19 @@ impl Schedules for Recorded {
 
     async fn latest(&self) -> Result<Vec<Firing>, StoreError> {
         if self.is_down.load(Ordering::SeqCst) {
-            return Err(StoreError { kind: StoreErrorKind::Transient, message: "as scripted".into() });
+            return Err(StoreError {
+                kind: StoreErrorKind::Transient,
+                message: "as scripted".into(),
+            });
         }
-        Ok(self.firings.lock().unwrap().last().cloned().into_iter().collect())
+        Ok(self
+            .firings
+            .lock()
+            .unwrap()
+            .last()
+            .cloned()
+            .into_iter()
+            .collect())
     }
 }
 
@@ -126,22 +151,40 @@ fn installation(actions: Option<&[&str]>, repository: Option<&str>) -> Installat
 /// Returns one process of an installation.
 fn process(shared: Shared, actions: Option<&[&str]>, repository: Option<&str>) -> Installation {
     let clock = Arc::new(ManualClock(AtomicI64::new(MONDAY - 1_000)));
-    let Shared { host, recorded, claims } = shared;
+    let Shared {
+        host,
+        recorded,
+        claims,
+    } = shared;
     let claims: Arc<dyn Documents> = claims;
     let store: Arc<dyn Schedules> = Arc::<Recorded>::clone(&recorded);
     let hosted = with_host(&host);
     let capable = |capabilities| {
         let capabilities: Capabilities = hosted(capabilities);
-        let commands = CommandDeps { schedules: Some(store), ..capabilities.commands };
-        Capabilities { commands, claims: Some(claims), ..capabilities }
+        let commands = CommandDeps {
+            schedules: Some(store),
+            ..capabilities.commands
+        };
+        Capabilities {
+            commands,
+            claims: Some(claims),
+            ..capabilities
+        }
     };
     let repository = repository.map(|name| RepoSlug::parse(name).unwrap());
     let grants = actions.map(|actions| {
-        let grants = Grants { actions: Set::of(actions), channels: Set::All, ..Grants::default() };
+        let grants = Grants {
+            actions: Set::of(actions),
+            channels: Set::All,
+            ..Grants::default()
+        };
         (PROPOSER.to_owned(), grants)
     });
     let set = |settings| Settings {
-        proposals: ProposalSettings { repository, ..ProposalSettings::default() },
+        proposals: ProposalSettings {
+            repository,
+            ..ProposalSettings::default()
+        },
         grants: grants.into_iter().collect::<BTreeMap<_, _>>(),
         ..settings
     };
@@ -154,7 +197,12 @@ fn process(shared: Shared, actions: Option<&[&str]>, repository: Option<&str>) -
             }]);
         });
     }
-    Installation { clock, host, recorded, desk }
+    Installation {
+        clock,
+        host,
+        recorded,
+        desk,
+    }
 }
 
 impl Installation {
@@ -172,7 +220,11 @@ async fn weekly_schedule_files_issues_once() {
     let installation = installation(Some(&["friction:write"]), Some("acme/app"));
     let mut scheduler = Scheduler::of(&installation.desk.core).unwrap();
     scheduler.fire_due().await;
-    assert_eq!((installation.issues(), installation.firings()), (0, Vec::new()), "it is not Monday, 14:00");
+    assert_eq!(
+        (installation.issues(), installation.firings()),
+        (0, Vec::new()),
+        "it is not Monday, 14:00"
+    );
     for (at, issues, firings) in [
         (MONDAY + 5, 1, 1),
         (MONDAY + 60_000, 1, 1),
@@ -183,16 +235,39 @@ async fn weekly_schedule_files_issues_once() {
         installation.clock.0.store(at, Ordering::SeqCst);
         scheduler.fire_due().await;
         // Another process fires nothing again.
-        Scheduler::of(&installation.desk.core).unwrap().fire_due().await;
-        assert_eq!((installation.issues(), installation.firings().len()), (issues, firings), "{at}");
+        Scheduler::of(&installation.desk.core)
+            .unwrap()
+            .fire_due()
+            .await;
+        assert_eq!(
+            (installation.issues(), installation.firings().len()),
+            (issues, firings),
+            "{at}"
+        );
     }
     let first = &installation.firings()[0];
-    assert_eq!((first.outcome, first.fired_at, &first.detail), (Outcome::Completed, MONDAY + 5, &None));
-    let listed = installation.desk.output(&browser(), "schedule.list", none()).await;
+    assert_eq!(
+        (first.outcome, first.fired_at, &first.detail),
+        (Outcome::Completed, MONDAY + 5, &None)
+    );
+    let listed = installation
+        .desk
+        .output(&browser(), "schedule.list", none())
+        .await;
     let schedule = &listed["schedules"][0];
     assert_eq!(
-        (&schedule["name"], &schedule["worker"], &schedule["command"], &schedule["identity"]),
-        (&json!("self-improvement"), &json!("bot"), &json!("friction propose"), &json!(PROPOSER))
+        (
+            &schedule["name"],
+            &schedule["worker"],
+            &schedule["command"],
+            &schedule["identity"]
+        ),
+        (
+            &json!("self-improvement"),
+            &json!("bot"),
+            &json!("friction propose"),
+            &json!(PROPOSER)
+        )
     );
     let last = installation.firings().pop().unwrap();
     assert_eq!(schedule["nextFireAt"], MONDAY + 2 * WEEK);
@@ -206,7 +281,8 @@ async fn weekly_schedule_files_issues_once() {
 #[tokio::test]
 async fn two_schedulers_fire_once() {
     let shared = Shared::default();
-    let [one, two] = [(), ()].map(|()| process(shared.clone(), Some(&["friction:write"]), Some("acme/app")));
+    let [one, two] =
+        [(), ()].map(|()| process(shared.clone(), Some(&["friction:write"]), Some("acme/app")));
     for process in [&one, &two] {
         process.clock.0.store(MONDAY + 5, Ordering::SeqCst);
     }
@@ -216,23 +292,35 @@ async fn two_schedulers_fire_once() {
     let first = tokio::spawn(async move { first.fire_due().await });
     has_begun.await.unwrap();
     Scheduler::of(&two.desk.core).unwrap().fire_due().await;
-    assert_eq!((two.issues(), two.firings().len()), (0, 0), "the first process has the firing");
+    assert_eq!(
+        (two.issues(), two.firings().len()),
+        (0, 0),
+        "the first process has the firing"
+    );
     // Nor does a call of the other process file the same issues.
     let caller = granted(&["friction:write"], Set::All);
     let (code, text) = two.desk.failure(&caller, "friction.propose", none()).await;
-    assert!(code == "conflict" && text.contains("another process files issues"), "{code} {text}");
+    assert!(
+        code == "conflict" && text.contains("another process files issues"),
+        "{code} {text}"
+    );
     go_on.send(()).unwrap();
     first.await.unwrap();
     assert_eq!((one.issues(), one.firings().len()), (1, 1));
     two.desk.output(&caller, "friction.propose", none()).await;
-    assert_eq!(two.issues(), 1, "the claim was released, and the pattern has an open issue");
+    assert_eq!(
+        two.issues(),
+        1,
+        "the claim was released, and the pattern has an open issue"
+    );
 }
 
 /// A call of another process that files issues, and may have died, does not use up the week's firing.
 #[tokio::test]
 async fn firing_waits_for_another_filing() {
     let shared = Shared::default();
-    let [one, two] = [(), ()].map(|()| process(shared.clone(), Some(&["friction:write"]), Some("acme/app")));
+    let [one, two] =
+        [(), ()].map(|()| process(shared.clone(), Some(&["friction:write"]), Some("acme/app")));
     one.clock.0.store(MONDAY + 5, Ordering::SeqCst);
     let ((began, has_begun), (go_on, may_go_on)) = (oneshot::channel(), oneshot::channel());
     *shared.host.hold.lock().unwrap() = Some((began, may_go_on));
@@ -241,10 +329,17 @@ async fn firing_waits_for_another_filing() {
     let refused = async {
         has_begun.await.unwrap();
         scheduler.fire_due().await;
-        assert_eq!((one.issues(), one.firings().len()), (0, 0), "the other call files the issues");
+        assert_eq!(
+            (one.issues(), one.firings().len()),
+            (0, 0),
+            "the other call files the issues"
+        );
         go_on.send(()).unwrap();
     };
-    tokio::join!(two.desk.output(&caller, "friction.propose", none()), refused);
+    tokio::join!(
+        two.desk.output(&caller, "friction.propose", none()),
+        refused
+    );
     scheduler.fire_due().await;
     assert_eq!((one.issues(), one.firings().len()), (1, 1));
     assert_eq!(one.firings()[0].outcome, Outcome::Completed);
@@ -252,10 +347,19 @@ async fn firing_waits_for_another_filing() {
 
 #[tokio::test]
 async fn weekly_schedule_is_off_until_configured() {
-    for (actions, repository) in [(None, Some("acme/app")), (Some(&["friction:write"][..]), None)] {
+    for (actions, repository) in [
+        (None, Some("acme/app")),
+        (Some(&["friction:write"][..]), None),
+    ] {
         let installation = installation(actions, repository);
-        assert!(Scheduler::of(&installation.desk.core).is_none(), "{actions:?}");
-        let listed = installation.desk.output(&browser(), "schedule.list", none()).await;
+        assert!(
+            Scheduler::of(&installation.desk.core).is_none(),
+            "{actions:?}"
+        );
+        let listed = installation
+            .desk
+            .output(&browser(), "schedule.list", none())
+            .await;
         assert_eq!(listed, json!({ "schedules": [] }), "{actions:?}");
     }
 }
@@ -265,10 +369,25 @@ async fn weekly_schedule_is_off_until_configured() {
 async fn denied_firing_has_its_reason() {
     let installation = installation(Some(&["friction:read"]), Some("acme/app"));
     installation.clock.0.store(MONDAY, Ordering::SeqCst);
-    Scheduler::of(&installation.desk.core).unwrap().fire_due().await;
-    let [firing] = &installation.firings()[..] else { panic!("one firing") };
-    assert_eq!((firing.outcome, &firing.run_id, installation.issues()), (Outcome::NoRun, &None, 0));
-    assert!(firing.detail.as_ref().unwrap().contains("do not have permission"), "{firing:?}");
+    Scheduler::of(&installation.desk.core)
+        .unwrap()
+        .fire_due()
+        .await;
+    let [firing] = &installation.firings()[..] else {
+        panic!("one firing")
+    };
+    assert_eq!(
+        (firing.outcome, &firing.run_id, installation.issues()),
+        (Outcome::NoRun, &None, 0)
+    );
+    assert!(
+        firing
+            .detail
+            .as_ref()
+            .unwrap()
+            .contains("do not have permission"),
+        "{firing:?}"
+    );
 }
 
 /// Without the record it is not known whether another process fired.

@@ -54,15 +54,30 @@ pub struct SqlRuns {
 impl SqlRuns {
     fn new() -> Self {
         let store = ars_runs::RunStore::open(NativeSql::in_memory().unwrap()).unwrap();
-        Self { store: Mutex::new(store), is_down: AtomicBool::new(false), lists: Mutex::default() }
+        Self {
+            store: Mutex::new(store),
+            is_down: AtomicBool::new(false),
+            lists: Mutex::default(),
+        }
     }
 
-    fn ask<B: Serialize, A: DeserializeOwned>(&self, verb: RunVerb, body: B) -> Result<A, StoreError> {
+    fn ask<B: Serialize, A: DeserializeOwned>(
+        &self,
+        verb: RunVerb,
+        body: B,
+    ) -> Result<A, StoreError> {
         if self.is_down.load(Ordering::SeqCst) {
-            return Err(StoreError { kind: StoreErrorKind::Transient, message: "as scripted".into() });
+            return Err(StoreError {
+                kind: StoreErrorKind::Transient,
+                message: "as scripted".into(),
+            });
         }
         let store_key = StoreKey::parse(DEFAULT_STORE).unwrap();
-        let body = serde_json::to_string(&Keyed { store_key: &store_key, body }).unwrap();
+        let body = serde_json::to_string(&Keyed {
+            store_key: &store_key,
+            body,
+        })
+        .unwrap();
         let answer = self.store.lock().unwrap().answer(verb, &body, NOW).unwrap();
         Ok(serde_json::from_str(&answer).unwrap())
     }
@@ -83,7 +98,14 @@ impl SqlRuns {
         change(&mut record);
         let record: RunRecord = serde_json::from_value(record).unwrap();
         let _: Value = self
-            .ask(RunVerb::Put, PutRequest { record: &record, policy: None, policy_updated_at: None })
+            .ask(
+                RunVerb::Put,
+                PutRequest {
+                    record: &record,
+                    policy: None,
+                    policy_updated_at: None,
+                },
+            )
             .unwrap();
     }
 }
@@ -91,14 +113,22 @@ impl SqlRuns {
 #[async_trait]
 impl RunStore for SqlRuns {
     async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError> {
-        let _: Value =
-            self.ask(RunVerb::Put, PutRequest { record, policy: None, policy_updated_at: None })?;
+        let _: Value = self.ask(
+            RunVerb::Put,
+            PutRequest {
+                record,
+                policy: None,
+                policy_updated_at: None,
+            },
+        )?;
         Ok(Stored { stored: true })
     }
 
     async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
         let answer: GetResponse<Value> = self.ask(RunVerb::Get, GetRequest { id })?;
-        Ok(answer.record.map(|record| RunRecord::from_stored(record).unwrap()))
+        Ok(answer
+            .record
+            .map(|record| RunRecord::from_stored(record).unwrap()))
     }
 
     async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError> {
@@ -111,10 +141,22 @@ impl RunStore for SqlRuns {
         self.ask(RunVerb::List, request.clone())
     }
 
-    async fn events(&self, id: &RunId, after_seq: u64, limit: u32) -> Result<Option<EventsPage>, StoreError> {
-        let request = EventsRequest { id, after_seq, limit: Some(limit) };
+    async fn events(
+        &self,
+        id: &RunId,
+        after_seq: u64,
+        limit: u32,
+    ) -> Result<Option<EventsPage>, StoreError> {
+        let request = EventsRequest {
+            id,
+            after_seq,
+            limit: Some(limit),
+        };
         let answer: EventsResponse = self.ask(RunVerb::Events, request)?;
-        Ok(answer.events.map(|events| EventsPage { events, next_after_seq: answer.next_after_seq }))
+        Ok(answer.events.map(|events| EventsPage {
+            events,
+            next_after_seq: answer.next_after_seq,
+        }))
     }
 
     async fn delete(&self, _id: &RunId) -> Result<bool, StoreError> {
@@ -136,15 +178,26 @@ impl Documents for Page {
         Ok(self.loaded.lock().unwrap().clone())
     }
 
-    async fn replace(&self, _key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
+    async fn replace(
+        &self,
+        _key: &str,
+        document: &Value,
+        expected: u64,
+    ) -> Result<Replacement, StoreError> {
         if self.is_down.load(Ordering::SeqCst) {
-            return Err(StoreError { kind: StoreErrorKind::Transient, message: "as scripted".into() });
+            return Err(StoreError {
+                kind: StoreErrorKind::Transient,
+                message: "as scripted".into(),
+            });
         }
         let mut loaded = self.loaded.lock().unwrap();
         if loaded.version != expected {
             return Ok(Replacement::Stale(loaded.version));
         }
-        *loaded = Document { document: Some(document.clone()), version: expected + 1 };
+        *loaded = Document {
+            document: Some(document.clone()),
+            version: expected + 1,
+        };
         Ok(Replacement::Saved(expected + 1))
     }
 }
@@ -180,11 +233,17 @@ pub fn desk_at(
     let runs = Arc::new(SqlRuns::new());
     let memory = Arc::new(Stores::default());
     let page = Arc::new(Page::default());
-    let model = Arc::new(ScriptedModel { moves: Mutex::new(moves.into()), ..ScriptedModel::default() });
+    let model = Arc::new(ScriptedModel {
+        moves: Mutex::new(moves.into()),
+        ..ScriptedModel::default()
+    });
     let store: Arc<dyn Memory> = Arc::<Stores>::clone(&memory);
     let documents: Arc<dyn Documents> = Arc::<Page>::clone(&page);
     let history: Arc<dyn RunStore> = Arc::<SqlRuns>::clone(&runs);
-    let build = Build { commit: "abc1234".into(), built_at: Some("2026-01-01T00:00:00Z".into()) };
+    let build = Build {
+        commit: "abc1234".into(),
+        built_at: Some("2026-01-01T00:00:00Z".into()),
+    };
     let capabilities = Capabilities {
         memory: Some(MemoryDeps {
             store,
@@ -193,10 +252,16 @@ pub fn desk_at(
             model: None,
         }),
         overrides: Some(Overrides::new(documents)),
-        commands: CommandDeps { build: Some(build), ..CommandDeps::default() },
+        commands: CommandDeps {
+            build: Some(build),
+            ..CommandDeps::default()
+        },
         ..Capabilities::default()
     };
-    let settings = Settings { default_model: ModelRef::parse("scripted/m").ok(), ..Settings::default() };
+    let settings = Settings {
+        default_model: ModelRef::parse("scripted/m").ok(),
+        ..Settings::default()
+    };
     let core = Core::new(Deps {
         clock,
         models: Arc::new(OneModel(Arc::clone(&model))),
@@ -206,7 +271,13 @@ pub fn desk_at(
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
         settings: set(settings),
     });
-    Desk { core, runs, memory, settings: page, model }
+    Desk {
+        core,
+        runs,
+        memory,
+        settings: page,
+        model,
+    }
 }
 
 impl Desk {
@@ -216,8 +287,12 @@ impl Desk {
 
     /// Invokes a command with a JSON body.
     pub async fn invoke(&self, caller: &Caller, id: &str, body: Value) -> Result<Success, Failure> {
-        let Value::Object(body) = body else { unreachable!("tests pass objects") };
-        self.commands().invoke(caller, id, &RawInput::Object(body)).await
+        let Value::Object(body) = body else {
+            unreachable!("tests pass objects")
+        };
+        self.commands()
+            .invoke(caller, id, &RawInput::Object(body))
+            .await
     }
 
     /// Returns the output of a successful invocation.
@@ -245,7 +320,11 @@ pub fn browser() -> Caller {
 
 /// A dashboard session with additional grants.
 pub fn granted(actions: &[&str], channels: Set) -> Caller {
-    let extra = Grants { actions: Set::of(actions), channels, ..Grants::default() };
+    let extra = Grants {
+        actions: Set::of(actions),
+        channels,
+        ..Grants::default()
+    };
     Caller::dashboard(Actor::browser("access:ops").with(&extra))
 }
 
@@ -270,9 +349,23 @@ const SLACK_USER: [&str; 10] = [
 
 /// A Slack user in a public channel.
 pub fn slack() -> Caller {
-    let actor = Actor::new("slack:U1", Grants { actions: Set::of(&SLACK_USER), ..Grants::default() });
-    let origin = Origin { channel: "slack:C1".into(), visibility: Visibility::Public };
-    Caller { surface: Surface::Chat, kind: ActorKind::Chat, actor, origin: Some(origin) }
+    let actor = Actor::new(
+        "slack:U1",
+        Grants {
+            actions: Set::of(&SLACK_USER),
+            ..Grants::default()
+        },
+    );
+    let origin = Origin {
+        channel: "slack:C1".into(),
+        visibility: Visibility::Public,
+    };
+    Caller {
+        surface: Surface::Chat,
+        kind: ActorKind::Chat,
+        actor,
+        origin: Some(origin),
+    }
 }
 
 /// The holder of an ingress token that calls tools.
@@ -282,9 +375,17 @@ pub fn token(scopes: &[&str], channel: Option<&str>) -> Caller {
 
 /// The holder of an ingress token that sends a text.
 pub fn sender(scopes: &[&str]) -> Caller {
-    let origin = Origin { channel: "http:default".into(), visibility: Visibility::Machine };
+    let origin = Origin {
+        channel: "http:default".into(),
+        visibility: Visibility::Machine,
+    };
     let actor = Actor::service(Ingress::Http, &entry(scopes, None));
-    Caller { surface: Surface::Chat, kind: ActorKind::Chat, actor, origin: Some(origin) }
+    Caller {
+        surface: Surface::Chat,
+        kind: ActorKind::Chat,
+        actor,
+        origin: Some(origin),
+    }
 }
 
 fn entry(scopes: &[&str], channel: Option<&str>) -> TokenEntry {
@@ -299,7 +400,10 @@ fn entry(scopes: &[&str], channel: Option<&str>) -> TokenEntry {
 
 /// The caller on another surface.
 pub fn on(caller: &Caller, surface: Surface) -> Caller {
-    Caller { surface, ..caller.clone() }
+    Caller {
+        surface,
+        ..caller.clone()
+    }
 }
 
 pub fn none() -> Value {

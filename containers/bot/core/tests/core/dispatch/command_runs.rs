@@ -23,19 +23,44 @@ async fn command_leaves_input_answer_and_receipt() {
     let world = remembering(Vec::new(), Capabilities::default());
     let io = say(&world, command("friction report")).await;
     world.settle().await;
-    let [id] = &io.started()[..] else { panic!("one run") };
+    let [id] = &io.started()[..] else {
+        panic!("one run")
+    };
     assert_eq!(io.finished(), [RunStatus::Completed]);
     assert_eq!(io.commands(), [true]);
     // One record: there is no tombstone.
-    let [record] = &world.records()[..] else { panic!("one record") };
-    assert_eq!((&record.id, record.status, record.reply_ok), (id, RunStatus::Completed, Some(true)));
+    let [record] = &world.records()[..] else {
+        panic!("one record")
+    };
+    assert_eq!(
+        (&record.id, record.status, record.reply_ok),
+        (id, RunStatus::Completed, Some(true))
+    );
     assert_eq!(outline(record), ["input", "run_meta", "answer"]);
-    assert_eq!((record.agent.as_deref(), record.model.as_deref()), (Some("command"), None));
-    let event = |kind: &str| record.events.iter().find(|event| event["type"] == kind).unwrap();
+    assert_eq!(
+        (record.agent.as_deref(), record.model.as_deref()),
+        (Some("command"), None)
+    );
+    let event = |kind: &str| {
+        record
+            .events
+            .iter()
+            .find(|event| event["type"] == kind)
+            .unwrap()
+    };
     assert_eq!(event("input")["text"], "friction report");
-    assert_eq!((&event("run_meta")["agent"], &event("run_meta")["model"]), (&"command".into(), &Value::Null));
+    assert_eq!(
+        (&event("run_meta")["agent"], &event("run_meta")["model"]),
+        (&"command".into(), &Value::Null)
+    );
     assert_eq!(event("answer")["text"], io.said()[0]);
-    assert!(record.label.as_ref().unwrap().starts_with("command · http:default - http:ann · “friction"));
+    assert!(
+        record
+            .label
+            .as_ref()
+            .unwrap()
+            .starts_with("command · http:default - http:ann · “friction")
+    );
     assert!(world.model.seen.lock().unwrap().is_empty());
 }
 
@@ -45,21 +70,36 @@ async fn failed_command_leaves_its_answer() {
     let io = say(&world, command("memory forget mem:user:http:ann:9")).await;
     world.settle().await;
     assert_eq!(io.said(), ["⚠️ `memory forget`: there is no such record"]);
-    assert_eq!((io.finished(), io.started().len()), (vec![RunStatus::Failed], 1));
+    assert_eq!(
+        (io.finished(), io.started().len()),
+        (vec![RunStatus::Failed], 1)
+    );
     let record = world.last_record();
-    assert_eq!((record.status, record.reply_ok), (RunStatus::Failed, Some(true)));
+    assert_eq!(
+        (record.status, record.reply_ok),
+        (RunStatus::Failed, Some(true))
+    );
     assert_eq!(outline(&record), ["input", "run_meta", "answer"]);
 }
 
 #[tokio::test]
 async fn undelivered_answer_fails_the_record() {
     let world = remembering(Vec::new(), Capabilities::default());
-    let io = Arc::new(RecordingChannel { is_broken: true, ..RecordingChannel::default() });
+    let io = Arc::new(RecordingChannel {
+        is_broken: true,
+        ..RecordingChannel::default()
+    });
     let channel: Arc<RecordingChannel> = Arc::clone(&io);
-    world.core.dispatch(command("friction report"), channel).await;
+    world
+        .core
+        .dispatch(command("friction report"), channel)
+        .await;
     world.settle().await;
     let record = world.last_record();
-    assert_eq!((record.status, record.reply_ok), (RunStatus::Failed, Some(false)));
+    assert_eq!(
+        (record.status, record.reply_ok),
+        (RunStatus::Failed, Some(false))
+    );
 }
 
 #[tokio::test]
@@ -88,7 +128,11 @@ impl Memory for Stuck {
         Vec::new()
     }
 
-    async fn write(&self, _scope: &StoreKey, _candidates: &[Candidate]) -> Result<Written, StoreError> {
+    async fn write(
+        &self,
+        _scope: &StoreKey,
+        _candidates: &[Candidate],
+    ) -> Result<Written, StoreError> {
         Ok(Written::default())
     }
 
@@ -111,9 +155,19 @@ impl Memory for Stuck {
 async fn hard_stop_interrupts_the_handler() {
     let stuck = Arc::new(Stuck::default());
     let store: Arc<dyn Memory> = Arc::<Stuck>::clone(&stuck);
-    let memory = MemoryDeps { store, organization: None, budget: Budget::default(), model: None };
-    let world =
-        Arc::new(world_with(Vec::new(), Capabilities { memory: Some(memory), ..Capabilities::default() }));
+    let memory = MemoryDeps {
+        store,
+        organization: None,
+        budget: Budget::default(),
+        model: None,
+    };
+    let world = Arc::new(world_with(
+        Vec::new(),
+        Capabilities {
+            memory: Some(memory),
+            ..Capabilities::default()
+        },
+    ));
     let running = tokio::spawn({
         let world = Arc::clone(&world);
         async move { say(&world, command("memory forget mem:user:http:ann:9")).await }
@@ -122,7 +176,10 @@ async fn hard_stop_interrupts_the_handler() {
     world.stop_hard();
     let io = running.await.unwrap();
     world.settle().await;
-    assert_eq!(io.said(), ["⚠️ `memory forget`: it was stopped; changes that it made before remain"]);
+    assert_eq!(
+        io.said(),
+        ["⚠️ `memory forget`: it was stopped; changes that it made before remain"]
+    );
     assert_eq!(io.finished(), [RunStatus::StoppedHard]);
     assert_eq!(world.last_record().status, RunStatus::StoppedHard);
 }
@@ -131,15 +188,32 @@ async fn hard_stop_interrupts_the_handler() {
 #[tokio::test(start_paused = true)]
 async fn second_reply_follows_provisioning() {
     let residents = Arc::<MemoryResidents>::default();
-    let world = world_with(Vec::new(), with_residents(&residents)(Capabilities::default()));
-    let admin = |text: &str| IncomingMessage { actor: Actor::cli_local(), ..message(text) };
-    let io = say(&world, admin("repo onboard acme/app --test true --build true")).await;
-    assert!(io.said()[0].starts_with("`acme/app` is being prepared"), "{:?}", io.said());
+    let world = world_with(
+        Vec::new(),
+        with_residents(&residents)(Capabilities::default()),
+    );
+    let admin = |text: &str| IncomingMessage {
+        actor: Actor::cli_local(),
+        ..message(text)
+    };
+    let io = say(
+        &world,
+        admin("repo onboard acme/app --test true --build true"),
+    )
+    .await;
+    assert!(
+        io.said()[0].starts_with("`acme/app` is being prepared"),
+        "{:?}",
+        io.said()
+    );
     residents.change("acme/app", |view| view.state = StateWord::Warm);
     let dry = say(&world, admin("repo rebuild acme/app --dry-run")).await;
     while io.said().len() < 2 {
         tokio::time::advance(Duration::from_secs(10)).await;
     }
-    assert_eq!(io.said()[1], "`acme/app` is ready: runs on it start in a warm environment.");
+    assert_eq!(
+        io.said()[1],
+        "`acme/app` is ready: runs on it start in a warm environment."
+    );
     assert_eq!(dry.said().len(), 1);
 }

@@ -12,19 +12,42 @@ use ars_bot_ports::{IncomingMessage, Memory};
 use crate::{memory::support::Stores, steering::last_text, support::*};
 
 /// The grants of the sender.
-const GRANTS: [&str; 5] = ["help:read", "config:read", "friction:read", "memory:write", "status:read"];
+const GRANTS: [&str; 5] = [
+    "help:read",
+    "config:read",
+    "friction:read",
+    "memory:write",
+    "status:read",
+];
 
 /// A world with memory, which some commands need.
 pub fn remembering(moves: Vec<Move>, capabilities: Capabilities) -> World {
     let store: Arc<dyn Memory> = Arc::new(Stores::default());
-    let memory = MemoryDeps { store, organization: None, budget: Budget::default(), model: None };
-    world_with(moves, Capabilities { memory: Some(memory), ..capabilities })
+    let memory = MemoryDeps {
+        store,
+        organization: None,
+        budget: Budget::default(),
+        model: None,
+    };
+    world_with(
+        moves,
+        Capabilities {
+            memory: Some(memory),
+            ..capabilities
+        },
+    )
 }
 
 /// A message of a sender who may invoke commands.
 pub fn command(text: &str) -> IncomingMessage {
-    let grants = Grants { actions: Set::of(&GRANTS), ..Grants::default() };
-    IncomingMessage { actor: Actor::new("http:ann", grants), ..message(text) }
+    let grants = Grants {
+        actions: Set::of(&GRANTS),
+        ..Grants::default()
+    };
+    IncomingMessage {
+        actor: Actor::new("http:ann", grants),
+        ..message(text)
+    }
 }
 
 #[tokio::test]
@@ -35,26 +58,59 @@ async fn commands_are_answered_without_a_run() {
         ("config help", "- `config show", true),
         ("config show", "In effect here: `general`", true),
         ("config show --help", "Shows the agent, the model", true),
-        ("config  show --channel=http:ops", "In effect here: `general`", true),
+        (
+            "config  show --channel=http:ops",
+            "In effect here: `general`",
+            true,
+        ),
         // A malformed tail of a command that leaves a run leaves none.
         ("memory forget", "⚠️ `memory forget`: id", false),
-        ("memory forget everything about me", "⚠️ `memory forget`: ", false),
+        (
+            "memory forget everything about me",
+            "⚠️ `memory forget`: ",
+            false,
+        ),
         ("friction report \"open", "⚠️ `friction report`: ", false),
-        ("friction report --canary-value", "⚠️ `friction report`: ", false),
+        (
+            "friction report --canary-value",
+            "⚠️ `friction report`: ",
+            false,
+        ),
         ("config show --bogus", "⚠️ `config show`: ", false),
-        ("runs list", "⛔ `runs list`: you do not have permission", false),
-        ("config set --agent coding", "⛔ `config set`: you do not have permission", false),
-        ("config shwo", "⚠️ there is no such command: did you mean `config show`?", false),
+        (
+            "runs list",
+            "⛔ `runs list`: you do not have permission",
+            false,
+        ),
+        (
+            "config set --agent coding",
+            "⛔ `config set`: you do not have permission",
+            false,
+        ),
+        (
+            "config shwo",
+            "⚠️ there is no such command: did you mean `config show`?",
+            false,
+        ),
     ] {
         let world = remembering(vec![Move::Say("prose")], Capabilities::default());
         let io = say(&world, command(text)).await;
         world.settle().await;
         let said = io.said();
-        assert!(said.len() == 1 && said[0].starts_with(answer), "{text}: {said:?}");
+        assert!(
+            said.len() == 1 && said[0].starts_with(answer),
+            "{text}: {said:?}"
+        );
         assert!(!said[0].contains("canary-value"), "{text}: {said:?}");
         assert_eq!(io.commands(), [is_ok], "{text}");
-        assert!(io.started().is_empty() && io.finished().is_empty(), "{text}");
-        assert!(world.core.registry().list().is_empty() && world.records().is_empty(), "{text}");
+        assert!(
+            io.started().is_empty() && io.finished().is_empty(),
+            "{text}"
+        );
+        assert!(
+            world.core.registry().list().is_empty() && world.records().is_empty(),
+            "{text}"
+        );
         assert!(world.model.seen.lock().unwrap().is_empty(), "{text}");
         assert_eq!(io.history_reads(), 0, "{text}");
     }
@@ -105,10 +161,16 @@ async fn operation_in_prose_is_for_the_model() {
 #[tokio::test]
 async fn command_whose_part_is_off_is_no_run() {
     let world = world(vec![Move::Say("prose")]);
-    let [reply] = &say(&world, command("memory forget mem:user:http:ann:1")).await.said()[..] else {
+    let [reply] = &say(&world, command("memory forget mem:user:http:ann:1"))
+        .await
+        .said()[..]
+    else {
         panic!("one reply")
     };
-    assert!(reply.starts_with("⚠️ `memory forget`: memory is off: set memory.enabled = true"), "{reply}");
+    assert!(
+        reply.starts_with("⚠️ `memory forget`: memory is off: set memory.enabled = true"),
+        "{reply}"
+    );
     assert!(world.records().is_empty(), "no model was asked");
 }
 
@@ -129,7 +191,10 @@ async fn command_never_steers_a_live_run() {
     }
     world.finish_and_settle(running).await;
     assert_eq!(first.said(), ["done"]);
-    assert_eq!(outline(&world.last_record()), ["input", "run_meta", "answer"]);
+    assert_eq!(
+        outline(&world.last_record()),
+        ["input", "run_meta", "answer"]
+    );
 }
 
 /// The first process recognized neither message as a command.
@@ -138,7 +203,10 @@ async fn joined_follow_ups_are_no_command() {
     let moves = vec![Move::FailWhenReleased, Move::Say("both answered")];
     let world = Arc::new(remembering(moves, Capabilities::default()));
     let (_, running) = under_way(&world, "hello").await;
-    let words = [say(&world, command("config")).await, say(&world, command("show")).await];
+    let words = [
+        say(&world, command("config")).await,
+        say(&world, command("show")).await,
+    ];
     world.finish_and_settle(running).await;
     assert!(last_text(&world).contains("config") && last_text(&world).contains("show"));
     assert_eq!(words[1].said()[1], "both answered");

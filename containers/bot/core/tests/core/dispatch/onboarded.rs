@@ -21,7 +21,10 @@ fn open_world(residents: &Arc<MemoryResidents>) -> World {
     world_of(vec![Move::Say("done")], capabilities, |settings| Settings {
         allowed_origins: vec!["https://github.com/acme/".into()],
         default_repository: Some(DEFAULT.into()),
-        restrictions: Restrictions { repos: ["acme/closed".to_owned()].into(), ..Restrictions::default() },
+        restrictions: Restrictions {
+            repos: ["acme/closed".to_owned()].into(),
+            ..Restrictions::default()
+        },
         ..settings
     })
 }
@@ -58,7 +61,10 @@ async fn unreachable_residents_reject_the_request() {
     for _ in 0..2 {
         let io = world.ask("agent:coding fix the tests in acme/tool").await;
         let replies = io.said();
-        assert!(replies.len() == 1 && replies[0].contains("`acme/tool` may be a repository"), "{replies:?}");
+        assert!(
+            replies.len() == 1 && replies[0].contains("`acme/tool` may be a repository"),
+            "{replies:?}"
+        );
         assert!(io.started().is_empty());
     }
     tokio::time::advance(Duration::from_secs(31)).await;

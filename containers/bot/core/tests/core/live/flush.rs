@@ -45,9 +45,16 @@ struct Process {
 
 impl Process {
     fn new(ledger: &Arc<ScriptedLedger>) -> Self {
-        let registry = Registry::new(Arc::new(TickingClock::default()), Arc::new(Redactor::new(Vec::new())));
+        let registry = Registry::new(
+            Arc::new(TickingClock::default()),
+            Arc::new(Redactor::new(Vec::new())),
+        );
         let live = Live::new(ledger.stores(), Generation::parse("g1").unwrap());
-        Self { ledger: Arc::clone(ledger), live, registry }
+        Self {
+            ledger: Arc::clone(ledger),
+            live,
+            registry,
+        }
     }
 
     /// Flushes from now on.
@@ -105,7 +112,11 @@ fn publish_two_requests(run: &RunHandle) {
 }
 
 fn stored(ledger: &ScriptedLedger) -> Vec<u64> {
-    ledger.runs().values().flat_map(|kept| kept.events.keys().copied()).collect()
+    ledger
+        .runs()
+        .values()
+        .flat_map(|kept| kept.events.keys().copied())
+        .collect()
 }
 
 fn all(run: &RunHandle) -> Vec<u64> {
@@ -119,7 +130,11 @@ async fn failed_events_precede_later_ones() {
     publish_two_requests(&run);
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient)]);
     tracked.final_flush().await;
-    assert_eq!(stored(&ledger), [] as [u64; 0], "what follows a hole is of no use yet");
+    assert_eq!(
+        stored(&ledger),
+        [] as [u64; 0],
+        "what follows a hole is of no use yet"
+    );
     tracked.final_flush().await;
     assert_eq!(stored(&ledger), all(&run));
     assert_eq!(ledger.count("flush"), 3);
@@ -127,7 +142,11 @@ async fn failed_events_precede_later_ones() {
 
 #[tokio::test]
 async fn events_are_kept_for_an_outdated_ledger() {
-    for kind in [StoreErrorKind::Permanent, StoreErrorKind::RouteMissing, StoreErrorKind::Transient] {
+    for kind in [
+        StoreErrorKind::Permanent,
+        StoreErrorKind::RouteMissing,
+        StoreErrorKind::Transient,
+    ] {
         let ledger = Arc::new(ScriptedLedger::default());
         let (run, tracked) = tracked(&ledger).await;
         run.publish(EventBody::answer("kept"));
@@ -179,11 +198,15 @@ async fn full_batch_is_flushed_at_once() {
     tokio::time::advance(Duration::from_millis(251)).await;
     let began = Instant::now();
     publish_a_batch(&run);
-    ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS).await;
+    ledger
+        .until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS)
+        .await;
     assert_eq!(began.elapsed(), Duration::ZERO);
     // A few events are batched for up to half a second.
     run.publish(EventBody::answer("few"));
-    ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS + 1).await;
+    ledger
+        .until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS + 1)
+        .await;
     assert_eq!(began.elapsed(), Duration::from_millis(500));
     flushing.abort();
 }
@@ -205,6 +228,8 @@ async fn unconfirmed_claim_starts_the_flush() {
         // Its lease is extended from then on.
         ledger.until(|ledger| ledger.count("lease") == 2).await;
     };
-    tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(15), heard)
+        .await
+        .unwrap();
     flushing.abort();
 }

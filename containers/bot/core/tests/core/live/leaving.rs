@@ -19,19 +19,35 @@ async fn stored_run_is_handed_off_during_a_call() {
     assert!(world.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
     assert!(io.said().is_empty() && world.core.registry().list().is_empty());
-    assert!(ledger.runs().values().all(|kept| kept.row.phase == Phase::Handoff));
+    assert!(
+        ledger
+            .runs()
+            .values()
+            .all(|kept| kept.row.phase == Phase::Handoff)
+    );
     assert_eq!(io.moved(), io.started());
 }
 
 #[tokio::test(start_paused = true)]
 async fn handed_off_run_is_named_with_its_page() {
-    for (base, page) in
-        [(Some("https://bot.example.com/"), "https://bot.example.com/runs/"), (None, "/runs/")]
-    {
+    for (base, page) in [
+        (
+            Some("https://bot.example.com/"),
+            "https://bot.example.com/runs/",
+        ),
+        (None, "/runs/"),
+    ] {
         let ledger = Arc::new(ScriptedLedger::default());
         let capabilities = ledger.capability("g1", Arc::new(ReopenedChannel(Arc::default())));
-        let with_url = |settings| Settings { public_base_url: base.map(str::to_owned), ..settings };
-        let world = Arc::new(support::world_of(vec![Move::HangUntilStopped], capabilities, with_url));
+        let with_url = |settings| Settings {
+            public_base_url: base.map(str::to_owned),
+            ..settings
+        };
+        let world = Arc::new(support::world_of(
+            vec![Move::HangUntilStopped],
+            capabilities,
+            with_url,
+        ));
         let (io, running) = under_way(&world, "hello").await;
         assert!(world.core.drain(Duration::from_secs(60)).await);
         running.await.unwrap();
@@ -43,13 +59,21 @@ async fn handed_off_run_is_named_with_its_page() {
 #[tokio::test(start_paused = true)]
 async fn run_with_rejected_step_ends_in_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenReleased("done here")];
+    let moves = vec![
+        Move::Ask(vec![bash("x")]),
+        Move::SayWhenReleased("done here"),
+    ];
     let world = world_of(&ledger, moves);
     // Step 0 is stored. The step before the command is never stored.
     ledger.script("step", [Fault::None, Fault::Fail(StoreErrorKind::Refused)]);
     let (io, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     world.model.called.notified().await;
-    assert!(ledger.runs().values().all(|kept| kept.row.state.contains_key("unresumable")));
+    assert!(
+        ledger
+            .runs()
+            .values()
+            .all(|kept| kept.row.state.contains_key("unresumable"))
+    );
     let drained = tokio::spawn({
         let core = world.core.clone();
         async move { core.drain(Duration::from_secs(600)).await }
@@ -61,7 +85,10 @@ async fn run_with_rejected_step_ends_in_the_drain() {
     assert!(drained.await.unwrap());
     assert_eq!(io.said(), ["done here"]);
     assert_eq!(ledger.count("handoff"), 0);
-    assert_eq!(ledger.records.lock().unwrap().last().unwrap().status, RunStatus::Completed);
+    assert_eq!(
+        ledger.records.lock().unwrap().last().unwrap().status,
+        RunStatus::Completed
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -73,7 +100,11 @@ async fn hanging_permit_delays_the_reply_within_the_lease() {
     let io = world.ask("hello").await;
     assert_eq!(io.said(), ["hi"]);
     // The lease lasts 30 s, and its last heartbeat may be 10 s old.
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,7 +115,10 @@ async fn suspended_process_still_acquires_the_permit() {
     ledger.script("state", [Fault::StandStill(Duration::from_secs(21))]);
     ledger.script("finishing", [Fault::Slow(Duration::from_millis(700))]);
     // Another process reclaimed the run and has the permit.
-    ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
+    ledger
+        .runs()
+        .values_mut()
+        .for_each(|kept| kept.row.phase = Phase::Finishing);
     world.finish(running).await;
     assert_eq!((ledger.count("finishing"), io.said().len()), (1, 0));
     assert_eq!(io.moved(), io.started());
@@ -100,8 +134,18 @@ async fn final_status_precedes_the_permit() {
     let before = ledger.asked.lock().unwrap().len();
     world.finish(running).await;
     let asked = ledger.asked.lock().unwrap()[before..].to_vec();
-    let first = asked.iter().position(|asked| *asked == "finishing").unwrap();
-    assert_eq!(asked[..first].iter().filter(|asked| **asked == "state").count(), 6, "{asked:?}");
+    let first = asked
+        .iter()
+        .position(|asked| *asked == "finishing")
+        .unwrap();
+    assert_eq!(
+        asked[..first]
+            .iter()
+            .filter(|asked| **asked == "state")
+            .count(),
+        6,
+        "{asked:?}"
+    );
     assert_eq!(io.said(), ["hi"]);
 }
 
@@ -117,9 +161,17 @@ async fn slow_ledger_stores_the_record_of_an_unconfirmed_run() {
     running.await.unwrap();
     assert_eq!(io.said(), ["hi"]);
     let recorded = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
-    assert!(tokio::time::timeout(Duration::from_secs(60), recorded).await.is_ok(), "the record is lost");
+    assert!(
+        tokio::time::timeout(Duration::from_secs(60), recorded)
+            .await
+            .is_ok(),
+        "the record is lost"
+    );
     keeping.abort();
-    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+    assert_eq!(
+        ledger.records.lock().unwrap()[0].status,
+        RunStatus::Completed
+    );
 }
 
 /// Another process could work on the thread of a run without a row.
@@ -129,7 +181,9 @@ async fn rejected_claim_rejects_the_request() {
     let world = world_of(&ledger, vec![Move::Say("hi")]);
     ledger.script("claim", [Fault::Fail(StoreErrorKind::Refused)]);
     let io = super::say(&world, "hello").await;
-    let [reply] = &io.said()[..] else { panic!("{:?}", io.said()) };
+    let [reply] = &io.said()[..] else {
+        panic!("{:?}", io.said())
+    };
     assert!(reply.contains("cannot be recorded"), "{reply}");
     assert_eq!(ledger.count("claim"), 1);
     // The thread is free.
@@ -144,7 +198,12 @@ async fn request_for_another_agent_may_follow_the_answer_at_once() {
     let world = world_of(&ledger, vec![Move::Say("hi"), Move::Say("fixed")]);
     ledger.script("finish", [Fault::Slow(Duration::from_secs(1))]);
     assert_eq!(super::say(&world, "hello").await.said(), ["hi"]);
-    assert_eq!(super::say(&world, "agent:coding repo:acme/app fix it").await.said(), ["fixed"]);
+    assert_eq!(
+        super::say(&world, "agent:coding repo:acme/app fix it")
+            .await
+            .said(),
+        ["fixed"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,7 +217,10 @@ async fn reply_without_permit_delays_the_drain() {
     running.await.unwrap();
     assert_eq!(io.said(), ["hi"]);
     assert!(world.core.drain(Duration::from_secs(600)).await);
-    assert!(ledger.runs().is_empty(), "the next process would reply again");
+    assert!(
+        ledger.runs().is_empty(),
+        "the next process would reply again"
+    );
     assert_eq!(ledger.records.lock().unwrap().len(), 1);
 }
 
@@ -169,7 +231,10 @@ async fn unfinished_run_is_recorded_at_the_deadline() {
     assert!(!world.core.drain(Duration::from_secs(1)).await);
     assert_eq!(world.core.record_abandoned().await, 1);
     let record = world.last_record();
-    assert_eq!((record.status, record.reply_ok), (RunStatus::Interrupted, None));
+    assert_eq!(
+        (record.status, record.reply_ok),
+        (RunStatus::Interrupted, None)
+    );
     assert!(record.finished_at > record.started_at);
     assert_eq!(outline(&record), ["input", "run_meta"]);
     running.abort();
@@ -200,15 +265,25 @@ async fn ended_run_is_recorded_at_the_deadline() {
     let (world, ledger) = replied_unheard().await;
     assert_eq!(world.core.record_abandoned().await, 1);
     let record = world.last_record();
-    assert_eq!((record.status, record.reply_ok), (RunStatus::Completed, Some(true)));
-    assert!(!ledger.runs().is_empty(), "whoever comes next hears what was left for it");
+    assert_eq!(
+        (record.status, record.reply_ok),
+        (RunStatus::Completed, Some(true))
+    );
+    assert!(
+        !ledger.runs().is_empty(),
+        "whoever comes next hears what was left for it"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn foreign_final_record_survives_the_deadline() {
     let (world, _) = replied_unheard().await;
     let id = world.core.registry().list()[0].id.clone();
-    let mut ended = world.records().into_iter().rfind(|record| record.id == id).unwrap();
+    let mut ended = world
+        .records()
+        .into_iter()
+        .rfind(|record| record.id == id)
+        .unwrap();
     (ended.status, ended.finished_at) = (RunStatus::Failed, ended.finished_at + 1);
     world.store.puts.lock().unwrap().push(ended);
     assert_eq!(world.core.record_abandoned().await, 0);
@@ -231,7 +306,10 @@ async fn final_record_replaces_an_abandoned_one() {
         tokio::task::yield_now().await;
     }
     assert!(
-        world.records().iter().all(|record| record.status == RunStatus::Interrupted),
+        world
+            .records()
+            .iter()
+            .all(|record| record.status == RunStatus::Interrupted),
         "it waits for the put"
     );
     held.notify_one();
@@ -245,7 +323,12 @@ async fn ended_run_is_not_recorded_as_abandoned() {
     let world = Arc::new(world(vec![Move::SayWhenReleased("done after all")]));
     let (_, running) = under_way(&world, "hello").await;
     assert!(!world.core.drain(Duration::from_secs(1)).await);
-    world.store.failures.lock().unwrap().push_back(StoreErrorKind::Transient);
+    world
+        .store
+        .failures
+        .lock()
+        .unwrap()
+        .push_back(StoreErrorKind::Transient);
     let core = world.core.clone();
     let abandoning = tokio::spawn(async move { core.record_abandoned().await });
     while !world.store.failures.lock().unwrap().is_empty() {
@@ -284,6 +367,8 @@ async fn ledger_claim_is_a_span() {
     let world = world_of(&ledger, vec![Move::Say("hi")]);
     world.ask("hello").await;
     let events = ledger.records.lock().unwrap()[0].events.clone();
-    let of_claim = events.iter().filter(|event| event["name"] == "dispatch.ledger_claim");
+    let of_claim = events
+        .iter()
+        .filter(|event| event["name"] == "dispatch.ledger_claim");
     assert_eq!(of_claim.count(), 2, "its start and its end");
 }

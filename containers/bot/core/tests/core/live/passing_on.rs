@@ -15,7 +15,9 @@ use crate::support::*;
 fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
     let runs = ledger.runs();
     let inboxes = runs.values().flat_map(|kept| &kept.inbox);
-    inboxes.map(|message| message["text"].as_str().unwrap().to_owned()).collect()
+    inboxes
+        .map(|message| message["text"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,7 +44,10 @@ async fn follow_up_of_a_fenced_stopped_run_becomes_a_turn() {
     let second = say(&world, "and this").await;
     ledger.runs().clear();
     let run = world.core.registry().list().remove(0);
-    world.core.registry().stop_with_token(&run.id, &run.token, StopMode::Hard);
+    world
+        .core
+        .registry()
+        .stop_with_token(&run.id, &run.token, StopMode::Hard);
     running.await.unwrap();
     world.settle().await;
     assert_eq!(second.said()[1..], ["answered"]);
@@ -52,20 +57,29 @@ async fn follow_up_of_a_fenced_stopped_run_becomes_a_turn() {
 async fn panicked_run_requeues_follow_ups() {
     let ledger = Arc::new(ScriptedLedger::default());
     let list = || Move::Ask(vec![("list_files", json!({}))]);
-    let world = world_of(&ledger, vec![list(), Move::PanicWhenReleased, Move::Say("answered")]);
+    let world = world_of(
+        &ledger,
+        vec![list(), Move::PanicWhenReleased, Move::Say("answered")],
+    );
     let (_, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     world.model.called.notified().await;
     let second = say(&world, "and this").await;
     world.finish_and_settle(running).await;
     assert_eq!(second.said()[1..], ["answered"]);
     let failed = ledger.records.lock().unwrap().remove(0);
-    assert_eq!((failed.status, failed.step_count), (RunStatus::Failed, Some(1)));
+    assert_eq!(
+        (failed.status, failed.step_count),
+        (RunStatus::Failed, Some(1))
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn unnumbered_follow_up_is_delivered_once() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let world = world_of(&ledger, vec![Move::SayWhenReleased("first"), Move::Say("both")]);
+    let world = world_of(
+        &ledger,
+        vec![Move::SayWhenReleased("first"), Move::Say("both")],
+    );
     let (io, running) = under_way(&world, "hello").await;
     // Both attempts take effect, and both answers are lost.
     ledger.script("inbox", [Fault::AnswerLost; 2]);
@@ -77,14 +91,27 @@ async fn unnumbered_follow_up_is_delivered_once() {
     keeping.abort();
     assert_eq!(io.said(), ["both"]);
     let told = outline(&ledger.records.lock().unwrap()[0]);
-    assert_eq!(told.iter().filter(|event| *event == "run_note follow_up").count(), 1, "{told:?}");
+    assert_eq!(
+        told.iter()
+            .filter(|event| *event == "run_note follow_up")
+            .count(),
+        1,
+        "{told:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn follow_up_event_precedes_its_step() {
     let ledger = Arc::new(ScriptedLedger::default());
     let ask = Move::Ask(vec![bash("x")]);
-    let world = world_of(&ledger, vec![Move::SayWhenReleased("first"), ask, Move::SayWhenReleased("both")]);
+    let world = world_of(
+        &ledger,
+        vec![
+            Move::SayWhenReleased("first"),
+            ask,
+            Move::SayWhenReleased("both"),
+        ],
+    );
     let (io, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     say(&world, "and this").await;
     // The request with the event fails twice, and the command waits for the third.
@@ -92,11 +119,16 @@ async fn follow_up_event_precedes_its_step() {
     world.model.release.notify_one();
     let has_read = |ledger: &ScriptedLedger| {
         let runs = ledger.runs();
-        runs.values().flat_map(|kept| kept.steps.values()).any(|step| step.inbox_consumed_seq > 0)
+        runs.values()
+            .flat_map(|kept| kept.steps.values())
+            .any(|step| step.inbox_consumed_seq > 0)
     };
     ledger.until(has_read).await;
-    let is_told =
-        ledger.runs().values().all(|kept| kept.events.values().any(|event| event["kind"] == "follow_up"));
+    let is_told = ledger.runs().values().all(|kept| {
+        kept.events
+            .values()
+            .any(|event| event["kind"] == "follow_up")
+    });
     assert!(is_told);
     world.finish(running).await;
     assert_eq!(io.said(), ["both"]);
@@ -104,7 +136,10 @@ async fn follow_up_event_precedes_its_step() {
 
 /// A run that fails during an outage of the flush, with an unread follow-up in its inbox.
 async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<RecordingChannel>) {
-    let world = world_of(ledger, vec![Move::FailWhenReleased, Move::Say("said twice")]);
+    let world = world_of(
+        ledger,
+        vec![Move::FailWhenReleased, Move::Say("said twice")],
+    );
     let (_, running) = under_way(&world, "hello").await;
     let sender = say(&world, "and this").await;
     assert_eq!(texts_in_inboxes(ledger), ["and this"]);
@@ -117,12 +152,17 @@ async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<R
 const LONG: usize = 10_000;
 
 fn taken_by_another(ledger: &ScriptedLedger) {
-    ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
+    ledger
+        .runs()
+        .values_mut()
+        .for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
 }
 
 /// Waits until the run's thread is released without a final flush: its record is lost, or written.
 async fn thread_is_given_up(world: &World, ledger: &ScriptedLedger) {
-    ledger.until(|ledger| world.core.load().lost_records > 0 || ledger.runs().is_empty()).await;
+    ledger
+        .until(|ledger| world.core.load().lost_records > 0 || ledger.runs().is_empty())
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -151,19 +191,35 @@ async fn inbox_is_requeued_once_ownership_is_confirmed() {
     ledger.mend("flush");
     world.settle().await;
     assert_eq!(sender.said().last().unwrap(), "said twice");
-    assert_eq!((ledger.records.lock().unwrap().len(), world.core.load().lost_records), (2, 0));
+    assert_eq!(
+        (
+            ledger.records.lock().unwrap().len(),
+            world.core.load().lost_records
+        ),
+        (2, 0)
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
     for failures in [4, LONG] {
         let ledger = Arc::new(ScriptedLedger::default());
-        let world = world_of(&ledger, vec![Move::SayWhenReleased("first"), Move::Say("late, but answered")]);
+        let world = world_of(
+            &ledger,
+            vec![
+                Move::SayWhenReleased("first"),
+                Move::Say("late, but answered"),
+            ],
+        );
         let (io, running) = under_way(&world, "hello").await;
-        ledger.script("flush", vec![Fault::Fail(StoreErrorKind::Transient); failures]);
+        ledger.script(
+            "flush",
+            vec![Fault::Fail(StoreErrorKind::Transient); failures],
+        );
         let write = || {
             for kept in ledger.runs().values_mut() {
-                kept.inbox.push(Note::of(&message("late"), "late").message());
+                kept.inbox
+                    .push(Note::of(&message("late"), "late").message());
             }
         };
         if failures == LONG {
@@ -182,7 +238,10 @@ async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
 }
 
 /// A run of another process in this phase, with an unread follow-up.
-async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Arc<RecordingChannel>) {
+async fn left_behind(
+    phase: Phase,
+    moves: Vec<Move>,
+) -> (Arc<ScriptedLedger>, Arc<RecordingChannel>) {
     left_behind_to(phase, moves, message("late"), None).await
 }
 
@@ -200,7 +259,9 @@ async fn left_behind_to(
     running.abort();
     for kept in ledger.runs().values_mut() {
         kept.row.phase = phase;
-        kept.row.state.insert("finalStatus".into(), json!("completed"));
+        kept.row
+            .state
+            .insert("finalStatus".into(), json!("completed"));
         kept.row.state.insert("replied".into(), json!(true));
         if phase == Phase::Live {
             kept.row.state.clear();
@@ -211,7 +272,13 @@ async fn left_behind_to(
     let listener = Arc::new(RecordingChannel::default());
     let channels = Arc::new(ReopenedChannel(Arc::clone(&listener)));
     let tokens = tokens.map(|tokens| Arc::new(TokenMap::parse(Some(tokens)).map));
-    let second = world_with(moves, Capabilities { tokens, ..ledger.capability("g2", channels) });
+    let second = world_with(
+        moves,
+        Capabilities {
+            tokens,
+            ..ledger.capability("g2", channels)
+        },
+    );
     let keeping = second.keep_ledger();
     ledger.recorded().await;
     second.settle().await;
@@ -223,7 +290,10 @@ async fn left_behind_to(
 fn of_token() -> IncomingMessage {
     let sent = TokenMap::parse(Some(r#"{"t1":{"subject":"ann"}}"#)).map;
     let actor = Actor::service(Ingress::Http, sent.authenticate("t1").unwrap());
-    IncomingMessage { actor, ..message("late") }
+    IncomingMessage {
+        actor,
+        ..message("late")
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -237,7 +307,10 @@ async fn follow_up_of_a_removed_token_is_dropped() {
     let records = ledger.records.lock().unwrap();
     let note = records[0].events.last().unwrap();
     let summary = "not read, because its token is no longer configured: late";
-    assert_eq!((records.len(), &note["kind"], &note["summary"]), (1, &json!("follow_up"), &json!(summary)));
+    assert_eq!(
+        (records.len(), &note["kind"], &note["summary"]),
+        (1, &json!("follow_up"), &json!(summary))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -252,15 +325,31 @@ async fn resumed_run_drops_a_follow_up_without_its_token() {
         }
         let tokens = Some(Arc::new(TokenMap::parse(Some(tokens)).map));
         let capabilities = ledger.capability("g2", Arc::new(ReopenedChannel(Arc::default())));
-        let second = world_with(vec![Move::Say("hi")], Capabilities { tokens, ..capabilities });
+        let second = world_with(
+            vec![Move::Say("hi")],
+            Capabilities {
+                tokens,
+                ..capabilities
+            },
+        );
         let keeping = second.keep_ledger();
         let record = ledger.recorded().await;
         keeping.abort();
-        let summaries = record.events.iter().filter_map(|event| event["summary"].as_str());
+        let summaries = record
+            .events
+            .iter()
+            .filter_map(|event| event["summary"].as_str());
         let dropped = "not read, because its token is no longer configured: late";
-        assert_eq!(summaries.filter(|summary| *summary == dropped).count(), usize::from(!is_read));
+        assert_eq!(
+            summaries.filter(|summary| *summary == dropped).count(),
+            usize::from(!is_read)
+        );
         let seen = format!("{:?}", second.model.seen.lock().unwrap());
-        assert_eq!((record.status, seen.contains("late")), (RunStatus::Completed, is_read), "{seen}");
+        assert_eq!(
+            (record.status, seen.contains("late")),
+            (RunStatus::Completed, is_read),
+            "{seen}"
+        );
     }
 }
 
@@ -274,12 +363,21 @@ async fn follow_up_of_a_kept_token_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn foreign_follow_up_runs_in_its_senders_name() {
-    let (ledger, listener) = left_behind(Phase::Finishing, vec![Move::Say("late, but answered")]).await;
+    let (ledger, listener) =
+        left_behind(Phase::Finishing, vec![Move::Say("late, but answered")]).await;
     assert_eq!(listener.said(), ["late, but answered"]);
     let records = ledger.records.lock().unwrap();
     let fresh = &records[1];
-    assert_eq!((records.len(), fresh.status, fresh.user_id.as_str()), (2, RunStatus::Completed, "http:ann"));
-    assert!(fresh.events.iter().any(|event| event["type"] == "input" && event["text"] == "late"));
+    assert_eq!(
+        (records.len(), fresh.status, fresh.user_id.as_str()),
+        (2, RunStatus::Completed, "http:ann")
+    );
+    assert!(
+        fresh
+            .events
+            .iter()
+            .any(|event| event["type"] == "input" && event["text"] == "late")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,7 +385,13 @@ async fn follow_up_of_an_interrupted_run_is_recorded() {
     let (ledger, listener) = left_behind(Phase::Live, Vec::new()).await;
     assert!(listener.said().is_empty());
     let records = ledger.records.lock().unwrap();
-    assert_eq!((records.len(), records[0].status), (1, RunStatus::Interrupted));
+    assert_eq!(
+        (records.len(), records[0].status),
+        (1, RunStatus::Interrupted)
+    );
     let note = records[0].events.last().unwrap();
-    assert_eq!((&note["kind"], &note["summary"]), (&json!("follow_up"), &json!("not read: late")));
+    assert_eq!(
+        (&note["kind"], &note["summary"]),
+        (&json!("follow_up"), &json!("not read: late"))
+    );
 }

@@ -25,7 +25,10 @@ async fn run_is_claimed_before_its_tree_is_opened() {
     world.settle().await;
     assert!(io.said()[0].contains("hung up"));
     let record = ledger.records.lock().unwrap().pop().unwrap();
-    assert_eq!((record.id.clone(), record.status), (started[0].clone(), RunStatus::Failed));
+    assert_eq!(
+        (record.id.clone(), record.status),
+        (started[0].clone(), RunStatus::Failed)
+    );
 }
 
 #[tokio::test]
@@ -41,7 +44,15 @@ async fn hard_stop_cancels_a_clone() {
     let record = ledger.records.lock().unwrap().pop().unwrap();
     assert_eq!(record.status, RunStatus::StoppedHard);
     let told = outline(&record);
-    assert_eq!(told, ["input", "run_note stop_requested", "run_meta", "run_note stopped"]);
+    assert_eq!(
+        told,
+        [
+            "input",
+            "run_note stop_requested",
+            "run_meta",
+            "run_note stopped"
+        ]
+    );
 }
 
 #[tokio::test]
@@ -66,7 +77,12 @@ async fn run_resumed_before_its_first_flush_has_its_input() {
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (_, running) = under_way(&first, "hello").await;
     running.abort();
-    assert!(ledger.runs().values().all(|kept| kept.events.is_empty() && !kept.steps.is_empty()));
+    assert!(
+        ledger
+            .runs()
+            .values()
+            .all(|kept| kept.events.is_empty() && !kept.steps.is_empty())
+    );
 
     let second = ledger.process("g2", vec![Move::Say("hi")]);
     let keeping = second.keep_ledger();
@@ -74,8 +90,15 @@ async fn run_resumed_before_its_first_flush_has_its_input() {
     keeping.abort();
     let record = ledger.records.lock().unwrap()[0].clone();
     assert_eq!(outline(&record)[0], "input");
-    let seqs: Vec<_> = record.events.iter().filter_map(|event| event["seq"].as_u64()).collect();
-    assert!(seqs.into_iter().eq(1..=record.event_count), "the ledger has them as events again");
+    let seqs: Vec<_> = record
+        .events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
+    assert!(
+        seqs.into_iter().eq(1..=record.event_count),
+        "the ledger has them as events again"
+    );
 }
 
 /// A reader of pages that is ahead of the stored events learns from where the seqs were given again.
@@ -87,7 +110,11 @@ async fn page_of_a_resumed_run_names_its_restored_seq() {
     let id = io.started()[0].clone();
     let page = async |world: &World| {
         let input = RawInput::Object(Map::from_iter([("id".to_owned(), json!(id))]));
-        let page = world.core.commands().invoke(&Caller::cli(), "runs.events", &input).await;
+        let page = world
+            .core
+            .commands()
+            .invoke(&Caller::cli(), "runs.events", &input)
+            .await;
         serde_json::from_str::<Value>(&page.unwrap().json).unwrap()
     };
     assert_eq!(page(&first).await.get("resumed"), None);
@@ -101,10 +128,16 @@ async fn page_of_a_resumed_run_names_its_restored_seq() {
     let events = page["events"].as_array().unwrap();
     let stored = page["resumed"]["afterSeq"].as_u64().unwrap();
     assert!(0 < stored && stored < events.len() as u64, "{page}");
-    let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    let seqs: Vec<_> = events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
     let resumed_at = page["resumed"]["at"].as_i64().unwrap();
     let of_this_process = events[stored as usize]["at"].as_i64().unwrap();
-    assert!(seqs.into_iter().eq(1..=events.len() as u64) && resumed_at <= of_this_process, "{page}");
+    assert!(
+        seqs.into_iter().eq(1..=events.len() as u64) && resumed_at <= of_this_process,
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -114,9 +147,16 @@ async fn prompt_is_stored_before_the_first_step() {
     let (_, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     let asked = ledger.asked.lock().unwrap().clone();
     let place = |name| asked.iter().position(|asked| *asked == name).unwrap();
-    assert!(place("state") < place("transcript.write") && place("transcript.write") < place("step"));
+    assert!(
+        place("state") < place("transcript.write") && place("transcript.write") < place("step")
+    );
     let system = world.model.system.lock().unwrap().clone();
-    assert!(ledger.runs().values().all(|kept| kept.row.state["system"] == system.as_str()));
+    assert!(
+        ledger
+            .runs()
+            .values()
+            .all(|kept| kept.row.state["system"] == system.as_str())
+    );
     world.stop_hard();
     running.await.unwrap();
     world.settle().await;

@@ -17,8 +17,12 @@ use serde_json::{Value, json};
 use crate::{memory::support::Stores, support::*};
 
 /// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
-const PRICE: Price =
-    Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+const PRICE: Price = Price {
+    input: 3_000_000,
+    output: 15_000_000,
+    cache_read: 300_000,
+    cache_write: 3_750_000,
+};
 const CALL: u64 = 4_500;
 const REQUEST: &str = "agent:coding repo:acme/app look";
 
@@ -29,9 +33,16 @@ fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> 
 
 fn equipped(capabilities: Capabilities, moves: Vec<Move>) -> Arc<World> {
     let priced = |mut settings: Settings| {
-        settings.prices.insert(&ModelRef::parse("scripted/m").unwrap(), PRICE);
-        settings.prices.insert(&ModelRef::parse("scripted/second").unwrap(), PRICE);
-        settings.money = MoneyCaps { run: Some(9 * CALL), day: Some(9 * CALL) };
+        settings
+            .prices
+            .insert(&ModelRef::parse("scripted/m").unwrap(), PRICE);
+        settings
+            .prices
+            .insert(&ModelRef::parse("scripted/second").unwrap(), PRICE);
+        settings.money = MoneyCaps {
+            run: Some(9 * CALL),
+            day: Some(9 * CALL),
+        };
         settings
     };
     Arc::new(world_of(moves, capabilities, priced).with_tree())
@@ -65,7 +76,10 @@ async fn elsewhere(world: &World) -> String {
 /// Fails unless a run was rejected because live runs have reserved the rest of the day.
 #[track_caller]
 fn assert_is_reserved(reply: &str) {
-    assert!(reply.starts_with('💸') && reply.contains("reserved"), "{reply}");
+    assert!(
+        reply.starts_with('💸') && reply.contains("reserved"),
+        "{reply}"
+    );
 }
 
 /// Returns the reservation of the one live run.
@@ -84,16 +98,25 @@ fn saved(ledger: &ScriptedLedger) -> Value {
 async fn usage_and_cost_survive_a_resume() {
     let ledger = left().await;
     let before = saved(&ledger);
-    assert!(before["measure"]["reported"].as_u64() >= Some(1_000), "{before}");
+    assert!(
+        before["measure"]["reported"].as_u64() >= Some(1_000),
+        "{before}"
+    );
     // The answered call, and the input of the interrupted one.
-    assert!(before["spent"]["microusd"].as_u64() > Some(CALL), "{before}");
+    assert!(
+        before["spent"]["microusd"].as_u64() > Some(CALL),
+        "{before}"
+    );
     let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
     let keeping = second.keep_ledger();
     second.model.called.notified().await;
     assert!(second.core.drain(Duration::from_secs(60)).await);
     keeping.abort();
     let after = saved(&ledger);
-    assert_eq!((&after["measure"], &after["limits"]), (&before["measure"], &before["limits"]));
+    assert_eq!(
+        (&after["measure"], &after["limits"]),
+        (&before["measure"], &before["limits"])
+    );
     assert!(after["spent"]["microusd"].as_u64() > before["spent"]["microusd"].as_u64());
 }
 
@@ -106,7 +129,9 @@ async fn reclaimed_run_reserves_its_cap() {
         }
         let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
         let keeping = second.keep_ledger();
-        ledger.until(|ledger| ledger.count("transcript.read") > 0).await;
+        ledger
+            .until(|ledger| ledger.count("transcript.read") > 0)
+            .await;
         if is_prepared {
             second.model.called.notified().await;
         }
@@ -136,14 +161,24 @@ async fn dead_run_costs_its_reservation() {
         let second = closed(&ledger).await;
         let record = ledger.records.lock().unwrap()[0].clone();
         assert_eq!(
-            (record.extra.contains_key(COST), &record.extra[RESERVED_COST]),
+            (
+                record.extra.contains_key(COST),
+                &record.extra[RESERVED_COST]
+            ),
             (has_step, &json!(9 * CALL))
         );
         let reply = elsewhere(&second).await;
-        assert!(reply.starts_with('💸') && reply.contains("used up"), "{reply}");
+        assert!(
+            reply.starts_with('💸') && reply.contains("used up"),
+            "{reply}"
+        );
         let third = process(&ledger, "g3", Vec::new());
         third.store.puts.lock().unwrap().push(record);
-        assert_eq!(elsewhere(&third).await, reply, "where only the record is known");
+        assert_eq!(
+            elsewhere(&third).await,
+            reply,
+            "where only the record is known"
+        );
     }
 }
 
@@ -151,12 +186,26 @@ async fn dead_run_costs_its_reservation() {
 async fn handed_off_run_costs_its_stored_steps() {
     let ledger = left().await;
     let spent = saved(&ledger)["spent"]["microusd"].clone();
-    ledger.runs().values_mut().for_each(|kept| kept.row.stop = Some(StopMode::Hard));
+    ledger
+        .runs()
+        .values_mut()
+        .for_each(|kept| kept.row.stop = Some(StopMode::Hard));
     let second = closed(&ledger).await;
-    second.model.moves.lock().unwrap().push_back(Move::Say("there is some left"));
+    second
+        .model
+        .moves
+        .lock()
+        .unwrap()
+        .push_back(Move::Say("there is some left"));
     assert_eq!(elsewhere(&second).await, "there is some left");
     let record = ledger.records.lock().unwrap()[0].clone();
-    assert_eq!((&record.extra[COST], record.extra.contains_key(RESERVED_COST)), (&spent, false));
+    assert_eq!(
+        (
+            &record.extra[COST],
+            record.extra.contains_key(RESERVED_COST)
+        ),
+        (&spent, false)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,7 +214,9 @@ async fn closing_record_has_the_stored_cost() {
     let spent = saved(&ledger)["spent"]["microusd"].clone();
     for kept in ledger.runs().values_mut() {
         kept.row.phase = Phase::Finishing;
-        kept.row.state.insert("finalStatus".into(), json!("completed"));
+        kept.row
+            .state
+            .insert("finalStatus".into(), json!("completed"));
         kept.row.state.insert("replied".into(), json!(true));
     }
     let second = process(&ledger, "g2", Vec::new());
@@ -189,7 +240,10 @@ async fn foreign_run_reserves_its_part() {
     assert_eq!(ledger.count("live"), 2, "once by each process");
     first.finish(running).await;
     first.settle().await;
-    assert_eq!(elsewhere(&process(&ledger, "g3", vec![Move::Say("three")])).await, "three");
+    assert_eq!(
+        elsewhere(&process(&ledger, "g3", vec![Move::Say("three")])).await,
+        "three"
+    );
 }
 
 #[tokio::test]
@@ -198,7 +252,10 @@ async fn fenced_out_run_reserves_until_closed() {
     let world = process(&ledger, "g1", vec![Move::SayWhenReleased("one")]);
     let (io, running) = under_way(&world, "hello").await;
     // The ledger granted the reply permit, and its answer was lost.
-    ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
+    ledger
+        .runs()
+        .values_mut()
+        .for_each(|kept| kept.row.phase = Phase::Finishing);
     world.finish(running).await;
     assert!(io.said().is_empty());
     let reply = elsewhere(&world).await;
@@ -218,13 +275,20 @@ async fn foreign_run_without_reservation_reserves_all() {
 
 #[tokio::test(start_paused = true)]
 async fn capped_day_needs_the_ledger() {
-    for (kind, is_begun) in [(StoreErrorKind::Permanent, false), (StoreErrorKind::RouteMissing, true)] {
+    for (kind, is_begun) in [
+        (StoreErrorKind::Permanent, false),
+        (StoreErrorKind::RouteMissing, true),
+    ] {
         let ledger = Arc::new(ScriptedLedger::default());
         let world = process(&ledger, "g1", vec![Move::Say("one")]);
         ledger.script("live", [Fault::Fail(kind)]);
         let reply = elsewhere(&world).await;
         assert_eq!(reply == "one", is_begun, "{kind:?}: {reply}");
-        assert_eq!(reply.contains("not available"), !is_begun, "{kind:?}: {reply}");
+        assert_eq!(
+            reply.contains("not available"),
+            !is_begun,
+            "{kind:?}: {reply}"
+        );
     }
 }
 
@@ -238,8 +302,16 @@ async fn reflection_cost_counts_for_the_day() {
         model: None,
     };
     let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
-    let capabilities = Capabilities { memory: Some(memory), ..ledger.capability("g1", channels) };
-    let moves = vec![look(), Move::Say("done"), Move::Say("{}"), Move::SayWhenReleased("again")];
+    let capabilities = Capabilities {
+        memory: Some(memory),
+        ..ledger.capability("g1", channels)
+    };
+    let moves = vec![
+        look(),
+        Move::Say("done"),
+        Move::Say("{}"),
+        Move::SayWhenReleased("again"),
+    ];
     let world = equipped(capabilities, moves);
     let (_, first) = begin(&world, REQUEST);
     first.await.unwrap();

@@ -18,11 +18,26 @@ const LONG: Duration = Duration::from_secs(300);
 
 /// Stops a run on the permission of an operator.
 async fn stop(world: &World, id: &RunId) -> Result<(), QueryError> {
-    let grants = Grants { actions: Set::of(&["runs:write"]), channels: Set::All, ..Grants::default() };
+    let grants = Grants {
+        actions: Set::of(&["runs:write"]),
+        channels: Set::All,
+        ..Grants::default()
+    };
     let viewer = Viewer::new(ars_auth::Actor::browser("access:ops").with(&grants));
-    let reader = Reader { viewer: &viewer, token: "", route: "test" };
-    let actor = Actor { kind: ActorKind::Access, id: "access:ops".into() };
-    world.core.queries().stop_as(&reader, id, StopMode::Soft, actor).await
+    let reader = Reader {
+        viewer: &viewer,
+        token: "",
+        route: "test",
+    };
+    let actor = Actor {
+        kind: ActorKind::Access,
+        id: "access:ops".into(),
+    };
+    world
+        .core
+        .queries()
+        .stop_as(&reader, id, StopMode::Soft, actor)
+        .await
 }
 
 /// A run in its first model call.
@@ -45,7 +60,10 @@ async fn unrecorded_stop_reaches_the_new_owner() {
     tokio::time::timeout(LONG, is_told).await.unwrap();
     let actor = ledger.runs()[&id].stop_actor.clone();
     assert_eq!(actor.map(|actor| actor.id), Some("access:ops".to_owned()));
-    assert!(world.core.registry().get(&id).is_none(), "the process heard before that it has lost the run");
+    assert!(
+        world.core.registry().get(&id).is_none(),
+        "the process heard before that it has lost the run"
+    );
     keeping.abort();
 }
 
@@ -65,7 +83,10 @@ async fn relayed_stop_names_its_actor() {
     let is_over = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
     tokio::time::timeout(LONG, is_over).await.unwrap();
     let record = serde_json::to_string(&ledger.records.lock().unwrap()[0]).unwrap();
-    assert!(record.contains(r#""actor":{"kind":"access","id":"access:ops"}"#), "{record}");
+    assert!(
+        record.contains(r#""actor":{"kind":"access","id":"access:ops"}"#),
+        "{record}"
+    );
     keeping.abort();
 }
 
@@ -78,15 +99,24 @@ async fn stop_during_a_reclaim_is_kept() {
 
     let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     // A model that hangs, so that only a stop ends the run.
-    let second = world_with(vec![Move::HangUntilStopped], ledger.capability("g2", channels));
+    let second = world_with(
+        vec![Move::HangUntilStopped],
+        ledger.capability("g2", channels),
+    );
     ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); OUTAGE]);
-    ledger.script("stop", [Fault::Fail(StoreErrorKind::Transient); 10 * OUTAGE]);
+    ledger.script(
+        "stop",
+        [Fault::Fail(StoreErrorKind::Transient); 10 * OUTAGE],
+    );
     let asked = ledger.count("state");
     let keeping = second.keep_ledger();
     ledger.until(|ledger| ledger.count("state") > asked).await;
     assert_eq!(stop(&second, &id).await, Ok(()));
     let is_over = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
     tokio::time::timeout(LONG, is_over).await.unwrap();
-    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::StoppedSoft);
+    assert_eq!(
+        ledger.records.lock().unwrap()[0].status,
+        RunStatus::StoppedSoft
+    );
     keeping.abort();
 }

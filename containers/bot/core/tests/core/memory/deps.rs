@@ -20,7 +20,9 @@ impl Models for Small {
         let client: Arc<dyn ModelClient> = Arc::<OneAnswer>::clone(&self.0);
         (model.provider() == "small")
             .then_some(client)
-            .ok_or_else(|| UnknownProvider { known: "small".into() })
+            .ok_or_else(|| UnknownProvider {
+                known: "small".into(),
+            })
     }
 }
 
@@ -35,12 +37,18 @@ fn reflector(configured: Option<&str>, settings: &Settings) -> Option<Reflector>
     };
     let own: Arc<dyn ModelClient> = OneAnswer::of(Answer::Silence);
     let models = Small(OneAnswer::of(Answer::Silence));
-    deps.reflector((&model("own/large"), &own), &models, settings, Arc::new(redactor()))
+    deps.reflector(
+        (&model("own/large"), &own),
+        &models,
+        settings,
+        Arc::new(redactor()),
+    )
 }
 
 #[test]
 fn configured_model_reflects_first() {
-    let named = |configured| reflector(configured, &Settings::default()).map(|made| made.model.to_string());
+    let named =
+        |configured| reflector(configured, &Settings::default()).map(|made| made.model.to_string());
     assert_eq!(named(Some("small/fast")).as_deref(), Some("small/fast"));
     assert_eq!(named(None).as_deref(), Some("own/large"));
     // The run's own client exists, whether or not its provider is still configured.
@@ -50,12 +58,33 @@ fn configured_model_reflects_first() {
 
 #[test]
 fn capped_reflection_needs_a_price() {
-    let price = Price { input: 1, output: 1, cache_read: 1, cache_write: 1 };
+    let price = Price {
+        input: 1,
+        output: 1,
+        cache_read: 1,
+        cache_write: 1,
+    };
     let mut prices = PriceTable::default();
     prices.insert(&ModelRef::parse("small/fast").unwrap(), price);
-    for money in [MoneyCaps { run: Some(1), day: None }, MoneyCaps { run: None, day: Some(1) }] {
-        let settings = Settings { money, prices: prices.clone(), ..Settings::default() };
-        assert_eq!(reflector(Some("small/fast"), &settings).unwrap().price, Some(price));
+    for money in [
+        MoneyCaps {
+            run: Some(1),
+            day: None,
+        },
+        MoneyCaps {
+            run: None,
+            day: Some(1),
+        },
+    ] {
+        let settings = Settings {
+            money,
+            prices: prices.clone(),
+            ..Settings::default()
+        };
+        assert_eq!(
+            reflector(Some("small/fast"), &settings).unwrap().price,
+            Some(price)
+        );
         assert!(reflector(None, &settings).is_none());
     }
 }

@@ -12,8 +12,8 @@ use ars_bot_core::memory::{
     Budget, Outcome, Place, Recalled, Recaller, Reflection, Reflector, RunScopes, SpendGuard,
 };
 use ars_bot_ports::{
-    Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, RetryCause, StoreError,
-    StoreErrorKind, Written,
+    Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, RetryCause,
+    StoreError, StoreErrorKind, Written,
 };
 use ars_bot_tools::agents;
 use ars_events::Redactor;
@@ -53,7 +53,10 @@ pub struct Stores {
 impl Stores {
     /// Stores with a barrier for this number of concurrent retrievals.
     pub fn meeting(count: usize) -> Self {
-        Self { meeting: Some(Barrier::new(count)), ..Self::default() }
+        Self {
+            meeting: Some(Barrier::new(count)),
+            ..Self::default()
+        }
     }
 
     fn ask<B: Serialize, A: DeserializeOwned>(
@@ -73,7 +76,8 @@ impl Stores {
             .or_insert_with(|| MemoryStore::open(NativeSql::in_memory().unwrap()).unwrap());
         let body = serde_json::to_string(body).unwrap();
         let answer = store.answer(verb, &body, NOW);
-        let text = answer.map_err(|error| failure(StoreErrorKind::Permanent, format!("{error:?}")))?;
+        let text =
+            answer.map_err(|error| failure(StoreErrorKind::Permanent, format!("{error:?}")))?;
         Ok(serde_json::from_str(&text).unwrap())
     }
 
@@ -106,12 +110,20 @@ impl Stores {
     }
 
     pub async fn texts(&self, scope: &str) -> Vec<String> {
-        self.all(scope).await.into_iter().map(|record| record.text).collect()
+        self.all(scope)
+            .await
+            .into_iter()
+            .map(|record| record.text)
+            .collect()
     }
 
     pub fn called(&self, verb: &str) -> Vec<String> {
         let calls = self.calls.lock().unwrap();
-        calls.iter().filter_map(|call| call.strip_prefix(verb)).map(|key| key.trim().to_owned()).collect()
+        calls
+            .iter()
+            .filter_map(|call| call.strip_prefix(verb))
+            .map(|key| key.trim().to_owned())
+            .collect()
     }
 }
 
@@ -121,16 +133,38 @@ impl Memory for Stores {
         if let Some(meeting) = &self.meeting {
             meeting.wait().await;
         }
-        let request = RetrieveRequest { scope_key: scope.clone(), query: query.into(), limit };
+        let request = RetrieveRequest {
+            scope_key: scope.clone(),
+            query: query.into(),
+            limit,
+        };
         let found = self.ask::<_, RecordsResponse>(scope, MemoryVerb::Retrieve, &request);
         found.map(|found| found.records).unwrap_or_default()
     }
 
-    async fn write(&self, scope: &StoreKey, candidates: &[Candidate]) -> Result<Written, StoreError> {
-        let request = WriteRequest { scope_key: scope.clone(), records: candidates.to_vec(), cap: None };
-        let WriteResponse { inserted, deduped, superseded, evicted, .. } =
-            self.ask(scope, MemoryVerb::Write, &request)?;
-        Ok(Written { inserted, deduped, superseded, evicted })
+    async fn write(
+        &self,
+        scope: &StoreKey,
+        candidates: &[Candidate],
+    ) -> Result<Written, StoreError> {
+        let request = WriteRequest {
+            scope_key: scope.clone(),
+            records: candidates.to_vec(),
+            cap: None,
+        };
+        let WriteResponse {
+            inserted,
+            deduped,
+            superseded,
+            evicted,
+            ..
+        } = self.ask(scope, MemoryVerb::Write, &request)?;
+        Ok(Written {
+            inserted,
+            deduped,
+            superseded,
+            evicted,
+        })
     }
 
     async fn list(
@@ -139,13 +173,24 @@ impl Memory for Stores {
         query: Option<&str>,
         limit: u32,
     ) -> Result<Vec<MemoryRecord>, StoreError> {
-        let request = ListRequest { scope_key: scope.clone(), limit, query: query.map(Into::into) };
-        Ok(self.ask::<_, RecordsResponse>(scope, MemoryVerb::List, &request)?.records)
+        let request = ListRequest {
+            scope_key: scope.clone(),
+            limit,
+            query: query.map(Into::into),
+        };
+        Ok(self
+            .ask::<_, RecordsResponse>(scope, MemoryVerb::List, &request)?
+            .records)
     }
 
     async fn forget(&self, scope: &StoreKey, id: &str) -> Result<bool, StoreError> {
-        let request = ForgetRequest { scope_key: scope.clone(), id: id.into() };
-        Ok(self.ask::<_, ForgetResponse>(scope, MemoryVerb::Forget, &request)?.forgotten)
+        let request = ForgetRequest {
+            scope_key: scope.clone(),
+            id: id.into(),
+        };
+        Ok(self
+            .ask::<_, ForgetResponse>(scope, MemoryVerb::Forget, &request)?
+            .forgotten)
     }
 }
 
@@ -178,7 +223,10 @@ pub struct OneAnswer {
 
 impl OneAnswer {
     pub fn of(answer: Answer) -> Arc<Self> {
-        Arc::new(Self { answer, asked: Mutex::default() })
+        Arc::new(Self {
+            answer,
+            asked: Mutex::default(),
+        })
     }
 
     pub fn calls(&self) -> usize {
@@ -188,7 +236,9 @@ impl OneAnswer {
     /// Returns its only request.
     pub fn asked(&self) -> Asked {
         let asked = self.asked.lock().unwrap();
-        let [one] = &asked[..] else { panic!("asked {} times", asked.len()) };
+        let [one] = &asked[..] else {
+            panic!("asked {} times", asked.len())
+        };
         one.clone()
     }
 }
@@ -201,15 +251,30 @@ impl ModelClient for OneAnswer {
         deltas: &(dyn Fn(ModelDelta) + Send + Sync),
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
-        let [Turn { role: Role::User, parts }] = request.turns else { panic!("{:?}", request.turns) };
-        let [Part::Text { text, .. }] = &parts[..] else { panic!("{parts:?}") };
+        let [
+            Turn {
+                role: Role::User,
+                parts,
+            },
+        ] = request.turns
+        else {
+            panic!("{:?}", request.turns)
+        };
+        let [Part::Text { text, .. }] = &parts[..] else {
+            panic!("{parts:?}")
+        };
         self.asked.lock().unwrap().push(Asked {
             system: request.system.into(),
             question: text.clone(),
             max_tokens: request.max_tokens,
             may_call_tools: request.may_call_tools,
         });
-        let failed = |kind| Err(ModelError { kind, message: "as scripted".into() });
+        let failed = |kind| {
+            Err(ModelError {
+                kind,
+                message: "as scripted".into(),
+            })
+        };
         match &self.answer {
             Answer::Say(text) => Ok(ModelTurn {
                 parts: vec![Part::text(text)],
@@ -233,8 +298,17 @@ impl ModelClient for OneAnswer {
 
 /// The scopes of Ann's runs, all of which she may read.
 pub fn scopes(visibility: Visibility) -> RunScopes {
-    let place = Place { organization: Some("acme"), repository: Some("acme/app"), channel: "C1", visibility };
-    let grants = Grants { channels: Set::of(&["C1"]), repos: Set::of(&["acme/app"]), ..Grants::default() };
+    let place = Place {
+        organization: Some("acme"),
+        repository: Some("acme/app"),
+        channel: "C1",
+        visibility,
+    };
+    let grants = Grants {
+        channels: Set::of(&["C1"]),
+        repos: Set::of(&["acme/app"]),
+        ..Grants::default()
+    };
     RunScopes::permitted(&place, &Actor::new("slack:ann", grants))
 }
 
@@ -244,7 +318,9 @@ pub fn redactor() -> Redactor {
 
 pub async fn recalled(stores: &Arc<Stores>, request: &str, budget: Budget) -> Option<Recalled> {
     let store: Arc<dyn Memory> = Arc::<Stores>::clone(stores);
-    Recaller { store, budget }.recall(&scopes(Visibility::Public), request, &redactor(), NOW).await
+    Recaller { store, budget }
+        .recall(&scopes(Visibility::Public), request, &redactor(), NOW)
+        .await
 }
 
 /// An ended run in a public channel, with one tool call.
@@ -261,7 +337,10 @@ pub struct Ended {
 impl Ended {
     pub fn of(turns: &[(Role, &str)]) -> Self {
         Self {
-            turns: turns.iter().map(|(role, text)| Turn::text(*role, *text)).collect(),
+            turns: turns
+                .iter()
+                .map(|(role, text)| Turn::text(*role, *text))
+                .collect(),
             prior_turns: 0,
             tool_calls: 1,
             agent: "coding",
@@ -273,7 +352,10 @@ impl Ended {
 
     /// The usual run.
     pub fn usual() -> Self {
-        Self::of(&[(Role::User, "How does CI run?"), (Role::Assistant, "Nightly, by make check.")])
+        Self::of(&[
+            (Role::User, "How does CI run?"),
+            (Role::Assistant, "Nightly, by make check."),
+        ])
     }
 }
 
@@ -290,7 +372,11 @@ impl SpendGuard for Free {
 }
 
 /// Reflects, and returns the model with its requests and the result.
-pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Arc<OneAnswer>, Outcome) {
+pub async fn reflect(
+    stores: &Arc<Stores>,
+    ended: &Ended,
+    answer: Answer,
+) -> (Arc<OneAnswer>, Outcome) {
     let model = OneAnswer::of(answer);
     let store: Arc<dyn Memory> = Arc::<Stores>::clone(stores);
     let client: Arc<dyn ModelClient> = Arc::<OneAnswer>::clone(&model);
@@ -323,8 +409,28 @@ pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Ar
 
 /// A tool call and its result, as turns.
 pub fn tool(input: serde_json::Value, result: &str) -> [Turn; 2] {
-    let call = Part::ToolCall { call_id: "c".into(), name: "bash".into(), input, extra: Map::new() };
-    let content = vec![ars_agent::ToolContent::Text { text: result.into() }];
-    let result = Part::ToolResult { call_id: "c".into(), ok: true, content };
-    [Turn { role: Role::Assistant, parts: vec![call] }, Turn { role: Role::User, parts: vec![result] }]
+    let call = Part::ToolCall {
+        call_id: "c".into(),
+        name: "bash".into(),
+        input,
+        extra: Map::new(),
+    };
+    let content = vec![ars_agent::ToolContent::Text {
+        text: result.into(),
+    }];
+    let result = Part::ToolResult {
+        call_id: "c".into(),
+        ok: true,
+        content,
+    };
+    [
+        Turn {
+            role: Role::Assistant,
+            parts: vec![call],
+        },
+        Turn {
+            role: Role::User,
+            parts: vec![result],
+        },
+    ]
 }

@@ -48,7 +48,13 @@ impl Subscriber for Lines {
         let mut fields = Fields(String::new());
         event.record(&mut fields);
         if fields.0.contains("message=command invoked") {
-            self.0.lock().unwrap().push(fields.0.replace("message=command invoked ", "").trim().to_owned());
+            self.0.lock().unwrap().push(
+                fields
+                    .0
+                    .replace("message=command invoked ", "")
+                    .trim()
+                    .to_owned(),
+            );
         }
     }
 

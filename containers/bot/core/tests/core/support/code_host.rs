@@ -52,7 +52,10 @@ pub struct MemoryHost {
 /// Adds the host.
 pub fn with_host(host: &Arc<MemoryHost>) -> impl FnOnce(Capabilities) -> Capabilities + use<> {
     let code_host: Arc<dyn CodeHost> = Arc::<MemoryHost>::clone(host);
-    |capabilities| Capabilities { code_host: Some(code_host), ..capabilities }
+    |capabilities| Capabilities {
+        code_host: Some(code_host),
+        ..capabilities
+    }
 }
 
 #[async_trait]
@@ -71,11 +74,20 @@ impl CodeHost for MemoryHost {
         }
         let issues = self.issues.lock().unwrap();
         let is_listed = |issue: &Issue| filter.state.is_none_or(|state| issue.state == state);
-        let of_repository = issues.iter().filter(|(own, issue)| own == repository && is_listed(issue));
-        Ok(Listed { entries: of_repository.map(|(_, issue)| issue.clone()).collect(), truncated: false })
+        let of_repository = issues
+            .iter()
+            .filter(|(own, issue)| own == repository && is_listed(issue));
+        Ok(Listed {
+            entries: of_repository.map(|(_, issue)| issue.clone()).collect(),
+            truncated: false,
+        })
     }
 
-    async fn create_issue(&self, repository: &RepoSlug, new: &NewIssue) -> Result<Issue, CodeHostError> {
+    async fn create_issue(
+        &self,
+        repository: &RepoSlug,
+        new: &NewIssue,
+    ) -> Result<Issue, CodeHostError> {
         let hold = self.hold.lock().unwrap().take();
         if let Some((began, go_on)) = hold {
             began.send(()).unwrap();
@@ -151,11 +163,20 @@ impl CodeHost for MemoryHost {
     ) -> Result<FileContent, CodeHostError> {
         let files = self.files.lock().unwrap();
         if path.is_empty() {
-            let entry = |path: &String| TreeEntry { path: path.clone(), is_folder: false, bytes: None };
+            let entry = |path: &String| TreeEntry {
+                path: path.clone(),
+                is_folder: false,
+                bytes: None,
+            };
             return Ok(FileContent::Folder(files.keys().map(entry).collect()));
         }
-        let text = files.get(path).ok_or(CodeHostError::Answer(Meaning::NotFound))?;
-        Ok(FileContent::Text(BoundedText { text: text.clone(), truncated: false }))
+        let text = files
+            .get(path)
+            .ok_or(CodeHostError::Answer(Meaning::NotFound))?;
+        Ok(FileContent::Text(BoundedText {
+            text: text.clone(),
+            truncated: false,
+        }))
     }
 
     async fn tree(
@@ -182,9 +203,15 @@ impl CodeHost for MemoryHost {
         self.read.lock().unwrap().push(number);
         let end = self.ended.lock().unwrap().get(&number).copied();
         if end.is_none() {
-            self.diff.lock().unwrap().as_ref().ok_or(CodeHostError::Unreachable)?;
+            self.diff
+                .lock()
+                .unwrap()
+                .as_ref()
+                .ok_or(CodeHostError::Unreachable)?;
         }
-        let (state, ended_at) = end.map_or((PullRequestState::Open, None), |(state, at)| (state, Some(at)));
+        let (state, ended_at) = end.map_or((PullRequestState::Open, None), |(state, at)| {
+            (state, Some(at))
+        });
         Ok(PullRequestFacts {
             pull_request: PullRequest {
                 repository: repository.clone(),
@@ -249,11 +276,23 @@ impl CodeHost for MemoryHost {
         _number: u64,
         _max_bytes: usize,
     ) -> Result<BoundedText, CodeHostError> {
-        let text = self.diff.lock().unwrap().clone().ok_or(CodeHostError::Unreachable)?;
-        Ok(BoundedText { text, truncated: false })
+        let text = self
+            .diff
+            .lock()
+            .unwrap()
+            .clone()
+            .ok_or(CodeHostError::Unreachable)?;
+        Ok(BoundedText {
+            text,
+            truncated: false,
+        })
     }
 
-    async fn reviews(&self, _repository: &RepoSlug, _number: u64) -> Result<Vec<OwnReview>, CodeHostError> {
+    async fn reviews(
+        &self,
+        _repository: &RepoSlug,
+        _number: u64,
+    ) -> Result<Vec<OwnReview>, CodeHostError> {
         Err(CodeHostError::Unreachable)
     }
 
@@ -282,11 +321,19 @@ impl CodeHost for MemoryHost {
         Err(CodeHostError::Unreachable)
     }
 
-    async fn resolve_thread(&self, _repository: &RepoSlug, _thread: &str) -> Result<(), CodeHostError> {
+    async fn resolve_thread(
+        &self,
+        _repository: &RepoSlug,
+        _thread: &str,
+    ) -> Result<(), CodeHostError> {
         Err(CodeHostError::Unreachable)
     }
 
-    async fn put_check_run(&self, _repository: &RepoSlug, _check: &CheckRun) -> Result<(), CodeHostError> {
+    async fn put_check_run(
+        &self,
+        _repository: &RepoSlug,
+        _check: &CheckRun,
+    ) -> Result<(), CodeHostError> {
         Err(CodeHostError::Unreachable)
     }
 
@@ -298,7 +345,11 @@ impl CodeHost for MemoryHost {
         Err(CodeHostError::Unreachable)
     }
 
-    async fn log_tail(&self, _repository: &RepoSlug, _check: u64) -> Result<Option<LogTail>, CodeHostError> {
+    async fn log_tail(
+        &self,
+        _repository: &RepoSlug,
+        _check: u64,
+    ) -> Result<Option<LogTail>, CodeHostError> {
         Err(CodeHostError::Unreachable)
     }
 
@@ -323,7 +374,11 @@ impl CodeHost for MemoryHost {
         Err(CodeHostError::Unreachable)
     }
 
-    async fn comments(&self, _repository: &RepoSlug, _number: u64) -> Result<Listed<Comment>, CodeHostError> {
+    async fn comments(
+        &self,
+        _repository: &RepoSlug,
+        _number: u64,
+    ) -> Result<Listed<Comment>, CodeHostError> {
         Err(CodeHostError::Unreachable)
     }
 

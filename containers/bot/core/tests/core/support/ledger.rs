@@ -74,7 +74,12 @@ pub struct ScriptedLedger {
 impl ScriptedLedger {
     /// Scripts the next requests of this name.
     pub fn script(&self, name: &'static str, faults: impl IntoIterator<Item = Fault>) {
-        self.faults.lock().unwrap().entry(name).or_default().extend(faults);
+        self.faults
+            .lock()
+            .unwrap()
+            .entry(name)
+            .or_default()
+            .extend(faults);
     }
 
     /// Lets requests of this name succeed again.
@@ -87,7 +92,12 @@ impl ScriptedLedger {
     }
 
     pub fn count(&self, name: &str) -> usize {
-        self.asked.lock().unwrap().iter().filter(|asked| **asked == name).count()
+        self.asked
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|asked| **asked == name)
+            .count()
     }
 
     /// Waits for a condition, checking after each request.
@@ -99,12 +109,17 @@ impl ScriptedLedger {
 
     /// Waits for the first record.
     pub async fn recorded(&self) -> RunRecord {
-        self.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+        self.until(|ledger| !ledger.records.lock().unwrap().is_empty())
+            .await;
         self.records.lock().unwrap()[0].clone()
     }
 
     /// The ledger of a process of this generation with a successor.
-    pub fn capability(self: &Arc<Self>, generation: &str, channels: Arc<dyn Channels>) -> Capabilities {
+    pub fn capability(
+        self: &Arc<Self>,
+        generation: &str,
+        channels: Arc<dyn Channels>,
+    ) -> Capabilities {
         let ledger = LedgerDeps {
             stores: self.stores(),
             generation: Generation::parse(generation).unwrap(),
@@ -112,16 +127,26 @@ impl ScriptedLedger {
             has_successor: true,
             reclaims: true,
         };
-        Capabilities { ledger: Some(ledger), ..Capabilities::default() }
+        Capabilities {
+            ledger: Some(ledger),
+            ..Capabilities::default()
+        }
     }
 
     pub fn stores(self: &Arc<Self>) -> LiveStores {
         let (ledger, transcripts): (Arc<Self>, Arc<Self>) = (Arc::clone(self), Arc::clone(self));
-        LiveStores { ledger, transcripts }
+        LiveStores {
+            ledger,
+            transcripts,
+        }
     }
 
     /// Serves a request with the retries of the stores' transport (`ars-bot-adapters`).
-    async fn ask<T>(&self, name: &'static str, mut act: impl FnMut() -> T) -> Result<T, StoreError> {
+    async fn ask<T>(
+        &self,
+        name: &'static str,
+        mut act: impl FnMut() -> T,
+    ) -> Result<T, StoreError> {
         let backoff_ms: &[u64] = match name {
             "claim" => &[200, 800],
             "step" | "state" => &[200],
@@ -131,7 +156,8 @@ impl ScriptedLedger {
             match self.attempt(name, &mut act).await {
                 Err(error) if error.kind == StoreErrorKind::Transient => {
                     // A timeout costs no time on a paused clock.
-                    let wait = tokio::time::timeout(Duration::from_millis(*wait), future::pending::<()>());
+                    let wait =
+                        tokio::time::timeout(Duration::from_millis(*wait), future::pending::<()>());
                     let _elapsed = wait.await;
                 }
                 answer => return answer,
@@ -140,10 +166,24 @@ impl ScriptedLedger {
         self.attempt(name, &mut act).await
     }
 
-    async fn attempt<T>(&self, name: &'static str, act: &mut impl FnMut() -> T) -> Result<T, StoreError> {
+    async fn attempt<T>(
+        &self,
+        name: &'static str,
+        act: &mut impl FnMut() -> T,
+    ) -> Result<T, StoreError> {
         self.asked.lock().unwrap().push(name);
-        let fault = self.faults.lock().unwrap().get_mut(name).and_then(VecDeque::pop_front);
-        let lost = |kind| Err(StoreError { kind, message: "as scripted".into() });
+        let fault = self
+            .faults
+            .lock()
+            .unwrap()
+            .get_mut(name)
+            .and_then(VecDeque::pop_front);
+        let lost = |kind| {
+            Err(StoreError {
+                kind,
+                message: "as scripted".into(),
+            })
+        };
         let answer = match fault {
             None | Some(Fault::None) => Ok(act()),
             Some(Fault::Fail(kind)) => lost(kind),
@@ -191,20 +231,42 @@ fn seq_of(event: &RawValue) -> (u64, Value) {
 impl Ledger for ScriptedLedger {
     async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError> {
         self.ask("claim", || {
-            let keyed = run.idempotency.clone().map(|IdempotencyKey { subject, key, fingerprint }| {
-                ((subject, key), FirstUse { run_id: run.run_id.clone(), fingerprint })
-            });
+            let keyed = run.idempotency.clone().map(
+                |IdempotencyKey {
+                     subject,
+                     key,
+                     fingerprint,
+                 }| {
+                    (
+                        (subject, key),
+                        FirstUse {
+                            run_id: run.run_id.clone(),
+                            fingerprint,
+                        },
+                    )
+                },
+            );
             let mut keys = self.keys.lock().unwrap();
             let first = keyed.as_ref().and_then(|(name, _)| keys.get(name));
             if let Some(first) = first.filter(|first| first.run_id != run.run_id) {
                 return Claim::Repeated(first.clone());
             }
             let mut runs = self.runs();
-            let holder = runs.values().find(|kept| kept.row.thread_key == run.thread_key);
+            let holder = runs
+                .values()
+                .find(|kept| kept.row.thread_key == run.thread_key);
             if let Some(Kept { row, .. }) = holder.filter(|kept| kept.row.run_id != run.run_id) {
                 let (run_id, started_at) = (row.run_id.clone(), row.started_at);
-                let agent = row.meta.get("agent").and_then(Value::as_str).map(str::to_owned);
-                return Claim::ThreadLive(Holder { run_id, agent, started_at });
+                let agent = row
+                    .meta
+                    .get("agent")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned);
+                return Claim::ThreadLive(Holder {
+                    run_id,
+                    agent,
+                    started_at,
+                });
             }
             let row = LiveRun {
                 run_id: run.run_id.clone(),
@@ -239,21 +301,36 @@ impl Ledger for ScriptedLedger {
 
     async fn first_use(&self, key: &IdempotencyKey) -> Result<Option<FirstUse>, StoreError> {
         let name = (key.subject.clone(), key.key.clone());
-        self.ask("first_use", || self.keys.lock().unwrap().get(&name).cloned()).await
+        self.ask("first_use", || {
+            self.keys.lock().unwrap().get(&name).cloned()
+        })
+        .await
     }
 
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError> {
         self.listings.fetch_add(1, Ordering::SeqCst);
-        self.ask("live", || self.runs().values().map(|kept| kept.row.clone()).collect()).await
+        self.ask("live", || {
+            self.runs().values().map(|kept| kept.row.clone()).collect()
+        })
+        .await
     }
 
     async fn live_of_thread(&self, thread_key: &str) -> Result<Option<LiveRun>, StoreError> {
         let is_of_thread = |kept: &&Kept| kept.row.thread_key == thread_key;
-        self.ask("live", || self.runs().values().find(is_of_thread).map(|kept| kept.row.clone())).await
+        self.ask("live", || {
+            self.runs()
+                .values()
+                .find(is_of_thread)
+                .map(|kept| kept.row.clone())
+        })
+        .await
     }
 
     async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError> {
-        self.write("step", owner, |kept| drop(kept.steps.insert(record.step, record.clone()))).await
+        self.write("step", owner, |kept| {
+            drop(kept.steps.insert(record.step, record.clone()))
+        })
+        .await
     }
 
     async fn heartbeat(&self, owner: &Owner, _lease_ms: u32) -> Result<Owned<Beat>, StoreError> {
@@ -266,11 +343,15 @@ impl Ledger for ScriptedLedger {
     }
 
     async fn append(&self, owner: &Owner, events: &[Box<RawValue>]) -> Result<Owned, StoreError> {
-        self.write("append", owner, |kept| kept.events.extend(events.iter().map(|event| seq_of(event)))).await
+        self.write("append", owner, |kept| {
+            kept.events.extend(events.iter().map(|event| seq_of(event)))
+        })
+        .await
     }
 
     async fn state(&self, owner: &Owner, state: &Map<String, Value>) -> Result<Owned, StoreError> {
-        self.write("state", owner, |kept| kept.row.state = state.clone()).await
+        self.write("state", owner, |kept| kept.row.state = state.clone())
+            .await
     }
 
     async fn finishing(&self, owner: &Owner) -> Result<Owned, StoreError> {
@@ -296,7 +377,12 @@ impl Ledger for ScriptedLedger {
         Ok(finished.map(|()| Stored { stored: true }))
     }
 
-    async fn stop(&self, run: &RunId, mode: StopMode, actor: Option<&Actor>) -> Result<Stop, StoreError> {
+    async fn stop(
+        &self,
+        run: &RunId,
+        mode: StopMode,
+        actor: Option<&Actor>,
+    ) -> Result<Stop, StoreError> {
         self.ask("stop", || match self.runs().get_mut(run) {
             Some(kept) => {
                 kept.row.stop = Some(mode);
@@ -308,7 +394,11 @@ impl Ledger for ScriptedLedger {
         .await
     }
 
-    async fn inbox(&self, run: &RunId, message: &Map<String, Value>) -> Result<Option<u64>, StoreError> {
+    async fn inbox(
+        &self,
+        run: &RunId,
+        message: &Map<String, Value>,
+    ) -> Result<Option<u64>, StoreError> {
         self.ask("inbox", || {
             let mut runs = self.runs();
             let inbox = &mut runs.get_mut(run)?.inbox;
@@ -318,14 +408,24 @@ impl Ledger for ScriptedLedger {
         .await
     }
 
-    async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError> {
+    async fn handoff(
+        &self,
+        generation: &Generation,
+        runs: &[RunId],
+    ) -> Result<Vec<RunId>, StoreError> {
         self.ask("handoff", || {
             let mut live = self.runs();
             let marked = runs.iter().filter(|run| {
-                let kept = live.get_mut(run).filter(|kept| kept.row.owner_gen == *generation);
+                let kept = live
+                    .get_mut(run)
+                    .filter(|kept| kept.row.owner_gen == *generation);
                 kept.is_some_and(|kept| {
                     let is_live = kept.row.phase == Phase::Live;
-                    kept.row.phase = if is_live { Phase::Handoff } else { kept.row.phase };
+                    kept.row.phase = if is_live {
+                        Phase::Handoff
+                    } else {
+                        kept.row.phase
+                    };
                     is_live
                 })
             });
@@ -343,17 +443,32 @@ impl Ledger for ScriptedLedger {
     ) -> Result<Vec<Reclaimed>, StoreError> {
         self.ask("reclaim", || {
             let mut runs = self.runs();
-            let others = runs
-                .values_mut()
-                .filter(|kept| kept.row.owner_gen != *generation && !except.contains(&kept.row.run_id));
+            let others = runs.values_mut().filter(|kept| {
+                kept.row.owner_gen != *generation && !except.contains(&kept.row.run_id)
+            });
             let taken = others.map(|kept| {
                 let reclaimed_from = std::mem::replace(&mut kept.row.phase, Phase::Live);
                 kept.row.owner_gen = generation.clone();
                 let last_step = kept.steps.values().next_back().cloned();
                 let consumed = last_step.as_ref().map_or(0, |step| step.inbox_consumed_seq);
-                let inbox = kept.inbox.iter().zip(1..).filter(|(_, seq)| *seq > consumed);
-                let inbox = inbox.map(|(message, seq)| Followup { seq, message: message.clone() }).collect();
-                Reclaimed { row: kept.row.clone(), reclaimed_from, last_step, inbox, jobs: Vec::new() }
+                let inbox = kept
+                    .inbox
+                    .iter()
+                    .zip(1..)
+                    .filter(|(_, seq)| *seq > consumed);
+                let inbox = inbox
+                    .map(|(message, seq)| Followup {
+                        seq,
+                        message: message.clone(),
+                    })
+                    .collect();
+                Reclaimed {
+                    row: kept.row.clone(),
+                    reclaimed_from,
+                    last_step,
+                    inbox,
+                    jobs: Vec::new(),
+                }
             });
             taken.collect()
         })
@@ -365,7 +480,8 @@ impl Ledger for ScriptedLedger {
             self.read_after.lock().unwrap().push(after_seq);
             let runs = self.runs();
             let kept = runs.get(run).map(|kept| kept.events.range(after_seq + 1..));
-            kept.map(|events| events.map(|(_, event)| event.clone()).collect()).unwrap_or_default()
+            kept.map(|events| events.map(|(_, event)| event.clone()).collect())
+                .unwrap_or_default()
         })
         .await
     }
@@ -385,12 +501,25 @@ impl Ledger for ScriptedLedger {
                 None => Owned::UnknownRun,
                 Some(kept) if kept.row.owner_gen != *generation => Owned::Fenced,
                 Some(kept) => {
-                    kept.events.extend(news.events.iter().map(|event| seq_of(event)));
-                    let unknown = kept.inbox.iter().zip(1..).filter(|(_, seq)| *seq > news.inbox_after);
-                    let inbox =
-                        unknown.map(|(message, seq)| Followup { seq, message: message.clone() }).collect();
+                    kept.events
+                        .extend(news.events.iter().map(|event| seq_of(event)));
+                    let unknown = kept
+                        .inbox
+                        .iter()
+                        .zip(1..)
+                        .filter(|(_, seq)| *seq > news.inbox_after);
+                    let inbox = unknown
+                        .map(|(message, seq)| Followup {
+                            seq,
+                            message: message.clone(),
+                        })
+                        .collect();
                     let stop_actor = kept.stop_actor.clone();
-                    Owned::Done(FlushAnswer { stop: kept.row.stop, stop_actor, inbox })
+                    Owned::Done(FlushAnswer {
+                        stop: kept.row.stop,
+                        stop_actor,
+                        inbox,
+                    })
                 }
             });
             told.collect()
@@ -403,7 +532,14 @@ impl Ledger for ScriptedLedger {
 impl Transcripts for ScriptedLedger {
     async fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
         let Owner { run_id, generation } = owner;
-        let own = || drop(self.transcript_owners.lock().unwrap().insert(run_id.clone(), generation.clone()));
+        let own = || {
+            drop(
+                self.transcript_owners
+                    .lock()
+                    .unwrap()
+                    .insert(run_id.clone(), generation.clone()),
+            )
+        };
         self.ask("transcript.owner", own).await
     }
 
@@ -421,7 +557,11 @@ impl Transcripts for ScriptedLedger {
             }
             let mut transcripts = self.transcripts.lock().unwrap();
             let rows = &mut transcripts.entry(owner.run_id.clone()).or_default().rows;
-            rows.retain(|row| parts.iter().all(|part| (part.idx, part.part) != (row.idx, row.part)));
+            rows.retain(|row| {
+                parts
+                    .iter()
+                    .all(|part| (part.idx, part.part) != (row.idx, row.part))
+            });
             rows.extend_from_slice(parts);
             rows.sort_by_key(|row| (row.idx, row.part));
             Owned::Done(())
@@ -430,14 +570,24 @@ impl Transcripts for ScriptedLedger {
     }
 
     async fn read(&self, run: &RunId) -> Result<Transcript, StoreError> {
-        self.ask("transcript.read", || self.transcripts.lock().unwrap().get(run).cloned().unwrap_or_default())
-            .await
+        self.ask("transcript.read", || {
+            self.transcripts
+                .lock()
+                .unwrap()
+                .get(run)
+                .cloned()
+                .unwrap_or_default()
+        })
+        .await
     }
 
     async fn clear(&self, owner: &Owner) -> Result<Owned, StoreError> {
         self.ask("transcript.clear", || {
             let mut owners = self.transcript_owners.lock().unwrap();
-            if owners.get(&owner.run_id).is_some_and(|known| *known != owner.generation) {
+            if owners
+                .get(&owner.run_id)
+                .is_some_and(|known| *known != owner.generation)
+            {
                 return Owned::Fenced;
             }
             owners.remove(&owner.run_id);

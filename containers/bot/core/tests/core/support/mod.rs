@@ -89,24 +89,43 @@ impl ModelClient for ScriptedModel {
         request.system.clone_into(&mut self.system.lock().unwrap());
         self.asked.lock().unwrap().push(request.model.to_owned());
         self.called.notify_one();
-        let next = self.moves.lock().unwrap().pop_front().expect("the script has a move for every call");
-        let usage = Usage { input_tokens: 1000, output_tokens: 100, ..Usage::default() };
+        let next = self
+            .moves
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("the script has a move for every call");
+        let usage = Usage {
+            input_tokens: 1000,
+            output_tokens: 100,
+            ..Usage::default()
+        };
         let turn = |parts, stop| Ok(ModelTurn { parts, stop, usage });
         match next {
             Move::Say(text) => turn(vec![Part::text(text)], StopReason::EndTurn),
             Move::Ask(calls) => {
-                let parts = calls.into_iter().enumerate().map(|(index, (name, input))| Part::ToolCall {
-                    call_id: format!("c{index}"),
-                    name: name.into(),
-                    input,
-                    extra: serde_json::Map::default(),
-                });
+                let parts =
+                    calls
+                        .into_iter()
+                        .enumerate()
+                        .map(|(index, (name, input))| Part::ToolCall {
+                            call_id: format!("c{index}"),
+                            name: name.into(),
+                            input,
+                            extra: serde_json::Map::default(),
+                        });
                 turn(parts.collect(), StopReason::ToolUse)
             }
-            Move::Fail(kind) => Err(ModelError { kind, message: "as scripted".into() }),
+            Move::Fail(kind) => Err(ModelError {
+                kind,
+                message: "as scripted".into(),
+            }),
             Move::HangUntilStopped => {
                 cancel.cancelled().await;
-                Err(ModelError { kind: ModelErrorKind::Cancelled, message: "stopped".into() })
+                Err(ModelError {
+                    kind: ModelErrorKind::Cancelled,
+                    message: "stopped".into(),
+                })
             }
             Move::SayWhenReleased(text) => {
                 self.release.notified().await;
@@ -114,7 +133,10 @@ impl ModelClient for ScriptedModel {
             }
             Move::FailWhenReleased => {
                 self.release.notified().await;
-                Err(ModelError { kind: ModelErrorKind::Invalid, message: "as scripted".into() })
+                Err(ModelError {
+                    kind: ModelErrorKind::Invalid,
+                    message: "as scripted".into(),
+                })
             }
             Move::Panic => panic!("as scripted"),
             Move::PanicWhenReleased => {
@@ -133,7 +155,9 @@ impl Models for OneModel {
             let client: Arc<dyn ModelClient> = Arc::<ScriptedModel>::clone(&self.0);
             return Ok(client);
         }
-        Err(UnknownProvider { known: "scripted".into() })
+        Err(UnknownProvider {
+            known: "scripted".into(),
+        })
     }
 }
 
@@ -158,23 +182,39 @@ impl RunStore for MemoryStore {
         }
         let scripted = self.failures.lock().unwrap().pop_front();
         if let Some(kind) = scripted.or(*self.down.lock().unwrap()) {
-            return Err(StoreError { kind, message: "as scripted".into() });
+            return Err(StoreError {
+                kind,
+                message: "as scripted".into(),
+            });
         }
         self.puts.lock().unwrap().push(record.clone());
         Ok(Stored { stored: true })
     }
 
     async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
-        Ok(self.puts.lock().unwrap().iter().rev().find(|record| record.id == *id).cloned())
+        Ok(self
+            .puts
+            .lock()
+            .unwrap()
+            .iter()
+            .rev()
+            .find(|record| record.id == *id)
+            .cloned())
     }
 
     async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError> {
-        Ok(self.get(id).await?.map(|record| serde_json::to_value(record).unwrap()))
+        Ok(self
+            .get(id)
+            .await?
+            .map(|record| serde_json::to_value(record).unwrap()))
     }
 
     async fn list(&self, _request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
         if let Some(kind) = *self.down.lock().unwrap() {
-            return Err(StoreError { kind, message: "as scripted".into() });
+            return Err(StoreError {
+                kind,
+                message: "as scripted".into(),
+            });
         }
         let puts = self.puts.lock().unwrap();
         let item = |record| serde_json::from_value(serde_json::to_value(record).unwrap()).unwrap();
@@ -185,7 +225,10 @@ impl RunStore for MemoryStore {
             }
         }
         let items = newest.into_iter().map(item).collect();
-        Ok(ListResponse { items, next_before: None })
+        Ok(ListResponse {
+            items,
+            next_before: None,
+        })
     }
 
     async fn delete(&self, _id: &RunId) -> Result<bool, StoreError> {
@@ -252,8 +295,16 @@ impl Workspace for EchoWorkspace {
         }
         let mut saved_for = self.saved_for.lock().unwrap();
         saved_for.push(run.clone());
-        let (git_ref, commit) = (format!("refs/ars/{run}/{}", saved_for.len()), "0123456789abcdef".into());
-        Ok(Some(Checkpoint { git_ref, commit, is_new: true, withheld: vec!["token.txt".into()] }))
+        let (git_ref, commit) = (
+            format!("refs/ars/{run}/{}", saved_for.len()),
+            "0123456789abcdef".into(),
+        );
+        Ok(Some(Checkpoint {
+            git_ref,
+            commit,
+            is_new: true,
+            withheld: vec!["token.txt".into()],
+        }))
     }
 
     fn origin(&self) -> Option<&str> {
@@ -284,7 +335,11 @@ impl Workspace for EchoWorkspace {
         if request.command == "crowd" {
             return Err(WorkspaceError::Busy);
         }
-        let exit_code = request.command.strip_prefix("exit ").and_then(|code| code.parse().ok()).unwrap_or(0);
+        let exit_code = request
+            .command
+            .strip_prefix("exit ")
+            .and_then(|code| code.parse().ok())
+            .unwrap_or(0);
         Ok(ExecOutcome {
             exit_code,
             output: request.command.to_owned(),
@@ -303,7 +358,11 @@ impl Workspace for EchoWorkspace {
             std::future::pending::<()>().await;
         }
         let exit_code = if range.is_some() { 0 } else { 128 };
-        Ok(GitAnswer { exit_code, output: range.unwrap_or_default().into(), truncated: false })
+        Ok(GitAnswer {
+            exit_code,
+            output: range.unwrap_or_default().into(),
+            truncated: false,
+        })
     }
 
     async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
@@ -340,8 +399,16 @@ pub struct OneWorkspace(pub Arc<EchoWorkspace>);
 
 #[async_trait]
 impl WorkspaceProvider for OneWorkspace {
-    async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        self.0.failing.lock().unwrap().pop_front().map_or(Ok(()), Err)?;
+    async fn repository_of(
+        &self,
+        _thread: &ThreadKey,
+    ) -> Result<Option<Repository>, WorkspaceError> {
+        self.0
+            .failing
+            .lock()
+            .unwrap()
+            .pop_front()
+            .map_or(Ok(()), Err)?;
         Ok(self.0.own.lock().unwrap().clone())
     }
 
@@ -350,8 +417,16 @@ impl WorkspaceProvider for OneWorkspace {
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        self.0.failing.lock().unwrap().pop_front().map_or(Ok(()), Err)?;
-        if request.repository.is_some_and(|repository| repository.origin == "/slow") {
+        self.0
+            .failing
+            .lock()
+            .unwrap()
+            .pop_front()
+            .map_or(Ok(()), Err)?;
+        if request
+            .repository
+            .is_some_and(|repository| repository.origin == "/slow")
+        {
             self.0.opening.notify_one();
             tokio::select! {
                 () = self.0.give_up.notified() => {}
@@ -359,11 +434,18 @@ impl WorkspaceProvider for OneWorkspace {
             }
             return Err(WorkspaceError::Clone("fatal: the remote hung up".into()));
         }
-        if request.repository.is_some_and(|repository| repository.origin == "/broken") {
+        if request
+            .repository
+            .is_some_and(|repository| repository.origin == "/broken")
+        {
             return Err(WorkspaceError::Clone("fatal: not a repository".into()));
         }
         let name = request.repository.map(|repository| repository.name.clone());
-        self.0.asked_for.lock().unwrap().push((name, request.git_ref.map(ToString::to_string)));
+        self.0
+            .asked_for
+            .lock()
+            .unwrap()
+            .push((name, request.git_ref.map(ToString::to_string)));
         if let Some(repository) = request.repository {
             *self.0.own.lock().unwrap() = Some(repository.clone());
         }
@@ -375,7 +457,10 @@ impl WorkspaceProvider for OneWorkspace {
 impl ScriptedLedger {
     /// A process of this generation, which can reach every channel.
     pub fn process(self: &Arc<Self>, generation: &str, moves: Vec<Move>) -> World {
-        world_with(moves, self.capability(generation, Arc::new(ReopenedChannel(Arc::default()))))
+        world_with(
+            moves,
+            self.capability(generation, Arc::new(ReopenedChannel(Arc::default()))),
+        )
     }
 }
 
@@ -403,12 +488,20 @@ pub fn world_of(
 ) -> World {
     let store = Arc::new(MemoryStore::default());
     let as_store: Arc<dyn RunStore> = Arc::<MemoryStore>::clone(&store);
-    World { store, ..world_over(as_store, moves, capabilities, change) }
+    World {
+        store,
+        ..world_over(as_store, moves, capabilities, change)
+    }
 }
 
 /// A core without run history.
 pub fn world_without_history(moves: Vec<Move>) -> World {
-    world_over(Arc::new(NoHistory), moves, Capabilities::default(), |settings| settings)
+    world_over(
+        Arc::new(NoHistory),
+        moves,
+        Capabilities::default(),
+        |settings| settings,
+    )
 }
 
 /// A core over this history. The store of its doubles stays empty.
@@ -418,9 +511,15 @@ fn world_over(
     capabilities: Capabilities,
     change: impl FnOnce(Settings) -> Settings,
 ) -> World {
-    let model = Arc::new(ScriptedModel { moves: Mutex::new(moves.into()), ..ScriptedModel::default() });
+    let model = Arc::new(ScriptedModel {
+        moves: Mutex::new(moves.into()),
+        ..ScriptedModel::default()
+    });
     let workspace = Arc::new(EchoWorkspace::default());
-    let repository = |name: &str, origin: &str| Repository { name: name.into(), origin: origin.into() };
+    let repository = |name: &str, origin: &str| Repository {
+        name: name.into(),
+        origin: origin.into(),
+    };
     let settings = Settings {
         default_model: ModelRef::parse("scripted/m").ok(),
         fallback_model: ModelRef::parse("scripted/second").ok(),
@@ -442,7 +541,12 @@ fn world_over(
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
         settings,
     });
-    World { core, model, store: Arc::default(), workspace }
+    World {
+        core,
+        model,
+        store: Arc::default(),
+        workspace,
+    }
 }
 
 pub fn message(text: &str) -> IncomingMessage {
@@ -463,7 +567,10 @@ impl World {
     /// The same, on the machine of the thread's tree, so that its run can be resumed.
     #[must_use]
     pub fn with_tree(self) -> Self {
-        let app = Repository { name: "acme/app".into(), origin: "/app".into() };
+        let app = Repository {
+            name: "acme/app".into(),
+            origin: "/app".into(),
+        };
         *self.workspace.own.lock().unwrap() = Some(app);
         self
     }
@@ -484,7 +591,10 @@ impl World {
 
     /// Waits until nothing is in flight.
     pub async fn settle(&self) {
-        assert!(self.core.idle(Duration::from_secs(60)).await, "still in flight");
+        assert!(
+            self.core.idle(Duration::from_secs(60)).await,
+            "still in flight"
+        );
     }
 
     /// Starts to serve the ledger and to reclaim runs of other processes.
@@ -518,7 +628,10 @@ impl World {
 
     /// Stops every run hard.
     pub fn stop_hard(&self) {
-        self.core.registry().stop_all(StopMode::Hard, &ars_events::Actor::new(ActorKind::Cli, "local"));
+        self.core.registry().stop_all(
+            StopMode::Hard,
+            &ars_events::Actor::new(ActorKind::Cli, "local"),
+        );
     }
 
     pub fn records(&self) -> Vec<RunRecord> {
@@ -541,7 +654,10 @@ pub fn begin(world: &Arc<World>, text: &'static str) -> (Arc<RecordingChannel>, 
 }
 
 /// A run that waits in its first model call.
-pub async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<RecordingChannel>, JoinHandle<()>) {
+pub async fn under_way(
+    world: &Arc<World>,
+    text: &'static str,
+) -> (Arc<RecordingChannel>, JoinHandle<()>) {
     let begun = begin(world, text);
     world.model.called.notified().await;
     begun
@@ -568,11 +684,20 @@ pub fn outline(record: &RunRecord) -> Vec<String> {
 
 /// Returns the name of the parent span for each span of this name.
 pub fn parents(record: &RunRecord, name: &str) -> Vec<String> {
-    let started = || record.events.iter().filter(|event| event["type"] == "span_start");
+    let started = || {
+        record
+            .events
+            .iter()
+            .filter(|event| event["type"] == "span_start")
+    };
     let parent = |span: &Value| started().find(|start| start["spanId"] == span["parentSpanId"]);
     let of_name = started().filter(|start| start["name"] == name);
     of_name
-        .map(|span| parent(span).map_or(String::new(), |parent| parent["name"].as_str().unwrap().to_owned()))
+        .map(|span| {
+            parent(span).map_or(String::new(), |parent| {
+                parent["name"].as_str().unwrap().to_owned()
+            })
+        })
         .collect()
 }
 
@@ -581,5 +706,8 @@ pub fn bash(command: &str) -> (&'static str, Value) {
 }
 
 pub fn said(role: Role, text: &str) -> HistoryTurn {
-    HistoryTurn { role, text: text.into() }
+    HistoryTurn {
+        role,
+        text: text.into(),
+    }
 }

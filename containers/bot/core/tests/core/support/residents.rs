@@ -37,11 +37,19 @@ pub struct MemoryResidents {
 }
 
 /// Adds the residents.
-pub fn with_residents(residents: &Arc<MemoryResidents>) -> impl FnOnce(Capabilities) -> Capabilities + use<> {
+pub fn with_residents(
+    residents: &Arc<MemoryResidents>,
+) -> impl FnOnce(Capabilities) -> Capabilities + use<> {
     let residents: Arc<dyn Residents> = Arc::<MemoryResidents>::clone(residents);
     |capabilities| {
-        let commands = CommandDeps { residents: Some(residents), ..capabilities.commands };
-        Capabilities { commands, ..capabilities }
+        let commands = CommandDeps {
+            residents: Some(residents),
+            ..capabilities.commands
+        };
+        Capabilities {
+            commands,
+            ..capabilities
+        }
     }
 }
 
@@ -55,7 +63,10 @@ impl MemoryResidents {
 
     /// Returns residents with one that is ready, and without effects of changes.
     pub fn frozen(slug: &str) -> Arc<Self> {
-        let residents = Self { is_frozen: true, ..Self::default() };
+        let residents = Self {
+            is_frozen: true,
+            ..Self::default()
+        };
         residents.insert(slug, StateWord::Warm, None);
         Arc::new(residents)
     }
@@ -66,18 +77,28 @@ impl MemoryResidents {
             "resource": format!("repo:{slug}"), "defaultRef": "main",
             "commands": { "install": "npm ci", "build": "true", "test": "npm test" },
         });
-        let record = serde_json::from_value::<OnboardRequest>(request).unwrap().record(1_000);
+        let record = serde_json::from_value::<OnboardRequest>(request)
+            .unwrap()
+            .record(1_000);
         let mut view = engine_view(&record, &Resident::default(), &[], 0, None);
         view.state = state;
         view.reason = reason.map(str::to_owned);
-        self.rows.lock().unwrap().push(RegistryRow { record, live: Live::View(Box::new(view)) });
+        self.rows.lock().unwrap().push(RegistryRow {
+            record,
+            live: Live::View(Box::new(view)),
+        });
     }
 
     /// Changes the view of a resident.
     pub fn change(&self, slug: &str, change: impl FnOnce(&mut EngineView)) {
         let mut rows = self.rows.lock().unwrap();
-        let row = rows.iter_mut().find(|row| row.record.resource.slug() == slug).unwrap();
-        let Live::View(view) = &mut row.live else { unreachable!("rows have views") };
+        let row = rows
+            .iter_mut()
+            .find(|row| row.record.resource.slug() == slug)
+            .unwrap();
+        let Live::View(view) = &mut row.live else {
+            unreachable!("rows have views")
+        };
         change(view);
     }
 
@@ -87,7 +108,11 @@ impl MemoryResidents {
     }
 
     fn up(&self) -> Result<(), ResidentsError> {
-        self.failures.lock().unwrap().pop_front().map_or(Ok(()), Err)
+        self.failures
+            .lock()
+            .unwrap()
+            .pop_front()
+            .map_or(Ok(()), Err)
     }
 
     /// Returns the row of a resource after a scripted failure.
@@ -95,23 +120,38 @@ impl MemoryResidents {
         self.up()?;
         let rows = self.rows.lock().unwrap();
         let unknown = || Refusal::new(Token::NotOnboarded, &format!("{resource} has no resident"));
-        Ok(rows.iter().find(|row| row.record.resource == *resource).cloned().ok_or_else(unknown)?)
+        Ok(rows
+            .iter()
+            .find(|row| row.record.resource == *resource)
+            .cloned()
+            .ok_or_else(unknown)?)
     }
 }
 
 fn status(row: &RegistryRow) -> StatusAnswer {
-    let Live::View(view) = &row.live else { unreachable!("rows have views") };
-    StatusAnswer { state: view.state, reason: view.reason.clone() }
+    let Live::View(view) = &row.live else {
+        unreachable!("rows have views")
+    };
+    StatusAnswer {
+        state: view.state,
+        reason: view.reason.clone(),
+    }
 }
 
 fn ended(request: &OpRequest, record: &Record) -> OpAnswer {
-    let ok = request.git_ref.as_ref().is_none_or(|name| name.as_str() != "broken");
+    let ok = request
+        .git_ref
+        .as_ref()
+        .is_none_or(|name| name.as_str() != "broken");
     let (word, exit_code) = if ok { ("succeeded", 0) } else { ("failed", 1) };
     OpAnswer {
         ok,
         op: request.op,
         resource: record.resource.clone(),
-        git_ref: request.git_ref.clone().unwrap_or_else(|| record.default_ref.clone()),
+        git_ref: request
+            .git_ref
+            .clone()
+            .unwrap_or_else(|| record.default_ref.clone()),
         sha: Sha::parse("a".repeat(40)).unwrap(),
         summary: format!("{} {word}", request.op.as_str()),
         stdout: format!("{OUTPUT}\n"),
@@ -140,10 +180,18 @@ impl Residents for MemoryResidents {
         let mut view = engine_view(&record, &Resident::default(), &[], 0, None);
         (view.state, view.reason) = (StateWord::Onboarding, None);
         if !self.is_frozen {
-            rows.push(RegistryRow { record, live: Live::View(Box::new(view)) });
+            rows.push(RegistryRow {
+                record,
+                live: Live::View(Box::new(view)),
+            });
         }
         let resource = request.resource.clone();
-        Ok(OnboardAnswer { resource, state: StateWord::Onboarding, warning: None, evicted: None })
+        Ok(OnboardAnswer {
+            resource,
+            state: StateWord::Onboarding,
+            warning: None,
+            evicted: None,
+        })
     }
 
     async fn offboard(
@@ -154,10 +202,18 @@ impl Residents for MemoryResidents {
         self.row(&request.resource)?;
         let resource = request.resource.clone();
         if request.dry_run {
-            let would_remove = json!({ "registryRecord": true, "threadBindings": 2, "container": "warm" });
-            return Ok(Offboarded::Plan(OffboardPlan { resource, dry_run: true, would_remove }));
+            let would_remove =
+                json!({ "registryRecord": true, "threadBindings": 2, "container": "warm" });
+            return Ok(Offboarded::Plan(OffboardPlan {
+                resource,
+                dry_run: true,
+                would_remove,
+            }));
         }
-        self.rows.lock().unwrap().retain(|row| self.is_frozen || row.record.resource != resource);
+        self.rows
+            .lock()
+            .unwrap()
+            .retain(|row| self.is_frozen || row.record.resource != resource);
         Ok(Offboarded::Report(OffboardReport {
             resource,
             registry_removed: true,
@@ -175,13 +231,21 @@ impl Residents for MemoryResidents {
         request: &ReconfigureRequest,
         _cancel: &CancellationToken,
     ) -> Result<ReconfigureAnswer, ResidentsError> {
-        let record = request.clone().apply(&self.row(&request.resource)?.record, 2_000)?;
+        let record = request
+            .clone()
+            .apply(&self.row(&request.resource)?.record, 2_000)?;
         let mut rows = self.rows.lock().unwrap();
-        let row = rows.iter_mut().find(|row| row.record.resource == request.resource).unwrap();
+        let row = rows
+            .iter_mut()
+            .find(|row| row.record.resource == request.resource)
+            .unwrap();
         if !self.is_frozen {
             row.record = record.clone();
         }
-        Ok(ReconfigureAnswer { resource: request.resource.clone(), record })
+        Ok(ReconfigureAnswer {
+            resource: request.resource.clone(),
+            record,
+        })
     }
 
     async fn rebuild(
@@ -191,18 +255,27 @@ impl Residents for MemoryResidents {
     ) -> Result<RebuildPlan, ResidentsError> {
         let row = self.row(&request.resource)?;
         if !(request.dry_run || self.is_frozen) {
-            self.change(request.resource.slug(), |view| view.state = StateWord::Onboarding);
+            self.change(request.resource.slug(), |view| {
+                view.state = StateWord::Onboarding
+            });
         }
         Ok(RebuildPlan {
             resource: request.resource.clone(),
             dry_run: request.dry_run,
             from: status(&row),
-            discards: Discards { snapshot: None, backup_objects: 4 },
+            discards: Discards {
+                snapshot: None,
+                backup_objects: 4,
+            },
             reprovision: Reprovision {
                 default_ref: row.record.default_ref.clone(),
                 provisioning_timeout_ms: row.record.provisioning_timeout_ms,
             },
-            keeps: Keeps { registry_record: true, thread_bindings: 2, checkpoints: 2 },
+            keeps: Keeps {
+                registry_record: true,
+                thread_bindings: 2,
+                checkpoints: 2,
+            },
             backup_objects_deleted: (!request.dry_run).then_some(4),
             state: (!request.dry_run).then_some(StateWord::Onboarding),
         })
@@ -210,7 +283,11 @@ impl Residents for MemoryResidents {
 
     async fn list(&self, _cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError> {
         self.up()?;
-        Ok(ResidentsAnswer::new(self.rows.lock().unwrap().clone(), RESIDENTS_MAX, None))
+        Ok(ResidentsAnswer::new(
+            self.rows.lock().unwrap().clone(),
+            RESIDENTS_MAX,
+            None,
+        ))
     }
 
     async fn status(
@@ -221,11 +298,17 @@ impl Residents for MemoryResidents {
         self.row(&request.resource).map(|row| status(&row))
     }
 
-    async fn op(&self, request: &OpRequest, _cancel: &CancellationToken) -> Result<OpReply, ResidentsError> {
+    async fn op(
+        &self,
+        request: &OpRequest,
+        _cancel: &CancellationToken,
+    ) -> Result<OpReply, ResidentsError> {
         let record = self.row(&request.resource)?.record;
         request.op.resolve(&record)?;
         if request.git_ref == StrictRefName::parse("gone").ok() {
-            return Err(Refusal::new(Token::UnknownRef, "the repository has no branch gone").into());
+            return Err(
+                Refusal::new(Token::UnknownRef, "the repository has no branch gone").into(),
+            );
         }
         self.ops.lock().unwrap().push(request.clone());
         Ok(OpReply::Ended(Box::new(ended(request, &record))))

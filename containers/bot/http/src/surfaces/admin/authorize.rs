@@ -43,11 +43,15 @@ fn is_of_edge(state: &HttpState, headers: &HeaderMap) -> bool {
 }
 
 fn decide(state: &HttpState, head: &Parts) -> Result<String, Rejection> {
-    let Parts { method, headers, .. } = head;
+    let Parts {
+        method, headers, ..
+    } = head;
     let mut values = headers.get_all(SUBJECT_HEADER).iter();
     match (values.next(), values.next()) {
         (None, _) => admin::by_bearer(state, head),
-        (Some(value), None) => admin::by_subject(state, method, subject_of(value.as_bytes()).as_deref()),
+        (Some(value), None) => {
+            admin::by_subject(state, method, subject_of(value.as_bytes()).as_deref())
+        }
         // The edge sends one value.
         (Some(_), Some(_)) => admin::by_subject(state, method, None),
     }

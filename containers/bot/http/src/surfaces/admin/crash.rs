@@ -25,7 +25,10 @@ pub(crate) async fn crash(State(state): State<HttpState>, request: Request) -> R
         }
     };
     let Some(end) = state.crash.as_ref().map(Arc::clone) else {
-        return respond::json(StatusCode::SERVICE_UNAVAILABLE, &Failed::of("this process cannot be ended"));
+        return respond::json(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &Failed::of("this process cannot be ended"),
+        );
     };
     tracing::warn!(subject, "a crash was asked for: the process ends now");
     tokio::spawn(async move {
@@ -33,5 +36,12 @@ pub(crate) async fn crash(State(state): State<HttpState>, request: Request) -> R
         end();
     });
     let generation = state.core.generation().cloned();
-    respond::json(StatusCode::ACCEPTED, &Crashing { ok: true, generation, pid: process::id() })
+    respond::json(
+        StatusCode::ACCEPTED,
+        &Crashing {
+            ok: true,
+            generation,
+            pid: process::id(),
+        },
+    )
 }

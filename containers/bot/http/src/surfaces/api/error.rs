@@ -31,13 +31,24 @@ pub(super) struct ApiError {
 
 impl ApiError {
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), allow: None, wait_s: None }
+        Self {
+            code,
+            message: message.into(),
+            allow: None,
+            wait_s: None,
+        }
     }
 
     /// Returns the error of a method that is not one of `allow`.
     pub(super) fn method(allow: &'static str) -> Self {
-        let error = Self::new(ErrorCode::MethodNotAllowed, format!("the method must be {allow}"));
-        Self { allow: Some(allow), ..error }
+        let error = Self::new(
+            ErrorCode::MethodNotAllowed,
+            format!("the method must be {allow}"),
+        );
+        Self {
+            allow: Some(allow),
+            ..error
+        }
     }
 
     /// Returns the error of a caller that the gate rejected. The reason is logged and not sent.
@@ -45,32 +56,51 @@ impl ApiError {
         tracing::info!(route = "api", %reason, "viewer refused");
         match reason {
             Denied::CrossOrigin => Self::new(ErrorCode::ForbiddenOrigin, OTHER_SITE),
-            Denied::TooManyAttempts { wait_s } => {
-                Self { wait_s: Some(*wait_s), ..Self::new(ErrorCode::Forbidden, "forbidden") }
-            }
+            Denied::TooManyAttempts { wait_s } => Self {
+                wait_s: Some(*wait_s),
+                ..Self::new(ErrorCode::Forbidden, "forbidden")
+            },
             _ => Self::new(ErrorCode::Forbidden, "forbidden"),
         }
     }
 
     /// Returns the error with another text.
     pub(super) fn with_text(self, text: &str) -> Self {
-        Self { message: text.to_owned(), ..self }
+        Self {
+            message: text.to_owned(),
+            ..self
+        }
     }
 
     /// Returns the answer.
     pub(super) fn into_response(self) -> Response {
-        let Self { code, message, allow, wait_s } = self;
-        let body = ErrorBody { error: message, code: Some(code), detail: None };
+        let Self {
+            code,
+            message,
+            allow,
+            wait_s,
+        } = self;
+        let body = ErrorBody {
+            error: message,
+            code: Some(code),
+            detail: None,
+        };
         let mut response = serve::with_headers(respond::json(respond::status_of(code), &body));
         if let Some(allow) = allow {
-            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+            response
+                .headers_mut()
+                .insert(header::ALLOW, HeaderValue::from_static(allow));
         }
         if let Some(wait_s) = wait_s {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
         }
         // The rest of the body was not read, so the connection cannot carry another request.
         if matches!(code, ErrorCode::PayloadTooLarge | ErrorCode::RequestTimeout) {
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            response
+                .headers_mut()
+                .insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
@@ -79,7 +109,10 @@ impl ApiError {
 impl From<Overload> for ApiError {
     fn from(overload: Overload) -> Self {
         let error = Self::new(overload.error_code(), texts::overload(overload));
-        Self { wait_s: Some(overload.wait_s().into()), ..error }
+        Self {
+            wait_s: Some(overload.wait_s().into()),
+            ..error
+        }
     }
 }
 
@@ -98,10 +131,14 @@ impl From<InvalidInput> for ApiError {
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         match error {
-            BodyError::TooLarge => {
-                Self::new(ErrorCode::PayloadTooLarge, "the body is larger than 1000000 bytes")
-            }
-            BodyError::TooSlow => Self::new(ErrorCode::RequestTimeout, "the body took too long to arrive"),
+            BodyError::TooLarge => Self::new(
+                ErrorCode::PayloadTooLarge,
+                "the body is larger than 1000000 bytes",
+            ),
+            BodyError::TooSlow => Self::new(
+                ErrorCode::RequestTimeout,
+                "the body took too long to arrive",
+            ),
             BodyError::Broken => Self::new(ErrorCode::InvalidInput, "the body could not be read"),
         }
     }

@@ -19,20 +19,35 @@ pub(super) fn check_type(head: &Parts) -> Result<(), ApiError> {
     let is_json = || {
         let mut declared = head.headers.get_all(header::CONTENT_TYPE).iter();
         let (first, second) = (declared.next(), declared.next());
-        let text = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
-        text.is_some_and(|text| text.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(JSON))
+        let text = first
+            .filter(|_| second.is_none())
+            .and_then(|value| value.to_str().ok());
+        text.is_some_and(|text| {
+            text.split(';')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .eq_ignore_ascii_case(JSON)
+        })
     };
     if head.method != Method::POST || is_json() {
         return Ok(());
     }
-    Err(ApiError::new(ErrorCode::UnsupportedMediaType, format!("the content type must be {JSON}")))
+    Err(ApiError::new(
+        ErrorCode::UnsupportedMediaType,
+        format!("the content type must be {JSON}"),
+    ))
 }
 
 /// Reads the input.
 pub(super) async fn read(head: &Parts, body: Body) -> Result<RawInput, ApiError> {
     if head.method == Method::GET {
         let query = head.uri.query().unwrap_or_default();
-        return Ok(RawInput::Pairs(form_urlencoded::parse(query.as_bytes()).into_owned().collect()));
+        return Ok(RawInput::Pairs(
+            form_urlencoded::parse(query.as_bytes())
+                .into_owned()
+                .collect(),
+        ));
     }
     let bytes = read_body(body, MAX_BODY_BYTES).await?;
     if bytes.is_empty() {
@@ -40,7 +55,10 @@ pub(super) async fn read(head: &Parts, body: Body) -> Result<RawInput, ApiError>
     }
     match serde_json::from_slice(&bytes) {
         Ok(Value::Object(members)) => Ok(RawInput::Object(members)),
-        Ok(_) | Err(_) => Err(ApiError::new(ErrorCode::InvalidInput, "the body must be a JSON object")),
+        Ok(_) | Err(_) => Err(ApiError::new(
+            ErrorCode::InvalidInput,
+            "the body must be a JSON object",
+        )),
     }
 }
 
@@ -61,7 +79,10 @@ mod tests {
 
     #[test]
     fn post_declares_json() {
-        for types in [&["application/json"][..], &["Application/JSON ; charset=utf-8"]] {
+        for types in [
+            &["application/json"][..],
+            &["Application/JSON ; charset=utf-8"],
+        ] {
             assert_eq!(check_type(&head(Method::POST, types)), Ok(()), "{types:?}");
         }
         for types in [

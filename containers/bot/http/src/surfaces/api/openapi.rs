@@ -23,7 +23,12 @@ pub(super) fn document(state: &HttpState, commands: &Commands) -> Value {
         let item = operation::path_item(definition, output, &mut schemas);
         paths.insert(format!("/api/{}", definition.id), item);
     }
-    let base = state.core.settings().public_base_url.as_deref().map(|url| url.trim_end_matches('/'));
+    let base = state
+        .core
+        .settings()
+        .public_base_url
+        .as_deref()
+        .map(|url| url.trim_end_matches('/'));
     let server = base.filter(|url| !url.is_empty()).unwrap_or("/");
     json!({
         "openapi": VERSION,

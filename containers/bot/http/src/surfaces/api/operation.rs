@@ -28,7 +28,10 @@ const BODY: [ErrorCode; 4] = [
 
 /// Returns the path item of a command.
 pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Schemas) -> Value {
-    let input = schemas.add(&format!("{}.input", definition.id), definition.strict_input_schema());
+    let input = schemas.add(
+        &format!("{}.input", definition.id),
+        definition.strict_input_schema(),
+    );
     let output = schemas.add(&format!("{}.output", definition.id), output);
     let mut post = operation(definition, "post", &output);
     post["requestBody"] = json!({
@@ -39,7 +42,10 @@ pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Sc
     let mut item = json!({ "post": post });
     if !definition.effect.is_write() {
         let mut get = operation(definition, "get", &output);
-        get["parameters"] = definition.fields().filter_map(|field| parameter(definition, field)).collect();
+        get["parameters"] = definition
+            .fields()
+            .filter_map(|field| parameter(definition, field))
+            .collect();
         item["get"] = get;
     }
     item
@@ -75,9 +81,15 @@ fn parameter(definition: &Definition, field: &'static Field) -> Option<Value> {
     if matches!(field.kind, Kind::Map { .. }) {
         return None;
     }
-    let is_of_caller = definition.rules.contains(&FieldRule::OfCaller { field: field.name, when: None });
+    let is_of_caller = definition.rules.contains(&FieldRule::OfCaller {
+        field: field.name,
+        when: None,
+    });
     let about = match is_of_caller {
-        true => format!("{}; required here, because a caller over HTTP has none of its own", field.about),
+        true => format!(
+            "{}; required here, because a caller over HTTP has none of its own",
+            field.about
+        ),
         false => field.about.to_owned(),
     };
     Some(json!({
@@ -94,13 +106,17 @@ pub(super) fn error_responses() -> Value {
     let mut responses = Map::new();
     for code in EVERY.iter().chain(&BODY) {
         let description = match code {
-            ErrorCode::InvalidInput => "The input is invalid. The text names the field and its rule.",
+            ErrorCode::InvalidInput => {
+                "The input is invalid. The text names the field and its rule."
+            }
             ErrorCode::Unauthorized => {
                 "The caller is not admitted, lacks the permission, or is a page of another site."
             }
             ErrorCode::NotFound => "The resource does not exist, or the caller may not read it.",
             ErrorCode::Conflict => "The request contradicts the current state.",
-            ErrorCode::Unavailable => "A dependency is off or does not answer. A retry may succeed.",
+            ErrorCode::Unavailable => {
+                "A dependency is off or does not answer. A retry may succeed."
+            }
             ErrorCode::RequestTimeout => "The body did not arrive in time.",
             ErrorCode::PayloadTooLarge => "The body is larger than 1000000 bytes.",
             ErrorCode::RateLimited => {
@@ -118,8 +134,17 @@ pub(super) fn error_responses() -> Value {
 
 /// Returns the schema of an error body.
 pub(super) fn error_schema() -> Value {
-    let other = [ErrorCode::Forbidden, ErrorCode::ForbiddenOrigin, ErrorCode::MethodNotAllowed];
-    let codes: Vec<&str> = EVERY.iter().chain(&BODY).chain(&other).map(|code| code.as_str()).collect();
+    let other = [
+        ErrorCode::Forbidden,
+        ErrorCode::ForbiddenOrigin,
+        ErrorCode::MethodNotAllowed,
+    ];
+    let codes: Vec<&str> = EVERY
+        .iter()
+        .chain(&BODY)
+        .chain(&other)
+        .map(|code| code.as_str())
+        .collect();
     json!({
         "type": "object",
         "properties": {

@@ -58,12 +58,21 @@ fn post_request() -> Value {
         ("401", "The bearer is missing, malformed or unknown."),
         ("403", "The token lacks the scope `dispatch`."),
         ("408", "The body did not arrive in time."),
-        ("409", "The answer to the `Idempotency-Key` is no longer kept."),
+        (
+            "409",
+            "The answer to the `Idempotency-Key` is no longer kept.",
+        ),
         ("413", "The body is larger than 1000000 bytes."),
         ("422", "The `Idempotency-Key` was used with another body."),
-        ("429", "A limit of the caller is reached. `Retry-After` has the seconds to wait."),
+        (
+            "429",
+            "A limit of the caller is reached. `Retry-After` has the seconds to wait.",
+        ),
         ("500", "A fault of the service."),
-        ("503", "The ingress is off, or the service is shutting down or at a limit."),
+        (
+            "503",
+            "The ingress is off, or the service is shutting down or at a limit.",
+        ),
     ] {
         responses[status] = body(description, INGRESS_ERROR);
     }
@@ -107,7 +116,12 @@ fn events() -> Value {
 fn steer() -> Value {
     let mut responses = with_errors(
         &body("The follow-up is queued.", "runs.steer.output"),
-        &[ErrorCode::InvalidInput, ErrorCode::Conflict, ErrorCode::RateLimited, ErrorCode::Internal],
+        &[
+            ErrorCode::InvalidInput,
+            ErrorCode::Conflict,
+            ErrorCode::RateLimited,
+            ErrorCode::Internal,
+        ],
     );
     // A refused follow-up has a body like a refused command.
     for code in [ErrorCode::Forbidden, ErrorCode::Unavailable] {
@@ -157,7 +171,8 @@ fn with_errors(success: &Value, codes: &[ErrorCode]) -> Value {
 }
 
 fn run_id() -> Value {
-    let schema = json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": RUN_ID_MAX });
+    let schema =
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": RUN_ID_MAX });
     json!({ "name": "id", "in": "path", "required": true, "schema": schema })
 }
 
@@ -201,7 +216,12 @@ fn request() -> Value {
 }
 
 fn reply() -> Value {
-    let ended = [RunStatus::Completed, RunStatus::Failed, RunStatus::StoppedSoft, RunStatus::StoppedHard];
+    let ended = [
+        RunStatus::Completed,
+        RunStatus::Failed,
+        RunStatus::StoppedSoft,
+        RunStatus::StoppedHard,
+    ];
     json!({
         "type": "object",
         "properties": {
@@ -245,8 +265,14 @@ fn ingress_error() -> Value {
 fn changed(state: &str, more: &[(&str, Value)]) -> Value {
     let mut properties = Map::new();
     properties.insert("id".to_owned(), json!({ "type": "string" }));
-    properties.extend(more.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())));
-    properties.insert("state".to_owned(), json!({ "type": "string", "enum": [state] }));
+    properties.extend(
+        more.iter()
+            .map(|(name, schema)| ((*name).to_owned(), schema.clone())),
+    );
+    properties.insert(
+        "state".to_owned(),
+        json!({ "type": "string", "enum": [state] }),
+    );
     let required: Vec<&String> = properties.keys().collect();
     json!({ "type": "object", "required": required, "properties": properties })
 }

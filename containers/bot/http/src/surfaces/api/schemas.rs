@@ -46,8 +46,10 @@ fn resolve(name: &str, value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                let local =
-                    value.as_str().filter(|_| key == "$ref").and_then(|text| text.strip_prefix(LOCAL));
+                let local = value
+                    .as_str()
+                    .filter(|_| key == "$ref")
+                    .and_then(|text| text.strip_prefix(LOCAL));
                 match local.map(|local| format!("{COMPONENT}{name}.{local}")) {
                     Some(component) => *value = Value::String(component),
                     None => resolve(name, value),
@@ -77,7 +79,10 @@ mod tests {
                 "$defs": { "A": { "$ref": "#/$defs/B" }, "B": { "type": "string" } },
             }),
         );
-        assert_eq!(reference, json!({ "$ref": "#/components/schemas/x.output" }));
+        assert_eq!(
+            reference,
+            json!({ "$ref": "#/components/schemas/x.output" })
+        );
         let expected = json!({
             "x.output": {
                 "type": "object",

@@ -26,8 +26,7 @@ use crate::{
 
 /// The text for a caller with a token of the ingress.
 /// It tells a stranger nothing, because the caller has that token.
-const INGRESS_TOKEN: &str =
-    "forbidden: this is a token of /ingress and /mcp; this route takes the credential of the dashboard";
+const INGRESS_TOKEN: &str = "forbidden: this is a token of /ingress and /mcp; this route takes the credential of the dashboard";
 /// Prefix of a command's route.
 const PREFIX: &str = "/api/";
 /// Media type of every answer.
@@ -43,8 +42,12 @@ pub(crate) async fn serve(State(state): State<HttpState>, request: Request) -> R
 
 /// Adds the headers of every answer. No answer is readable by pages of other origins.
 pub(super) fn with_headers(mut response: Response) -> Response {
-    response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, CONTENT_TYPE);
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
@@ -63,7 +66,10 @@ async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError>
     let id = head.uri.path().strip_prefix(PREFIX).unwrap_or_default();
     let Some(definition) = commands.registry().get(id, Surface::Api) else {
         // An unknown command has an audit line too.
-        return commands.admit(&caller, id).map(|_| String::new()).map_err(ApiError::from);
+        return commands
+            .admit(&caller, id)
+            .map(|_| String::new())
+            .map_err(ApiError::from);
     };
     check_head(state, &head, definition)?;
     commands.admit(&caller, id)?;
@@ -80,7 +86,11 @@ async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError>
 fn gate_error(state: &HttpState, head: &Parts, reason: &Denied) -> ApiError {
     let error = ApiError::gate(reason);
     let is_ingress = matches!(reason, Denied::BadCredential) && has_ingress_token(state, head);
-    if is_ingress { error.with_text(INGRESS_TOKEN) } else { error }
+    if is_ingress {
+        error.with_text(INGRESS_TOKEN)
+    } else {
+        error
+    }
 }
 
 /// Runs the checks that need no body and no permission.
@@ -97,7 +107,11 @@ fn check_head(state: &HttpState, head: &Parts, definition: &Definition) -> Resul
 
 fn check_method(method: &Method, allow: &'static str) -> Result<(), ApiError> {
     let is_allowed = allow.split(", ").any(|allowed| allowed == method.as_str());
-    if is_allowed { Ok(()) } else { Err(ApiError::method(allow)) }
+    if is_allowed {
+        Ok(())
+    } else {
+        Err(ApiError::method(allow))
+    }
 }
 
 /// Invokes in a separate task, so that a write and its audit line complete when the caller disconnects.

@@ -22,14 +22,19 @@ use crate::{
 /// Metadata below `.well-known` would be that of an authorization server, and there is none.
 const SURFACES: [&str; 2] = ["mcp", ".well-known"];
 /// The admin routes, the edge's included. Other paths below `/admin` belong to no surface.
-const ADMIN: [&[&str]; 3] = [&["admin", "crash"], &["admin", "restart"], &["admin", "restart", "authorize"]];
+const ADMIN: [&[&str]; 3] = [
+    &["admin", "crash"],
+    &["admin", "restart"],
+    &["admin", "restart", "authorize"],
+];
 /// Longest name of a costs group and of the secret part of a sign-in link.
 const MAX_WORD_CHARS: usize = 128;
 
 /// The text of a path below a surface that has no route.
 pub(crate) const NO_SUCH_ROUTE: &str = "no such route";
 const NO_COSTS: &str = "This service shows no costs: this version has no costs pages.\n";
-const NO_MCP: &str = "This service connects to no MCP servers: this version has no such connections.\n";
+const NO_MCP: &str =
+    "This service connects to no MCP servers: this version has no such connections.\n";
 
 /// The owner of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +56,12 @@ enum Owner {
 }
 
 /// Paths that a person may type, with the page that is meant.
-const MOVED: [(&str, &str); 4] =
-    [("", "/runs"), ("/docs", "/runs/docs"), ("/outcomes", "/runs/outcomes"), ("/sign-in", "/runs/sign-in")];
+const MOVED: [(&str, &str); 4] = [
+    ("", "/runs"),
+    ("/docs", "/runs/docs"),
+    ("/outcomes", "/runs/outcomes"),
+    ("/sign-in", "/runs/sign-in"),
+];
 
 /// Answers a path outside the route table.
 /// Below `/api` it answers as the command routes do, for absent subsystems and below `/runs` and `/schedules` behind
@@ -124,8 +133,13 @@ fn absent(head: &Parts, text: &'static str) -> Response {
 /// Decodes percent-encoding once, and ignores repeated slashes and the first segment's letter case.
 fn owner(path: &str) -> Owner {
     let decoded = percent_decode_str(path).decode_utf8_lossy();
-    let segments: Vec<&str> = decoded.split('/').filter(|segment| !segment.is_empty()).collect();
-    let Some((first, rest)) = segments.split_first() else { return Owner::Nothing };
+    let segments: Vec<&str> = decoded
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .collect();
+    let Some((first, rest)) = segments.split_first() else {
+        return Owner::Nothing;
+    };
     let first = first.to_ascii_lowercase();
     match (first.as_str(), rest) {
         ("api", _) => Owner::Api,
@@ -143,12 +157,18 @@ fn owner(path: &str) -> Owner {
 }
 
 fn is_spelling(route: &[&str], segments: &[&str]) -> bool {
-    route.len() == segments.len() && route.iter().zip(segments).all(|(a, b)| a.eq_ignore_ascii_case(b))
+    route.len() == segments.len()
+        && route
+            .iter()
+            .zip(segments)
+            .all(|(a, b)| a.eq_ignore_ascii_case(b))
 }
 
 fn is_word(text: &str) -> bool {
     (1..=MAX_WORD_CHARS).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
 #[cfg(test)]
@@ -158,13 +178,34 @@ mod tests {
     #[test]
     fn surface_paths_match_in_any_spelling() {
         for (paths, expected) in [
-            ("/api /api/ //api//x /API/x /%61pi/x /%2Fapi/x /api/%zz /%61pi/%zz%ff", Owner::Api),
-            ("/mcp /mcp/x /mcp/connect /mcp/connect/n%20n //MCP/", Owner::Surface),
-            ("/admin/restart /Admin//restart/ /%61dmin/crash /admin/restart/authorize/", Owner::Surface),
-            ("/runs/ /Runs /runs/a/b //runs//a/events/ /%72uns/a/nope /schedules/ /schedules/x", Owner::Runs),
-            ("/residents //Residents/ /residents/acme/app /RESIDENTS/-a/b/c", Owner::Residents),
-            ("/costs /costs.json /costs/main /costs/main.json /%63osts/", Owner::Costs(true)),
-            ("/costs/NOPE! /costs/a/b /costs/.json /costs/a.b.json", Owner::Costs(false)),
+            (
+                "/api /api/ //api//x /API/x /%61pi/x /%2Fapi/x /api/%zz /%61pi/%zz%ff",
+                Owner::Api,
+            ),
+            (
+                "/mcp /mcp/x /mcp/connect /mcp/connect/n%20n //MCP/",
+                Owner::Surface,
+            ),
+            (
+                "/admin/restart /Admin//restart/ /%61dmin/crash /admin/restart/authorize/",
+                Owner::Surface,
+            ),
+            (
+                "/runs/ /Runs /runs/a/b //runs//a/events/ /%72uns/a/nope /schedules/ /schedules/x",
+                Owner::Runs,
+            ),
+            (
+                "/residents //Residents/ /residents/acme/app /RESIDENTS/-a/b/c",
+                Owner::Residents,
+            ),
+            (
+                "/costs /costs.json /costs/main /costs/main.json /%63osts/",
+                Owner::Costs(true),
+            ),
+            (
+                "/costs/NOPE! /costs/a/b /costs/.json /costs/a.b.json",
+                Owner::Costs(false),
+            ),
             ("/mcp/connect/abc_D-1 /mcp/oauth/callback", Owner::Connect),
             (
                 "/ /healthz /apis /x/api /run /runsx /%2561pi /admin /admin/nothing /residentsx /costs.jsonx",

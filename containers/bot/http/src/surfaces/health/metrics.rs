@@ -17,7 +17,8 @@ use crate::{
 };
 
 /// The media type of the text format.
-const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const CONTENT_TYPE: HeaderValue =
+    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// Answers with the metrics, or like a path without a route.
 pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) -> Response {
@@ -31,6 +32,8 @@ pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) ->
             runs::add_page_headers(response.headers_mut());
             response
         }
-        None => fallback::fallback(State(state), request).await.into_response(),
+        None => fallback::fallback(State(state), request)
+            .await
+            .into_response(),
     }
 }

@@ -17,7 +17,9 @@ use crate::{respond, state::HttpState, time::iso};
 /// Answers with the health of the process.
 pub(crate) async fn probe(State(state): State<HttpState>) -> Response {
     let mut response = respond::json(StatusCode::OK, &health(&state));
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
@@ -32,7 +34,11 @@ fn health(state: &HttpState) -> BotHealth {
         drain_deadline_ms: u64::try_from(DRAIN_DEADLINE.as_millis()).unwrap_or(u64::MAX),
         build: (*state.build).clone(),
         slack: Chat { connected: false },
-        process: Process { rss_mb, heap_used_mb, event_loop_lag_p99_ms: state.lag.p99_ms() },
+        process: Process {
+            rss_mb,
+            heap_used_mb,
+            event_loop_lag_p99_ms: state.lag.p99_ms(),
+        },
         started_at: iso(load.started_at),
         drain_started_at: load.drain_started_at.map(iso),
         generation: state.core.generation().cloned(),

@@ -13,8 +13,9 @@ pub(crate) fn memory_mb() -> (f64, f64) {
 
 fn field_mb(status: &str, name: &str) -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kib =
-        line.and_then(|rest| rest.split_whitespace().next()).and_then(|number| number.parse::<f64>().ok());
+    let kib = line
+        .and_then(|rest| rest.split_whitespace().next())
+        .and_then(|number| number.parse::<f64>().ok());
     (kib.unwrap_or(0.0) / 1024.0 * 10.0).round() / 10.0
 }
 

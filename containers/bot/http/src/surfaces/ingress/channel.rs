@@ -37,7 +37,12 @@ struct ChannelState {
 impl HttpChannel {
     /// Returns the channel of a caller that waits for the end, with the history that the caller sent.
     pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
-        Self { history, is_async: false, state: Mutex::default(), started: watch::Sender::new(None) }
+        Self {
+            history,
+            is_async: false,
+            state: Mutex::default(),
+            started: watch::Sender::new(None),
+        }
     }
 
     /// Returns the channel of a caller that waits for the creation of the run only.
@@ -65,7 +70,12 @@ impl HttpChannel {
     pub(crate) fn collected(&self) -> Reply {
         let state = self.lock();
         let (run, run_id) = (state.receipt.clone(), state.handed_off.clone());
-        Reply { reply: state.replies.join(BLANK_LINE), run, run_id, code: state.failure }
+        Reply {
+            reply: state.replies.join(BLANK_LINE),
+            run,
+            run_id,
+            code: state.failure,
+        }
     }
 
     /// Returns `true` if the core rejected the request because of a drain.
@@ -102,7 +112,10 @@ impl Channel for HttpChannel {
     /// The callers of MCP have the same traits.
     fn traits(&self) -> ChannelTraits {
         let traits = Platform::Http.channel_traits();
-        ChannelTraits { can_wait: traits.can_wait || self.is_async, ..traits }
+        ChannelTraits {
+            can_wait: traits.can_wait || self.is_async,
+            ..traits
+        }
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
@@ -118,7 +131,9 @@ impl Channel for HttpChannel {
             ChannelEvent::RunStarted(run) => {
                 self.started.send_replace(Some(run));
             }
-            ChannelEvent::RunFinished { run, status } => state.receipt = Some(Receipt { id: run, status }),
+            ChannelEvent::RunFinished { run, status } => {
+                state.receipt = Some(Receipt { id: run, status })
+            }
             // Without a receipt, which has the outcome of a run that ended.
             ChannelEvent::RunMoved { run, page } => {
                 state.replies.push(texts::run_continues_elsewhere(&page));
@@ -154,8 +169,20 @@ mod tests {
         io.send(ChannelEvent::Reply("a".into())).await.unwrap();
         io.send(ChannelEvent::Reply("b".into())).await.unwrap();
         let status = RunStatus::Completed;
-        io.send(ChannelEvent::RunFinished { run: id.clone(), status }).await.unwrap();
+        io.send(ChannelEvent::RunFinished {
+            run: id.clone(),
+            status,
+        })
+        .await
+        .unwrap();
         let run = Some(Receipt { id, status });
-        assert_eq!(io.collected(), Reply { reply: "a\n\nb".into(), run, ..Reply::default() });
+        assert_eq!(
+            io.collected(),
+            Reply {
+                reply: "a\n\nb".into(),
+                run,
+                ..Reply::default()
+            }
+        );
     }
 }

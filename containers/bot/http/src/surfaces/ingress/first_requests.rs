@@ -102,7 +102,9 @@ impl FirstRequests {
         if let Some(first) = table.requests.get(&name) {
             return match &first.state {
                 _ if first.fingerprint != key.fingerprint => Admitted::AnotherBody,
-                RequestState::InFlight(io, progress) => Admitted::InFlight(Arc::clone(io), progress.clone()),
+                RequestState::InFlight(io, progress) => {
+                    Admitted::InFlight(Arc::clone(io), progress.clone())
+                }
                 RequestState::Answered(reply) => Admitted::Answered(Arc::clone(reply)),
                 RequestState::Evicted => Admitted::Evicted,
             };
@@ -114,7 +116,11 @@ impl FirstRequests {
             state: RequestState::InFlight(Arc::clone(io), watched),
         };
         table.requests.insert(name.clone(), request);
-        Admitted::First(Reservation { requests: Arc::clone(self), name, progress })
+        Admitted::First(Reservation {
+            requests: Arc::clone(self),
+            name,
+            progress,
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -126,10 +132,18 @@ impl Table {
     /// Removes the oldest answers that have expired, and that of `wanted`.
     /// Answers are in the order of their ends, so an expired one may lie behind a current one.
     fn expire(&mut self, now: UnixMillis, wanted: &Name) {
-        while self.evicted.front().is_some_and(|name| self.is_expired(name, now)) {
+        while self
+            .evicted
+            .front()
+            .is_some_and(|name| self.is_expired(name, now))
+        {
             self.remove_evicted(0);
         }
-        while self.answered.front().is_some_and(|(name, _)| self.is_expired(name, now)) {
+        while self
+            .answered
+            .front()
+            .is_some_and(|(name, _)| self.is_expired(name, now))
+        {
             self.remove(0);
         }
         if self.is_expired(wanted, now) {
@@ -142,11 +156,15 @@ impl Table {
     }
 
     fn is_expired(&self, name: &Name, now: UnixMillis) -> bool {
-        self.requests.get(name).is_some_and(|request| request.expires_at <= now)
+        self.requests
+            .get(name)
+            .is_some_and(|request| request.expires_at <= now)
     }
 
     fn keep(&mut self, name: &Name, reply: Reply) {
-        let Some(request) = self.requests.get_mut(name) else { return };
+        let Some(request) = self.requests.get_mut(name) else {
+            return;
+        };
         let bytes = reply.reply.len();
         request.state = RequestState::Answered(Arc::new(reply));
         self.answered.push_back((name.clone(), bytes));
@@ -158,7 +176,9 @@ impl Table {
 
     /// Drops the oldest answer, and keeps its key.
     fn evict(&mut self) {
-        let Some((name, bytes)) = self.answered.pop_front() else { return };
+        let Some((name, bytes)) = self.answered.pop_front() else {
+            return;
+        };
         self.answer_bytes -= bytes;
         if let Some(request) = self.requests.get_mut(&name) {
             request.state = RequestState::Evicted;
@@ -221,19 +241,28 @@ mod tests {
     use super::*;
 
     fn key(key: &str, fingerprint: &str) -> IdempotencyKey {
-        IdempotencyKey { subject: "ann".into(), key: key.into(), fingerprint: fingerprint.into() }
+        IdempotencyKey {
+            subject: "ann".into(),
+            key: key.into(),
+            fingerprint: fingerprint.into(),
+        }
     }
 
     fn io() -> Arc<HttpChannel> {
         Arc::new(HttpChannel::new(Vec::new()))
     }
 
-    fn first(requests: &Arc<FirstRequests>, key: &IdempotencyKey, now: UnixMillis) -> Option<Reservation> {
+    fn first(
+        requests: &Arc<FirstRequests>,
+        key: &IdempotencyKey,
+        now: UnixMillis,
+    ) -> Option<Reservation> {
         match requests.admit(key, &io(), now) {
             Admitted::First(reservation) => Some(reservation),
-            Admitted::InFlight(..) | Admitted::Answered(_) | Admitted::Evicted | Admitted::AnotherBody => {
-                None
-            }
+            Admitted::InFlight(..)
+            | Admitted::Answered(_)
+            | Admitted::Evicted
+            | Admitted::AnotherBody => None,
         }
     }
 
@@ -241,13 +270,24 @@ mod tests {
     async fn answer_is_kept_until_it_expires() {
         let requests = Arc::new(FirstRequests::default());
         let reservation = first(&requests, &key("a", "1"), 0).unwrap();
-        assert!(matches!(requests.admit(&key("a", "1"), &io(), 0), Admitted::InFlight(..)));
-        assert!(matches!(requests.admit(&key("a", "2"), &io(), 0), Admitted::AnotherBody));
+        assert!(matches!(
+            requests.admit(&key("a", "1"), &io(), 0),
+            Admitted::InFlight(..)
+        ));
+        assert!(matches!(
+            requests.admit(&key("a", "2"), &io(), 0),
+            Admitted::AnotherBody
+        ));
         let answered = io();
-        answered.send(ChannelEvent::Reply("done".into())).await.unwrap();
+        answered
+            .send(ChannelEvent::Reply("done".into()))
+            .await
+            .unwrap();
         reservation.end(&answered);
         for at in [0, IDEMPOTENCY_MAX_AGE_MS - 1] {
-            let Admitted::Answered(reply) = requests.admit(&key("a", "1"), &io(), at) else { panic!("{at}") };
+            let Admitted::Answered(reply) = requests.admit(&key("a", "1"), &io(), at) else {
+                panic!("{at}")
+            };
             assert_eq!(reply.reply, "done");
         }
         assert!(first(&requests, &key("a", "2"), IDEMPOTENCY_MAX_AGE_MS).is_some());
@@ -269,11 +309,17 @@ mod tests {
         let requests = Arc::new(FirstRequests::default());
         drop(first(&requests, &key("a", "1"), 0).unwrap());
         let refused = io();
-        refused.send(ChannelEvent::Refused(Refusal::NotStarted)).await.unwrap();
+        refused
+            .send(ChannelEvent::Refused(Refusal::NotStarted))
+            .await
+            .unwrap();
         first(&requests, &key("a", "1"), 0).unwrap().end(&refused);
         let failed = io();
         let failure = Some(ErrorCode::Internal);
-        failed.send(ChannelEvent::CommandAnswered { failure }).await.unwrap();
+        failed
+            .send(ChannelEvent::CommandAnswered { failure })
+            .await
+            .unwrap();
         first(&requests, &key("a", "1"), 0).unwrap().end(&failed);
         first(&requests, &key("a", "1"), 0).unwrap().end_unchecked();
         assert!(first(&requests, &key("a", "2"), 0).is_some());
@@ -283,22 +329,49 @@ mod tests {
     async fn evicted_answers_keep_their_keys() {
         let requests = Arc::new(FirstRequests::default());
         let large = io();
-        large.send(ChannelEvent::Reply("x".repeat(MAX_ANSWER_BYTES))).await.unwrap();
+        large
+            .send(ChannelEvent::Reply("x".repeat(MAX_ANSWER_BYTES)))
+            .await
+            .unwrap();
         first(&requests, &key("large", "1"), 0).unwrap().end(&large);
-        assert!(matches!(requests.admit(&key("large", "1"), &large, 0), Admitted::Answered(_)));
+        assert!(matches!(
+            requests.admit(&key("large", "1"), &large, 0),
+            Admitted::Answered(_)
+        ));
         for number in 0..MAX_ANSWERS {
             let answered = io();
-            answered.send(ChannelEvent::Reply("y".into())).await.unwrap();
-            first(&requests, &key(&number.to_string(), "1"), 0).unwrap().end(&answered);
+            answered
+                .send(ChannelEvent::Reply("y".into()))
+                .await
+                .unwrap();
+            first(&requests, &key(&number.to_string(), "1"), 0)
+                .unwrap()
+                .end(&answered);
         }
-        assert!(matches!(requests.admit(&key("large", "1"), &large, 0), Admitted::Evicted));
-        assert!(matches!(requests.admit(&key("large", "2"), &large, 0), Admitted::AnotherBody));
-        assert!(matches!(requests.admit(&key("0", "1"), &large, 0), Admitted::Answered(_)));
+        assert!(matches!(
+            requests.admit(&key("large", "1"), &large, 0),
+            Admitted::Evicted
+        ));
+        assert!(matches!(
+            requests.admit(&key("large", "2"), &large, 0),
+            Admitted::AnotherBody
+        ));
+        assert!(matches!(
+            requests.admit(&key("0", "1"), &large, 0),
+            Admitted::Answered(_)
+        ));
         assert_eq!(requests.lock().answer_bytes, MAX_ANSWERS);
         let again = first(&requests, &key("large", "2"), IDEMPOTENCY_MAX_AGE_MS);
         assert!(again.is_some());
         let table = requests.lock();
-        assert_eq!((table.requests.len(), table.evicted.len(), table.answer_bytes), (1, 0, 0));
+        assert_eq!(
+            (
+                table.requests.len(),
+                table.evicted.len(),
+                table.answer_bytes
+            ),
+            (1, 0, 0)
+        );
     }
 
     #[test]
@@ -306,11 +379,22 @@ mod tests {
         let mut table = Table::default();
         for number in 0..=MAX_ANSWERS + MAX_EVICTED {
             let name = ("ann".to_owned(), number.to_string());
-            let request = Request { fingerprint: "1".into(), expires_at: 1, state: RequestState::Evicted };
+            let request = Request {
+                fingerprint: "1".into(),
+                expires_at: 1,
+                state: RequestState::Evicted,
+            };
             table.requests.insert(name.clone(), request);
             table.keep(&name, Reply::default());
         }
-        assert_eq!((table.requests.len(), table.evicted.len()), (MAX_ANSWERS + MAX_EVICTED, MAX_EVICTED));
-        assert!(!table.requests.contains_key(&("ann".to_owned(), "0".to_owned())));
+        assert_eq!(
+            (table.requests.len(), table.evicted.len()),
+            (MAX_ANSWERS + MAX_EVICTED, MAX_EVICTED)
+        );
+        assert!(
+            !table
+                .requests
+                .contains_key(&("ann".to_owned(), "0".to_owned()))
+        );
     }
 }

@@ -27,10 +27,17 @@ use crate::{error::IngressError, respond, state::HttpState};
 /// Returns the key of a request, if it has one.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, IngressError> {
     let mut values = headers.get_all(HEADER).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let text = value.to_str().ok().filter(|text| values.next().is_none() && is_idempotency_key(text));
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    let text = value
+        .to_str()
+        .ok()
+        .filter(|text| values.next().is_none() && is_idempotency_key(text));
     let text = text.ok_or_else(|| {
-        IngressError::BadBody("Idempotency-Key must be one value of 1 to 255 visible ASCII characters".into())
+        IngressError::BadBody(
+            "Idempotency-Key must be one value of 1 to 255 visible ASCII characters".into(),
+        )
     })?;
     Ok(Some(text.to_owned()))
 }
@@ -38,13 +45,22 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, IngressError> {
 /// Returns the key with the fingerprint of its request: thread and body.
 /// The thread has the effective channel, so two tokens of one subject with different channels never get each other's
 /// answers.
-pub(super) fn of_request(key: String, subject: &str, thread: &ThreadKey, body: &[u8]) -> IdempotencyKey {
+pub(super) fn of_request(
+    key: String,
+    subject: &str,
+    thread: &ThreadKey,
+    body: &[u8],
+) -> IdempotencyKey {
     let thread = thread.as_str().as_bytes();
     let mut context = digest::Context::new(&digest::SHA256);
     context.update(&thread.len().to_be_bytes());
     context.update(thread);
     context.update(body);
-    IdempotencyKey { subject: subject.to_owned(), key, fingerprint: hex::encode(context.finish()) }
+    IdempotencyKey {
+        subject: subject.to_owned(),
+        key,
+        fingerprint: hex::encode(context.finish()),
+    }
 }
 
 /// A request with a key, for its answer.
@@ -63,8 +79,16 @@ pub(super) async fn serve(
     io: Arc<HttpChannel>,
     is_async: bool,
 ) -> Result<Response, IngressError> {
-    let keyed = Keyed { state, key: key.clone(), thread: message.thread_key.clone(), is_async };
-    match state.first_requests.admit(&key, &io, state.core.clock().now()) {
+    let keyed = Keyed {
+        state,
+        key: key.clone(),
+        thread: message.thread_key.clone(),
+        is_async,
+    };
+    match state
+        .first_requests
+        .admit(&key, &io, state.core.clock().now())
+    {
         Admitted::First(reservation) => {
             let progress = reservation.watch();
             let (core, first) = (state.core.clone(), Arc::clone(&io));
@@ -74,8 +98,12 @@ pub(super) async fn serve(
                     Err(_) => return reservation.end_unchecked(),
                     Ok(Some(earlier)) => drop(first.send(ChannelEvent::Repeated(earlier)).await),
                     Ok(None) => {
-                        let message = IncomingMessage { idempotency: Some(key), ..message };
-                        core.dispatch(message, Arc::<HttpChannel>::clone(&first)).await;
+                        let message = IncomingMessage {
+                            idempotency: Some(key),
+                            ..message
+                        };
+                        core.dispatch(message, Arc::<HttpChannel>::clone(&first))
+                            .await;
                     }
                 }
                 reservation.end(&first);
@@ -137,7 +165,11 @@ impl Keyed<'_> {
             Ok(Outcome { status, answer }) => {
                 let page = || texts::run_without_answer(&self.state.core.settings().run_url(&id));
                 let reply = answer.unwrap_or_else(page);
-                Ok(self.answer(&Reply { reply, run: Some(Receipt { id, status }), ..Reply::default() }))
+                Ok(self.answer(&Reply {
+                    reply,
+                    run: Some(Receipt { id, status }),
+                    ..Reply::default()
+                }))
             }
             Err(OutcomeError::Gone) => Err(IngressError::AnswerGone),
             Err(OutcomeError::ShuttingDown) => Err(IngressError::Draining),
@@ -146,7 +178,11 @@ impl Keyed<'_> {
     }
 
     fn answer(&self, reply: &Reply) -> Response {
-        let run = reply.run.as_ref().map(|run| run.id.clone()).filter(|_| self.is_async);
+        let run = reply
+            .run
+            .as_ref()
+            .map(|run| run.id.clone())
+            .filter(|_| self.is_async);
         match run {
             Some(run) => self.accepted(run),
             None => respond::json(StatusCode::OK, reply),

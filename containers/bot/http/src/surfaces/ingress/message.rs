@@ -29,14 +29,19 @@ impl Address {
 }
 
 /// The problem of a channel that another token pins.
-const PINNED: &str = "channel is closed to this token, because another token pins it; name another channel";
+const PINNED: &str =
+    "channel is closed to this token, because another token pins it; name another channel";
 
 impl Address {
     /// Checks that a token without a pinned channel names none that another token pins.
     pub(crate) fn check_open(&self, entry: &TokenEntry, tokens: &TokenMap) -> Result<(), String> {
         let channel = self.channel.clone().unwrap_or_default();
         let is_closed = entry.channel.is_none() && tokens.pins(&channel);
-        if is_closed { Err(PINNED.to_owned()) } else { Ok(()) }
+        if is_closed {
+            Err(PINNED.to_owned())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -66,13 +71,21 @@ pub(crate) fn message(
     address: Address,
     received_at: UnixMillis,
 ) -> IncomingMessage {
-    let Address { text, channel, thread } = address;
+    let Address {
+        text,
+        channel,
+        thread,
+    } = address;
     let platform = ingress.platform();
     let channel = entry.channel.clone().or(channel).unwrap_or_default();
     let thread_key = ThreadKey::of(platform, &channel, &thread.unwrap_or_default());
     let actor = Actor::service(ingress, entry);
     let channel_id = platform.id(&channel);
-    let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
+    let source = InputSource {
+        url: None,
+        channel: Some(channel_id.clone()),
+        user: Some(actor.id.clone()),
+    };
     IncomingMessage {
         actor,
         channel_id,
@@ -106,7 +119,11 @@ mod tests {
             digest: TokenDigest::default(),
         };
         let thread = thread.map(|name| ThreadName::parse(name).unwrap());
-        let address = Address { text: " hi ".into(), channel: channel.map(channel_name), thread };
+        let address = Address {
+            text: " hi ".into(),
+            channel: channel.map(channel_name),
+            thread,
+        };
         message(ingress, &entry, address, 5)
     }
 
@@ -124,8 +141,14 @@ mod tests {
         ] {
             let message = sent(Ingress::Http, pinned, channel, thread);
             assert_eq!(message.actor.id, "http:ann");
-            assert_eq!((message.channel_id.as_str(), message.thread_key.as_str()), (channel_id, thread_key));
-            assert_eq!((message.visibility, message.text.as_str()), (Visibility::Machine, " hi "));
+            assert_eq!(
+                (message.channel_id.as_str(), message.thread_key.as_str()),
+                (channel_id, thread_key)
+            );
+            assert_eq!(
+                (message.visibility, message.text.as_str()),
+                (Visibility::Machine, " hi ")
+            );
             assert_eq!(message.received_at, 5);
         }
     }
@@ -136,8 +159,14 @@ mod tests {
         let tokens = TokenMap::parse(Some(tokens)).map;
         let open = |token: &str, channel: Option<&str>| {
             let channel = channel.map(channel_name);
-            let address = Address { text: "hi".into(), channel, thread: None };
-            address.check_open(tokens.authenticate(token).unwrap(), &tokens).is_ok()
+            let address = Address {
+                text: "hi".into(),
+                channel,
+                thread: None,
+            };
+            address
+                .check_open(tokens.authenticate(token).unwrap(), &tokens)
+                .is_ok()
         };
         for (token, channel, expected) in [
             ("a", None, true),
@@ -153,7 +182,13 @@ mod tests {
     #[test]
     fn each_ingress_has_its_own_names() {
         let message = sent(Ingress::Mcp, None, Some("ops"), Some("t1"));
-        assert_eq!((message.actor.id.as_str(), message.channel_id.as_str()), ("mcp:ann", "mcp:ops"));
-        assert_eq!((message.thread_key.as_str(), message.visibility), ("mcp:ops:t1", Visibility::Machine));
+        assert_eq!(
+            (message.actor.id.as_str(), message.channel_id.as_str()),
+            ("mcp:ann", "mcp:ops")
+        );
+        assert_eq!(
+            (message.thread_key.as_str(), message.visibility),
+            ("mcp:ops:t1", Visibility::Machine)
+        );
     }
 }

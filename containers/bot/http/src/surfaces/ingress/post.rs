@@ -32,12 +32,16 @@ const PREFER: &str = "prefer";
 
 /// Every method arrives here, because the gate's first check is the method.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
-    serve(&state, request).await.unwrap_or_else(IngressError::into_response)
+    serve(&state, request)
+        .await
+        .unwrap_or_else(IngressError::into_response)
 }
 
 async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressError> {
     let (head, stream) = request.into_parts();
-    let entry = limited(state, &head, || admit(&head.method, &head.headers, &state.tokens));
+    let entry = limited(state, &head, || {
+        admit(&head.method, &head.headers, &state.tokens)
+    });
     let entry = entry.map_err(|rejection| match rejection {
         Rejection::Unauthenticated if has_dashboards_token(state, &head) => {
             IngressError::OtherGate(DASHBOARDS_TOKEN)
@@ -47,9 +51,15 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
     state.count(&Actor::service(Ingress::Http, entry).id)?;
     let key = idempotency::key(&head.headers)?;
     let bytes = read_body(stream, MAX_BODY_BYTES).await?;
-    let Body { address, history, is_async } = body::parse(&bytes).map_err(IngressError::BadBody)?;
+    let Body {
+        address,
+        history,
+        is_async,
+    } = body::parse(&bytes).map_err(IngressError::BadBody)?;
     let is_async = is_async || prefers_async(&head.headers);
-    address.check_open(entry, &state.tokens).map_err(IngressError::BadBody)?;
+    address
+        .check_open(entry, &state.tokens)
+        .map_err(IngressError::BadBody)?;
     let message = message(Ingress::Http, entry, address, state.core.clock().now());
     let io = Arc::new(HttpChannel::new(history).asynchronous(is_async));
     if let Some(key) = key {
@@ -74,13 +84,20 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
 
 /// Returns whether the caller prefers an answer at the run's creation, maybe among others.
 fn prefers_async(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+    let values = headers
+        .get_all(PREFER)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     let mut preferences = values.flat_map(|value| value.split([',', ';']));
     preferences.any(|preference| preference.trim().eq_ignore_ascii_case(RESPOND_ASYNC))
 }
 
 /// Dispatches in a separate task, so that the run continues when the caller disconnects.
-pub(crate) fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpChannel>) -> JoinHandle<()> {
+pub(crate) fn dispatch(
+    state: &HttpState,
+    message: IncomingMessage,
+    io: &Arc<HttpChannel>,
+) -> JoinHandle<()> {
     let core = state.core.clone();
     let io: Arc<HttpChannel> = Arc::clone(io);
     tokio::spawn(async move { core.dispatch(message, io).await })
@@ -111,6 +128,10 @@ pub(super) fn answered(io: &HttpChannel) -> Result<Response, IngressError> {
 /// Returns the answer at the creation of a run.
 pub(super) fn accepted(state: &HttpState, run: RunId, thread_key: &ThreadKey) -> Response {
     let run_url = state.core.settings().run_url(&run);
-    let body = Accepted { run_id: run, run_url, thread_key: thread_key.to_string() };
+    let body = Accepted {
+        run_id: run,
+        run_url,
+        thread_key: thread_key.to_string(),
+    };
     respond::json(StatusCode::ACCEPTED, &body)
 }

@@ -23,9 +23,13 @@ pub(super) async fn call(
 ) -> Result<ToolResult, RpcError> {
     let (name, arguments) = named(params);
     let called = if let Some(definition) = state.core.commands().registry().tool(&name) {
-        invoke(state, entry, definition, arguments).await.map(|success| of_command(&success))
+        invoke(state, entry, definition, arguments)
+            .await
+            .map(|success| of_command(&success))
     } else if name == tools::DISPATCH {
-        dispatch::dispatch(state, entry, &arguments).await.map(|reply| ToolResult::text(reply.reply))
+        dispatch::dispatch(state, entry, &arguments)
+            .await
+            .map(|reply| ToolResult::text(reply.reply))
     } else {
         let (code, text) = unknown(state, entry, &name);
         return Err(RpcError::of_tool(code, text));
@@ -36,14 +40,20 @@ pub(super) async fn call(
 /// Returns the name of the tool and its arguments.
 pub(super) fn named(mut params: Map<String, Value>) -> (String, Map<String, Value>) {
     let arguments = object(params.remove("arguments"));
-    let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+    let name = params
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     (name.to_owned(), arguments)
 }
 
 /// Returns code and text of a tool that does not exist, or whose part is off.
 /// Writes the audit line, with the tool's name as the id of a command.
 pub(super) fn unknown(state: &HttpState, entry: &TokenEntry, name: &str) -> (ErrorCode, String) {
-    let failure = state.core.commands().unknown(&Caller::mcp(entry), &name.replacen('_', ".", 1));
+    let failure = state
+        .core
+        .commands()
+        .unknown(&Caller::mcp(entry), &name.replacen('_', ".", 1));
     match failure.command {
         Some(_) => (failure.code, failure.message),
         None => (ErrorCode::InvalidInput, UNKNOWN.to_owned()),
@@ -54,7 +64,10 @@ pub(super) fn unknown(state: &HttpState, entry: &TokenEntry, name: &str) -> (Err
 fn of_command(success: &Success) -> ToolResult {
     // The handler wrote this JSON, so it parses.
     let structured_content = serde_json::from_str(&success.json).ok();
-    ToolResult { structured_content, ..ToolResult::text(text_of(success)) }
+    ToolResult {
+        structured_content,
+        ..ToolResult::text(text_of(success))
+    }
 }
 
 /// Returns the text of a command's result.
@@ -73,9 +86,12 @@ pub(super) async fn invoke(
     // A denied command does not count.
     commands.admit(&caller, definition.id)?;
     state.count_command(&caller.actor.id, definition.effect.is_write())?;
-    let invoked =
-        tokio::spawn(
-            async move { commands.invoke(&caller, definition.id, &RawInput::Object(arguments)).await },
-        );
-    Ok(invoked.await.map_err(|error| ToolFailure::internal(&error))??)
+    let invoked = tokio::spawn(async move {
+        commands
+            .invoke(&caller, definition.id, &RawInput::Object(arguments))
+            .await
+    });
+    Ok(invoked
+        .await
+        .map_err(|error| ToolFailure::internal(&error))??)
 }

@@ -39,11 +39,14 @@ pub(super) fn begin(
     has_task: bool,
 ) -> Result<Dispatched, ToolFailure> {
     if !may_dispatch(entry) {
-        return Err(ToolFailure::new(ErrorCode::Unauthorized, "the token lacks the scope dispatch"));
+        return Err(ToolFailure::new(
+            ErrorCode::Unauthorized,
+            "the token lacks the scope dispatch",
+        ));
     }
     state.count(&Actor::service(Ingress::Mcp, entry).id)?;
-    let address =
-        Address::parse(arguments).map_err(|text| ToolFailure::new(ErrorCode::InvalidInput, text))?;
+    let address = Address::parse(arguments)
+        .map_err(|text| ToolFailure::new(ErrorCode::InvalidInput, text))?;
     let closed = |text| ToolFailure::new(ErrorCode::InvalidInput, text);
     address.check_open(entry, &state.tokens).map_err(closed)?;
     let message = ingress::message(Ingress::Mcp, entry, address, state.core.clock().now());
@@ -60,7 +63,9 @@ impl Dispatched {
 
     /// Returns the replies at the end.
     pub(super) async fn ended(self) -> Result<Reply, ToolFailure> {
-        self.ended.await.map_err(|error| ToolFailure::internal(&error))?;
+        self.ended
+            .await
+            .map_err(|error| ToolFailure::internal(&error))?;
         if self.io.is_rejected_by_shutdown() {
             return Err(ToolFailure::new(
                 ErrorCode::Unavailable,

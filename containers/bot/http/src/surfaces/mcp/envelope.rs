@@ -28,14 +28,31 @@ pub(super) struct Request {
 
 /// Parses a message. The error is the response to it.
 pub(super) fn parse(bytes: &[u8]) -> Result<Message, Box<Response>> {
-    let value = serde_json::from_slice(bytes)
-        .map_err(|_| invalid(Value::Null, ErrorCode::ParseError, "the body must be valid JSON"))?;
+    let value = serde_json::from_slice(bytes).map_err(|_| {
+        invalid(
+            Value::Null,
+            ErrorCode::ParseError,
+            "the body must be valid JSON",
+        )
+    })?;
     let Value::Object(mut fields) = value else {
-        return Err(invalid(Value::Null, ErrorCode::InvalidRequest, "the body must be one JSON object"));
+        return Err(invalid(
+            Value::Null,
+            ErrorCode::InvalidRequest,
+            "the body must be one JSON object",
+        ));
     };
     let id = fields.remove("id");
-    let valid_id = id.clone().filter(|id| matches!(id, Value::String(_) | Value::Number(_) | Value::Null));
-    let invalid_field = |text| invalid(valid_id.clone().unwrap_or_default(), ErrorCode::InvalidRequest, text);
+    let valid_id = id
+        .clone()
+        .filter(|id| matches!(id, Value::String(_) | Value::Number(_) | Value::Null));
+    let invalid_field = |text| {
+        invalid(
+            valid_id.clone().unwrap_or_default(),
+            ErrorCode::InvalidRequest,
+            text,
+        )
+    };
     if fields.get("jsonrpc").and_then(Value::as_str) != Some(JSON_RPC) {
         return Err(invalid_field("jsonrpc must be \"2.0\""));
     }
@@ -46,7 +63,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Message, Box<Response>> {
         return Err(invalid_field("method must be a string"));
     };
     let params = object(fields.remove("params"));
-    Ok(id.map_or(Message::Notification, |id| Message::Request(Request { id, method, params })))
+    Ok(id.map_or(Message::Notification, |id| {
+        Message::Request(Request { id, method, params })
+    }))
 }
 
 /// Returns the fields of an object, and none of any other value.
@@ -71,7 +90,10 @@ mod tests {
     fn rejected(text: &str) -> (Value, i64) {
         let response = serde_json::to_value(parse(text.as_bytes()).unwrap_err()).unwrap();
         assert!(!response.to_string().contains("canary"), "{response}");
-        (response["id"].clone(), response["error"]["code"].as_i64().unwrap())
+        (
+            response["id"].clone(),
+            response["error"]["code"].as_i64().unwrap(),
+        )
     }
 
     #[test]
@@ -83,17 +105,41 @@ mod tests {
             ("{} {}", json!(null), -32700),
             (deep.as_str(), json!(null), -32700),
             ("[]", json!(null), -32600),
-            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, json!(null), -32600),
+            (
+                r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+                json!(null),
+                -32600,
+            ),
             ("null", json!(null), -32600),
             (r#""canary""#, json!(null), -32600),
             ("{}", json!(null), -32600),
             (r#"{"id":7}"#, json!(7), -32600),
-            (r#"{"id":"a","jsonrpc":2.0,"method":"ping"}"#, json!("a"), -32600),
+            (
+                r#"{"id":"a","jsonrpc":2.0,"method":"ping"}"#,
+                json!("a"),
+                -32600,
+            ),
             (r#"{"id":{},"jsonrpc":"canary"}"#, json!(null), -32600),
-            (r#"{"id":{},"jsonrpc":"2.0","method":"ping"}"#, json!(null), -32600),
-            (r#"{"id":true,"jsonrpc":"2.0","method":7}"#, json!(null), -32600),
-            (r#"{"id":[1],"jsonrpc":"2.0","method":"ping"}"#, json!(null), -32600),
-            (r#"{"id":-1.5,"jsonrpc":"2.0","method":7}"#, json!(-1.5), -32600),
+            (
+                r#"{"id":{},"jsonrpc":"2.0","method":"ping"}"#,
+                json!(null),
+                -32600,
+            ),
+            (
+                r#"{"id":true,"jsonrpc":"2.0","method":7}"#,
+                json!(null),
+                -32600,
+            ),
+            (
+                r#"{"id":[1],"jsonrpc":"2.0","method":"ping"}"#,
+                json!(null),
+                -32600,
+            ),
+            (
+                r#"{"id":-1.5,"jsonrpc":"2.0","method":7}"#,
+                json!(-1.5),
+                -32600,
+            ),
             (r#"{"id":"b","jsonrpc":"2.0"}"#, json!("b"), -32600),
             (r#"{"jsonrpc":"2.0"}"#, json!(null), -32600),
         ] {
@@ -114,7 +160,11 @@ mod tests {
     #[test]
     fn null_is_an_id() {
         let text = r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#;
-        let request = Request { id: Value::Null, method: "ping".into(), params: Map::new() };
+        let request = Request {
+            id: Value::Null,
+            method: "ping".into(),
+            params: Map::new(),
+        };
         assert_eq!(parse(text.as_bytes()), Ok(Message::Request(request)));
     }
 
@@ -122,7 +172,9 @@ mod tests {
     fn parameters_that_are_no_object_are_empty() {
         for params in ["[1]", "7", "null", "\"x\""] {
             let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}"#);
-            let Ok(Message::Request(request)) = parse(text.as_bytes()) else { panic!("{params}") };
+            let Ok(Message::Request(request)) = parse(text.as_bytes()) else {
+                panic!("{params}")
+            };
             assert_eq!(request.params, Map::new(), "{params}");
         }
     }

@@ -16,7 +16,10 @@ pub(super) struct ToolFailure {
 impl ToolFailure {
     /// Returns a failure with this code.
     pub(super) fn new(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self { code, text: text.into() }
+        Self {
+            code,
+            text: text.into(),
+        }
     }
 
     /// Logs a fault and returns a failure without its details.

@@ -12,7 +12,10 @@ use super::{call, envelope::Request, tools};
 use crate::state::HttpState;
 
 /// The server, as clients show it. The version is that of the interface, not of the build.
-pub(super) const SERVER: ServerInfo = ServerInfo { name: "agent-request-service", version: "0.1.0" };
+pub(super) const SERVER: ServerInfo = ServerInfo {
+    name: "agent-request-service",
+    version: "0.1.0",
+};
 
 /// Returns the response to a request.
 pub(super) async fn answer(state: &HttpState, entry: &TokenEntry, request: Request) -> Response {
@@ -21,8 +24,13 @@ pub(super) async fn answer(state: &HttpState, entry: &TokenEntry, request: Reque
         "initialize" => to_json(&initialize(&params)),
         "ping" => Ok(json!({})),
         "tools/list" => Ok(json!({ "tools": tools::list(&state.core.commands()) })),
-        "tools/call" => call::call(state, entry, params).await.and_then(|result| to_json(&result)),
-        _ => Err(RpcError::of_protocol(ErrorCode::MethodNotFound, "the method is unknown")),
+        "tools/call" => call::call(state, entry, params)
+            .await
+            .and_then(|result| to_json(&result)),
+        _ => Err(RpcError::of_protocol(
+            ErrorCode::MethodNotFound,
+            "the method is unknown",
+        )),
     };
     Response::new(id, outcome)
 }

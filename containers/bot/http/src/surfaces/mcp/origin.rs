@@ -13,9 +13,15 @@ use crate::auth::Origin;
 /// `Host` header. Another name in `Host` proves nothing, because any name can resolve to this machine.
 pub(super) fn is_foreign(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
-    let Some(origin) = origins.next() else { return false };
-    let Ok(text) = origin.to_str() else { return true };
-    let Some(origin) = Origin::parse(text) else { return true };
+    let Some(origin) = origins.next() else {
+        return false;
+    };
+    let Ok(text) = origin.to_str() else {
+        return true;
+    };
+    let Some(origin) = Origin::parse(text) else {
+        return true;
+    };
     let is_own = public_base_url.is_some_and(|url| origin.is_of_base(url));
     let names_this_machine = by_loopback(IpAddr::V4(Ipv4Addr::LOCALHOST), Some(text)).is_ok();
     origins.next().is_some() || !(is_own || (names_this_machine && origin.is_of_host(headers)))
@@ -54,8 +60,16 @@ mod tests {
             (&["http://evil.example.com"], "evil.example.com", None),
             (&["http://localhost:5173"], "localhost:8787", None),
             (&["http://bot.example.com"], "bot.example.com", public),
-            (&["https://bot.example.com.evil.example"], "bot.example.com", public),
-            (&["https://bot.example.com", "https://evil.example.com"], "bot.example.com", public),
+            (
+                &["https://bot.example.com.evil.example"],
+                "bot.example.com",
+                public,
+            ),
+            (
+                &["https://bot.example.com", "https://evil.example.com"],
+                "bot.example.com",
+                public,
+            ),
             (&["null"], "localhost:8787", None),
             (&[""], "localhost:8787", Some("")),
         ] {

@@ -28,14 +28,20 @@ use crate::{
 /// Every method arrives here, because the gate's first check is the method.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    match limited(&state, &head, || identify(&head.method, &head.headers, &state.tokens)) {
-        Ok(entry) => {
-            serve(&state, entry, &head, body).await.unwrap_or_else(|(code, text)| reject(code, &text))
-        }
+    match limited(&state, &head, || {
+        identify(&head.method, &head.headers, &state.tokens)
+    }) {
+        Ok(entry) => serve(&state, entry, &head, body)
+            .await
+            .unwrap_or_else(|(code, text)| reject(code, &text)),
         Err(rejection @ Rejection::Unauthenticated) if has_dashboards_token(&state, &head) => {
             let text = format!("unauthorized: {DASHBOARDS_TOKEN}");
             let error = RpcError::of_protocol(ErrorCode::Unauthorized, text);
-            respond::rejected_with(Surface::Mcp, rejection, &mcp::Response::new(Value::Null, Err(error)))
+            respond::rejected_with(
+                Surface::Mcp,
+                rejection,
+                &mcp::Response::new(Value::Null, Err(error)),
+            )
         }
         Err(rejection) => respond::rejected(Surface::Mcp, rejection),
     }
@@ -47,18 +53,26 @@ async fn serve(
     head: &Parts,
     body: Body,
 ) -> Result<Response, (ErrorCode, String)> {
-    if origin::is_foreign(&head.headers, state.core.settings().public_base_url.as_deref()) {
-        return Err((ErrorCode::ForbiddenOrigin, "the request comes from a page of another origin".into()));
+    if origin::is_foreign(
+        &head.headers,
+        state.core.settings().public_base_url.as_deref(),
+    ) {
+        return Err((
+            ErrorCode::ForbiddenOrigin,
+            "the request comes from a page of another origin".into(),
+        ));
     }
-    let bytes =
-        read_body(body, MAX_BODY_BYTES).await.map_err(|error| (code_of(&error), error.to_string()))?;
+    let bytes = read_body(body, MAX_BODY_BYTES)
+        .await
+        .map_err(|error| (code_of(&error), error.to_string()))?;
     let message = envelope::parse(&bytes);
     drop(bytes);
     if stateless::is_stateless(&head.headers, message.as_ref().ok()) {
         let answered = stateless::answer(state, entry, &head.headers, message).await;
         return Ok(answered.unwrap_or_else(accepted));
     }
-    version::check(&head.headers, message.as_ref().ok()).map_err(|text| (ErrorCode::InvalidRequest, text))?;
+    version::check(&head.headers, message.as_ref().ok())
+        .map_err(|text| (ErrorCode::InvalidRequest, text))?;
     let response = match message {
         Ok(Message::Request(request)) => match progress::token(&head.headers, &request) {
             Some(token) => return Ok(progress::answer(state, entry, request, token)),
@@ -91,7 +105,9 @@ fn reject(code: ErrorCode, text: &str) -> Response {
     let mut response = respond::json(respond::status_of(code), &body);
     if matches!(code, ErrorCode::PayloadTooLarge | ErrorCode::RequestTimeout) {
         // The rest of the body is not wanted, so the connection cannot carry another request.
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        response
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }

@@ -50,7 +50,10 @@ pub(super) fn token(headers: &HeaderMap, request: &Request) -> Option<Value> {
 }
 
 fn accepts_stream(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let values = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     let mut ranges = values.flat_map(|value| value.split(','));
     ranges.any(|range| {
         let media_type = range.split(';').next().unwrap_or_default().trim();
@@ -70,7 +73,8 @@ pub(super) fn answer(
     match dispatch::begin(state, entry, &arguments, false) {
         Err(failure) => respond::json(StatusCode::OK, &response_of(id, Err(failure))),
         Ok(dispatched) => {
-            let respond = move |ended| serde_json::to_value(response_of(id, ended)).unwrap_or_default();
+            let respond =
+                move |ended| serde_json::to_value(response_of(id, ended)).unwrap_or_default();
             notified(state, dispatched, token, respond)
         }
     }
@@ -174,19 +178,47 @@ mod tests {
         let call = |name: &str, meta: Value| json!({ "name": name, "_meta": meta });
         let with = json!({ "progressToken": 7 });
         for (accept, method, params, expected) in [
-            (both, "tools/call", call("dispatch", with.clone()), Some(json!(7))),
-            (both, "tools/call", call("dispatch", json!({ "progressToken": "a" })), Some(json!("a"))),
-            (both, "tools/call", call("dispatch", json!({ "progressToken": {} })), None),
+            (
+                both,
+                "tools/call",
+                call("dispatch", with.clone()),
+                Some(json!(7)),
+            ),
+            (
+                both,
+                "tools/call",
+                call("dispatch", json!({ "progressToken": "a" })),
+                Some(json!("a")),
+            ),
+            (
+                both,
+                "tools/call",
+                call("dispatch", json!({ "progressToken": {} })),
+                None,
+            ),
             (both, "tools/call", call("dispatch", json!({})), None),
             (both, "tools/call", call("runs_list", with.clone()), None),
             (both, "tools/list", call("dispatch", with.clone()), None),
-            ("application/json", "tools/call", call("dispatch", with), None),
+            (
+                "application/json",
+                "tools/call",
+                call("dispatch", with),
+                None,
+            ),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
             let params = params.as_object().unwrap().clone();
-            let request = Request { id: json!(1), method: method.into(), params };
-            assert_eq!(token(&headers, &request), expected, "{accept} {method} {request:?}");
+            let request = Request {
+                id: json!(1),
+                method: method.into(),
+                params,
+            };
+            assert_eq!(
+                token(&headers, &request),
+                expected,
+                "{accept} {method} {request:?}"
+            );
         }
     }
 }

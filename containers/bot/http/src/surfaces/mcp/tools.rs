@@ -22,7 +22,10 @@ pub(super) const INSTRUCTIONS: &str = "`dispatch` gives a request in plain Engli
 
 /// Returns the tools in the order of the list.
 pub(super) fn list(commands: &Commands) -> Vec<Tool> {
-    let of_commands = commands.registry().on(Surface::Mcp).map(|definition| of_command(commands, definition));
+    let of_commands = commands
+        .registry()
+        .on(Surface::Mcp)
+        .map(|definition| of_command(commands, definition));
     iter::once(dispatch()).chain(of_commands).collect()
 }
 
@@ -32,10 +35,19 @@ fn of_command(commands: &Commands, definition: &'static Definition) -> Tool {
         Effect::Write => Some(false),
         Effect::Destructive => Some(true),
     };
-    let annotations =
-        ToolAnnotations::from_raw(None, Some(is_destructive.is_none()), is_destructive, None, Some(false));
-    let tool = Tool::new(definition.tool_name(), definition.about, schema(definition.input_schema()))
-        .with_annotations(annotations);
+    let annotations = ToolAnnotations::from_raw(
+        None,
+        Some(is_destructive.is_none()),
+        is_destructive,
+        None,
+        Some(false),
+    );
+    let tool = Tool::new(
+        definition.tool_name(),
+        definition.about,
+        schema(definition.input_schema()),
+    )
+    .with_annotations(annotations);
     match commands.output_schema(definition.id) {
         Some(output) => tool.with_raw_output_schema(schema(output)),
         None => tool,
@@ -60,7 +72,8 @@ fn dispatch() -> Tool {
         "required": ["text"],
     });
     let about = "Sends a request to the service and returns its reply when the work has ended.";
-    let annotations = ToolAnnotations::from_raw(None, Some(false), Some(true), Some(false), Some(true));
+    let annotations =
+        ToolAnnotations::from_raw(None, Some(false), Some(true), Some(false), Some(true));
     Tool::new(DISPATCH, about, schema(input)).with_annotations(annotations)
 }
 

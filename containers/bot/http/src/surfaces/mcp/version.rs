@@ -12,13 +12,17 @@ pub(super) const HEADER: &str = "mcp-protocol-version";
 ///
 /// `initialize` negotiates the revision, so its header does not count.
 pub(super) fn check(headers: &HeaderMap, message: Option<&Message>) -> Result<(), String> {
-    let negotiates = matches!(message, Some(Message::Request(request)) if request.method == "initialize");
+    let negotiates =
+        matches!(message, Some(Message::Request(request)) if request.method == "initialize");
     let is_known = |version: &str| VERSIONS.contains(&version);
     let mut named = headers.get_all(HEADER).iter();
     if negotiates || named.all(|version| version.to_str().is_ok_and(is_known)) {
         return Ok(());
     }
-    Err(format!("MCP-Protocol-Version must be {} or 2026-07-28", VERSIONS.join(", ")))
+    Err(format!(
+        "MCP-Protocol-Version must be {} or 2026-07-28",
+        VERSIONS.join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -31,7 +35,8 @@ mod tests {
     #[test]
     fn unknown_revision_is_refused_after_the_handshake() {
         let message = |method: &str| {
-            envelope::parse(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#).as_bytes()).ok()
+            envelope::parse(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#).as_bytes())
+                .ok()
         };
         let (list, initialize) = (message("tools/list"), message("initialize"));
         for (named, message, expected) in [
@@ -48,7 +53,11 @@ mod tests {
             for version in named {
                 headers.append(HEADER, HeaderValue::from_static(version));
             }
-            assert_eq!(check(&headers, message.as_ref()).is_ok(), expected, "{named:?} {message:?}");
+            assert_eq!(
+                check(&headers, message.as_ref()).is_ok(),
+                expected,
+                "{named:?} {message:?}"
+            );
         }
     }
 }

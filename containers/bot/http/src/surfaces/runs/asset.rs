@@ -11,7 +11,10 @@ const IMAGE: &str = "image/svg+xml";
 /// Answers with a file, or with the 404 of all run pages.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let (media_type, text) = match name.as_str() {
-        "style.css" => ("text/css; charset=utf-8", include_str!("../../../assets/style.css")),
+        "style.css" => (
+            "text/css; charset=utf-8",
+            include_str!("../../../assets/style.css"),
+        ),
         "run.js" => (SCRIPT, include_str!("../../../assets/run.js")),
         "transcript.js" => (SCRIPT, include_str!("../../../assets/transcript.js")),
         "log.js" => (SCRIPT, include_str!("../../../assets/log.js")),

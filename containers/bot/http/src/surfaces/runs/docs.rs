@@ -11,7 +11,9 @@ use crate::state::HttpState;
 
 /// Answers with the page.
 pub(crate) async fn docs(State(state): State<HttpState>, headers: HeaderMap) -> Response {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
     let nav = Nav::of(&state, Section::Docs);
     DocsPage::new(nav, state.core.settings().public_base_url.as_deref(), host).into_response()
 }

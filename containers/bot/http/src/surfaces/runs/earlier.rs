@@ -22,10 +22,18 @@ pub(crate) async fn earlier(
     uri: Uri,
     run: RunRef,
 ) -> Response {
-    match state.core.queries().get(&run.reader(&viewer, "runs.earlier"), &run.id).await {
+    match state
+        .core
+        .queries()
+        .get(&run.reader(&viewer, "runs.earlier"), &run.id)
+        .await
+    {
         Ok(found) => {
             let view = found.into_view();
-            respond::json(StatusCode::OK, &Tail::before(&view.events, before(&uri)).json())
+            respond::json(
+                StatusCode::OK,
+                &Tail::before(&view.events, before(&uri)).json(),
+            )
         }
         Err(error) => reject(error),
     }

@@ -37,7 +37,11 @@ pub(crate) async fn events(
 ) -> Response {
     let after = sse::resume_after(&headers, &uri);
     let closing = closing.map(|Extension(closing)| closing);
-    let found = state.core.queries().events(&run.reader(&viewer, "runs.events"), &run.id, after).await;
+    let found = state
+        .core
+        .queries()
+        .events(&run.reader(&viewer, "runs.events"), &run.id, after)
+        .await;
     match found {
         Ok(EventStream::Live(subscription)) => {
             streams.open(|permit| sse::response(live(subscription, permit), closing))
@@ -45,7 +49,9 @@ pub(crate) async fn events(
         Ok(EventStream::Remote(events)) => {
             streams.open(|permit| sse::response(remote(events, permit), closing))
         }
-        Ok(EventStream::Stored(view)) => sse::response(stream::iter(replay::frames(&view, after)), closing),
+        Ok(EventStream::Stored(view)) => {
+            sse::response(stream::iter(replay::frames(&view, after)), closing)
+        }
         Err(error) => reject(error),
     }
 }
@@ -74,6 +80,9 @@ fn framed(frame: &Frame) -> String {
         Frame::Elided { from_seq, to_seq } => frames::replay_elided(*from_seq, *to_seq),
         Frame::Event { seq, json } => frames::event(*seq, json),
         Frame::Finished { finished_at } => frames::finished(*finished_at),
-        Frame::End { sealed_at, reply_ok } => frames::end_live(*sealed_at, *reply_ok),
+        Frame::End {
+            sealed_at,
+            reply_ok,
+        } => frames::end_live(*sealed_at, *reply_ok),
     }
 }

@@ -22,7 +22,10 @@ pub(super) fn feed(
     closing: Option<Closing>,
     permit: StreamPermit,
 ) -> Response {
-    sse::response(frames_of(state.core.queries().changes(viewer, filter), permit), closing)
+    sse::response(
+        frames_of(state.core.queries().changes(viewer, filter), permit),
+        closing,
+    )
 }
 
 fn frames_of(changes: Changes, permit: StreamPermit) -> impl Stream<Item = String> {

@@ -19,12 +19,18 @@ pub(super) fn feed(
     closing: Option<Closing>,
     permit: StreamPermit,
 ) -> Response {
-    sse::response(frames_of(state.core.queries().fleet_changes(viewer), permit), closing)
+    sse::response(
+        frames_of(state.core.queries().fleet_changes(viewer), permit),
+        closing,
+    )
 }
 
 fn frames_of(changes: FleetChanges, permit: StreamPermit) -> impl Stream<Item = String> {
     stream::unfold((changes, permit), |(mut changes, permit)| async move {
         let version = changes.next().await?;
-        Some((frames::data(&json!({ "version": version }).to_string()), (changes, permit)))
+        Some((
+            frames::data(&json!({ "version": version }).to_string()),
+            (changes, permit),
+        ))
     })
 }

@@ -12,7 +12,12 @@ pub(crate) async fn friction(
     Extension(viewer): Extension<Viewer>,
     run: RunRef,
 ) -> Response {
-    match state.core.queries().friction(&run.reader(&viewer, "runs.friction"), &run.id).await {
+    match state
+        .core
+        .queries()
+        .friction(&run.reader(&viewer, "runs.friction"), &run.id)
+        .await
+    {
         Ok(friction) => respond::json(StatusCode::OK, &friction),
         Err(error) => reject(error),
     }

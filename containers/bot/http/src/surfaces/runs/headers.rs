@@ -31,7 +31,11 @@ const ALWAYS: [(HeaderName, &str); 5] = [
 /// An event stream keeps its own `Cache-Control`, and the sign-in form its own policies.
 pub(crate) fn add_page_headers(headers: &mut HeaderMap) {
     for (name, value) in ALWAYS {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
     }
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
 }

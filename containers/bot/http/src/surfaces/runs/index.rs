@@ -29,7 +29,10 @@ pub(crate) async fn index(
     streams: Streams,
     uri: Uri,
 ) -> Response {
-    let listing = Listing { part: part(&uri), filter: filter(&uri) };
+    let listing = Listing {
+        part: part(&uri),
+        filter: filter(&uri),
+    };
     if params::query(&uri, "stream").as_deref() == Some("1") {
         let closing = closing.map(|Extension(closing)| closing);
         return streams.open(|permit| feed::feed(&state, viewer, listing.filter, closing, permit));
@@ -40,7 +43,11 @@ pub(crate) async fn index(
         (Part::Finished, None) => Selection::Finished,
         (Part::All | Part::Finished, Some(cursor)) => Selection::After(cursor),
     };
-    let page = state.core.queries().list(&viewer, selection, &listing.filter, PAGE_ROWS).await;
+    let page = state
+        .core
+        .queries()
+        .list(&viewer, selection, &listing.filter, PAGE_ROWS)
+        .await;
     let nav = Nav::of(&state, Section::Runs);
     IndexPage::new(nav, &listing, page, state.core.clock().now()).into_response()
 }
@@ -58,14 +65,21 @@ fn part(uri: &Uri) -> Part {
 /// Returns the filters. Empty and overlong ones are ignored.
 fn filter(uri: &Uri) -> RunFilter {
     let value = |key| {
-        params::query(uri, key).filter(|value| !value.is_empty() && value.chars().count() <= FILTER_MAX_CHARS)
+        params::query(uri, key)
+            .filter(|value| !value.is_empty() && value.chars().count() <= FILTER_MAX_CHARS)
     };
-    RunFilter { agent: value("agent"), channel: value("channel"), repo: value("repo"), user: value("user") }
+    RunFilter {
+        agent: value("agent"),
+        channel: value("channel"),
+        repo: value("repo"),
+        user: value("user"),
+    }
 }
 
 /// Returns both halves of the cursor, or `None`: a malformed one is ignored.
 fn cursor(uri: &Uri) -> Option<Cursor> {
-    let finished_at = Moment::parse(&params::query(uri, "before")?).filter(|at| *at >= Moment::from(0))?;
+    let finished_at =
+        Moment::parse(&params::query(uri, "before")?).filter(|at| *at >= Moment::from(0))?;
     let id = RunId::parse(params::query(uri, "beforeId")?).ok()?;
     Some(Cursor { finished_at, id })
 }
@@ -80,11 +94,18 @@ mod tests {
             ?before=5&beforeId=a%20b"
             .split('|')
         {
-            assert_eq!(cursor(&format!("/runs{query}").parse().unwrap()), None, "{query}");
+            assert_eq!(
+                cursor(&format!("/runs{query}").parse().unwrap()),
+                None,
+                "{query}"
+            );
         }
         for before in ["5", "5.25"] {
             let finished_at = Moment::parse(before).unwrap();
-            let expected = Cursor { finished_at, id: RunId::parse("a").unwrap() };
+            let expected = Cursor {
+                finished_at,
+                id: RunId::parse("a").unwrap(),
+            };
             let uri = format!("/runs?before={before}&beforeId=a").parse().unwrap();
             assert_eq!(cursor(&uri), Some(expected));
         }
@@ -92,11 +113,21 @@ mod tests {
 
     #[test]
     fn filters_are_read_from_the_query() {
-        let uri = "/runs?status=finished&agent=coding&repo=acme%2Fapp&user=".parse().unwrap();
-        let expected =
-            RunFilter { agent: Some("coding".into()), repo: Some("acme/app".into()), ..RunFilter::default() };
+        let uri = "/runs?status=finished&agent=coding&repo=acme%2Fapp&user="
+            .parse()
+            .unwrap();
+        let expected = RunFilter {
+            agent: Some("coding".into()),
+            repo: Some("acme/app".into()),
+            ..RunFilter::default()
+        };
         assert_eq!((part(&uri), filter(&uri)), (Part::Finished, expected));
-        let long: Uri = format!("/runs?all=1&agent={}", "a".repeat(FILTER_MAX_CHARS + 1)).parse().unwrap();
-        assert_eq!((part(&long), filter(&long)), (Part::All, RunFilter::default()));
+        let long: Uri = format!("/runs?all=1&agent={}", "a".repeat(FILTER_MAX_CHARS + 1))
+            .parse()
+            .unwrap();
+        assert_eq!(
+            (part(&long), filter(&long)),
+            (Part::All, RunFilter::default())
+        );
     }
 }

@@ -16,10 +16,18 @@ const UNAVAILABLE: &str =
     "The outcomes are not available: run history is off (runHistory.store) or did not answer.\n";
 
 /// Answers with the page.
-pub(crate) async fn outcomes(State(state): State<HttpState>, Extension(actor): Extension<Actor>) -> Response {
+pub(crate) async fn outcomes(
+    State(state): State<HttpState>,
+    Extension(actor): Extension<Actor>,
+) -> Response {
     let nav = Nav::of(&state, Section::Outcomes);
     let input = RawInput::Object(Map::new());
-    match state.core.commands().invoke(&Caller::dashboard(actor), OUTCOMES, &input).await {
+    match state
+        .core
+        .commands()
+        .invoke(&Caller::dashboard(actor), OUTCOMES, &input)
+        .await
+    {
         Ok(totals) => OutcomesPage::of(nav, &totals.json),
         Err(failure) if failure.code == ErrorCode::Unauthorized => {
             respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")

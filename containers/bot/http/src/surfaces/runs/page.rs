@@ -52,7 +52,12 @@ fn with_token(uri: &Uri, run: &RunRef, token: &str) -> String {
     format!("/runs/{}?{}", run.id, query.finish())
 }
 
-async fn view(state: &HttpState, viewer: &Viewer, uri: &Uri, run: &RunRef) -> Result<Response, QueryError> {
+async fn view(
+    state: &HttpState,
+    viewer: &Viewer,
+    uri: &Uri,
+    run: &RunRef,
+) -> Result<Response, QueryError> {
     let queries = state.core.queries();
     let reader = run.reader(viewer, "runs.page");
     let tab = match params::query(uri, "tab").as_deref() {
@@ -61,24 +66,34 @@ async fn view(state: &HttpState, viewer: &Viewer, uri: &Uri, run: &RunRef) -> Re
         _ => Tab::Transcript,
     };
     let (found, diff) = match tab {
-        Tab::Changes => queries.diff(&reader, &run.id).await.map(|(found, diff)| (found, Some(diff)))?,
+        Tab::Changes => queries
+            .diff(&reader, &run.id)
+            .await
+            .map(|(found, diff)| (found, Some(diff)))?,
         Tab::Transcript | Tab::Friction => (queries.get(&reader, &run.id).await?, None),
     };
     let (view, token) = match &found {
         Found::Live(view) => (view, Some(run.token.as_str())),
         Found::Finished(view) => (view, None),
     };
-    let parts =
-        RunParts { nav: Nav::of(state, Section::Runs), run: view, limits: queries.limits(view), token };
+    let parts = RunParts {
+        nav: Nav::of(state, Section::Runs),
+        run: view,
+        limits: queries.limits(view),
+        token,
+    };
     let mut response = match (tab, diff) {
         (Tab::Changes, Some(diff)) => parts.changes(Changes::of(&diff)),
-        (Tab::Friction, _) => {
-            parts.friction(DiagnosisView::of(view.diagnosed(), view.finished.map(|(_, status)| status)))
-        }
+        (Tab::Friction, _) => parts.friction(DiagnosisView::of(
+            view.diagnosed(),
+            view.finished.map(|(_, status)| status),
+        )),
         _ => parts.transcript(before(uri)),
     };
     if let (None, Some((_, status))) = (token, view.finished) {
-        response.headers_mut().insert(STATUS_HEADER, HeaderValue::from_static(status.as_str()));
+        response
+            .headers_mut()
+            .insert(STATUS_HEADER, HeaderValue::from_static(status.as_str()));
     }
     Ok(response)
 }

@@ -28,7 +28,11 @@ pub(crate) async fn pages_for_browsers(
 ) -> Response {
     let is_person = is_browser(request.method(), request.headers());
     let response = next.run(request).await;
-    if is_person && is_problem(&response) { page(&state, response).await } else { response }
+    if is_person && is_problem(&response) {
+        page(&state, response).await
+    } else {
+        response
+    }
 }
 
 /// Returns whether the answer is a text for a viewer who was admitted: the others get 403.
@@ -37,7 +41,11 @@ fn is_problem(response: &Response) -> bool {
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|media_type| media_type.as_bytes().starts_with(b"text/plain"));
-    let statuses = [StatusCode::NOT_FOUND, StatusCode::BAD_GATEWAY, StatusCode::SERVICE_UNAVAILABLE];
+    let statuses = [
+        StatusCode::NOT_FOUND,
+        StatusCode::BAD_GATEWAY,
+        StatusCode::SERVICE_UNAVAILABLE,
+    ];
     is_text && statuses.contains(&response.status())
 }
 
@@ -49,7 +57,10 @@ async fn page(state: &HttpState, response: Response) -> Response {
     let Ok(html) = ProblemPage::new(nav, head.status, text.trim()).render() else {
         return Response::from_parts(head, Body::from(bytes));
     };
-    head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    head.headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/html; charset=utf-8"),
+    );
     head.headers.remove(header::CONTENT_LENGTH);
     // The page may have the form that signs out.
     head.headers.remove(header::CONTENT_SECURITY_POLICY);

@@ -36,7 +36,11 @@ fn gap(last: u64, until: u64, after: u64) -> Option<String> {
     if missing == 0 || until <= after {
         return None;
     }
-    let plural = if missing == 1 { "event was" } else { "events were" };
+    let plural = if missing == 1 {
+        "event was"
+    } else {
+        "events were"
+    };
     Some(frames::replay_note(&format!("{missing} {plural} not kept")))
 }
 
@@ -47,16 +51,22 @@ mod tests {
     use super::*;
 
     fn kept(seqs: &[u64]) -> Vec<Value> {
-        seqs.iter().map(|seq| json!({"type": "assistant", "text": "x", "seq": seq})).collect()
+        seqs.iter()
+            .map(|seq| json!({"type": "assistant", "text": "x", "seq": seq}))
+            .collect()
     }
 
     fn short(events: &[u64], published: u64, after: u64) -> Vec<String> {
         let frames = kept_frames(&kept(events), published, after);
         let line = |frame: String| match frame.strip_prefix("id: ") {
             Some(rest) => rest.lines().next().unwrap_or_default().to_owned(),
-            None => {
-                frame.trim_end().lines().last().unwrap_or_default().trim_start_matches("data: ").to_owned()
-            }
+            None => frame
+                .trim_end()
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("data: ")
+                .to_owned(),
         };
         frames.into_iter().map(line).collect()
     }
@@ -73,8 +83,12 @@ mod tests {
 
     #[test]
     fn each_gap_has_a_note() {
-        let expected =
-            ["1".to_owned(), note("3 events were not kept"), "5".into(), note("1 event was not kept")];
+        let expected = [
+            "1".to_owned(),
+            note("3 events were not kept"),
+            "5".into(),
+            note("1 event was not kept"),
+        ];
         assert_eq!(short(&[1, 5], 6, 0), expected);
         assert_eq!(short(&[], 2, 0), [note("2 events were not kept")]);
     }
@@ -84,7 +98,10 @@ mod tests {
         assert_eq!(short(&[1, 2, 3], 3, 2), ["3"]);
         assert_eq!(short(&[1, 2, 3], 3, 3), [""; 0]);
         assert_eq!(short(&[1, 2, 3], 3, 99), [""; 0]);
-        assert_eq!(short(&[1, 5], 5, 1), [note("3 events were not kept"), "5".into()]);
+        assert_eq!(
+            short(&[1, 5], 5, 1),
+            [note("3 events were not kept"), "5".into()]
+        );
         assert_eq!(short(&[1, 5], 5, 5), [""; 0]);
     }
 }

@@ -24,7 +24,8 @@ use crate::{
 
 const ABSENT: &str =
     "This service has no resident environments: execution.resident.baseUrl is not configured.\n";
-const NOT_ONBOARDED: &str = "This repository has no resident. Add one with the command `repo onboard`.\n";
+const NOT_ONBOARDED: &str =
+    "This repository has no resident. Add one with the command `repo onboard`.\n";
 
 /// The page of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +41,9 @@ impl Place {
     fn of(segments: &[&str]) -> Option<Self> {
         match segments {
             [] => Some(Self::Fleet),
-            [owner, name] => RepoSlug::parse(format!("{owner}/{name}")).ok().map(Self::One),
+            [owner, name] => RepoSlug::parse(format!("{owner}/{name}"))
+                .ok()
+                .map(Self::One),
             _ => None,
         }
     }
@@ -50,10 +53,18 @@ impl Place {
 /// Returns `None` for an admitted caller if the path is no page, such as a malformed slug.
 pub(crate) async fn residents(state: &HttpState, request: Request) -> Option<Response> {
     let (mut head, _) = request.into_parts();
-    let decoded = percent_decode_str(head.uri.path()).decode_utf8_lossy().into_owned();
-    let segments: Vec<&str> = decoded.split('/').filter(|segment| !segment.is_empty()).skip(1).collect();
+    let decoded = percent_decode_str(head.uri.path())
+        .decode_utf8_lossy()
+        .into_owned();
+    let segments: Vec<&str> = decoded
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .skip(1)
+        .collect();
     let Some(place) = Place::of(&segments) else {
-        return viewer::admit(state, &head, Area::Pages, "residents").await.err();
+        return viewer::admit(state, &head, Area::Pages, "residents")
+            .await
+            .err();
     };
     let mut response = answer(state, &mut head, place).await;
     add_headers(state, &mut response);
@@ -72,7 +83,12 @@ async fn answer(state: &HttpState, head: &mut Parts, place: Place) -> Response {
     if !queries.has_residents() {
         return respond::plain(StatusCode::SERVICE_UNAVAILABLE, ABSENT);
     }
-    if state.core.commands().admit(&Caller::dashboard(actor.clone()), REPO_LIST).is_err() {
+    if state
+        .core
+        .commands()
+        .admit(&Caller::dashboard(actor.clone()), REPO_LIST)
+        .is_err()
+    {
         return respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
     }
     let viewer = Viewer::new(actor);
@@ -100,7 +116,9 @@ async fn answer(state: &HttpState, head: &mut Parts, place: Place) -> Response {
 
 fn get_only() -> Response {
     let mut response = respond::plain(StatusCode::METHOD_NOT_ALLOWED, "GET only\n");
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
     response
 }
 
@@ -111,8 +129,15 @@ mod tests {
     #[test]
     fn only_slugs_are_pages() {
         assert_eq!(Place::of(&[]), Some(Place::Fleet));
-        assert!(matches!(Place::of(&["acme", "app"]), Some(Place::One(slug)) if slug.as_str() == "acme/app"));
-        for segments in [&["acme"][..], &["acme", "app", "x"], &["-a", "b"], &["a", " "]] {
+        assert!(
+            matches!(Place::of(&["acme", "app"]), Some(Place::One(slug)) if slug.as_str() == "acme/app")
+        );
+        for segments in [
+            &["acme"][..],
+            &["acme", "app", "x"],
+            &["-a", "b"],
+            &["a", " "],
+        ] {
             assert_eq!(Place::of(segments), None, "{segments:?}");
         }
     }

@@ -23,7 +23,11 @@ pub(crate) struct RunRef {
 impl RunRef {
     /// Returns the reader of the run on a route.
     pub(super) fn reader<'r>(&'r self, viewer: &'r Viewer, route: &'static str) -> Reader<'r> {
-        Reader { viewer, token: &self.token, route }
+        Reader {
+            viewer,
+            token: &self.token,
+            route,
+        }
     }
 }
 
@@ -31,10 +35,13 @@ impl RunRef {
 pub(super) fn reject(error: QueryError) -> Response {
     match error {
         QueryError::NotFound | QueryError::Denied(_) => respond::not_found(),
-        QueryError::AlreadyFinished => respond::coded(ErrorCode::Conflict, "the run has already finished"),
-        QueryError::Unavailable => {
-            respond::plain(StatusCode::SERVICE_UNAVAILABLE, "The run history is not available right now.\n")
+        QueryError::AlreadyFinished => {
+            respond::coded(ErrorCode::Conflict, "the run has already finished")
         }
+        QueryError::Unavailable => respond::plain(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The run history is not available right now.\n",
+        ),
     }
 }
 
@@ -48,6 +55,9 @@ impl FromRequestParts<HttpState> for RunRef {
             return Err(health::probe(State(state.clone())).await);
         };
         let id = RunId::parse(text).map_err(|_| respond::not_found())?;
-        Ok(Self { id, token: params::query(&parts.uri, "t").unwrap_or_default() })
+        Ok(Self {
+            id,
+            token: params::query(&parts.uri, "t").unwrap_or_default(),
+        })
     }
 }

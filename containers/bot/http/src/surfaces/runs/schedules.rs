@@ -10,8 +10,7 @@ use serde_json::Map;
 use super::pages::{Nav, SCHEDULE_LIST, SchedulesPage, Section};
 use crate::{respond, state::HttpState};
 
-const ABSENT: &str =
-    "This service has no schedules: set STATE_WORKER_URL, or configure the weekly issues about friction.\n";
+const ABSENT: &str = "This service has no schedules: set STATE_WORKER_URL, or configure the weekly issues about friction.\n";
 
 /// Answers with the page.
 pub(crate) async fn schedules(
@@ -23,7 +22,12 @@ pub(crate) async fn schedules(
         return respond::plain(StatusCode::SERVICE_UNAVAILABLE, ABSENT);
     }
     let input = RawInput::Object(Map::new());
-    match state.core.commands().invoke(&Caller::dashboard(actor), SCHEDULE_LIST, &input).await {
+    match state
+        .core
+        .commands()
+        .invoke(&Caller::dashboard(actor), SCHEDULE_LIST, &input)
+        .await
+    {
         Ok(listed) => SchedulesPage::of(nav, &listed.json, state.core.clock().now()),
         Err(failure) if failure.code == ErrorCode::Unauthorized => {
             respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")

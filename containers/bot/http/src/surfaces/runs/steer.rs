@@ -43,7 +43,10 @@ pub(crate) async fn steer(
         Err(response) => return response,
     };
     let Ok(bytes) = read_body(body, STEER_MAX_BYTES).await else {
-        return respond::coded(ErrorCode::InvalidInput, "the body is not readable or has more than 64 KiB");
+        return respond::coded(
+            ErrorCode::InvalidInput,
+            "the body is not readable or has more than 64 KiB",
+        );
     };
     let text = match serde_json::from_slice(&bytes) {
         Ok(Body { text }) if !text.trim().is_empty() => text,
@@ -56,14 +59,24 @@ pub(crate) async fn steer(
     let core = state.core.clone();
     let RunRef { id, token } = run;
     let queued = tokio::spawn(async move {
-        let reader = ars_bot_core::queries::Reader { viewer: &viewer, token: &token, route: "runs.steer" };
+        let reader = ars_bot_core::queries::Reader {
+            viewer: &viewer,
+            token: &token,
+            route: "runs.steer",
+        };
         let queued = core.follow_up(&reader, actor, &id, text).await;
         (queued, id, viewer)
     });
     match queued.await {
         Ok((Ok(()), id, viewer)) => {
             tracing::info!(run = %id, viewer = viewer.id(), "follow-up queued");
-            respond::json(StatusCode::OK, &Queued { id, state: "queued" })
+            respond::json(
+                StatusCode::OK,
+                &Queued {
+                    id,
+                    state: "queued",
+                },
+            )
         }
         Ok((Err(FollowUpError::Run(error)), ..)) => reject(error),
         Ok((Err(FollowUpError::Refused(refusal)), ..)) => refused(&refusal),
@@ -77,7 +90,9 @@ pub(crate) async fn steer(
 fn refused(refusal: &Refusal) -> Response {
     let mut response = respond::coded(refusal.error_code(), &texts::refusal(refusal));
     if let Refusal::Overloaded(overload) = refusal {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(overload.wait_s()));
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(overload.wait_s()));
     }
     response
 }

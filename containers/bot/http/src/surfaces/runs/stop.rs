@@ -28,13 +28,28 @@ pub(crate) async fn stop(
     uri: Uri,
     run: RunRef,
 ) -> Response {
-    let Some(mode) = params::query(&uri, "mode").as_deref().and_then(StopMode::parse) else {
+    let Some(mode) = params::query(&uri, "mode")
+        .as_deref()
+        .and_then(StopMode::parse)
+    else {
         return respond::coded(ErrorCode::InvalidInput, "mode must be soft or hard");
     };
-    match state.core.queries().stop(&run.reader(&viewer, "runs.stop"), &run.id, mode).await {
+    match state
+        .core
+        .queries()
+        .stop(&run.reader(&viewer, "runs.stop"), &run.id, mode)
+        .await
+    {
         Ok(()) => {
             tracing::info!(run = %run.id, mode = %mode, viewer = viewer.id(), "stop requested");
-            respond::json(StatusCode::OK, &Stopping { id: run.id, mode, state: "stopping" })
+            respond::json(
+                StatusCode::OK,
+                &Stopping {
+                    id: run.id,
+                    mode,
+                    state: "stopping",
+                },
+            )
         }
         Err(error) => reject(error),
     }

@@ -61,34 +61,63 @@ struct SignIn<'a> {
 /// Answers with the form, or signs in with the token of the address.
 pub(crate) async fn form(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
+    let Some((secret, actor)) = configured(&state) else {
+        return without_form(&state, &head).await;
+    };
     let next = params::query(&head.uri, "next").unwrap_or_default();
-    let Some(token) = params::query(&head.uri, "token") else { return page(StatusCode::OK, &next, None) };
+    let Some(token) = params::query(&head.uri, "token") else {
+        return page(StatusCode::OK, &next, None);
+    };
     // Guesses of another site would use up the attempts of this browser's peer.
-    if !is_own(&head.headers, state.core.settings().public_base_url.as_deref()) {
+    if !is_own(
+        &head.headers,
+        state.core.settings().public_base_url.as_deref(),
+    ) {
         tracing::info!(reason = "cross-origin", "sign-in refused");
         return page(StatusCode::FORBIDDEN, &next, None);
     }
-    exchange(&state, &head, (secret, actor), &Attempt { token: &token, next: &next, problem: EXPIRED })
+    exchange(
+        &state,
+        &head,
+        (secret, actor),
+        &Attempt {
+            token: &token,
+            next: &next,
+            problem: EXPIRED,
+        },
+    )
 }
 
 /// Answers a correct secret with a session and the wanted page.
 pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
+    let Some((secret, actor)) = configured(&state) else {
+        return without_form(&state, &head).await;
+    };
     let public_base_url = state.core.settings().public_base_url.as_deref();
     if !is_same_origin(&head.headers, public_base_url) {
         tracing::info!(reason = "cross-origin", "sign-in refused");
         return respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
     }
     let Ok(body) = read_body(body, MAX_FORM_BYTES).await else {
-        return page(StatusCode::BAD_REQUEST, HOME, Some("The form could not be read. Try again."));
+        return page(
+            StatusCode::BAD_REQUEST,
+            HOME,
+            Some("The form could not be read. Try again."),
+        );
     };
     let field = |name: &str| {
         let mut fields = form_urlencoded::parse(&body);
-        fields.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+        fields
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+            .unwrap_or_default()
     };
-    let attempt = &Attempt { token: &field("token"), next: &field("next"), problem: INVALID };
+    let attempt = &Attempt {
+        token: &field("token"),
+        next: &field("next"),
+        problem: INVALID,
+    };
     exchange(&state, &head, (secret, actor), attempt)
 }
 
@@ -120,12 +149,17 @@ fn exchange(
     state.sign_ins.succeeded(peer);
     tracing::info!(viewer = actor, "signed in");
     let public_base_url = state.core.settings().public_base_url.as_deref();
-    let is_https = public_base_url.is_some_and(|url| url.trim().to_ascii_lowercase().starts_with("https:"));
+    let is_https =
+        public_base_url.is_some_and(|url| url.trim().to_ascii_lowercase().starts_with("https:"));
     let cookie = set_cookie(secret, actor, now, is_https);
     let mut response = respond::plain(StatusCode::SEE_OTHER, "Signed in\n");
-    let location = HeaderValue::from_str(local(attempt.next)).unwrap_or(HeaderValue::from_static(HOME));
+    let location =
+        HeaderValue::from_str(local(attempt.next)).unwrap_or(HeaderValue::from_static(HOME));
     response.headers_mut().insert(header::LOCATION, location);
-    response.headers_mut().insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response.headers_mut().insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
@@ -136,7 +170,9 @@ fn exchange(
 fn too_many(seconds: UnixMillis) -> Response {
     let problem = "Too many sign-ins failed. Wait a minute and try again.";
     let mut response = page(StatusCode::TOO_MANY_REQUESTS, HOME, Some(problem));
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
@@ -154,7 +190,10 @@ pub(crate) async fn script() -> Response {
 
 /// Returns the 403 of a page without a credential: the form, which leads back to the page.
 pub(crate) fn refused(uri: &Uri) -> Response {
-    let next = uri.path_and_query().map(|path| path.as_str()).unwrap_or_default();
+    let next = uri
+        .path_and_query()
+        .map(|path| path.as_str())
+        .unwrap_or_default();
     let mut response = page(StatusCode::FORBIDDEN, next, None);
     runs::add_page_headers(response.headers_mut());
     response
@@ -176,21 +215,37 @@ pub(super) async fn without_form(state: &HttpState, head: &Parts) -> Response {
 }
 
 fn page(status: StatusCode, next: &str, problem: Option<&'static str>) -> Response {
-    let Ok(text) = (SignIn { next: local(next), problem }).render() else {
-        return respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be made.\n");
+    let Ok(text) = (SignIn {
+        next: local(next),
+        problem,
+    })
+    .render() else {
+        return respond::plain(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "The page could not be made.\n",
+        );
     };
     let mut response = respond::html(text);
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, CSP);
-    response.headers_mut().insert(header::REFERRER_POLICY, REFERRER_POLICY);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_SECURITY_POLICY, CSP);
+    response
+        .headers_mut()
+        .insert(header::REFERRER_POLICY, REFERRER_POLICY);
     response
 }
 
 /// Returns a path of this service, so that the form leads to no other site.
 fn local(next: &str) -> &str {
     let is_path = next.starts_with('/') && !next.starts_with("//");
-    let is_plain = next.len() <= MAX_NEXT_CHARS && next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
-    if is_path && is_plain && !next.starts_with(SIGN_IN) { next } else { HOME }
+    let is_plain =
+        next.len() <= MAX_NEXT_CHARS && next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    if is_path && is_plain && !next.starts_with(SIGN_IN) {
+        next
+    } else {
+        HOME
+    }
 }
 
 #[cfg(test)]

@@ -25,17 +25,23 @@ pub(crate) const SIGN_OUT: &str = "/runs/sign-out";
 /// Removes the cookie and leads to the form.
 pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
+    let Some((secret, actor)) = configured(&state) else {
+        return without_form(&state, &head).await;
+    };
     // `SameSite` withholds the cookie from forms of other sites, so a session shows that none sent this one.
-    let is_own = is_same_origin(&head.headers, state.core.settings().public_base_url.as_deref())
-        || (is_withheld(&head.headers)
-            && has_session(&head.headers, secret, actor, state.core.clock().now()));
+    let is_own = is_same_origin(
+        &head.headers,
+        state.core.settings().public_base_url.as_deref(),
+    ) || (is_withheld(&head.headers)
+        && has_session(&head.headers, secret, actor, state.core.clock().now()));
     if !is_own {
         tracing::info!(reason = "cross-origin", "sign-out refused");
         return respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
     }
     let mut response = respond::plain(StatusCode::SEE_OTHER, "Signed out\n");
-    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(SIGN_IN));
+    response
+        .headers_mut()
+        .insert(header::LOCATION, HeaderValue::from_static(SIGN_IN));
     if let Ok(cookie) = HeaderValue::from_str(&end_cookie()) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }

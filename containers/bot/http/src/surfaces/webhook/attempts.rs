@@ -25,7 +25,10 @@ pub(super) struct AttemptStore {
 
 impl AttemptStore {
     pub(super) fn new(documents: Arc<dyn Documents>) -> Self {
-        Self { documents, recording: tokio::sync::Mutex::default() }
+        Self {
+            documents,
+            recording: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Counts the attempt of a failed check, before its message is dispatched.
@@ -36,12 +39,20 @@ impl AttemptStore {
         delivery: &str,
         now: UnixMillis,
     ) -> Result<Attempt, StoreError> {
-        self.change(|counted| counted.begin(pull_request, head, delivery, now)).await
+        self.change(|counted| counted.begin(pull_request, head, delivery, now))
+            .await
     }
 
     /// Gives an attempt back, because no run began. A failure is logged: the attempt stays counted.
-    pub(super) async fn give_back(&self, pull_request: (&RepoSlug, u64), head: &Commit, delivery: &str) {
-        let given = self.change(|counted| counted.give_back(pull_request, head, delivery)).await;
+    pub(super) async fn give_back(
+        &self,
+        pull_request: (&RepoSlug, u64),
+        head: &Commit,
+        delivery: &str,
+    ) {
+        let given = self
+            .change(|counted| counted.give_back(pull_request, head, delivery))
+            .await;
         if let Err(error) = given {
             tracing::warn!(%error, "an attempt to mend a failed check was not given back");
         }
@@ -60,11 +71,18 @@ impl AttemptStore {
                 return Ok(result);
             }
             let document = serde_json::to_value(&counted).unwrap_or_else(|_| json!({}));
-            if let Replacement::Saved(_) = self.documents.replace(DOCUMENT, &document, found.version).await? {
+            if let Replacement::Saved(_) = self
+                .documents
+                .replace(DOCUMENT, &document, found.version)
+                .await?
+            {
                 return Ok(result);
             }
         }
         let message = "other processes wrote first".to_owned();
-        Err(StoreError { kind: StoreErrorKind::Transient, message })
+        Err(StoreError {
+            kind: StoreErrorKind::Transient,
+            message,
+        })
     }
 }

@@ -53,7 +53,10 @@ impl CommentChannel {
         delivery: &str,
         pages: Option<String>,
     ) -> Self {
-        Self::of(Comment::new(host, repository, number, format!("delivery {delivery}")), pages)
+        Self::of(
+            Comment::new(host, repository, number, format!("delivery {delivery}")),
+            pages,
+        )
     }
 
     /// The channel of a failed check.
@@ -66,7 +69,10 @@ impl CommentChannel {
         number: u64,
         pages: Option<String>,
     ) -> Self {
-        Self::of(Comment::new(host, repository, number, CHECKS_MARKER.to_owned()).of_earlier(), pages)
+        Self::of(
+            Comment::new(host, repository, number, CHECKS_MARKER.to_owned()).of_earlier(),
+            pages,
+        )
     }
 
     /// Returns the channel of a run that another process began, or `None` if it has another channel.
@@ -77,8 +83,15 @@ impl CommentChannel {
     }
 
     fn of(comment: Comment, pages: Option<String>) -> Self {
-        let written = Arc::new(Mutex::new(Written { comment, replies: Vec::new() }));
-        Self { pages, written, progress: watch::Sender::default() }
+        let written = Arc::new(Mutex::new(Written {
+            comment,
+            replies: Vec::new(),
+        }));
+        Self {
+            pages,
+            written,
+            progress: watch::Sender::default(),
+        }
     }
 
     /// Returns the progress.
@@ -101,12 +114,19 @@ impl CommentChannel {
         let mut written = self.written.lock().await;
         written.replies.push(text);
         let whole = written.replies.join(BLANK_LINE);
-        written.comment.write(&whole, None).await.map_err(|error| ReplyError(error.to_string()))
+        written
+            .comment
+            .write(&whole, None)
+            .await
+            .map_err(|error| ReplyError(error.to_string()))
     }
 
     /// Announces a run, unless it replies first.
     fn announce(&self, run: &RunId) {
-        let page = self.pages.as_ref().map(|base| format!("[Run]({base}/runs/{run})"));
+        let page = self
+            .pages
+            .as_ref()
+            .map(|base| format!("[Run]({base}/runs/{run})"));
         let (written, marker) = (Arc::clone(&self.written), marker_of(run));
         tokio::spawn(async move {
             let mut written = written.lock().await;
@@ -114,7 +134,10 @@ impl CommentChannel {
             // A run that replied already needs no announcement.
             if written.replies.is_empty()
                 && !written.comment.is_written()
-                && let Err(error) = written.comment.write("Working on it.", page.as_deref()).await
+                && let Err(error) = written
+                    .comment
+                    .write("Working on it.", page.as_deref())
+                    .await
             {
                 tracing::warn!(%error, "a run was not announced on the code host");
             }

@@ -26,13 +26,28 @@ pub(super) struct Comment {
 
 impl Comment {
     /// A comment that is not written yet.
-    pub(super) fn new(host: Arc<dyn CodeHost>, repository: RepoSlug, number: u64, marker: String) -> Self {
-        Self { host, repository, number, marker, id: None, may_exist: false }
+    pub(super) fn new(
+        host: Arc<dyn CodeHost>,
+        repository: RepoSlug,
+        number: u64,
+        marker: String,
+    ) -> Self {
+        Self {
+            host,
+            repository,
+            number,
+            marker,
+            id: None,
+            may_exist: false,
+        }
     }
 
     /// A comment that an earlier process may have written.
     pub(super) fn of_earlier(self) -> Self {
-        Self { may_exist: true, ..self }
+        Self {
+            may_exist: true,
+            ..self
+        }
     }
 
     /// Returns whether it was written by this process.
@@ -46,7 +61,11 @@ impl Comment {
     }
 
     /// Writes the comment, or replaces its text. `after` was written by code and follows the neutral text.
-    pub(super) async fn write(&mut self, text: &str, after: Option<&str>) -> Result<(), CodeHostError> {
+    pub(super) async fn write(
+        &mut self,
+        text: &str,
+        after: Option<&str>,
+    ) -> Result<(), CodeHostError> {
         let after = after.map_or_else(String::new, |after| format!("\n\n{after}"));
         let end = format!("{after}\n\n{}", hidden_marker(MARKER, &self.marker));
         let room = MAX_BODY_CHARS.saturating_sub(end.chars().count());
@@ -55,9 +74,17 @@ impl Comment {
             self.id = self.find().await?;
         }
         if let Some(id) = self.id {
-            return self.host.edit_comment(&self.repository, id, &body).await.map(drop);
+            return self
+                .host
+                .edit_comment(&self.repository, id, &body)
+                .await
+                .map(drop);
         }
-        let failure = match self.host.comment(&self.repository, self.number, &body).await {
+        let failure = match self
+            .host
+            .comment(&self.repository, self.number, &body)
+            .await
+        {
             Ok(written) => {
                 self.id = Some(written.id);
                 return Ok(());
@@ -76,6 +103,11 @@ impl Comment {
     async fn find(&self) -> Result<Option<u64>, CodeHostError> {
         let comments = self.host.comments(&self.repository, self.number).await?;
         let is_this = |body: &str| markers(body, MARKER).contains(&self.marker);
-        Ok(comments.entries.iter().rev().find(|one| one.is_own && is_this(&one.body)).map(|one| one.id))
+        Ok(comments
+            .entries
+            .iter()
+            .rev()
+            .find(|one| one.is_own && is_this(&one.body))
+            .map(|one| one.id))
     }
 }

@@ -37,7 +37,11 @@ pub(super) struct Serving {
 
 impl Deliveries {
     pub(super) fn new(documents: Arc<dyn Documents>) -> Self {
-        Self { documents, serving: Mutex::default(), recording: tokio::sync::Mutex::default() }
+        Self {
+            documents,
+            serving: Mutex::default(),
+            recording: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Begins a delivery. `Err` is why it is not served: repeated or invalid.
@@ -53,12 +57,18 @@ impl Deliveries {
         if !self.lock().insert(id.to_owned()) {
             return Ok(Err(Delivery::Repeated));
         }
-        Ok(Ok(Serving { deliveries: Arc::clone(self), id: id.to_owned() }))
+        Ok(Ok(Serving {
+            deliveries: Arc::clone(self),
+            id: id.to_owned(),
+        }))
     }
 
     async fn load(&self) -> Result<(Known, u64), StoreError> {
         let found = self.documents.newest(DOCUMENT).await?;
-        let text = found.document.as_ref().and_then(|document| document[FIELD].as_str());
+        let text = found
+            .document
+            .as_ref()
+            .and_then(|document| document[FIELD].as_str());
         Ok((text.map(Known::parse).unwrap_or_default(), found.version))
     }
 
@@ -70,7 +80,11 @@ impl Deliveries {
 impl Serving {
     /// Records the delivery. A failure is logged: the ledger still knows the delivery's run.
     pub(super) async fn record(&self, now: UnixMillis) {
-        let Deliveries { documents, recording, .. } = &*self.deliveries;
+        let Deliveries {
+            documents,
+            recording,
+            ..
+        } = &*self.deliveries;
         let _one_at_a_time = recording.lock().await;
         for _ in 0..MAX_RECORD_ATTEMPTS {
             let replaced = async {

@@ -6,7 +6,9 @@ use ars_auth::Actor;
 use ars_bot_ports::{Choices, CodeHost, IncomingMessage};
 use ars_codehost::{
     diff::Commit,
-    webhook::{Attempt, Bot, Delivery, Trigger, TriggerKind, ended_pull_request, is_signed, trigger},
+    webhook::{
+        Attempt, Bot, Delivery, Trigger, TriggerKind, ended_pull_request, is_signed, trigger,
+    },
 };
 use ars_events::InputSource;
 use ars_types::{Platform, RepoSlug};
@@ -61,7 +63,11 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
     let webhooks = Arc::clone(state.webhooks.as_ref().ok_or(Rejected::Disabled)?);
     let host = &webhooks.settings.host;
     let body = read_body(stream, MAX_BODY_BYTES).await?;
-    if !is_signed(&webhooks.settings.secret, &body, value(&head.headers, "x-hub-signature-256")) {
+    if !is_signed(
+        &webhooks.settings.secret,
+        &body,
+        value(&head.headers, "x-hub-signature-256"),
+    ) {
         return Err(Rejected::Signature);
     }
     let event: Value =
@@ -73,20 +79,28 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
     }
     // Without the own account no mention is recognized.
     let account = host.account().await.map_err(|_| Rejected::Unavailable)?;
-    let bot = Bot { login: &account.login };
+    let bot = Bot {
+        login: &account.login,
+    };
     let Ok(trigger) = trigger(kind, &event, bot) else {
         return Ok(Some("the event has no effect"));
     };
-    let Some(actor) = webhooks.actor(&trigger.user) else { return Ok(Some("the user is not mapped")) };
+    let Some(actor) = webhooks.actor(&trigger.user) else {
+        return Ok(Some("the user is not mapped"));
+    };
     if !state.core.may_use_repository(&actor, &trigger.repository) {
         return Ok(Some("the user may not use the repository"));
     }
-    if matches!(trigger.kind, TriggerKind::FailedCheck { .. }) && !is_own(state, &**host, &trigger).await? {
+    if matches!(trigger.kind, TriggerKind::FailedCheck { .. })
+        && !is_own(state, &**host, &trigger).await?
+    {
         return Ok(Some("the pull request is not the service's own"));
     }
     let id = value(&head.headers, "x-github-delivery");
     if id.is_empty() || id.len() > MAX_DELIVERY_ID_CHARS {
-        return Err(Rejected::Malformed("X-GitHub-Delivery is missing or too long"));
+        return Err(Rejected::Malformed(
+            "X-GitHub-Delivery is missing or too long",
+        ));
     }
     let key = key_of(&trigger, &body);
     let id = key.key.as_str();
@@ -112,14 +126,29 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
         }
         return Err(Rejected::Overloaded(overload));
     }
-    answer(state, message(state, &**host, trigger, actor, key), io, serving, attempted).await
+    answer(
+        state,
+        message(state, &**host, trigger, actor, key),
+        io,
+        serving,
+        attempted,
+    )
+    .await
 }
 
 /// Returns whether the pull request of a failed check is the service's own.
 /// A person may name a branch like one of a run, and the event does not name the author.
-async fn is_own(state: &HttpState, host: &dyn CodeHost, trigger: &Trigger) -> Result<bool, Rejected> {
+async fn is_own(
+    state: &HttpState,
+    host: &dyn CodeHost,
+    trigger: &Trigger,
+) -> Result<bool, Rejected> {
     match host.pull_request(&trigger.repository, trigger.number).await {
-        Ok(facts) => state.core.is_own_pull_request(&facts).await.map_err(|_| Rejected::Unavailable),
+        Ok(facts) => state
+            .core
+            .is_own_pull_request(&facts)
+            .await
+            .map_err(|_| Rejected::Unavailable),
         Err(error) if error.is_not_found() => Ok(false),
         Err(_) => Err(Rejected::Unavailable),
     }
@@ -131,7 +160,11 @@ async fn is_own(state: &HttpState, host: &dyn CodeHost, trigger: &Trigger) -> Re
 fn key_of(trigger: &Trigger, body: &[u8]) -> IdempotencyKey {
     let identity = trigger.identity.as_deref().map_or(body, str::as_bytes);
     let digest = hex::encode(digest::digest(&digest::SHA256, identity));
-    IdempotencyKey { subject: PLATFORM.to_string(), key: digest.clone(), fingerprint: digest }
+    IdempotencyKey {
+        subject: PLATFORM.to_string(),
+        key: digest.clone(),
+        fingerprint: digest,
+    }
 }
 
 /// Begins a delivery. The inner error is the reason if it was received before.
@@ -141,7 +174,11 @@ async fn begin(
     key: &IdempotencyKey,
 ) -> Result<Result<Serving, &'static str>, Rejected> {
     let now = state.core.clock().now();
-    let begun = webhooks.deliveries.begin(&key.key, now).await.map_err(|_| Rejected::Unavailable)?;
+    let begun = webhooks
+        .deliveries
+        .begin(&key.key, now)
+        .await
+        .map_err(|_| Rejected::Unavailable)?;
     let serving = match begun {
         Ok(serving) => serving,
         Err(Delivery::First | Delivery::Repeated | Delivery::Invalid) => return Ok(Err(REPEATED)),
@@ -160,13 +197,21 @@ async fn attempt(
     trigger: &Trigger,
     delivery: &str,
 ) -> Result<Option<&'static str>, Rejected> {
-    let TriggerKind::FailedCheck { head } = &trigger.kind else { return Ok(None) };
+    let TriggerKind::FailedCheck { head } = &trigger.kind else {
+        return Ok(None);
+    };
     let pull_request = (&trigger.repository, trigger.number);
     let now = state.core.clock().now();
-    match webhooks.attempts.begin(pull_request, head, delivery, now).await {
+    match webhooks
+        .attempts
+        .begin(pull_request, head, delivery, now)
+        .await
+    {
         Ok(Attempt::Begins) => Ok(None),
         Ok(Attempt::Begun) => Ok(Some("an earlier failed check of this commit was answered")),
-        Ok(Attempt::UsedUp) => Ok(Some("the attempts to mend the checks of this pull request are used up")),
+        Ok(Attempt::UsedUp) => Ok(Some(
+            "the attempts to mend the checks of this pull request are used up",
+        )),
         Err(_) => Err(Rejected::Unavailable),
     }
 }
@@ -182,7 +227,9 @@ struct Attempted {
 
 impl Attempted {
     fn of(webhooks: &Arc<WebhookState>, trigger: &Trigger, delivery: &str) -> Option<Self> {
-        let TriggerKind::FailedCheck { head } = &trigger.kind else { return None };
+        let TriggerKind::FailedCheck { head } = &trigger.kind else {
+            return None;
+        };
         Some(Self {
             webhooks: Arc::clone(webhooks),
             repository: trigger.repository.clone(),
@@ -193,8 +240,17 @@ impl Attempted {
     }
 
     async fn give_back(&self) {
-        let Self { webhooks, repository, number, head, delivery } = self;
-        webhooks.attempts.give_back((repository, *number), head, delivery).await;
+        let Self {
+            webhooks,
+            repository,
+            number,
+            head,
+            delivery,
+        } = self;
+        webhooks
+            .attempts
+            .give_back((repository, *number), head, delivery)
+            .await;
     }
 }
 
@@ -222,7 +278,8 @@ async fn answer(
             }
             _ended = dispatched => *io.progress().borrow(),
         };
-        if let (Some(attempted), Progress::Refused | Progress::ShuttingDown) = (&attempted, reached) {
+        if let (Some(attempted), Progress::Refused | Progress::ShuttingDown) = (&attempted, reached)
+        {
             attempted.give_back().await;
         }
         if reached != Progress::ShuttingDown {
@@ -244,17 +301,30 @@ fn message(
     actor: Actor,
     key: IdempotencyKey,
 ) -> IncomingMessage {
-    let Trigger { repository, number, thread, kind, mut text, .. } = trigger;
+    let Trigger {
+        repository,
+        number,
+        thread,
+        kind,
+        mut text,
+        ..
+    } = trigger;
     let is_prose = !text.is_empty() && state.core.commands().registry().recognize(&text).is_none();
     if matches!(kind, TriggerKind::Mention { .. }) && is_prose {
         // In code, where it names nothing: the run takes the number of the thread, unless the person names one.
-        text.push_str(&format!("\n\n(This is a comment on `{repository}#{number}`.)"));
+        text.push_str(&format!(
+            "\n\n(This is a comment on `{repository}#{number}`.)"
+        ));
     }
     // Not the agent of the channel: only this one changes the branch.
     let must_continue = matches!(kind, TriggerKind::FailedCheck { .. });
     let agent = must_continue.then(|| MENDING_AGENT.to_owned());
     let channel_id = PLATFORM.id(&repository);
-    let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
+    let source = InputSource {
+        url: None,
+        channel: Some(channel_id.clone()),
+        user: Some(actor.id.clone()),
+    };
     IncomingMessage {
         actor,
         channel_id,
@@ -277,7 +347,9 @@ fn message(
 fn name_of(state: &HttpState, host: &dyn CodeHost, slug: &RepoSlug) -> String {
     let known = &state.core.settings().repositories;
     let is_this = |origin: &str| host.host().repository_of(origin).as_ref() == Some(slug);
-    let found = known.iter().find(|one| one.name.eq_ignore_ascii_case(slug.as_str()) || is_this(&one.origin));
+    let found = known
+        .iter()
+        .find(|one| one.name.eq_ignore_ascii_case(slug.as_str()) || is_this(&one.origin));
     found.map_or_else(|| host.host().git_origin(slug), |known| known.name.clone())
 }
 
@@ -285,5 +357,7 @@ fn name_of(state: &HttpState, host: &dyn CodeHost, slug: &RepoSlug) -> String {
 fn value<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     let mut values = headers.get_all(name).iter();
     let value = values.next().filter(|_| values.next().is_none());
-    value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+    value
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
 }

@@ -34,7 +34,11 @@ impl WebhookState {
     pub(crate) fn new(settings: Webhooks) -> Self {
         let deliveries = Arc::new(Deliveries::new(Arc::clone(&settings.documents)));
         let attempts = AttemptStore::new(Arc::clone(&settings.documents));
-        Self { settings, deliveries, attempts }
+        Self {
+            settings,
+            deliveries,
+            attempts,
+        }
     }
 
     /// Returns the actor of a user of an event, such as `github:ann`.

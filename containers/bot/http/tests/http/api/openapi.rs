@@ -11,7 +11,12 @@ use crate::support::Bot;
 
 const PATH: &str = "/api/openapi.json";
 /// The routes that are no commands.
-const OTHERS: [&str; 4] = ["/ingress", "/runs/{id}/events", "/runs/{id}/steer", "/runs/{id}/stop"];
+const OTHERS: [&str; 4] = [
+    "/ingress",
+    "/runs/{id}/events",
+    "/runs/{id}/steer",
+    "/runs/{id}/stop",
+];
 
 /// Returns the target of every reference.
 fn references(value: &Value, found: &mut Vec<String>) {
@@ -33,26 +38,47 @@ async fn description_has_every_command() {
     assert_eq!(document["security"], json!([{ "token": [] }]));
     let commands = bot.core.commands();
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), commands.registry().on(Surface::Api).count() + OTHERS.len());
+    assert_eq!(
+        paths.len(),
+        commands.registry().on(Surface::Api).count() + OTHERS.len()
+    );
     for path in OTHERS {
         assert!(paths[path].is_object(), "{path}");
     }
-    assert_eq!(paths["/ingress"]["post"]["security"], json!([{ "ingress": [] }]));
+    assert_eq!(
+        paths["/ingress"]["post"]["security"],
+        json!([{ "ingress": [] }])
+    );
     let mut operations = BTreeSet::new();
     for definition in commands.registry().on(Surface::Api) {
-        let item = paths[&format!("/api/{}", definition.id)].as_object().unwrap();
+        let item = paths[&format!("/api/{}", definition.id)]
+            .as_object()
+            .unwrap();
         let methods: Vec<&String> = item.keys().collect();
-        let expected = if definition.effect.is_write() { vec!["post"] } else { vec!["post", "get"] };
+        let expected = if definition.effect.is_write() {
+            vec!["post"]
+        } else {
+            vec!["post", "get"]
+        };
         assert_eq!(methods, expected, "{}", definition.id);
         for (method, operation) in item {
             let is_new = operations.insert(operation["operationId"].as_str().unwrap().to_owned());
             assert!(is_new, "{} {method}", definition.id);
             for status in ["200", "400", "403", "404", "409", "500", "503"] {
-                assert!(operation["responses"][status].is_object(), "{} {method} {status}", definition.id);
+                assert!(
+                    operation["responses"][status].is_object(),
+                    "{} {method} {status}",
+                    definition.id
+                );
             }
         }
         let input = &document["components"]["schemas"][format!("{}.input", definition.id)];
-        assert_eq!(*input, definition.strict_input_schema(), "{}", definition.id);
+        assert_eq!(
+            *input,
+            definition.strict_input_schema(),
+            "{}",
+            definition.id
+        );
     }
 }
 
@@ -81,7 +107,10 @@ async fn every_reference_resolves() {
         assert!(document.pointer(pointer).is_some(), "{reference}");
     }
     let schemas = document["components"]["schemas"].to_string();
-    assert!(!schemas.contains("$defs") && !schemas.contains("$schema"), "{schemas}");
+    assert!(
+        !schemas.contains("$defs") && !schemas.contains("$schema"),
+        "{schemas}"
+    );
 }
 
 #[tokio::test]
@@ -93,7 +122,12 @@ async fn query_parameters_are_the_fields() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|field| (field["name"].as_str().unwrap(), field["required"].as_bool().unwrap()))
+        .map(|field| {
+            (
+                field["name"].as_str().unwrap(),
+                field["required"].as_bool().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(named, [("id", true), ("afterSeq", false), ("limit", false)]);
     let body = &document["paths"]["/api/runs.stop"]["post"]["requestBody"];
@@ -107,7 +141,9 @@ async fn query_parameters_are_the_fields() {
 #[tokio::test]
 async fn mode_none_needs_no_credential() {
     let bot = Bot::start().await;
-    let document = read(reqwest::get(bot.url(PATH)).await.unwrap()).await.json();
+    let document = read(reqwest::get(bot.url(PATH)).await.unwrap())
+        .await
+        .json();
     assert_eq!(document["security"], json!([]));
     assert_eq!(document["paths"].get("/api/memory.list"), None);
 }

@@ -33,7 +33,8 @@ const VALUES: &[&str] = &[
 
 /// A part of a query string: a name or a value.
 fn part(names: Vec<&'static str>) -> BoxedStrategy<String> {
-    let encoded = "\\PC{0,12}".prop_map(|text| utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string());
+    let encoded =
+        "\\PC{0,12}".prop_map(|text| utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string());
     prop_oneof![
         4 => prop::sample::select(names).prop_map(str::to_owned),
         4 => prop::sample::select(VALUES).prop_map(str::to_owned),
@@ -64,7 +65,11 @@ fn json() -> BoxedStrategy<Value> {
 
 #[test]
 fn no_input_is_a_fault() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
     let bot = runtime.block_on(bot(Set::All, Set::All));
     bot.store.insert(record("done", 1_760_000_000_000, &[]));
     let client = Client::new();
@@ -77,8 +82,8 @@ fn no_input_is_a_fault() {
             .chain(["after-seq", "min-runs", "nope", "models.coding"])
             .collect();
         let check = |request: reqwest::RequestBuilder| {
-            let answer =
-                runtime.block_on(async { read(request.bearer_auth("look").send().await.unwrap()).await });
+            let answer = runtime
+                .block_on(async { read(request.bearer_auth("look").send().await.unwrap()).await });
             prop_assert!(answer.status < 500, "{:?}", answer);
             Ok(())
         };
@@ -88,16 +93,20 @@ fn no_input_is_a_fault() {
         if !definition.effect.is_write() {
             runner
                 .run(&pairs, |pairs| {
-                    let query: Vec<String> =
-                        pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                    let query: Vec<String> = pairs
+                        .iter()
+                        .map(|(name, value)| format!("{name}={value}"))
+                        .collect();
                     check(client.get(format!("{url}?{}", query.join("&"))))
                 })
                 .unwrap();
         }
         runner
             .run(&bodies, |members| {
-                let body: Map<String, Value> =
-                    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+                let body: Map<String, Value> = members
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect();
                 check(client.post(&url).json(&body))
             })
             .unwrap();

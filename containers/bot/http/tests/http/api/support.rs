@@ -1,5 +1,8 @@
 //! A bot with every command, behind the gate of a secret, and requests to its command routes.
-#![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a double that cannot go on fails its test"
+)]
 
 use std::sync::{Arc, Mutex};
 
@@ -44,7 +47,11 @@ impl Memory for OneRecord {
         Vec::new()
     }
 
-    async fn write(&self, _scope: &StoreKey, _candidates: &[Candidate]) -> Result<Written, StoreError> {
+    async fn write(
+        &self,
+        _scope: &StoreKey,
+        _candidates: &[Candidate],
+    ) -> Result<Written, StoreError> {
         Ok(Written::default())
     }
 
@@ -59,7 +66,10 @@ impl Memory for OneRecord {
             "sourceThreadKey": "slack:C1:1", "createdAt": 1, "useCount": 0, "status": "active",
         });
         let is_here = scope.as_str() == "org:acme" && !*self.0.lock().unwrap();
-        Ok(is_here.then(|| serde_json::from_value(record).unwrap()).into_iter().collect())
+        Ok(is_here
+            .then(|| serde_json::from_value(record).unwrap())
+            .into_iter()
+            .collect())
     }
 
     async fn forget(&self, _scope: &StoreKey, id: &str) -> Result<bool, StoreError> {
@@ -91,12 +101,20 @@ impl Documents for Page {
         Ok(self.0.lock().unwrap().clone())
     }
 
-    async fn replace(&self, _key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
+    async fn replace(
+        &self,
+        _key: &str,
+        document: &Value,
+        expected: u64,
+    ) -> Result<Replacement, StoreError> {
         let mut loaded = self.0.lock().unwrap();
         if loaded.version != expected {
             return Ok(Replacement::Stale(loaded.version));
         }
-        *loaded = Document { document: Some(document.clone()), version: expected + 1 };
+        *loaded = Document {
+            document: Some(document.clone()),
+            version: expected + 1,
+        };
         Ok(Replacement::Saved(expected + 1))
     }
 }
@@ -111,7 +129,10 @@ pub fn whole(capabilities: Capabilities) -> Capabilities {
     };
     let host = MemoryHost::default();
     *host.diff.lock().unwrap() = Some("--- a/x\n+++ b/x\n@@ -1 +1 @@\n+canary-value\n".to_owned());
-    let build = Build { commit: "abc123".into(), built_at: None };
+    let build = Build {
+        commit: "abc123".into(),
+        built_at: None,
+    };
     let whole = Capabilities {
         memory: Some(memory),
         code_host: Some(Arc::new(host)),
@@ -128,16 +149,33 @@ pub fn whole(capabilities: Capabilities) -> Capabilities {
 
 /// Starts a bot with every command. The secret `look` stands for a session with these further grants.
 pub async fn bot(actions: Set, channels: Set) -> Bot {
-    let grants = Grants { actions, channels, ..Grants::default() };
-    let settings = Settings { grants: [(ACTOR.to_owned(), grants)].into(), ..Settings::default() };
-    Bot::with_capabilities(by_token(ACTOR), TOKENS, settings, whole(Capabilities::default())).await
+    let grants = Grants {
+        actions,
+        channels,
+        ..Grants::default()
+    };
+    let settings = Settings {
+        grants: [(ACTOR.to_owned(), grants)].into(),
+        ..Settings::default()
+    };
+    Bot::with_capabilities(
+        by_token(ACTOR),
+        TOKENS,
+        settings,
+        whole(Capabilities::default()),
+    )
+    .await
 }
 
 /// Returns a finished review of a pull request.
 pub fn review(id: &str, finished_at: UnixMillis) -> RunRecord {
     let meta = json!({ "type": "run_meta", "agent": "review", "pr": 7, "seq": 1 });
     let repo = Some("acme/app".to_owned());
-    RunRecord { agent: Some("review".to_owned()), repo, ..record(id, finished_at, &[meta]) }
+    RunRecord {
+        agent: Some("review".to_owned()),
+        repo,
+        ..record(id, finished_at, &[meta])
+    }
 }
 
 /// An answer.
@@ -163,23 +201,51 @@ impl Answer {
 
 /// Checks the headers of every answer, and reads it.
 pub async fn read(response: Response) -> Answer {
-    let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
-    assert_eq!(header("content-type").as_deref(), Some("application/json; charset=utf-8"));
+    let header = |name: &str| {
+        response
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().unwrap().to_owned())
+    };
+    assert_eq!(
+        header("content-type").as_deref(),
+        Some("application/json; charset=utf-8")
+    );
     assert_eq!(header("cache-control").as_deref(), Some("no-store"));
     let mut names = response.headers().keys();
-    assert!(!names.any(|name| name.as_str().starts_with("access-control")), "{response:?}");
-    Answer { status: response.status().as_u16(), body: response.text().await.unwrap() }
+    assert!(
+        !names.any(|name| name.as_str().starts_with("access-control")),
+        "{response:?}"
+    );
+    Answer {
+        status: response.status().as_u16(),
+        body: response.text().await.unwrap(),
+    }
 }
 
 /// Sends a GET with the secret.
 pub async fn get(bot: &Bot, path: &str) -> Answer {
-    read(Client::new().get(bot.url(path)).bearer_auth("look").send().await.unwrap()).await
+    read(
+        Client::new()
+            .get(bot.url(path))
+            .bearer_auth("look")
+            .send()
+            .await
+            .unwrap(),
+    )
+    .await
 }
 
 /// Sends a POST with the secret.
 pub async fn post(bot: &Bot, id: &str, body: &Value) -> Answer {
-    send(bot, Method::POST, &format!("/api/{id}"), &[("content-type", "application/json")], body.to_string())
-        .await
+    send(
+        bot,
+        Method::POST,
+        &format!("/api/{id}"),
+        &[("content-type", "application/json")],
+        body.to_string(),
+    )
+    .await
 }
 
 /// Sends a request with the secret.
@@ -190,7 +256,10 @@ pub async fn send(
     headers: &[(&str, &str)],
     body: impl Into<reqwest::Body>,
 ) -> Answer {
-    let mut request = Client::new().request(method, bot.url(path)).bearer_auth("look").body(body);
+    let mut request = Client::new()
+        .request(method, bot.url(path))
+        .bearer_auth("look")
+        .body(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

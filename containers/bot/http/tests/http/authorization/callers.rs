@@ -1,5 +1,8 @@
 //! The callers of both tables, the runs that they may or may not read, and answers in comparable form.
-#![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a double that cannot go on fails its test"
+)]
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -21,8 +24,15 @@ pub const AGENTS: [&str; 4] = ["general", "coding", "review", "research"];
 /// The actor of the dashboard's secret `look`.
 const VIEWER: &str = "access:ops";
 /// Every read of a command.
-const READS: [&str; 7] =
-    ["help:read", "status:read", "config:read", "runs:read", "memory:read", "friction:read", "repo:read"];
+const READS: [&str; 7] = [
+    "help:read",
+    "status:read",
+    "config:read",
+    "runs:read",
+    "memory:read",
+    "friction:read",
+    "repo:read",
+];
 /// Every write, and the reads.
 const WRITES: [&str; 8] = [
     "runs:write",
@@ -67,11 +77,18 @@ pub enum Viewer {
 
 impl Viewer {
     fn grants(self) -> Grants {
-        let channels = |name: &str| Set::Only(["http", "mcp"].map(|at| format!("{at}:{name}")).into());
+        let channels =
+            |name: &str| Set::Only(["http", "mcp"].map(|at| format!("{at}:{name}")).into());
         match self {
             Self::Plain => Grants::default(),
-            Self::Member => Grants { channels: channels("ci"), ..Grants::default() },
-            Self::Other => Grants { channels: channels("other"), ..Grants::everything() },
+            Self::Member => Grants {
+                channels: channels("ci"),
+                ..Grants::default()
+            },
+            Self::Other => Grants {
+                channels: channels("other"),
+                ..Grants::everything()
+            },
             Self::Owner => Grants::everything(),
         }
     }
@@ -93,16 +110,28 @@ pub struct Assertions {
 /// Its service has every read, and its person is a member of channel `ci`.
 pub async fn access() -> (Bot, Assertions) {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
-    let service = Grants { actions: Set::of(&READS), ..Grants::default() };
-    let grants = [("access:svc:ci", service), ("access:ann", Viewer::Member.grants())];
+    let service = Grants {
+        actions: Set::of(&READS),
+        ..Grants::default()
+    };
+    let grants = [
+        ("access:svc:ci", service),
+        ("access:ann", Viewer::Member.grants()),
+    ];
     let grants = grants.map(|(actor, grants)| (actor.to_owned(), grants));
-    (behind(by_access(&pair), &tokens(), grants.into()).await, assertions(&pair))
+    (
+        behind(by_access(&pair), &tokens(), grants.into()).await,
+        assertions(&pair),
+    )
 }
 
 /// Returns a bot in mode `access` whose callers are of channel `ci` and have this one scope.
 /// The tokens are `alone`, and `sender`, which has `dispatch` as well. Every agent is restricted.
 pub async fn with_scope(pair: &RsaKeyPair, scope: &str) -> (Bot, Assertions) {
-    let grants = || Grants { actions: Set::of(&[scope]), ..Viewer::Member.grants() };
+    let grants = || Grants {
+        actions: Set::of(&[scope]),
+        ..Viewer::Member.grants()
+    };
     let grants = ["access:svc:ci", "access:ann"].map(|actor| (actor.to_owned(), grants()));
     let tokens = json!({
         "alone": {"subject": "sol", "channel": "ci", "scopes": [scope]},
@@ -125,8 +154,15 @@ pub async fn locally() -> Bot {
 }
 
 async fn behind(dashboard: Dashboard, tokens: &str, grants: BTreeMap<String, Grants>) -> Bot {
-    let restrictions = Restrictions { agents: AGENTS.map(str::to_owned).into(), ..Restrictions::default() };
-    let settings = Settings { grants, restrictions, ..Settings::default() };
+    let restrictions = Restrictions {
+        agents: AGENTS.map(str::to_owned).into(),
+        ..Restrictions::default()
+    };
+    let settings = Settings {
+        grants,
+        restrictions,
+        ..Settings::default()
+    };
     let capabilities = whole(Capabilities::default());
     let bot = Bot::with_capabilities(dashboard, tokens, settings, capabilities).await;
     for platform in ["http", "mcp"] {
@@ -165,23 +201,39 @@ impl Answer {
 }
 
 /// A client is slow to build. Without idle connections it serves the runtime of each test.
-static CLIENT: LazyLock<Client> =
-    LazyLock::new(|| Client::builder().redirect(Policy::none()).pool_max_idle_per_host(0).build().unwrap());
+static CLIENT: LazyLock<Client> = LazyLock::new(|| {
+    Client::builder()
+        .redirect(Policy::none())
+        .pool_max_idle_per_host(0)
+        .build()
+        .unwrap()
+});
 
 async fn read(request: RequestBuilder) -> Answer {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let headers = response.headers().iter();
-    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    let headers =
+        headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
     let headers = headers.filter(|(name, _)| name != "date").collect();
-    Answer { status, headers, body: response.text().await.unwrap() }
+    Answer {
+        status,
+        headers,
+        body: response.text().await.unwrap(),
+    }
 }
 
 /// Signs in and returns the cookie.
 async fn session(bot: &Bot) -> String {
-    let request = CLIENT.post(bot.url("/runs/sign-in")).header("sec-fetch-site", "same-origin");
+    let request = CLIENT
+        .post(bot.url("/runs/sign-in"))
+        .header("sec-fetch-site", "same-origin");
     let answer = read(request.body("token=look")).await;
-    answer.headers["set-cookie"].split(';').next().unwrap().to_owned()
+    answer.headers["set-cookie"]
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 /// Sends a request as a page of the service would.
@@ -192,9 +244,13 @@ pub async fn send(
     path: &str,
     body: Option<&Value>,
 ) -> Answer {
-    let mut request = CLIENT.request(method, bot.url(path)).header("sec-fetch-site", "same-origin");
+    let mut request = CLIENT
+        .request(method, bot.url(path))
+        .header("sec-fetch-site", "same-origin");
     if let Some(body) = body {
-        request = request.header("content-type", "application/json").body(body.to_string());
+        request = request
+            .header("content-type", "application/json")
+            .body(body.to_string());
     }
     request = match credential {
         Credential::None => request,

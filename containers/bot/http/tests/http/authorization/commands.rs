@@ -56,7 +56,13 @@ const fn row(
     mcp: &'static str,
     chat: &'static str,
 ) -> Row {
-    Row { id, input, api, mcp, chat }
+    Row {
+        id,
+        input,
+        api,
+        mcp,
+        chat,
+    }
 }
 
 /// No surface but the command line.
@@ -71,9 +77,21 @@ pub const TABLE: &[Row] = &[
     //                                                        unpinned       unpinned
     row("help.show", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("status.show", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
-    row("config.show", r#"{"channel":"{channel}"}"#, "xxx++++", "xxdd++++", "xxxd++++"),
+    row(
+        "config.show",
+        r#"{"channel":"{channel}"}"#,
+        "xxx++++",
+        "xxdd++++",
+        "xxxd++++",
+    ),
     // Every user may change the own settings. Those of a channel need a grant, which is not of one channel.
-    row("config.set", r#"{"scope":"me","effort":"low"}"#, "xxx++++", "xxddd+++", "xxxdd+++"),
+    row(
+        "config.set",
+        r#"{"scope":"me","effort":"low"}"#,
+        "xxx++++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
     row(
         "config.set",
         r#"{"scope":"channel","channel":"{channel}","effort":"low"}"#,
@@ -81,30 +99,120 @@ pub const TABLE: &[Row] = &[
         "xxddd+++",
         "xxxdd+++",
     ),
-    row("config.clear", r#"{"scope":"me"}"#, "xxx++++", "xxddd+++", "xxxdd+++"),
-    row("config.instructions", r#"{"scope":"me"}"#, "xxx++++", "xxddd+++", "xxxdd+++"),
+    row(
+        "config.clear",
+        r#"{"scope":"me"}"#,
+        "xxx++++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
+    row(
+        "config.instructions",
+        r#"{"scope":"me"}"#,
+        "xxx++++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
     row("runs.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("runs.get", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
-    row("runs.events", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
-    row("runs.friction", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
+    row(
+        "runs.events",
+        r#"{"id":"{run}"}"#,
+        "xxx?+?+",
+        "xxdd++??",
+        NONE,
+    ),
+    row(
+        "runs.friction",
+        r#"{"id":"{run}"}"#,
+        "xxx?+?+",
+        "xxdd++??",
+        NONE,
+    ),
     row("runs.outcomes", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     // The run has ended, which is a conflict for a caller that may stop it.
-    row("runs.stop", r#"{"id":"{run}","mode":"soft"}"#, "xxxdd?!", "xxddd!??", "xxxdd!??"),
-    row("runs.restore", r#"{"id":"{run}"}"#, "xxxdd?+", "xxddd+??", "xxxdd+??"),
+    row(
+        "runs.stop",
+        r#"{"id":"{run}","mode":"soft"}"#,
+        "xxxdd?!",
+        "xxddd!??",
+        "xxxdd!??",
+    ),
+    row(
+        "runs.restore",
+        r#"{"id":"{run}"}"#,
+        "xxxdd?+",
+        "xxddd+??",
+        "xxxdd+??",
+    ),
     // The run is no review, which is a conflict for a caller that may read it.
-    row("review.abridge", r#"{"id":"{run}"}"#, "xxxdd?!", "xxddd!??", "xxxdd!??"),
+    row(
+        "review.abridge",
+        r#"{"id":"{run}"}"#,
+        "xxxdd?!",
+        "xxddd!??",
+        "xxxdd!??",
+    ),
     row("memory.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
-    row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row(
+        "memory.forget",
+        r#"{"id":"mem:org:acme:1"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
     row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("friction.analyze", "{}", "xxx----", "xx------", NONE),
-    row("friction.propose", r#"{"repo":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row(
+        "friction.propose",
+        r#"{"repo":"acme/app"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
     row("repo.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
-    row("repo.onboard", r#"{"slug":"acme/new"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
-    row("repo.offboard", r#"{"slug":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
-    row("repo.reconfigure", r#"{"slug":"acme/app","ref":"dev"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
-    row("repo.rebuild", r#"{"slug":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
-    row("repo.test", r#"{"slug":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
-    row("repo.build", r#"{"slug":"acme/app","ref":"dev"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row(
+        "repo.onboard",
+        r#"{"slug":"acme/new"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
+    row(
+        "repo.offboard",
+        r#"{"slug":"acme/app"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
+    row(
+        "repo.reconfigure",
+        r#"{"slug":"acme/app","ref":"dev"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
+    row(
+        "repo.rebuild",
+        r#"{"slug":"acme/app"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
+    row(
+        "repo.test",
+        r#"{"slug":"acme/app"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
+    row(
+        "repo.build",
+        r#"{"slug":"acme/app","ref":"dev"}"#,
+        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
+    ),
     row("schedule.list", "{}", "xxx++++", "xxddd+++", "xxxdd+++"),
 ];
 
@@ -113,18 +221,31 @@ fn every_command_has_a_row() {
     let rows: BTreeSet<&str> = TABLE.iter().map(|row| row.id).collect();
     let surfaces = [Surface::Api, Surface::Mcp, Surface::Chat, Surface::Cli];
     let catalogue = catalogue();
-    let commands = surfaces.iter().flat_map(|surface| catalogue.on(*surface)).map(|definition| definition.id);
+    let commands = surfaces
+        .iter()
+        .flat_map(|surface| catalogue.on(*surface))
+        .map(|definition| definition.id);
     assert_eq!(rows, commands.collect());
 }
 
 fn input(row: &Row, platform: &str, run: &str) -> Value {
-    let text = row.input.replace("{run}", run).replace("{channel}", &format!("{platform}:ci"));
+    let text = row
+        .input
+        .replace("{run}", run)
+        .replace("{channel}", &format!("{platform}:ci"));
     serde_json::from_str(&text).unwrap()
 }
 
 pub async fn api(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let body = input(row, "http", run);
-    send(bot, caller, Method::POST, &format!("/api/{}", row.id), Some(&body)).await
+    send(
+        bot,
+        caller,
+        Method::POST,
+        &format!("/api/{}", row.id),
+        Some(&body),
+    )
+    .await
 }
 
 pub async fn mcp(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
@@ -136,24 +257,45 @@ pub async fn mcp(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer
 /// The input as the tail of a message: arguments by position, options by name.
 pub async fn chat(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let catalogue = catalogue();
-    let definition = catalogue.on(Surface::Cli).find(|definition| definition.id == row.id).unwrap();
+    let definition = catalogue
+        .on(Surface::Cli)
+        .find(|definition| definition.id == row.id)
+        .unwrap();
     let mut text = row.id.replace('.', " ");
     for (name, value) in input(row, "http", run).as_object().unwrap() {
         let is_option = definition.options.iter().any(|option| option.name == name);
-        let option = if is_option { format!("--{name} ") } else { String::new() };
+        let option = if is_option {
+            format!("--{name} ")
+        } else {
+            String::new()
+        };
         text.push_str(&format!(" {option}{}", value.as_str().unwrap()));
     }
-    send(bot, caller, Method::POST, "/ingress", Some(&json!({"text": text, "history": []}))).await
+    send(
+        bot,
+        caller,
+        Method::POST,
+        "/ingress",
+        Some(&json!({"text": text, "history": []})),
+    )
+    .await
 }
 
 /// Returns the letter of an answer.
 pub fn letter(surface: Surface, answer: &Answer) -> char {
     let body = answer.json();
     let (code, is_done) = match surface {
-        Surface::Api | Surface::Cli => (body["code"].as_str().unwrap_or_default(), answer.status == 200),
+        Surface::Api | Surface::Cli => (
+            body["code"].as_str().unwrap_or_default(),
+            answer.status == 200,
+        ),
         Surface::Mcp => {
             let code = body["error"]["data"]["code"].as_str().unwrap_or_default();
-            let code = if is_unoffered(surface, &body) { "not_found" } else { code };
+            let code = if is_unoffered(surface, &body) {
+                "not_found"
+            } else {
+                code
+            };
             (code, body.get("result").is_some())
         }
         Surface::Chat => {
@@ -161,10 +303,15 @@ pub fn letter(surface: Surface, answer: &Answer) -> char {
             let code = match reply {
                 _ if reply.starts_with('⛔') => "unauthorized",
                 _ if reply.contains("not found") || reply.contains("no such record") => "not_found",
-                _ if reply.contains("already finished") || reply.contains("is no review") => "conflict",
+                _ if reply.contains("already finished") || reply.contains("is no review") => {
+                    "conflict"
+                }
                 _ => "",
             };
-            (code, !reply.is_empty() && code.is_empty() && !reply.starts_with('⚠'))
+            (
+                code,
+                !reply.is_empty() && code.is_empty() && !reply.starts_with('⚠'),
+            )
         }
     };
     match (answer.status, code) {
@@ -181,7 +328,9 @@ pub fn letter(surface: Surface, answer: &Answer) -> char {
 
 fn is_unoffered(surface: Surface, body: &Value) -> bool {
     match surface {
-        Surface::Api => body["error"].as_str().is_some_and(|text| text.contains("command")),
+        Surface::Api => body["error"]
+            .as_str()
+            .is_some_and(|text| text.contains("command")),
         Surface::Mcp => body["error"]["message"] == "the tool is unknown",
         Surface::Chat | Surface::Cli => false,
     }
@@ -193,15 +342,25 @@ async fn callers_get_the_outcome_of_the_table() {
     for row in TABLE {
         let (mut by_api, mut by_mcp, mut by_chat) = (String::new(), String::new(), String::new());
         for (viewer, caller) in &API {
-            by_api.push(letter(Surface::Api, &api(&bot(*viewer).await, caller, row, "http-ci").await));
+            by_api.push(letter(
+                Surface::Api,
+                &api(&bot(*viewer).await, caller, row, "http-ci").await,
+            ));
         }
         for caller in &TOKENS {
-            by_mcp.push(letter(Surface::Mcp, &mcp(&bot(Viewer::Plain).await, caller, row, "mcp-ci").await));
+            by_mcp.push(letter(
+                Surface::Mcp,
+                &mcp(&bot(Viewer::Plain).await, caller, row, "mcp-ci").await,
+            ));
             let is_text = catalogue().get(row.id, Surface::Chat).is_some();
             let answer = chat(&bot(Viewer::Plain).await, caller, row, "http-ci").await;
             // A message that is no command is for a model.
             let letter = letter(Surface::Chat, &answer);
-            by_chat.push(if is_text || answer.status == 401 { letter } else { '-' });
+            by_chat.push(if is_text || answer.status == 401 {
+                letter
+            } else {
+                '-'
+            });
         }
         let found = [by_api, by_mcp, by_chat];
         if found != [row.api, row.mcp, row.chat] {
@@ -220,20 +379,36 @@ async fn denied_point_read_equals_an_unknown_id() {
             if matches!(letter, '?' | 'd' | 'x') {
                 let bot = bot(*viewer).await;
                 let denied = api(&bot, caller, row, "http-ci").await;
-                assert_eq!(denied, api(&bot, caller, row, "unknown").await, "{} {viewer:?}", row.id);
+                assert_eq!(
+                    denied,
+                    api(&bot, caller, row, "unknown").await,
+                    "{} {viewer:?}",
+                    row.id
+                );
                 compared += 1;
             }
         }
         let bot = bot(Viewer::Plain).await;
-        for ((caller, by_mcp), by_chat) in TOKENS.iter().zip(row.mcp.chars()).zip(row.chat.chars()) {
+        for ((caller, by_mcp), by_chat) in TOKENS.iter().zip(row.mcp.chars()).zip(row.chat.chars())
+        {
             if matches!(by_mcp, '?' | 'd' | 'x') {
                 let denied = mcp(&bot, caller, row, "mcp-ci").await;
-                assert_eq!(denied, mcp(&bot, caller, row, "unknown").await, "{} {caller:?}", row.id);
+                assert_eq!(
+                    denied,
+                    mcp(&bot, caller, row, "unknown").await,
+                    "{} {caller:?}",
+                    row.id
+                );
                 compared += 1;
             }
             if matches!(by_chat, '?' | 'd') {
                 let denied = chat(&bot, caller, row, "http-ci").await;
-                assert_eq!(denied, chat(&bot, caller, row, "unknown").await, "{} {caller:?}", row.id);
+                assert_eq!(
+                    denied,
+                    chat(&bot, caller, row, "unknown").await,
+                    "{} {caller:?}",
+                    row.id
+                );
                 compared += 1;
             }
         }
@@ -245,10 +420,18 @@ async fn denied_point_read_equals_an_unknown_id() {
 async fn command_line_may_invoke_every_command() {
     for row in TABLE {
         let bot = bot(Viewer::Plain).await;
-        let Value::Object(fields) = input(row, "http", "http-ci") else { continue };
-        let invoked = bot.core.commands().invoke(&Caller::cli(), row.id, &RawInput::Object(fields)).await;
-        let denied =
-            invoked.as_ref().err().filter(|failure| failure.code == ars_wire::ErrorCode::Unauthorized);
+        let Value::Object(fields) = input(row, "http", "http-ci") else {
+            continue;
+        };
+        let invoked = bot
+            .core
+            .commands()
+            .invoke(&Caller::cli(), row.id, &RawInput::Object(fields))
+            .await;
+        let denied = invoked
+            .as_ref()
+            .err()
+            .filter(|failure| failure.code == ars_wire::ErrorCode::Unauthorized);
         assert!(denied.is_none(), "{}: {invoked:?}", row.id);
     }
 }

@@ -63,7 +63,9 @@ type Callers = [u16; 9];
 /// The tokens have no scope, `dispatch` among others, or `deploy:write` alone.
 const fn machine(scopeless: u16, dispatch: u16, deployer: u16) -> Callers {
     let [none, wrong, look, session] = [NO_TOKEN; 4];
-    [none, wrong, scopeless, dispatch, dispatch, dispatch, deployer, look, session]
+    [
+        none, wrong, scopeless, dispatch, dispatch, dispatch, deployer, look, session,
+    ]
 }
 
 /// Behind the gate in mode `token`.
@@ -125,95 +127,350 @@ const fn row(
     callers: Callers,
     modes: Modes,
 ) -> Row {
-    Row { route, method, path, callers, modes }
+    Row {
+        route,
+        method,
+        path,
+        callers,
+        modes,
+    }
 }
 
 /// The route of every other path.
 const FALLBACK: &str = "-";
 
 const TABLE: &[Row] = &[
-    row("POST", "/ingress", "/ingress", machine(NO_SCOPE, DONE, NO_SCOPE), open(NO_TOKEN)),
+    row(
+        "POST",
+        "/ingress",
+        "/ingress",
+        machine(NO_SCOPE, DONE, NO_SCOPE),
+        open(NO_TOKEN),
+    ),
     row("GET", "/ingress", "/ingress", all(METHOD), open(METHOD)),
     row(OTHERS, "/ingress", "/ingress", all(METHOD), open(METHOD)),
     // The matrix has no webhooks. Their signature is the credential (`cli::webhooks`).
-    row("POST", "/ingress/github", "/ingress/github", all(ABSENT), open(ABSENT)),
-    row("GET", "/ingress/github", "/ingress/github", all(METHOD), open(METHOD)),
-    row(OTHERS, "/ingress/github", "/ingress/github", all(METHOD), open(METHOD)),
-    row("POST", "/mcp", "/mcp", machine(DONE, DONE, DONE), open(NO_TOKEN)),
+    row(
+        "POST",
+        "/ingress/github",
+        "/ingress/github",
+        all(ABSENT),
+        open(ABSENT),
+    ),
+    row(
+        "GET",
+        "/ingress/github",
+        "/ingress/github",
+        all(METHOD),
+        open(METHOD),
+    ),
+    row(
+        OTHERS,
+        "/ingress/github",
+        "/ingress/github",
+        all(METHOD),
+        open(METHOD),
+    ),
+    row(
+        "POST",
+        "/mcp",
+        "/mcp",
+        machine(DONE, DONE, DONE),
+        open(NO_TOKEN),
+    ),
     row("GET", "/mcp", "/mcp", all(METHOD), open(METHOD)),
     row(OTHERS, "/mcp", "/mcp", all(METHOD), open(METHOD)),
-    row("POST", "/admin/crash", "/admin/crash", machine(NO_SCOPE, NO_SCOPE, CRASHING), open(NO_TOKEN)),
-    row("GET", "/admin/crash", "/admin/crash", all(METHOD), open(METHOD)),
-    row(OTHERS, "/admin/crash", "/admin/crash", all(METHOD), open(METHOD)),
-    row("POST", AUTHORIZE, AUTHORIZE, machine(NO_SCOPE, NO_SCOPE, DONE), open(NO_TOKEN)),
+    row(
+        "POST",
+        "/admin/crash",
+        "/admin/crash",
+        machine(NO_SCOPE, NO_SCOPE, CRASHING),
+        open(NO_TOKEN),
+    ),
+    row(
+        "GET",
+        "/admin/crash",
+        "/admin/crash",
+        all(METHOD),
+        open(METHOD),
+    ),
+    row(
+        OTHERS,
+        "/admin/crash",
+        "/admin/crash",
+        all(METHOD),
+        open(METHOD),
+    ),
+    row(
+        "POST",
+        AUTHORIZE,
+        AUTHORIZE,
+        machine(NO_SCOPE, NO_SCOPE, DONE),
+        open(NO_TOKEN),
+    ),
     row("GET", AUTHORIZE, AUTHORIZE, all(METHOD), open(METHOD)),
     row(OTHERS, AUTHORIZE, AUTHORIZE, all(METHOD), open(METHOD)),
     row(READ, "/runs", "/runs", gated(DONE), pages(DONE)),
     row(READ, "/runs/", "/runs/", gated(DONE), pages(DONE)),
     row(READ, "/runs/docs", "/runs/docs", gated(DONE), pages(DONE)),
-    row(READ, "/runs/assets/{name}", "/runs/assets/style.css", gated(DONE), pages(DONE)),
-    row(READ, "/runs/{id}", "/runs/http-ci", gated(DONE), pages(DONE)),
-    row(READ, "/runs/{id}", "/runs/unknown", gated(UNKNOWN), pages(UNKNOWN)),
-    row(READ, "/runs/{id}/events", "/runs/http-ci/events", gated(DONE), pages(DONE)),
-    row(READ, "/runs/{id}/friction", "/runs/http-ci/friction", gated(DONE), pages(DONE)),
-    row(READ, "/runs/outcomes", "/runs/outcomes", gated(DONE), pages(DONE)),
-    row(READ, "/runs/scheduled", "/runs/scheduled", gated(DONE), pages(DONE)),
+    row(
+        READ,
+        "/runs/assets/{name}",
+        "/runs/assets/style.css",
+        gated(DONE),
+        pages(DONE),
+    ),
+    row(
+        READ,
+        "/runs/{id}",
+        "/runs/http-ci",
+        gated(DONE),
+        pages(DONE),
+    ),
+    row(
+        READ,
+        "/runs/{id}",
+        "/runs/unknown",
+        gated(UNKNOWN),
+        pages(UNKNOWN),
+    ),
+    row(
+        READ,
+        "/runs/{id}/events",
+        "/runs/http-ci/events",
+        gated(DONE),
+        pages(DONE),
+    ),
+    row(
+        READ,
+        "/runs/{id}/friction",
+        "/runs/http-ci/friction",
+        gated(DONE),
+        pages(DONE),
+    ),
+    row(
+        READ,
+        "/runs/outcomes",
+        "/runs/outcomes",
+        gated(DONE),
+        pages(DONE),
+    ),
+    row(
+        READ,
+        "/runs/scheduled",
+        "/runs/scheduled",
+        gated(DONE),
+        pages(DONE),
+    ),
     row(READ, "/schedules", "/schedules", gated(DONE), pages(DONE)),
-    row(READ, "/runs/{id}/earlier", "/runs/http-ci/earlier", gated(DONE), pages(DONE)),
+    row(
+        READ,
+        "/runs/{id}/earlier",
+        "/runs/http-ci/earlier",
+        gated(DONE),
+        pages(DONE),
+    ),
     // A member may read the run, and neither steer nor stop it.
-    row("POST", "/runs/{id}/steer", "/runs/http-ci/steer", gated(HIDDEN), pages(HIDDEN)),
-    row("POST", "/runs/{id}/stop", "/runs/http-ci/stop?mode=soft", gated(HIDDEN), pages(HIDDEN)),
-    row(READ, "/runs/sign-in", "/runs/sign-in", all(DONE), pages(NO_FORM)),
-    row("POST", "/runs/sign-in", "/runs/sign-in", all(NO_SECRET), pages(NO_FORM)),
-    row(READ, "/runs/sign-in/style.css", "/runs/sign-in/style.css", all(DONE), open(DONE)),
-    row(READ, "/runs/sign-in/script.js", "/runs/sign-in/script.js", all(DONE), open(DONE)),
-    row("POST", "/runs/sign-out", "/runs/sign-out", all(SIGNED_OUT), pages(NO_FORM)),
+    row(
+        "POST",
+        "/runs/{id}/steer",
+        "/runs/http-ci/steer",
+        gated(HIDDEN),
+        pages(HIDDEN),
+    ),
+    row(
+        "POST",
+        "/runs/{id}/stop",
+        "/runs/http-ci/stop?mode=soft",
+        gated(HIDDEN),
+        pages(HIDDEN),
+    ),
+    row(
+        READ,
+        "/runs/sign-in",
+        "/runs/sign-in",
+        all(DONE),
+        pages(NO_FORM),
+    ),
+    row(
+        "POST",
+        "/runs/sign-in",
+        "/runs/sign-in",
+        all(NO_SECRET),
+        pages(NO_FORM),
+    ),
+    row(
+        READ,
+        "/runs/sign-in/style.css",
+        "/runs/sign-in/style.css",
+        all(DONE),
+        open(DONE),
+    ),
+    row(
+        READ,
+        "/runs/sign-in/script.js",
+        "/runs/sign-in/script.js",
+        all(DONE),
+        open(DONE),
+    ),
+    row(
+        "POST",
+        "/runs/sign-out",
+        "/runs/sign-out",
+        all(SIGNED_OUT),
+        pages(NO_FORM),
+    ),
     row("GET", "/healthz", "/healthz", all(PROBE), open(PROBE)),
     row("POST", "/healthz", "/healthz", all(PROBE), open(PROBE)),
     row(OTHERS, "/healthz", "/healthz", all(PROBE), open(PROBE)),
     row(READ, "/metrics", "/metrics", gated(DONE), pages(DONE)),
     // Each command has its row in the other tables.
-    row("GET", "/api/{command}", "/api/help.show", gated(DONE), api(DONE)),
-    row("POST", "/api/{command}", "/api/help.show", gated(DONE), api(DONE)),
-    row(OTHERS, "/api/{command}", "/api/help.show", gated(METHOD), api(METHOD)),
-    row("GET", "/api/openapi.json", "/api/openapi.json", gated(DONE), api(DONE)),
-    row("POST", "/api/openapi.json", "/api/openapi.json", gated(METHOD), api(METHOD)),
-    row(OTHERS, "/api/openapi.json", "/api/openapi.json", gated(METHOD), api(METHOD)),
+    row(
+        "GET",
+        "/api/{command}",
+        "/api/help.show",
+        gated(DONE),
+        api(DONE),
+    ),
+    row(
+        "POST",
+        "/api/{command}",
+        "/api/help.show",
+        gated(DONE),
+        api(DONE),
+    ),
+    row(
+        OTHERS,
+        "/api/{command}",
+        "/api/help.show",
+        gated(METHOD),
+        api(METHOD),
+    ),
+    row(
+        "GET",
+        "/api/openapi.json",
+        "/api/openapi.json",
+        gated(DONE),
+        api(DONE),
+    ),
+    row(
+        "POST",
+        "/api/openapi.json",
+        "/api/openapi.json",
+        gated(METHOD),
+        api(METHOD),
+    ),
+    row(
+        OTHERS,
+        "/api/openapi.json",
+        "/api/openapi.json",
+        gated(METHOD),
+        api(METHOD),
+    ),
     row(READ, "/residents", "/residents", gated(DONE), pages(DONE)),
-    row(CHANGE, "/residents", "/residents", gated(METHOD), pages(METHOD)),
-    row(READ, RESIDENT, "/residents/acme/app", gated(DONE), pages(DONE)),
-    row(READ, RESIDENT, "/residents/acme/none", gated(UNKNOWN), pages(UNKNOWN)),
-    row(CHANGE, RESIDENT, "/residents/acme/app", gated(METHOD), pages(METHOD)),
+    row(
+        CHANGE,
+        "/residents",
+        "/residents",
+        gated(METHOD),
+        pages(METHOD),
+    ),
+    row(
+        READ,
+        RESIDENT,
+        "/residents/acme/app",
+        gated(DONE),
+        pages(DONE),
+    ),
+    row(
+        READ,
+        RESIDENT,
+        "/residents/acme/none",
+        gated(UNKNOWN),
+        pages(UNKNOWN),
+    ),
+    row(
+        CHANGE,
+        RESIDENT,
+        "/residents/acme/app",
+        gated(METHOD),
+        pages(METHOD),
+    ),
     // A malformed slug is no page.
-    row(READ, RESIDENT, "/residents/-a/b", gated(PROBE), pages(PROBE)),
+    row(
+        READ,
+        RESIDENT,
+        "/residents/-a/b",
+        gated(PROBE),
+        pages(PROBE),
+    ),
     row("GET", FALLBACK, "//Residents/", gated(DONE), pages(DONE)),
     row("GET", FALLBACK, "/costs", gated(ABSENT), pages(ABSENT)),
-    row("GET", FALLBACK, "/costs/main.json", gated(ABSENT), pages(ABSENT)),
-    row("GET", FALLBACK, "/mcp/connect/nonce", gated(ABSENT), pages(ABSENT)),
+    row(
+        "GET",
+        FALLBACK,
+        "/costs/main.json",
+        gated(ABSENT),
+        pages(ABSENT),
+    ),
+    row(
+        "GET",
+        FALLBACK,
+        "/mcp/connect/nonce",
+        gated(ABSENT),
+        pages(ABSENT),
+    ),
     row("GET", FALLBACK, "//runs", gated(UNKNOWN), pages(UNKNOWN)),
-    row("GET", FALLBACK, "/schedules/", gated(UNKNOWN), pages(UNKNOWN)),
+    row(
+        "GET",
+        FALLBACK,
+        "/schedules/",
+        gated(UNKNOWN),
+        pages(UNKNOWN),
+    ),
     row("GET", FALLBACK, "/api", gated(UNKNOWN), api(UNKNOWN)),
-    row("GET", FALLBACK, "/%61PI/help.show", gated(UNKNOWN), api(UNKNOWN)),
-    row("POST", FALLBACK, "/admin/restart", all(UNKNOWN), open(UNKNOWN)),
+    row(
+        "GET",
+        FALLBACK,
+        "/%61PI/help.show",
+        gated(UNKNOWN),
+        api(UNKNOWN),
+    ),
+    row(
+        "POST",
+        FALLBACK,
+        "/admin/restart",
+        all(UNKNOWN),
+        open(UNKNOWN),
+    ),
     row("GET", FALLBACK, "/mcp/x", all(UNKNOWN), open(UNKNOWN)),
     row("GET", FALLBACK, "/", all(PROBE), open(PROBE)),
 ];
 
 /// Returns the table with one row per method.
 pub fn rows() -> impl Iterator<Item = Row> {
-    TABLE.iter().flat_map(|row| row.method.split(' ').map(|method| Row { method, ..*row }))
+    TABLE
+        .iter()
+        .flat_map(|row| row.method.split(' ').map(|method| Row { method, ..*row }))
 }
 
 #[test]
 fn every_route_has_a_row() {
-    let rows = rows().filter(|row| row.route != FALLBACK).map(|row| (row.method, row.route));
-    assert_eq!(rows.collect::<BTreeSet<_>>(), routes().into_iter().collect());
+    let rows = rows()
+        .filter(|row| row.route != FALLBACK)
+        .map(|row| (row.method, row.route));
+    assert_eq!(
+        rows.collect::<BTreeSet<_>>(),
+        routes().into_iter().collect()
+    );
 }
 
 /// Returns the status of the row's request.
 pub async fn status(bot: &Bot, credential: &Credential, row: &Row) -> u16 {
     let method = Method::from_bytes(row.method.as_bytes()).unwrap();
-    send(bot, credential, method, row.path, body(row).as_ref()).await.status
+    send(bot, credential, method, row.path, body(row).as_ref())
+        .await
+        .status
 }
 
 fn body(row: &Row) -> Option<Value> {
@@ -236,7 +493,10 @@ async fn callers_get_the_status_of_the_table() {
             found.push(status(&bot, &caller, &row).await);
         }
         if found != row.callers {
-            wrong.push(format!("{} {}: {found:?}, not {:?}", row.method, row.path, row.callers));
+            wrong.push(format!(
+                "{} {}: {found:?}, not {:?}",
+                row.method, row.path, row.callers
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -250,8 +510,14 @@ async fn modes_give_the_status_of_the_table() {
     let requests = [
         (&access, Credential::None),
         (&access, forged),
-        (&access, Header("cf-access-jwt-assertion", assertions.service)),
-        (&access, Header("cf-access-jwt-assertion", assertions.person)),
+        (
+            &access,
+            Header("cf-access-jwt-assertion", assertions.service),
+        ),
+        (
+            &access,
+            Header("cf-access-jwt-assertion", assertions.person),
+        ),
         (&local, Credential::None),
         (&local, Header("x-forwarded-for", "192.0.2.1".to_owned())),
     ];
@@ -262,7 +528,10 @@ async fn modes_give_the_status_of_the_table() {
             found.push(status(bot, credential, &row).await);
         }
         if found != row.modes {
-            wrong.push(format!("{} {}: {found:?}, not {:?}", row.method, row.path, row.modes));
+            wrong.push(format!(
+                "{} {}: {found:?}, not {:?}",
+                row.method, row.path, row.modes
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -288,10 +557,12 @@ async fn denied_run_equals_an_unknown_one() {
             for caller in [Bearer("look"), Session] {
                 let of = |id: &str| path.replace("{id}", id);
                 let body = path.ends_with("/steer").then(|| json!({"text": "more"}));
-                let unknown = send(&bot, &caller, method.clone(), &of("unknown"), body.as_ref()).await;
+                let unknown =
+                    send(&bot, &caller, method.clone(), &of("unknown"), body.as_ref()).await;
                 assert!([400, 404].contains(&unknown.status), "{path}");
                 for hidden in ["http-ci", &live] {
-                    let denied = send(&bot, &caller, method.clone(), &of(hidden), body.as_ref()).await;
+                    let denied =
+                        send(&bot, &caller, method.clone(), &of(hidden), body.as_ref()).await;
                     assert_eq!(denied, unknown, "{viewer:?} {path} {hidden}");
                 }
             }

@@ -32,11 +32,21 @@ struct Row {
 }
 
 const fn opens(scope: &'static str, commands: &'static [&'static str]) -> Row {
-    Row { scope, commands, agents: &[], routes: &[] }
+    Row {
+        scope,
+        commands,
+        agents: &[],
+        routes: &[],
+    }
 }
 
 const fn runs(scope: &'static str, agents: &'static [&'static str]) -> Row {
-    Row { scope, commands: &[], agents, routes: &[] }
+    Row {
+        scope,
+        commands: &[],
+        agents,
+        routes: &[],
+    }
 }
 
 impl Row {
@@ -46,7 +56,12 @@ impl Row {
 }
 
 const CHANGES: &[&str] = &["config.set", "config.clear", "config.instructions"];
-const RESIDENTS: &[&str] = &["repo.onboard", "repo.offboard", "repo.reconfigure", "repo.rebuild"];
+const RESIDENTS: &[&str] = &[
+    "repo.onboard",
+    "repo.offboard",
+    "repo.reconfigure",
+    "repo.rebuild",
+];
 const OPERATIONS: &[&str] = &["repo.test", "repo.build"];
 /// The run has ended.
 const ENDED: u16 = 409;
@@ -55,17 +70,32 @@ const TABLE: &[Row] = &[
     opens("dispatch", &[]).with_routes(&[("POST /ingress", 200)]),
     runs("agent:run:general", &["general"]),
     // Who may run the coding agent may run operations without it.
-    Row { commands: OPERATIONS, ..runs("agent:run:coding", &["coding"]) },
+    Row {
+        commands: OPERATIONS,
+        ..runs("agent:run:coding", &["coding"])
+    },
     runs("agent:run:review", &["review"]),
     runs("agent:run:research", &["research"]),
-    Row { commands: OPERATIONS, ..runs("agent:run:*", &AGENTS) },
+    Row {
+        commands: OPERATIONS,
+        ..runs("agent:run:*", &AGENTS)
+    },
     opens("help:read", &["help.show"]),
     opens("help:write", &[]),
     opens("status:read", &["status.show"]),
     opens("status:write", &[]),
     opens("config:read", &["config.show"]),
     opens("config:write", CHANGES),
-    opens("runs:read", &["runs.list", "runs.get", "runs.events", "runs.friction", "runs.outcomes"]),
+    opens(
+        "runs:read",
+        &[
+            "runs.list",
+            "runs.get",
+            "runs.events",
+            "runs.friction",
+            "runs.outcomes",
+        ],
+    ),
     // Only a live run is steered, with its token.
     opens("runs:write", &["runs.stop", "runs.restore"])
         .with_routes(&[("POST /runs/http-ci/stop?mode=soft", ENDED)]),
@@ -81,8 +111,10 @@ const TABLE: &[Row] = &[
     opens("repo:read", &["repo.list"]),
     opens("repo:write", RESIDENTS),
     opens("repo:exec", OPERATIONS),
-    opens("deploy:write", &[])
-        .with_routes(&[("POST /admin/crash", 202), ("POST /admin/restart/authorize", 200)]),
+    opens("deploy:write", &[]).with_routes(&[
+        ("POST /admin/crash", 202),
+        ("POST /admin/restart/authorize", 200),
+    ]),
     // The subsystems of these are absent.
     opens("deploy:read", &[]),
     opens("repo:use", &[]),
@@ -107,22 +139,43 @@ const TABLE: &[Row] = &[
 #[test]
 fn every_action_has_a_row() {
     let rows: BTreeSet<&str> = TABLE.iter().map(|row| row.scope).collect();
-    let actions = ROWS.iter().flat_map(|row| row.actions).filter(|action| **action != "agent:run");
-    let agents = AGENTS.iter().chain(&["*"]).map(|agent| format!("agent:run:{agent}"));
-    for scope in actions.map(|action| (*action).to_owned()).chain(agents).chain(["dispatch".to_owned()]) {
+    let actions = ROWS
+        .iter()
+        .flat_map(|row| row.actions)
+        .filter(|action| **action != "agent:run");
+    let agents = AGENTS
+        .iter()
+        .chain(&["*"])
+        .map(|agent| format!("agent:run:{agent}"));
+    for scope in actions
+        .map(|action| (*action).to_owned())
+        .chain(agents)
+        .chain(["dispatch".to_owned()])
+    {
         assert!(rows.contains(&*scope), "{scope}");
     }
 }
 
 /// Compares each row with the answers of a bot that gives its callers the scope.
-async fn compare<F: Future<Output = Vec<String>>>(found: impl Fn(&'static Row, Bot, [Credential; 2]) -> F) {
+async fn compare<F: Future<Output = Vec<String>>>(
+    found: impl Fn(&'static Row, Bot, [Credential; 2]) -> F,
+) {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let mut wrong = Vec::new();
     for row in TABLE {
         let (bot, assertions) = with_scope(&pair, row.scope).await;
         let by_access = |assertion| Header("cf-access-jwt-assertion", assertion);
-        let lines = found(row, bot, [by_access(assertions.service), by_access(assertions.person)]).await;
-        wrong.extend(lines.into_iter().map(|line| format!("{}: {line}", row.scope)));
+        let lines = found(
+            row,
+            bot,
+            [by_access(assertions.service), by_access(assertions.person)],
+        )
+        .await;
+        wrong.extend(
+            lines
+                .into_iter()
+                .map(|line| format!("{}: {line}", row.scope)),
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -141,7 +194,11 @@ async fn scope_opens_its_commands_alone() {
                 _ => 'd',
             };
             let answers = [
-                (Surface::Api, api(&bot, &service, command, "http-ci").await, expected(command.api, 6)),
+                (
+                    Surface::Api,
+                    api(&bot, &service, command, "http-ci").await,
+                    expected(command.api, 6),
+                ),
                 (
                     Surface::Mcp,
                     mcp(&bot, &Bearer("alone"), command, "mcp-ci").await,
@@ -157,7 +214,10 @@ async fn scope_opens_its_commands_alone() {
                 // A message that is no command is for a model.
                 let found = letter(surface, &answer);
                 if found != expected && !(surface == Surface::Chat && expected == '-') {
-                    wrong.push(format!("{} by {surface:?}: {found}, not {expected}", command.id));
+                    wrong.push(format!(
+                        "{} by {surface:?}: {found}, not {expected}",
+                        command.id
+                    ));
                 }
             }
         }
@@ -172,7 +232,11 @@ async fn scope_opens_its_routes_alone() {
         let mut wrong = Vec::new();
         for request in routes::rows() {
             let name = format!("{} {}", request.method, request.path);
-            let open = row.routes.iter().find(|(open, _)| *open == name).map(|(_, status)| *status);
+            let open = row
+                .routes
+                .iter()
+                .find(|(open, _)| *open == name)
+                .map(|(_, status)| *status);
             let is_for_tokens = request.callers[0] == 401;
             let (credential, closed) = match is_for_tokens {
                 true => (&Bearer("alone"), request.callers[2]),
@@ -197,15 +261,26 @@ async fn scope_opens_its_agents_alone() {
         let mut wrong = Vec::new();
         for agent in AGENTS {
             let body = json!({"text": format!("agent:{agent} hi"), "thread": agent, "history": []});
-            let answer = send(&bot, &Bearer("sender"), Method::POST, "/ingress", Some(&body)).await;
-            let is_denied = answer.body.contains(&format!("you may not run the {agent} agent"));
+            let answer = send(
+                &bot,
+                &Bearer("sender"),
+                Method::POST,
+                "/ingress",
+                Some(&body),
+            )
+            .await;
+            let is_denied = answer
+                .body
+                .contains(&format!("you may not run the {agent} agent"));
             if answer.status != 200 || is_denied == row.agents.contains(&agent) {
                 wrong.push(format!("{agent}: {}", answer.body));
             }
         }
         let params = json!({"name": "dispatch", "arguments": {"text": "help", "history": []}});
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let answer = send(&bot, &Bearer("alone"), Method::POST, "/mcp", Some(&call)).await.json();
+        let answer = send(&bot, &Bearer("alone"), Method::POST, "/mcp", Some(&call))
+            .await
+            .json();
         let is_denied = answer["error"]["data"]["code"] == "unauthorized";
         if is_denied != (row.scope != "dispatch") {
             wrong.push(format!("dispatch: {answer}"));

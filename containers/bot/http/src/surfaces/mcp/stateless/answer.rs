@@ -22,7 +22,9 @@ struct Failed {
 
 /// Returns the response with a result or an error.
 pub(super) fn response(id: Value, outcome: Result<Value, ErrorData>) -> Response {
-    let status = outcome.as_ref().map_or_else(|error| status_of(error.code), |_| StatusCode::OK);
+    let status = outcome
+        .as_ref()
+        .map_or_else(|error| status_of(error.code), |_| StatusCode::OK);
     respond::json(status, &message(id, outcome))
 }
 
@@ -30,7 +32,11 @@ pub(super) fn response(id: Value, outcome: Result<Value, ErrorData>) -> Response
 pub(super) fn message(id: Value, outcome: Result<Value, ErrorData>) -> Value {
     let message = match outcome {
         Ok(result) => serde_json::to_value(mcp::Response::new(id, Ok(result))),
-        Err(error) => serde_json::to_value(Failed { jsonrpc: JSON_RPC, id, error }),
+        Err(error) => serde_json::to_value(Failed {
+            jsonrpc: JSON_RPC,
+            id,
+            error,
+        }),
     };
     message.unwrap_or_default()
 }
@@ -40,7 +46,10 @@ pub(super) fn malformed(rejection: &mcp::Response) -> Response {
     let error = rejection.error();
     let code = error.map_or(ErrorCode::INVALID_REQUEST, |error| ErrorCode(error.code));
     let text = error.map(|error| error.message.clone()).unwrap_or_default();
-    response(rejection.id().clone(), Err(ErrorData::new(code, text, None)))
+    response(
+        rejection.id().clone(),
+        Err(ErrorData::new(code, text, None)),
+    )
 }
 
 fn status_of(code: ErrorCode) -> StatusCode {

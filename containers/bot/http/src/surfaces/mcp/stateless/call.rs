@@ -35,14 +35,19 @@ pub(super) async fn call(
 ) -> Result<Value, ErrorData> {
     let (name, arguments) = named(params);
     let called = if let Some(definition) = state.core.commands().registry().tool(&name) {
-        invoke(state, entry, definition, arguments).await.map(|success| of_command(&success))
+        invoke(state, entry, definition, arguments)
+            .await
+            .map(|success| of_command(&success))
     } else if name == tools::DISPATCH {
         match dispatched(state, entry, &arguments, client).await? {
             Outcome::Task(task) => return Ok(task),
             Outcome::Ended(ended) => ended.map(of_reply),
         }
     } else {
-        return Err(ErrorData::invalid_params(unknown(state, entry, &name).1, None));
+        return Err(ErrorData::invalid_params(
+            unknown(state, entry, &name).1,
+            None,
+        ));
     };
     settled(called)
 }
@@ -119,12 +124,20 @@ fn of_reply(reply: Reply) -> CallToolResult {
 /// Returns the result with the answer of a run.
 pub(super) fn of_answer(text: String, has_failed: bool) -> CallToolResult {
     let content = vec![ContentBlock::text(text)];
-    if has_failed { CallToolResult::error(content) } else { CallToolResult::success(content) }
+    if has_failed {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
+    }
 }
 
 /// Returns the result of a failed tool. Its text is the error body of `/api`.
 fn of_failure(failure: ToolFailure) -> CallToolResult {
-    let body = ErrorBody { error: failure.text, code: Some(failure.code), detail: None };
+    let body = ErrorBody {
+        error: failure.text,
+        code: Some(failure.code),
+        detail: None,
+    };
     let text = serde_json::to_string(&body).unwrap_or_default();
     CallToolResult::error(vec![ContentBlock::text(text)])
 }

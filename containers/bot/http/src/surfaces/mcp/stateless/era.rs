@@ -13,7 +13,10 @@ const WITH_HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "20
 /// Returns whether a message belongs to this revision, by its header or else its metadata.
 /// The metadata does not count if the header names a revision with a handshake.
 pub(in super::super) fn is_stateless(headers: &HeaderMap, message: Option<&Message>) -> bool {
-    let mut named = headers.get_all(headers::VERSION).iter().filter_map(|value| value.to_str().ok());
+    let mut named = headers
+        .get_all(headers::VERSION)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     let mut has_handshake = false;
     let is_named = named.any(|version| {
         has_handshake |= WITH_HANDSHAKE.contains(&version);
@@ -25,8 +28,14 @@ pub(in super::super) fn is_stateless(headers: &HeaderMap, message: Option<&Messa
 /// Returns whether a request's metadata name a protocol version, as no revision with a handshake does.
 fn has_metadata(message: &Message) -> bool {
     let [version, _] = RequestMetaObject::DRAFT_REQUIRED_KEYS;
-    let Message::Request(request) = message else { return false };
-    request.params.get("_meta").and_then(Value::as_object).is_some_and(|meta| meta.contains_key(version))
+    let Message::Request(request) = message else {
+        return false;
+    };
+    request
+        .params
+        .get("_meta")
+        .and_then(Value::as_object)
+        .is_some_and(|meta| meta.contains_key(version))
 }
 
 #[cfg(test)]
@@ -39,9 +48,11 @@ mod tests {
     #[test]
     fn header_decides_before_the_metadata() {
         let key = "io.modelcontextprotocol/protocolVersion";
-        let with_metadata =
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"_meta":{{"{key}":1}}}}}}"#);
-        let without = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1}}}"#;
+        let with_metadata = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"_meta":{{"{key}":1}}}}}}"#
+        );
+        let without =
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1}}}"#;
         for (named, body, expected) in [
             (Some("2026-07-28"), without, true),
             (Some("2026-07-28"), "[]", true),
@@ -58,7 +69,11 @@ mod tests {
                 headers.insert(headers::VERSION, HeaderValue::from_static(version));
             }
             let message = envelope::parse(body.as_bytes()).ok();
-            assert_eq!(is_stateless(&headers, message.as_ref()), expected, "{named:?} {body}");
+            assert_eq!(
+                is_stateless(&headers, message.as_ref()),
+                expected,
+                "{named:?} {body}"
+            );
         }
     }
 }

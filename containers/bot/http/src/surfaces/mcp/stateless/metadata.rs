@@ -2,7 +2,9 @@
 
 use ars_wire::mcp::VERSIONS;
 use axum::http::HeaderMap;
-use rmcp::model::{ClientCapabilities, ErrorData, ProtocolVersion, RequestMetaObject, TASKS_EXTENSION_ID};
+use rmcp::model::{
+    ClientCapabilities, ErrorData, ProtocolVersion, RequestMetaObject, TASKS_EXTENSION_ID,
+};
 use serde_json::{Map, Value};
 
 use super::headers;
@@ -24,11 +26,18 @@ impl Client {
         method: &str,
         params: &Map<String, Value>,
     ) -> Result<Self, ErrorData> {
-        let meta = params.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
+        let meta = params
+            .get("_meta")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
         let meta = RequestMetaObject(meta.into());
-        let (Some(version), Some(capabilities)) = (meta.protocol_version(), meta.client_capabilities())
+        let (Some(version), Some(capabilities)) =
+            (meta.protocol_version(), meta.client_capabilities())
         else {
-            let missing = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).join(" and ");
+            let missing = meta
+                .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                .join(" and ");
             return Err(ErrorData::invalid_params(
                 format!("_meta lacks {missing}, or it is malformed"),
                 None,
@@ -36,7 +45,10 @@ impl Client {
         };
         headers::check(headers, version.as_str(), method, params)?;
         if version != ProtocolVersion::V_2026_07_28 {
-            return Err(ErrorData::unsupported_protocol_version(version, &supported()));
+            return Err(ErrorData::unsupported_protocol_version(
+                version,
+                &supported(),
+            ));
         }
         Ok(Self { capabilities })
     }
@@ -65,7 +77,9 @@ impl Client {
 pub(super) fn supported() -> Vec<ProtocolVersion> {
     let known = ProtocolVersion::KNOWN_VERSIONS.iter().rev();
     known
-        .filter(|version| **version == ProtocolVersion::V_2026_07_28 || VERSIONS.contains(&version.as_str()))
+        .filter(|version| {
+            **version == ProtocolVersion::V_2026_07_28 || VERSIONS.contains(&version.as_str())
+        })
         .cloned()
         .collect()
 }
@@ -77,6 +91,9 @@ mod tests {
     #[test]
     fn newest_revision_is_offered_first() {
         let offered: Vec<_> = supported().iter().map(ToString::to_string).collect();
-        assert_eq!(offered, ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"]);
+        assert_eq!(
+            offered,
+            ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"]
+        );
     }
 }

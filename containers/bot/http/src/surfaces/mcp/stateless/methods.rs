@@ -49,7 +49,10 @@ pub(in super::super) async fn answer(
     {
         return Some(call::notified(state, entry, id, params, token));
     }
-    Some(response(id, outcome(state, entry, headers, &method, params).await))
+    Some(response(
+        id,
+        outcome(state, entry, headers, &method, params).await,
+    ))
 }
 
 async fn outcome(
@@ -67,7 +70,11 @@ async fn outcome(
         "tasks/get" | "tasks/update" | "tasks/cancel" => {
             tasks::answer(state, entry, method, &params, &client).await
         }
-        _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "the method is unknown", None)),
+        _ => Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            "the method is unknown",
+            None,
+        )),
     }
 }
 
@@ -84,5 +91,7 @@ fn discovered() -> DiscoverResult {
     capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), Map::new())].into());
     let mut discovered = DiscoverResult::new(supported(), capabilities);
     discovered.instructions = Some(tools::INSTRUCTIONS.to_owned());
-    discovered.with_ttl_ms(DESCRIPTION_MAX_AGE_MS).with_cache_scope(CacheScope::Private)
+    discovered
+        .with_ttl_ms(DESCRIPTION_MAX_AGE_MS)
+        .with_cache_scope(CacheScope::Private)
 }

@@ -9,7 +9,8 @@ use ars_bot_ports::texts;
 use ars_types::{RunId, RunStatus};
 use ars_wire::ErrorCode as Code;
 use rmcp::model::{
-    CreateTaskResult, DetailedTask, ErrorData, GetTaskResult, Task, TaskAckResult, TaskPayload, TaskStatus,
+    CreateTaskResult, DetailedTask, ErrorData, GetTaskResult, Task, TaskAckResult, TaskPayload,
+    TaskStatus,
 };
 use serde_json::{Map, Value, json};
 
@@ -32,7 +33,11 @@ const STOP: &str = "runs_stop";
 const ROUTE: &str = "mcp tasks";
 
 /// Returns the task of a run that was created just now.
-pub(super) async fn created(state: &HttpState, entry: &TokenEntry, run: &RunId) -> Result<Value, ErrorData> {
+pub(super) async fn created(
+    state: &HttpState,
+    entry: &TokenEntry,
+    run: &RunId,
+) -> Result<Value, ErrorData> {
     let own = find(state, entry, run).await?;
     result(&CreateTaskResult::new(task(&own, TaskStatus::Working)))
 }
@@ -61,7 +66,11 @@ pub(super) async fn answer(
 /// Requests a soft stop, with the permission of the command `runs.stop`.
 async fn cancel(state: &HttpState, entry: &TokenEntry, own: &OwnRun) -> Result<Value, ErrorData> {
     let commands = state.core.commands();
-    let Some(stop) = commands.registry().tool(STOP).filter(|_| own.run.summary.finished.is_none()) else {
+    let Some(stop) = commands
+        .registry()
+        .tool(STOP)
+        .filter(|_| own.run.summary.finished.is_none())
+    else {
         return acknowledged();
     };
     let arguments = object(Some(json!({ "id": own.run.summary.id, "mode": "soft" })));
@@ -72,7 +81,10 @@ async fn cancel(state: &HttpState, entry: &TokenEntry, own: &OwnRun) -> Result<V
             Code::Conflict => acknowledged(),
             Code::Unauthorized | Code::NotFound => {
                 let data = json!({ "code": Code::Unauthorized });
-                Err(ErrorData::invalid_params("the token may not stop the run of this task", Some(data)))
+                Err(ErrorData::invalid_params(
+                    "the token may not stop the run of this task",
+                    Some(data),
+                ))
             }
             _ => Err(internal()),
         },
@@ -89,7 +101,10 @@ async fn named(
     entry: &TokenEntry,
     params: &Map<String, Value>,
 ) -> Result<OwnRun, ErrorData> {
-    let id = params.get("taskId").and_then(Value::as_str).and_then(|id| RunId::parse(id).ok());
+    let id = params
+        .get("taskId")
+        .and_then(Value::as_str)
+        .and_then(|id| RunId::parse(id).ok());
     match id {
         Some(id) if may_dispatch(entry) => find(state, entry, &id).await,
         _ => Err(unknown()),
@@ -98,13 +113,28 @@ async fn named(
 
 /// Finds a run that this token's subject dispatched, in the channel that the token pins.
 async fn find(state: &HttpState, entry: &TokenEntry, id: &RunId) -> Result<OwnRun, ErrorData> {
-    let viewer = Viewer::new(granted(&Actor::service(Ingress::Mcp, entry), &state.core.settings().grants));
-    let reader = Reader { viewer: &viewer, token: "", route: ROUTE };
-    let own = state.core.queries().own(&reader, id).await.map_err(|error| match error {
-        QueryError::NotFound | QueryError::Denied(_) | QueryError::AlreadyFinished => unknown(),
-        QueryError::Unavailable => ErrorData::internal_error(error.to_string(), None),
-    })?;
-    let pinned = entry.channel.as_ref().map(|channel| Ingress::Mcp.platform().id(channel));
+    let viewer = Viewer::new(granted(
+        &Actor::service(Ingress::Mcp, entry),
+        &state.core.settings().grants,
+    ));
+    let reader = Reader {
+        viewer: &viewer,
+        token: "",
+        route: ROUTE,
+    };
+    let own = state
+        .core
+        .queries()
+        .own(&reader, id)
+        .await
+        .map_err(|error| match error {
+            QueryError::NotFound | QueryError::Denied(_) | QueryError::AlreadyFinished => unknown(),
+            QueryError::Unavailable => ErrorData::internal_error(error.to_string(), None),
+        })?;
+    let pinned = entry
+        .channel
+        .as_ref()
+        .map(|channel| Ingress::Mcp.platform().id(channel));
     match pinned {
         Some(channel) if channel != own.run.summary.channel_id => Err(unknown()),
         _ => Ok(own),
@@ -118,18 +148,26 @@ fn unknown() -> ErrorData {
 
 /// Returns a task with its result. The result of a run without an answer names the run's page.
 fn detailed(own: &OwnRun, page: &str) -> DetailedTask {
-    let answer = || own.answer.clone().unwrap_or_else(|| texts::run_without_answer(page));
+    let answer = || {
+        own.answer
+            .clone()
+            .unwrap_or_else(|| texts::run_without_answer(page))
+    };
     let payload = match own.run.summary.finished.map(|(_, status)| status) {
         None => TaskPayload::Working,
         Some(status @ (RunStatus::Completed | RunStatus::Failed)) => {
             let has_failed = status == RunStatus::Failed;
             let called = serde_json::to_value(of_answer(answer(), has_failed));
-            TaskPayload::Completed { result: object(called.ok()) }
+            TaskPayload::Completed {
+                result: object(called.ok()),
+            }
         }
         Some(RunStatus::StoppedSoft | RunStatus::StoppedHard) => TaskPayload::Cancelled,
         Some(RunStatus::Interrupted) => {
             let error = ErrorData::internal_error("the run was interrupted", None);
-            TaskPayload::Failed { error: object(serde_json::to_value(error).ok()) }
+            TaskPayload::Failed {
+                error: object(serde_json::to_value(error).ok()),
+            }
         }
     };
     DetailedTask::new(task(own, payload.status()), payload)
@@ -137,8 +175,13 @@ fn detailed(own: &OwnRun, page: &str) -> DetailedTask {
 
 fn task(own: &OwnRun, status: TaskStatus) -> Task {
     let (created_at, updated_at) = (iso(own.run.summary.started_at), iso(own.updated_at));
-    let task = Task::new(own.run.summary.id.to_string(), status, created_at, updated_at)
-        .with_poll_interval_ms(TASK_POLL_INTERVAL_MS);
+    let task = Task::new(
+        own.run.summary.id.to_string(),
+        status,
+        created_at,
+        updated_at,
+    )
+    .with_poll_interval_ms(TASK_POLL_INTERVAL_MS);
     match message(own, status) {
         Some(message) => task.with_status_message(message),
         None => task,
@@ -149,8 +192,15 @@ fn task(own: &OwnRun, status: TaskStatus) -> Task {
 fn message(own: &OwnRun, status: TaskStatus) -> Option<String> {
     match status {
         TaskStatus::Working => {
-            let tool = own.tool.as_ref().map_or_else(String::new, |tool| format!(", last tool {tool}"));
-            let stopping = if own.run.summary.stop.is_some() { ", stopping" } else { "" };
+            let tool = own
+                .tool
+                .as_ref()
+                .map_or_else(String::new, |tool| format!(", last tool {tool}"));
+            let stopping = if own.run.summary.stop.is_some() {
+                ", stopping"
+            } else {
+                ""
+            };
             Some(format!("{} events{tool}{stopping}", own.events))
         }
         TaskStatus::Cancelled => Some(own.answer.clone().unwrap_or_else(|| "stopped".to_owned())),

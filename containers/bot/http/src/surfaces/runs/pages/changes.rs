@@ -57,20 +57,32 @@ impl Changes {
                 "The working tree could not be compared. The log of the service has the reason."
             }
         };
-        Self { note: Some(note), ..Self::default() }
+        Self {
+            note: Some(note),
+            ..Self::default()
+        }
     }
 
     fn of_text(text: &str) -> Self {
-        let shown = text.get(..text.floor_char_boundary(DIFF_MAX_BYTES)).unwrap_or(text);
+        let shown = text
+            .get(..text.floor_char_boundary(DIFF_MAX_BYTES))
+            .unwrap_or(text);
         let mut files: Vec<FileChange> = Vec::new();
         for line in shown.lines() {
             if let Some(paths) = line.strip_prefix("diff --git ") {
-                files.push(FileChange { path: path_of(paths), ..FileChange::default() });
+                files.push(FileChange {
+                    path: path_of(paths),
+                    ..FileChange::default()
+                });
             } else if let Some(file) = files.last_mut() {
                 file.add(line);
             }
         }
-        Self { note: None, files, is_cut: shown.len() < text.len() }
+        Self {
+            note: None,
+            files,
+            is_cut: shown.len() < text.len(),
+        }
     }
 }
 
@@ -83,12 +95,20 @@ impl FileChange {
             Some('-') if is_in_hunk => (LineKind::Removed, &line[1..]),
             Some(' ') if is_in_hunk => (LineKind::Context, &line[1..]),
             // The names are in the head, and the hashes tell a reader nothing.
-            _ if ["index ", "--- ", "+++ "].iter().any(|head| line.starts_with(head)) => return,
+            _ if ["index ", "--- ", "+++ "]
+                .iter()
+                .any(|head| line.starts_with(head)) =>
+            {
+                return;
+            }
             _ => (LineKind::Note, line),
         };
         self.added += usize::from(kind == LineKind::Added);
         self.removed += usize::from(kind == LineKind::Removed);
-        self.lines.push(Line { kind, text: text.to_owned() });
+        self.lines.push(Line {
+            kind,
+            text: text.to_owned(),
+        });
     }
 }
 
@@ -117,7 +137,10 @@ impl LineKind {
 
 /// Returns the new path of `a/path b/path`. A quoted path stays quoted.
 fn path_of(paths: &str) -> String {
-    let path = paths.split_once(" b/").or_else(|| paths.split_once(" \"b/")).map(|(_, path)| path);
+    let path = paths
+        .split_once(" b/")
+        .or_else(|| paths.split_once(" \"b/"))
+        .map(|(_, path)| path);
     path.unwrap_or(paths).to_owned()
 }
 
@@ -130,9 +153,17 @@ mod tests {
         let diff = "diff --git a/src/a b.rs b/src/a b.rs\nindex 1..2 100644\n--- a/src/a b.rs\n+++ b/src/a b.rs\n\
             @@ -1,2 +1,2 @@ fn x\n one\n-two\n+--2\n\\ No newline at end of file\n\
             diff --git a/x b/x\ndeleted file mode 100644\n";
-        let Changes { note, files, is_cut } = Changes::of(&TreeDiff::Text(diff.into()));
+        let Changes {
+            note,
+            files,
+            is_cut,
+        } = Changes::of(&TreeDiff::Text(diff.into()));
         assert_eq!((note, is_cut, files.len()), (None, false, 2));
-        let kinds: Vec<_> = files[0].lines.iter().map(|line| (line.kind, line.text.as_str())).collect();
+        let kinds: Vec<_> = files[0]
+            .lines
+            .iter()
+            .map(|line| (line.kind, line.text.as_str()))
+            .collect();
         let expected = [
             (LineKind::Hunk, "@@ -1,2 +1,2 @@ fn x"),
             (LineKind::Context, "one"),
@@ -141,13 +172,19 @@ mod tests {
             (LineKind::Note, "\\ No newline at end of file"),
         ];
         assert_eq!(kinds, expected);
-        assert_eq!((files[0].path.as_str(), files[0].added, files[0].removed), ("src/a b.rs", 1, 1));
+        assert_eq!(
+            (files[0].path.as_str(), files[0].added, files[0].removed),
+            ("src/a b.rs", 1, 1)
+        );
         assert_eq!(files[1].lines[0].text, "deleted file mode 100644");
     }
 
     #[test]
     fn long_diff_is_cut() {
-        let diff = format!("diff --git a/x b/x\n@@ @@\n{}", "+é\n".repeat(DIFF_MAX_BYTES / 3));
+        let diff = format!(
+            "diff --git a/x b/x\n@@ @@\n{}",
+            "+é\n".repeat(DIFF_MAX_BYTES / 3)
+        );
         let changes = Changes::of(&TreeDiff::Text(diff));
         assert!(changes.is_cut && changes.files[0].added < DIFF_MAX_BYTES / 3);
         assert!(Changes::of(&TreeDiff::Text("\n".into())).note.is_some());

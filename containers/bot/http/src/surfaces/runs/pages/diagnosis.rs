@@ -55,7 +55,11 @@ impl DiagnosisView {
         let is_preliminary = outcome.is_none();
         let verdict = diagnosis["verdict"].as_str().unwrap_or_default().to_owned();
         let Ok(diagnosis) = serde_json::from_value::<Diagnosis>(diagnosis) else {
-            return Self { verdict, is_preliminary, ..Self::default() };
+            return Self {
+                verdict,
+                is_preliminary,
+                ..Self::default()
+            };
         };
         // The diagnosis tells what cost time. It knows no outcome.
         let (verdict, without_findings) = match (diagnosis.findings.is_empty(), outcome) {
@@ -82,7 +86,12 @@ impl DiagnosisView {
             is_preliminary,
             is_incomplete: diagnosis.truncated_input,
             shares: diagnosis.shape.as_ref().map(shares).unwrap_or_default(),
-            findings: diagnosis.findings.into_iter().take(MAX_FINDINGS).map(finding).collect(),
+            findings: diagnosis
+                .findings
+                .into_iter()
+                .take(MAX_FINDINGS)
+                .map(finding)
+                .collect(),
             more,
         }
     }
@@ -104,16 +113,30 @@ fn shares(shape: &Shape) -> Vec<Share> {
         ("Tools", "tools", shape.tools_ms),
         ("Finishing up", "finishing", shape.finishing_up_ms),
         ("Overhead", "overhead", shape.overhead_ms),
-        ("Not recorded", "unknown", shape.not_recorded_ms + shape.not_loaded_ms),
+        (
+            "Not recorded",
+            "unknown",
+            shape.not_recorded_ms + shape.not_loaded_ms,
+        ),
     ];
     let mut before = 0;
     let share = |(name, class, ms): (&'static str, &'static str, i64)| {
         let thousandths = |ms: i64| ms.max(0).saturating_mul(1000) / shape.window_ms.max(1);
         let start = thousandths(before);
         before += ms;
-        Share { name, class, time: duration(ms), start, width: thousandths(before) - start }
+        Share {
+            name,
+            class,
+            time: duration(ms),
+            start,
+            width: thousandths(before) - start,
+        }
     };
-    parts.into_iter().filter(|(_, _, ms)| *ms > 0).map(share).collect()
+    parts
+        .into_iter()
+        .filter(|(_, _, ms)| *ms > 0)
+        .map(share)
+        .collect()
 }
 
 #[cfg(test)]
@@ -122,9 +145,16 @@ mod tests {
 
     #[test]
     fn shares_fill_the_bar() {
-        let shape = Shape { window_ms: 3000, thinking_ms: 1000, tools_ms: 2000, ..Shape::default() };
-        let bars: Vec<_> =
-            shares(&shape).iter().map(|share| (share.name, share.start, share.width)).collect();
+        let shape = Shape {
+            window_ms: 3000,
+            thinking_ms: 1000,
+            tools_ms: 2000,
+            ..Shape::default()
+        };
+        let bars: Vec<_> = shares(&shape)
+            .iter()
+            .map(|share| (share.name, share.start, share.width))
+            .collect();
         assert_eq!(bars, [("Thinking", 0, 333), ("Tools", 333, 667)]);
     }
 
@@ -135,14 +165,27 @@ mod tests {
         let verdict = |outcome| DiagnosisView::of(smooth.clone(), outcome).verdict;
         assert_eq!(verdict(Some(RunStatus::Failed)), FAILED);
         assert_eq!(verdict(Some(RunStatus::Interrupted)), INTERRUPTED);
-        for outcome in [None, Some(RunStatus::Completed), Some(RunStatus::StoppedSoft)] {
+        for outcome in [
+            None,
+            Some(RunStatus::Completed),
+            Some(RunStatus::StoppedSoft),
+        ] {
             assert_eq!(verdict(outcome), "no friction detected", "{outcome:?}");
         }
     }
 
     #[test]
     fn unreadable_diagnosis_shows_its_verdict() {
-        let view = DiagnosisView::of(serde_json::json!({"verdict": "stored"}), Some(RunStatus::Failed));
-        assert_eq!(view, DiagnosisView { verdict: "stored".into(), ..DiagnosisView::default() });
+        let view = DiagnosisView::of(
+            serde_json::json!({"verdict": "stored"}),
+            Some(RunStatus::Failed),
+        );
+        assert_eq!(
+            view,
+            DiagnosisView {
+                verdict: "stored".into(),
+                ..DiagnosisView::default()
+            }
+        );
     }
 }

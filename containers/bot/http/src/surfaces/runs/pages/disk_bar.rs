@@ -41,13 +41,28 @@ impl DiskBar {
             Some(1) => "room for 1 more tree".to_owned(),
             Some(count) => format!("room for {count} more trees"),
         };
-        let used = format!("{} of {} used", size(sample.used_kib), size(sample.total_kib));
-        Self { segments: segments(sample), used, room }
+        let used = format!(
+            "{} of {} used",
+            size(sample.used_kib),
+            size(sample.total_kib)
+        );
+        Self {
+            segments: segments(sample),
+            used,
+            room,
+        }
     }
 }
 
 fn segments(sample: &Sample) -> Vec<Segment> {
-    let Parts { mirror, deps, checkout, threads, homes, other } = &sample.parts;
+    let Parts {
+        mirror,
+        deps,
+        checkout,
+        threads,
+        homes,
+        other,
+    } = &sample.parts;
     let parts = [
         ("Mirror", "mirror", *mirror),
         ("Dependencies", "deps", *deps),
@@ -60,19 +75,28 @@ fn segments(sample: &Sample) -> Vec<Segment> {
     let total = sample.total_kib.max(1);
     let mut before: u64 = 0;
     let segment = |(name, class, kib): (&'static str, &'static str, Option<u64>)| {
-        let scaled =
-            |kib: u64| u64::try_from(u128::from(kib) * u128::from(BAR) / u128::from(total)).unwrap_or(BAR);
+        let scaled = |kib: u64| {
+            u64::try_from(u128::from(kib) * u128::from(BAR) / u128::from(total)).unwrap_or(BAR)
+        };
         let start = scaled(before).min(BAR);
         before = before.saturating_add(kib.unwrap_or(0));
         let size = kib.map_or_else(|| "not read".to_owned(), size);
-        Segment { name, class, size, start, width: scaled(before).min(BAR) - start }
+        Segment {
+            name,
+            class,
+            size,
+            start,
+            width: scaled(before).min(BAR) - start,
+        }
     };
     parts.into_iter().map(segment).collect()
 }
 
 /// Returns the sum, or `None` if a size is unknown.
 fn sum<'a>(sizes: impl Iterator<Item = &'a Option<u64>>) -> Option<u64> {
-    sizes.copied().try_fold(0, |sum: u64, size| Some(sum.saturating_add(size?)))
+    sizes
+        .copied()
+        .try_fold(0, |sum: u64, size| Some(sum.saturating_add(size?)))
 }
 
 /// Returns a size for people.
@@ -99,17 +123,29 @@ mod tests {
 
     #[test]
     fn sizes_are_short() {
-        for (kib, text) in [(3, "3 KiB"), (1_536, "1.5 MiB"), (50_000, "48 MiB"), (20 * GIB_KIB, "20 GiB")] {
+        for (kib, text) in [
+            (3, "3 KiB"),
+            (1_536, "1.5 MiB"),
+            (50_000, "48 MiB"),
+            (20 * GIB_KIB, "20 GiB"),
+        ] {
             assert_eq!(size(kib), text);
         }
     }
 
     #[test]
     fn segments_fill_the_bar() {
-        let parts = Parts { mirror: Some(100), checkout: Some(200), ..Parts::default() };
+        let parts = Parts {
+            mirror: Some(100),
+            checkout: Some(200),
+            ..Parts::default()
+        };
         let sample = Sample::new(0, 1_000, 400, parts);
         let segments = segments(&sample);
-        let bar: Vec<_> = segments.iter().map(|one| (one.class, one.start, one.width)).collect();
+        let bar: Vec<_> = segments
+            .iter()
+            .map(|one| (one.class, one.start, one.width))
+            .collect();
         assert_eq!(
             bar,
             [

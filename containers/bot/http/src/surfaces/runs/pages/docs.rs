@@ -16,8 +16,9 @@ pub(crate) struct DocsPage {
 impl DocsPage {
     /// Returns the page with examples for the public address, or for the host of the request without one.
     pub(crate) fn new(nav: Nav, public_base_url: Option<&str>, host: Option<&str>) -> Self {
-        let public =
-            public_base_url.map(|url| url.trim().trim_end_matches('/')).filter(|url| !url.is_empty());
+        let public = public_base_url
+            .map(|url| url.trim().trim_end_matches('/'))
+            .filter(|url| !url.is_empty());
         let base = match public {
             Some(url) => url.to_owned(),
             None => format!("http://{}", host.unwrap_or("localhost")),

@@ -59,17 +59,29 @@ pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
         fact(
             "turns",
             "Turns",
-            is_known(used.turns)
-                .then(|| limited(used.turns.to_string(), limits.turns.map(|turns| turns.to_string()))),
+            is_known(used.turns).then(|| {
+                limited(
+                    used.turns.to_string(),
+                    limits.turns.map(|turns| turns.to_string()),
+                )
+            }),
         ),
-        fact("calls", "Tool calls", is_known(used.calls).then(|| used.calls.to_string())),
+        fact(
+            "calls",
+            "Tool calls",
+            is_known(used.calls).then(|| used.calls.to_string()),
+        ),
         fact(
             "context",
             "Context",
             is_known(used.context_tokens).then(|| limited(count(used.context_tokens), window)),
         ),
         fact("cost", "Cost", cost),
-        run.reflection_cost.map(|cost| Fact { key: "reflection", name: "Reflection", value: dollars(cost) }),
+        run.reflection_cost.map(|cost| Fact {
+            key: "reflection",
+            name: "Reflection",
+            value: dollars(cost),
+        }),
     ];
     facts.into_iter().flatten().collect()
 }
@@ -85,7 +97,13 @@ fn with_pull_request(git_ref: Option<String>, number: Option<u64>) -> Option<Str
 
 /// Returns the totals and limits from which the script continues to count, as JSON.
 pub(super) fn counters(run: &RunView, limits: &RunLimits) -> Value {
-    let RunUse { turns, calls, usage, has_other_model, .. } = run.used;
+    let RunUse {
+        turns,
+        calls,
+        usage,
+        has_other_model,
+        ..
+    } = run.used;
     let microusd = limits.price.map_or(0, |price| price.cost(usage));
     let is_unpriced = has_other_model || (limits.price.is_none() && usage != Default::default());
     json!({
@@ -128,15 +146,29 @@ mod tests {
     /// A run with fewer kept events than its use counts.
     fn run() -> RunView {
         let mut run = sample("m/one");
-        run.events =
-            vec![json!({"type": "run_meta", "headSha": "8f2b1c94d0aa7e55", "ref": "main", "pr": 12})];
-        let usage = Usage { input_tokens: 20_000, output_tokens: 2_000, ..Usage::default() };
-        run.used = RunUse { turns: 1, calls: 1, context_tokens: 11_000, usage, has_other_model: false };
+        run.events = vec![
+            json!({"type": "run_meta", "headSha": "8f2b1c94d0aa7e55", "ref": "main", "pr": 12}),
+        ];
+        let usage = Usage {
+            input_tokens: 20_000,
+            output_tokens: 2_000,
+            ..Usage::default()
+        };
+        run.used = RunUse {
+            turns: 1,
+            calls: 1,
+            context_tokens: 11_000,
+            usage,
+            has_other_model: false,
+        };
         run
     }
 
     fn value(run: &RunView, limits: &RunLimits, key: &str) -> Option<String> {
-        facts(run, limits).into_iter().find(|fact| fact.key == key).map(|fact| fact.value)
+        facts(run, limits)
+            .into_iter()
+            .find(|fact| fact.key == key)
+            .map(|fact| fact.value)
     }
 
     #[test]
@@ -151,11 +183,21 @@ mod tests {
             ("ref", "main · pull request 12"),
             ("effort", "–"),
         ] {
-            assert_eq!(value(&run, &LIMITS, key).as_deref(), Some(expected), "{key}");
+            assert_eq!(
+                value(&run, &LIMITS, key).as_deref(),
+                Some(expected),
+                "{key}"
+            );
         }
-        let unpriced = RunLimits { price: None, ..LIMITS };
+        let unpriced = RunLimits {
+            price: None,
+            ..LIMITS
+        };
         assert_eq!(value(&run, &unpriced, "cost").as_deref(), Some("unknown"));
-        let used = RunUse { has_other_model: true, ..run.used };
+        let used = RunUse {
+            has_other_model: true,
+            ..run.used
+        };
         let mixed = RunView { used, ..run };
         assert_eq!(value(&mixed, &LIMITS, "cost").as_deref(), Some("unknown"));
     }
@@ -166,7 +208,10 @@ mod tests {
         let mut run = run();
         run.finished = Some((5, RunStatus::Completed));
         assert_eq!(value(&run, &LIMITS, "turns").as_deref(), Some("1"));
-        assert_eq!((value(&run, &LIMITS, "cost"), value(&run, &LIMITS, "effort")), (None, None));
+        assert_eq!(
+            (value(&run, &LIMITS, "cost"), value(&run, &LIMITS, "effort")),
+            (None, None)
+        );
         run.cost = Some(1_250_000);
         assert_eq!(value(&run, &LIMITS, "cost").as_deref(), Some("$1.25"));
     }

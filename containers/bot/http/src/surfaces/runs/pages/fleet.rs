@@ -40,7 +40,9 @@ impl Tone {
             Live::Unreachable(_) => Self::Unknown,
             Live::View(view) => match view.state {
                 StateWord::Warm => Self::Good,
-                StateWord::Onboarding | StateWord::Refreshing | StateWord::Restoring => Self::Changing,
+                StateWord::Onboarding | StateWord::Refreshing | StateWord::Restoring => {
+                    Self::Changing
+                }
                 StateWord::Degraded | StateWord::Down => Self::Bad,
             },
         }
@@ -76,7 +78,11 @@ pub(super) struct Age {
 
 impl Age {
     pub(super) fn of(at: UnixMillis, now: UnixMillis) -> Self {
-        Self { at, iso: iso(at), text: duration(now.saturating_sub(at)) }
+        Self {
+            at,
+            iso: iso(at),
+            text: duration(now.saturating_sub(at)),
+        }
     }
 }
 
@@ -124,9 +130,16 @@ impl Card {
                 sha: view.sha.as_ref().map(short),
                 refreshed: view.last_refresh_at.map(|at| Age::of(at, now)),
                 refresh_error: view.last_refresh_error.clone(),
-                trees: counted(view.threads.iter().filter(|thread| !thread.evicted).count(), "tree"),
-                in_flight: (view.in_flight > 0).then(|| counted(view.in_flight as usize, "operation")),
-                disk: view.disk.as_ref().map(|sample| DiskBar::of(sample, &row.record)),
+                trees: counted(
+                    view.threads.iter().filter(|thread| !thread.evicted).count(),
+                    "tree",
+                ),
+                in_flight: (view.in_flight > 0)
+                    .then(|| counted(view.in_flight as usize, "operation")),
+                disk: view
+                    .disk
+                    .as_ref()
+                    .map(|sample| DiskBar::of(sample, &row.record)),
             },
         }
     }
@@ -176,7 +189,11 @@ impl FleetPage {
             tone: Tone::worst(&tones).word(),
             count: answer.count,
             cap: answer.cap,
-            cards: answer.residents.iter().map(|row| Card::of(row, now)).collect(),
+            cards: answer
+                .residents
+                .iter()
+                .map(|row| Card::of(row, now))
+                .collect(),
         }
     }
 }

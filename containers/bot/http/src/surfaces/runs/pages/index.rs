@@ -92,7 +92,11 @@ impl Row {
     }
 
     fn took(&self, now: UnixMillis) -> String {
-        duration(self.finished_at.map_or(now, Moment::rounded).saturating_sub(self.started_at))
+        duration(
+            self.finished_at
+                .map_or(now, Moment::rounded)
+                .saturating_sub(self.started_at),
+        )
     }
 }
 
@@ -165,25 +169,58 @@ mod tests {
 
     #[test]
     fn page_shows_next_link_and_missing_history() {
-        let older = Some(Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() });
-        let page = Page { older, store_unavailable: true, ..Page::default() };
-        let listing = Listing { part: Part::All, filter: RunFilter::default() };
-        let html = IndexPage::new(Nav::bare(), &listing, page, 0).render().unwrap();
-        assert!(html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"), "{html}");
-        assert!(html.contains("role=\"alert\"") && html.contains("No run can be listed now."), "{html}");
+        let older = Some(Cursor {
+            finished_at: Moment::new(7.5).unwrap(),
+            id: RunId::parse("r9").unwrap(),
+        });
+        let page = Page {
+            older,
+            store_unavailable: true,
+            ..Page::default()
+        };
+        let listing = Listing {
+            part: Part::All,
+            filter: RunFilter::default(),
+        };
+        let html = IndexPage::new(Nav::bare(), &listing, page, 0)
+            .render()
+            .unwrap();
+        assert!(
+            html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"),
+            "{html}"
+        );
+        assert!(
+            html.contains("role=\"alert\"") && html.contains("No run can be listed now."),
+            "{html}"
+        );
     }
 
     /// The store looked through a part of the history only.
     #[test]
     fn empty_page_before_older_runs_does_not_deny_them() {
         let text = |older: Option<Cursor>| {
-            let filter = RunFilter { agent: Some("coding".into()), ..RunFilter::default() };
-            let page = Page { older, ..Page::default() };
-            let listing = Listing { part: Part::All, filter };
+            let filter = RunFilter {
+                agent: Some("coding".into()),
+                ..RunFilter::default()
+            };
+            let page = Page {
+                older,
+                ..Page::default()
+            };
+            let listing = Listing {
+                part: Part::All,
+                filter,
+            };
             IndexPage::new(Nav::bare(), &listing, page, 0).empty_text()
         };
         assert_eq!(text(None), "No run matches these filters.");
-        let older = Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() };
-        assert_eq!(text(Some(older)), "None of these runs match. Older runs may.");
+        let older = Cursor {
+            finished_at: Moment::new(7.5).unwrap(),
+            id: RunId::parse("r9").unwrap(),
+        };
+        assert_eq!(
+            text(Some(older)),
+            "None of these runs match. Older runs may."
+        );
     }
 }

@@ -47,10 +47,18 @@ pub(super) struct Facet {
 impl Listing {
     /// Returns the parts as links.
     pub(super) fn parts(&self) -> Vec<Choice> {
-        let parts = [(Part::Active, "Active"), (Part::Finished, "Finished"), (Part::All, "All")];
+        let parts = [
+            (Part::Active, "Active"),
+            (Part::Finished, "Finished"),
+            (Part::All, "All"),
+        ];
         let choice = |(part, text): (Part, &str)| Choice {
             text: text.to_owned(),
-            href: Self { part, filter: self.filter.clone() }.url(None),
+            href: Self {
+                part,
+                filter: self.filter.clone(),
+            }
+            .url(None),
             is_current: part == self.part,
         };
         parts.into_iter().map(choice).collect()
@@ -59,17 +67,35 @@ impl Listing {
     /// Returns the filters, with the values that these runs have.
     pub(super) fn facets(&self, runs: &[RunSummary]) -> Vec<Facet> {
         let values = |of: fn(&RunSummary) -> Option<&str>| {
-            let values: BTreeSet<&str> =
-                runs.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
-            values.into_iter().take(MAX_CHOICES).map(str::to_owned).collect::<Vec<_>>()
+            let values: BTreeSet<&str> = runs
+                .iter()
+                .filter_map(of)
+                .filter(|value| !value.is_empty())
+                .collect();
+            values
+                .into_iter()
+                .take(MAX_CHOICES)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
         let facets: [(&'static str, Vec<String>, Field); 4] = [
-            ("Agent", values(|run| run.agent.as_deref()), |filter| &mut filter.agent),
-            ("Repository", values(|run| run.repo.as_deref()), |filter| &mut filter.repo),
-            ("Channel", values(|run| Some(&run.channel_id)), |filter| &mut filter.channel),
-            ("User", values(|run| Some(&run.user_id)), |filter| &mut filter.user),
+            ("Agent", values(|run| run.agent.as_deref()), |filter| {
+                &mut filter.agent
+            }),
+            ("Repository", values(|run| run.repo.as_deref()), |filter| {
+                &mut filter.repo
+            }),
+            ("Channel", values(|run| Some(&run.channel_id)), |filter| {
+                &mut filter.channel
+            }),
+            ("User", values(|run| Some(&run.user_id)), |filter| {
+                &mut filter.user
+            }),
         ];
-        facets.into_iter().map(|(name, values, field)| self.facet(name, values, field)).collect()
+        facets
+            .into_iter()
+            .map(|(name, values, field)| self.facet(name, values, field))
+            .collect()
     }
 
     fn facet(&self, name: &'static str, values: Vec<String>, field: Field) -> Facet {
@@ -81,9 +107,18 @@ impl Listing {
         let value = field(&mut self.filter.clone()).clone();
         let choices = values
             .into_iter()
-            .map(|text| Choice { href: with(Some(&text)), is_current: value.as_ref() == Some(&text), text })
+            .map(|text| Choice {
+                href: with(Some(&text)),
+                is_current: value.as_ref() == Some(&text),
+                text,
+            })
             .collect();
-        Facet { name, value, clear: with(None), choices }
+        Facet {
+            name,
+            value,
+            clear: with(None),
+            choices,
+        }
     }
 
     /// Returns whether any filter is set.
@@ -103,8 +138,18 @@ impl Listing {
                 query.append_pair("all", "1");
             }
         }
-        let RunFilter { agent, channel, repo, user } = &self.filter;
-        for (name, value) in [("agent", agent), ("channel", channel), ("repo", repo), ("user", user)] {
+        let RunFilter {
+            agent,
+            channel,
+            repo,
+            user,
+        } = &self.filter;
+        for (name, value) in [
+            ("agent", agent),
+            ("channel", channel),
+            ("repo", repo),
+            ("user", user),
+        ] {
             if let Some(value) = value {
                 query.append_pair(name, value);
             }
@@ -114,7 +159,11 @@ impl Listing {
             query.append_pair("beforeId", cursor.id.as_str());
         }
         let query = query.finish();
-        if query.is_empty() { "/runs".to_owned() } else { format!("/runs?{query}") }
+        if query.is_empty() {
+            "/runs".to_owned()
+        } else {
+            format!("/runs?{query}")
+        }
     }
 }
 
@@ -132,11 +181,20 @@ mod tests {
             repo: Some("acme/app&x".into()),
             ..RunFilter::default()
         };
-        let listing = Listing { part: Part::Finished, filter };
-        assert_eq!(listing.url(None), "/runs?status=finished&agent=coding&repo=acme%2Fapp%26x");
+        let listing = Listing {
+            part: Part::Finished,
+            filter,
+        };
+        assert_eq!(
+            listing.url(None),
+            "/runs?status=finished&agent=coding&repo=acme%2Fapp%26x"
+        );
         let facets = listing.facets(&[]);
         assert_eq!(facets[0].clear, "/runs?status=finished&repo=acme%2Fapp%26x");
-        assert_eq!(listing.parts()[0].href, "/runs?agent=coding&repo=acme%2Fapp%26x");
+        assert_eq!(
+            listing.parts()[0].href,
+            "/runs?agent=coding&repo=acme%2Fapp%26x"
+        );
         assert!(listing.parts()[1].is_current);
     }
 }

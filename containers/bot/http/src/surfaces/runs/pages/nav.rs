@@ -48,9 +48,17 @@ impl Nav {
     pub(crate) fn of(state: &HttpState, current: Section) -> Self {
         let commands = state.core.commands();
         let has_residents = commands.registry().get(REPO_LIST, Surface::Api).is_some();
-        let has_schedules = commands.registry().get(SCHEDULE_LIST, Surface::Api).is_some();
+        let has_schedules = commands
+            .registry()
+            .get(SCHEDULE_LIST, Surface::Api)
+            .is_some();
         let has_sign_out = matches!(&*state.dashboard, Dashboard::Token { .. });
-        Self { has_residents, has_schedules, has_sign_out, current }
+        Self {
+            has_residents,
+            has_schedules,
+            has_sign_out,
+            current,
+        }
     }
 
     /// Returns whether the installation has schedules.
@@ -65,23 +73,41 @@ impl Nav {
 
     /// Returns the links in order.
     pub(super) fn links(&self) -> Vec<Link> {
-        let link = |href, text, section| Link { href, text, is_current: section == Some(self.current) };
-        let schedules = self.has_schedules.then(|| link("/schedules", "Schedules", Some(Section::Schedules)));
-        let residents = self.has_residents.then(|| link("/residents", "Residents", Some(Section::Residents)));
+        let link = |href, text, section| Link {
+            href,
+            text,
+            is_current: section == Some(self.current),
+        };
+        let schedules = self
+            .has_schedules
+            .then(|| link("/schedules", "Schedules", Some(Section::Schedules)));
+        let residents = self
+            .has_residents
+            .then(|| link("/residents", "Residents", Some(Section::Residents)));
         let outcomes = link("/runs/outcomes", "Outcomes", Some(Section::Outcomes));
-        [Some(link("/runs", "Runs", Some(Section::Runs))), Some(outcomes), residents, schedules]
-            .into_iter()
-            .flatten()
-            .chain([
-                link("/runs/docs", "Docs", Some(Section::Docs)),
-                link(ars_wire::api::OPENAPI, "API", None),
-            ])
-            .collect()
+        [
+            Some(link("/runs", "Runs", Some(Section::Runs))),
+            Some(outcomes),
+            residents,
+            schedules,
+        ]
+        .into_iter()
+        .flatten()
+        .chain([
+            link("/runs/docs", "Docs", Some(Section::Docs)),
+            link(ars_wire::api::OPENAPI, "API", None),
+        ])
+        .collect()
     }
 
     /// Returns the links of a page under test.
     #[cfg(test)]
     pub(super) fn bare() -> Self {
-        Self { has_residents: false, has_schedules: false, has_sign_out: false, current: Section::Runs }
+        Self {
+            has_residents: false,
+            has_schedules: false,
+            has_sign_out: false,
+            current: Section::Runs,
+        }
     }
 }

@@ -48,7 +48,10 @@ impl OutcomesPage {
             Ok(totals) => render(&Self { nav, totals }),
             Err(error) => {
                 tracing::error!(error = %error, "outcomes not readable");
-                respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The outcomes could not be shown.\n")
+                respond::plain(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "The outcomes could not be shown.\n",
+                )
             }
         }
     }
@@ -56,12 +59,14 @@ impl OutcomesPage {
 
 impl Outcome {
     fn time(&self) -> String {
-        self.time_to_merge_ms.map_or_else(|| "—".to_owned(), duration)
+        self.time_to_merge_ms
+            .map_or_else(|| "—".to_owned(), duration)
     }
 
     fn cost(&self) -> String {
         let dollars = |microusd: u64| format!("${:.2}", microusd as f64 / MICRO);
-        self.cost_per_merged_micro_usd.map_or_else(|| "—".to_owned(), dollars)
+        self.cost_per_merged_micro_usd
+            .map_or_else(|| "—".to_owned(), dollars)
     }
 }
 
@@ -75,8 +80,19 @@ mod tests {
             "pullRequestsOpened":4,"pullRequestsMerged":2,"pullRequestsClosed":1,"timeToMergeMs":3600000,
             "costPerMergedMicroUsd":1234567,"reviewsPosted":0,"findingsResolved":0}]}"#;
         let totals = serde_json::from_str(json).unwrap();
-        let html = OutcomesPage { nav: Nav::bare(), totals }.render().unwrap();
-        for part in ["acme/&#60;b&#62;", "coding", "1h 00m", "$1.23", "<td>4</td>"] {
+        let html = OutcomesPage {
+            nav: Nav::bare(),
+            totals,
+        }
+        .render()
+        .unwrap();
+        for part in [
+            "acme/&#60;b&#62;",
+            "coding",
+            "1h 00m",
+            "$1.23",
+            "<td>4</td>",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }

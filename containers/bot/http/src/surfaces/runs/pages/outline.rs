@@ -45,17 +45,31 @@ impl Outline {
 
     fn add(&mut self, event: &Value) {
         let text = |name: &str| event.get(name).and_then(Value::as_str).map(str::to_owned);
-        match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+        match event
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+        {
             "input" if self.request.is_none() => self.request = text("text"),
-            "input" => self.items.extend(text("text").map(|said| Item::Note(format!("Follow-up: {said}")))),
+            "input" => self
+                .items
+                .extend(text("text").map(|said| Item::Note(format!("Follow-up: {said}")))),
             "assistant" => self.items.extend(text("text").map(Item::Prose)),
             "tool_call" => {
                 let summary = text("summary").or_else(|| text("tool")).unwrap_or_default();
-                self.items.push(Item::Call { call_id: text("callId"), summary, result: None });
+                self.items.push(Item::Call {
+                    call_id: text("callId"),
+                    summary,
+                    result: None,
+                });
             }
             "tool_result" => {
                 let ok = event.get("ok").and_then(Value::as_bool).unwrap_or(false);
-                self.settle(text("callId").as_deref(), ok, text("summary").unwrap_or_default());
+                self.settle(
+                    text("callId").as_deref(),
+                    ok,
+                    text("summary").unwrap_or_default(),
+                );
             }
             "run_note" => self.items.extend(text("summary").map(Item::Note)),
             "answer" => self.answer = text("raw").or_else(|| text("text")),
@@ -66,9 +80,11 @@ impl Outline {
     /// Adds a result to its call, or to the oldest open call if it names none.
     fn settle(&mut self, id: Option<&str>, ok: bool, summary: String) {
         let open = self.items.iter_mut().find_map(|item| match item {
-            Item::Call { call_id, result: result @ None, .. } if id.is_none() || call_id.as_deref() == id => {
-                Some(result)
-            }
+            Item::Call {
+                call_id,
+                result: result @ None,
+                ..
+            } if id.is_none() || call_id.as_deref() == id => Some(result),
             Item::Prose(_) | Item::Call { .. } | Item::Note(_) => None,
         });
         if let Some(result) = open {
@@ -109,7 +125,11 @@ mod tests {
             Item::Note("hurry".into()),
             Item::Note("Follow-up: more".into()),
         ];
-        let expected = Outline { request: Some("ask".into()), items, answer: Some("done".into()) };
+        let expected = Outline {
+            request: Some("ask".into()),
+            items,
+            answer: Some("done".into()),
+        };
         assert_eq!(Outline::of(&events), expected);
     }
 }

@@ -25,10 +25,22 @@ impl<'a> ProblemPage<'a> {
     pub(crate) fn new(nav: Nav, status: StatusCode, text: &'a str) -> Self {
         match status {
             StatusCode::NOT_FOUND => {
-                let text = if text == PLAIN_NOT_FOUND { NOT_FOUND } else { text };
-                Self { nav, title: "Not found", text }
+                let text = if text == PLAIN_NOT_FOUND {
+                    NOT_FOUND
+                } else {
+                    text
+                };
+                Self {
+                    nav,
+                    title: "Not found",
+                    text,
+                }
             }
-            _ => Self { nav, title: "Not available", text },
+            _ => Self {
+                nav,
+                title: "Not available",
+                text,
+            },
         }
     }
 }

@@ -49,7 +49,10 @@ pub(super) fn render(page: &impl askama::Template) -> Response {
         Ok(text) => respond::html(text),
         Err(error) => {
             tracing::error!(error = %error, "page not rendered");
-            respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be made.\n")
+            respond::plain(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The page could not be made.\n",
+            )
         }
     }
 }

@@ -60,8 +60,17 @@ struct Tree {
 
 impl ResidentPage {
     /// Returns the page of a repository, or `None` if it has no resident.
-    pub(crate) fn of(nav: Nav, fleet: &Fleet, slug: &RepoSlug, now: UnixMillis) -> Option<Response> {
-        let row = fleet.answer.residents.iter().find(|row| row.record.resource.slug() == slug.as_str())?;
+    pub(crate) fn of(
+        nav: Nav,
+        fleet: &Fleet,
+        slug: &RepoSlug,
+        now: UnixMillis,
+    ) -> Option<Response> {
+        let row = fleet
+            .answer
+            .residents
+            .iter()
+            .find(|row| row.record.resource.slug() == slug.as_str())?;
         let view = match &row.live {
             Live::View(view) => Some(&**view),
             Live::Unreachable(_) => None,
@@ -75,15 +84,27 @@ impl ResidentPage {
             view: view.map(|view| Facts::of(view, now)),
             commands: commands(&row.record),
             attaches: view.and_then(|view| Sparkline::of(&view.attach_ms)),
-            trees: threads.iter().filter(|thread| !thread.evicted).map(tree).collect(),
-            released: threads.iter().filter(|thread| thread.evicted).map(tree).collect(),
+            trees: threads
+                .iter()
+                .filter(|thread| !thread.evicted)
+                .map(tree)
+                .collect(),
+            released: threads
+                .iter()
+                .filter(|thread| thread.evicted)
+                .map(tree)
+                .collect(),
         }))
     }
 }
 
 /// Returns the command table.
 fn commands(record: &Record) -> Vec<(String, String)> {
-    record.commands.iter().map(|(name, command)| (name.to_string(), command.to_string())).collect()
+    record
+        .commands
+        .iter()
+        .map(|(name, command)| (name.to_string(), command.to_string()))
+        .collect()
 }
 
 impl Facts {
@@ -94,9 +115,12 @@ impl Facts {
             since: age(view.updated_at),
             sha: view.sha.as_ref().map(ToString::to_string),
             provisioned: view.provisioned_at.map(age),
-            restored: view.last_restore.map(|restore| (age(restore.at), time(restore.ms))),
+            restored: view
+                .last_restore
+                .map(|restore| (age(restore.at), time(restore.ms))),
             idle: view.idle_since.map(age),
-            snapshot: snapshot.map(|snapshot| (short(&snapshot.stamp.sha), age(snapshot.created_at))),
+            snapshot: snapshot
+                .map(|snapshot| (short(&snapshot.stamp.sha), age(snapshot.created_at))),
             measured: view.disk.as_ref().map(|sample| age(sample.at)),
         }
     }
@@ -104,7 +128,9 @@ impl Facts {
 
 impl Tree {
     fn of(thread: &ThreadRow, view: Option<&EngineView>, fleet: &Fleet, now: UnixMillis) -> Self {
-        let sizes = view.and_then(|view| view.disk.as_ref()).map(|sample| &sample.parts.threads);
+        let sizes = view
+            .and_then(|view| view.disk.as_ref())
+            .map(|sample| &sample.parts.threads);
         let kib = sizes.and_then(|sizes| sizes.get(&thread.thread_key).copied().flatten());
         Self {
             key: thread.thread_key.to_string(),
@@ -116,9 +142,12 @@ impl Tree {
             dirty: thread.dirty,
             unchecked: thread.unchecked_since.map(|at| Age::of(at, now)),
             checkpoint: thread.checkpoint.clone(),
-            removed: thread
-                .evicted
-                .then(|| thread.evicted_why.clone().unwrap_or_else(|| "released".to_owned())),
+            removed: thread.evicted.then(|| {
+                thread
+                    .evicted_why
+                    .clone()
+                    .unwrap_or_else(|| "released".to_owned())
+            }),
             run: fleet.runs.get(&thread.thread_key).cloned().map(Row::new),
         }
     }

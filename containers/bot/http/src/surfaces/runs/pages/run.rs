@@ -105,12 +105,20 @@ impl RunParts<'_> {
 
     /// Returns the changes as an answer.
     pub(crate) fn changes(self, changes: Changes) -> Response {
-        render(&ChangesPage { head: self.head(Tab::Changes), nav: self.nav, changes })
+        render(&ChangesPage {
+            head: self.head(Tab::Changes),
+            nav: self.nav,
+            changes,
+        })
     }
 
     /// Returns the diagnosis as an answer.
     pub(crate) fn friction(self, diagnosis: DiagnosisView) -> Response {
-        render(&FrictionPage { head: self.head(Tab::Friction), nav: self.nav, diagnosis })
+        render(&FrictionPage {
+            head: self.head(Tab::Friction),
+            nav: self.nav,
+            diagnosis,
+        })
     }
 
     fn transcript_page(self, before: Option<u64>) -> TranscriptPage {
@@ -118,7 +126,9 @@ impl RunParts<'_> {
         let mut outline = Outline::of(tail.events);
         outline.request = outline.request.or_else(|| tail.request());
         let href = |seq: u64| self.url(&[("before", &seq.to_string())]);
-        let earlier = tail.earlier_before().map(|seq| (tail.earlier_count(), href(seq)));
+        let earlier = tail
+            .earlier_before()
+            .map(|seq| (tail.earlier_count(), href(seq)));
         TranscriptPage {
             head: self.head(Tab::Transcript),
             outline,
@@ -139,7 +149,11 @@ impl RunParts<'_> {
         Head {
             title: run.label.clone(),
             run_id: run.id.to_string(),
-            mode: if self.token.is_some() { "live" } else { "history" },
+            mode: if self.token.is_some() {
+                "live"
+            } else {
+                "history"
+            },
             status,
             status_text: status_text(status),
             queue: queue_text(run.queue),
@@ -170,7 +184,11 @@ impl RunParts<'_> {
     /// Returns the events for a `<script type="application/json">` block.
     /// Without `<` no text can close the block or open a comment.
     fn embed(&self, tail: Tail<'_>, is_earlier: bool) -> String {
-        let last = tail.events.last().and_then(|event| event["seq"].as_u64()).unwrap_or_default();
+        let last = tail
+            .events
+            .last()
+            .and_then(|event| event["seq"].as_u64())
+            .unwrap_or_default();
         // A page of earlier events ends with its last one.
         let published = if is_earlier { last } else { self.run.published };
         let mut data = tail.json();
@@ -196,7 +214,11 @@ pub(super) fn sample(model: &str) -> RunView {
         repo: None,
         received_at: 1_700_000_000_000,
     };
-    RunView::of_facts(ars_types::RunId::parse("r1").unwrap(), facts, 1_700_000_000_000)
+    RunView::of_facts(
+        ars_types::RunId::parse("r1").unwrap(),
+        facts,
+        1_700_000_000_000,
+    )
 }
 
 #[cfg(test)]
@@ -222,7 +244,12 @@ mod tests {
     }
 
     fn html(run: &RunView, token: Option<&str>) -> String {
-        let parts = RunParts { nav: Nav::bare(), run, limits: RunLimits::default(), token };
+        let parts = RunParts {
+            nav: Nav::bare(),
+            run,
+            limits: RunLimits::default(),
+            token,
+        };
         parts.transcript_page(None).render().unwrap()
     }
 
@@ -231,10 +258,22 @@ mod tests {
         let run = hostile();
         let html = html(&run, None);
         assert!(!html.contains("<script>alert"), "{html}");
-        assert_eq!(html.matches("</script>").count(), html.matches("<script").count());
-        assert_eq!(html.matches("</noscript>").count(), html.matches("<noscript>").count());
+        assert_eq!(
+            html.matches("</script>").count(),
+            html.matches("<script").count()
+        );
+        assert_eq!(
+            html.matches("</noscript>").count(),
+            html.matches("<noscript>").count()
+        );
         let (_, block) = html.split_once("type=\"application/json\"").unwrap();
-        let block = block.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
+        let block = block
+            .split_once('>')
+            .unwrap()
+            .1
+            .split_once("</script>")
+            .unwrap()
+            .0;
         let embedded: Value = serde_json::from_str(block).unwrap();
         assert_eq!(embedded["events"], Value::Array(run.events));
     }
@@ -250,20 +289,30 @@ mod tests {
         ];
         let html = html(&run, None);
         assert!(!html.contains("id=\"steps-head\""), "the page has steps");
-        assert!(html.contains("Earlier part of this run (1 events)"), "no link");
+        assert!(
+            html.contains("Earlier part of this run (1 events)"),
+            "no link"
+        );
     }
 
     #[test]
     fn page_shows_status_time_and_rehearsal() {
         let finished = html(&hostile(), None);
-        for part in
-            ["Stopped soft", "1m 01s", "2023-11-14T22:13:20.000Z", "Rehearsal", "data-mode=\"history\""]
-        {
+        for part in [
+            "Stopped soft",
+            "1m 01s",
+            "2023-11-14T22:13:20.000Z",
+            "Rehearsal",
+            "data-mode=\"history\"",
+        ] {
             assert!(finished.contains(part), "{part}");
         }
         assert!(!finished.contains("id=\"bar\""));
         let live = html(&sample("anthropic/some-model"), Some("secret"));
-        assert!(live.contains("/runs/r1?t=secret&#38;tab=changes") && live.contains("id=\"bar\""), "{live}");
+        assert!(
+            live.contains("/runs/r1?t=secret&#38;tab=changes") && live.contains("id=\"bar\""),
+            "{live}"
+        );
         assert!(!live.contains("class=\"rehearsal-note\""));
     }
 }

@@ -58,7 +58,10 @@ impl SchedulesPage {
             Ok(listed) => render(&Self { nav, listed, now }),
             Err(error) => {
                 tracing::error!(error = %error, "schedules not readable");
-                respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The schedules could not be shown.\n")
+                respond::plain(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "The schedules could not be shown.\n",
+                )
             }
         }
     }
@@ -70,7 +73,8 @@ impl Schedule {
     }
 
     fn wait(&self, now: &UnixMillis) -> String {
-        self.next_fire_at.map_or_else(String::new, |at| duration(at - now))
+        self.next_fire_at
+            .map_or_else(String::new, |at| duration(at - now))
     }
 }
 
@@ -94,8 +98,21 @@ mod tests {
             "description":"<b>","command":"friction report","nextFireAt":3600000,
             "last":{"firedAt":1,"runId":"secret-run","outcome":"ingress_error","detail":"HTTP 503"}}]}"#;
         let listed = serde_json::from_str(json).unwrap();
-        let html = SchedulesPage { nav: Nav::bare(), listed, now: 0 }.render().unwrap();
-        for part in ["nightly", "0 3 * * *", "&#60;b&#62;", "Ingress error", "HTTP 503", "1h 00m"] {
+        let html = SchedulesPage {
+            nav: Nav::bare(),
+            listed,
+            now: 0,
+        }
+        .render()
+        .unwrap();
+        for part in [
+            "nightly",
+            "0 3 * * *",
+            "&#60;b&#62;",
+            "Ingress error",
+            "HTTP 503",
+            "1h 00m",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert!(!html.contains("secret-run"));

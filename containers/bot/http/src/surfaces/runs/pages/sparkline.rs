@@ -34,7 +34,8 @@ impl Sparkline {
         let mut sorted = newest_first.to_vec();
         sorted.sort_unstable();
         let max = *sorted.last()?;
-        let y = |ms: i64| HEIGHT - MARGIN - ms.max(0).saturating_mul(HEIGHT - 2 * MARGIN) / max.max(1);
+        let y =
+            |ms: i64| HEIGHT - MARGIN - ms.max(0).saturating_mul(HEIGHT - 2 * MARGIN) / max.max(1);
         let mut points = String::new();
         for (at, ms) in newest_first.iter().rev().enumerate() {
             // Writing to a string cannot fail.
@@ -79,8 +80,15 @@ mod tests {
         assert_eq!(Sparkline::of(&[]), None);
         let newest_first: Vec<i64> = (1..=100).rev().map(|n| n * 20).collect();
         let line = Sparkline::of(&newest_first).unwrap();
-        assert_eq!((&*line.p50, &*line.p95, &*line.max, line.count), ("1.0 s", "1.9 s", "2.0 s", 100));
-        assert!(line.points.starts_with("0,37 10,") && line.points.ends_with("990,3"), "{}", line.points);
+        assert_eq!(
+            (&*line.p50, &*line.p95, &*line.max, line.count),
+            ("1.0 s", "1.9 s", "2.0 s", 100)
+        );
+        assert!(
+            line.points.starts_with("0,37 10,") && line.points.ends_with("990,3"),
+            "{}",
+            line.points
+        );
         assert_eq!(Sparkline::of(&[120]).unwrap().points, "0,3 10,3");
     }
 }

@@ -19,7 +19,9 @@ pub(crate) struct Tail<'e> {
 impl<'e> Tail<'e> {
     /// Returns the newest events before a seq.
     pub(crate) fn before(events: &'e [Value], seq: Option<u64>) -> Self {
-        let end = seq.map_or(events.len(), |seq| events.partition_point(|event| seq_of(event) < seq));
+        let end = seq.map_or(events.len(), |seq| {
+            events.partition_point(|event| seq_of(event) < seq)
+        });
         let known = events.get(..end).unwrap_or(events);
         let mut bytes = 0;
         let fits = known.iter().rev().take_while(|event| {
@@ -52,7 +54,11 @@ impl<'e> Tail<'e> {
         let input = self.earlier.iter().find(|event| event["type"] == "input")?;
         let text = input["text"].as_str()?;
         let cut: String = text.chars().take(REQUEST_MAX_CHARS).collect();
-        Some(if cut.len() < text.len() { cut + "…" } else { cut })
+        Some(if cut.len() < text.len() {
+            cut + "…"
+        } else {
+            cut
+        })
     }
 }
 
@@ -83,7 +89,10 @@ mod tests {
         assert_eq!((span(&newest), newest.earlier_before()), ((3, 2), Some(3)));
         assert_eq!(newest.request().unwrap().len(), 100);
         let rest = Tail::before(&all, newest.earlier_before());
-        assert_eq!((span(&rest), rest.earlier_before(), rest.request()), ((1, 2), None, None));
+        assert_eq!(
+            (span(&rest), rest.earlier_before(), rest.request()),
+            ((1, 2), None, None)
+        );
     }
 
     #[test]
@@ -91,7 +100,10 @@ mod tests {
         let all = events(&[300_000, 300_000]);
         let newest = Tail::before(&all, None);
         assert_eq!(span(&newest), (2, 1));
-        assert_eq!(newest.request().unwrap().chars().count(), REQUEST_MAX_CHARS + 1);
+        assert_eq!(
+            newest.request().unwrap().chars().count(),
+            REQUEST_MAX_CHARS + 1
+        );
         assert_eq!(span(&Tail::before(&[], None)), (0, 0));
     }
 }
