@@ -60,19 +60,9 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
     };
     match prepare(&fleet, checked).await {
         Err(reply) => json(reply.status, &reply.body.to_string()),
-        Ok(Work::Object {
-            resource,
-            call,
-            is_streamed: true,
-        }) => {
-            stream(
-                env,
-                Envelope {
-                    resource,
-                    call: *call,
-                },
-            )
-            .await
+        Ok(Work::Object { resource, call }) if call.is_streamed() => {
+            let call = *call;
+            stream(env, Envelope { resource, call }).await
         }
         Ok(work) => {
             let reply = perform(&fleet, work).await;

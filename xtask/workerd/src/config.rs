@@ -26,24 +26,7 @@ pub(crate) fn capnp(
 ) -> Result<String> {
     let (wrangler, engine) = (&settings.wrangler, settings.engine.as_ref());
     let (host, port) = (settings.host, settings.port);
-    let bindings = wrangler
-        .objects
-        .iter()
-        .map(|object| {
-            Ok(format!(
-                "(name = {}, durableObjectNamespace = {})",
-                text(&object.binding)?,
-                text(&object.class)?
-            ))
-        })
-        .chain(wrangler.buckets.iter().map(bucket::binding))
-        .chain(
-            secrets
-                .iter()
-                .map(|name| Ok(format!("(name = {0}, fromEnvironment = {0})", text(name)?))),
-        )
-        .collect::<Result<Vec<_>>>()?
-        .join(",\n    ");
+    let bindings = bindings(settings, secrets)?;
     let namespaces = wrangler
         .objects
         .iter()
@@ -72,22 +55,7 @@ pub(crate) fn capnp(
     } else {
         ""
     };
-    let modules = modules
-        .iter()
-        .map(|name| {
-            let kind = if name.ends_with(".wasm") {
-                "wasm"
-            } else {
-                "esModule"
-            };
-            Ok(format!(
-                "(name = {}, {kind} = embed {})",
-                text(name)?,
-                text(&format!("/{name}"))?
-            ))
-        })
-        .collect::<Result<Vec<_>>>()?
-        .join(",\n    ");
+    let modules = embedded(modules)?;
     let flags = wrangler
         .compatibility_flags
         .iter()
@@ -128,6 +96,42 @@ const worker :Workerd.Worker = (
 );
 {clock}{bucket_workers}"#
     ))
+}
+
+/// The bindings of the Worker: its objects, buckets and secrets.
+fn bindings(settings: &Settings, secrets: &[&str]) -> Result<String> {
+    let object = |object: &ObjectBinding| {
+        let (name, class) = (text(&object.binding)?, text(&object.class)?);
+        Ok(format!("(name = {name}, durableObjectNamespace = {class})"))
+    };
+    let secret = |name: &&str| {
+        let name = text(name)?;
+        Ok(format!("(name = {name}, fromEnvironment = {name})"))
+    };
+    let wrangler = &settings.wrangler;
+    let bindings = wrangler
+        .objects
+        .iter()
+        .map(object)
+        .chain(wrangler.buckets.iter().map(bucket::binding))
+        .chain(secrets.iter().map(secret))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(bindings.join(",\n    "))
+}
+
+/// The modules, embedded from the import path.
+fn embedded(modules: &[&str]) -> Result<String> {
+    let module = |name: &&str| {
+        let kind = if name.ends_with(".wasm") {
+            "wasm"
+        } else {
+            "esModule"
+        };
+        let (name, path) = (text(name)?, text(&format!("/{name}"))?);
+        Ok(format!("(name = {name}, {kind} = embed {path})"))
+    };
+    let modules = modules.iter().map(module).collect::<Result<Vec<_>>>()?;
+    Ok(modules.join(",\n    "))
 }
 
 /// A Worker that triggers the other one's cron on request and forwards other requests.

@@ -3,6 +3,7 @@
 use ars_auth::Denied;
 use ars_bot_ports::StoreError;
 use ars_settings::Fault;
+use ars_types::RunStatus;
 use ars_wire::ErrorCode;
 
 /// The reason for a failed load.
@@ -74,6 +75,34 @@ pub enum OutcomeError {
     /// The history or the ledger did not answer.
     #[error("the run history is not available right now")]
     Unavailable,
+}
+
+/// Why an attempt to resume a reclaimed run ended without a running loop.
+#[derive(Debug)]
+pub(crate) enum NotResumed {
+    /// The stored parts decide how the run ends.
+    Decided {
+        /// The status of the record.
+        status: RunStatus,
+        /// Why, for the record.
+        reason: String,
+    },
+    /// The run is closed, because this process cannot resume it.
+    Refused(Refused),
+    /// A store failed in a way that another attempt may repair.
+    Retry(StoreError),
+}
+
+impl From<Refused> for NotResumed {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<StoreError> for NotResumed {
+    fn from(error: StoreError) -> Self {
+        Self::Retry(error)
+    }
 }
 
 /// Why a reclaimed run cannot be resumed here.

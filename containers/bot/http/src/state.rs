@@ -134,8 +134,8 @@ impl HttpState {
 
     /// Trusts the peer that this header states. Every request must then come from a proxy that sets it.
     #[must_use]
-    pub fn with_peer_header(mut self, name: HeaderName) -> Self {
-        self.peer_header = Some(name);
+    pub fn with_peer_header(mut self, name: impl Into<Option<HeaderName>>) -> Self {
+        self.peer_header = name.into();
         self
     }
 
@@ -155,8 +155,8 @@ impl HttpState {
 
     /// Believes the edge that presents this secret which subject it has authenticated.
     #[must_use]
-    pub fn with_edge_secret(mut self, secret: Secret) -> Self {
-        self.edge_secret = Some(secret);
+    pub fn with_edge_secret(mut self, secret: impl Into<Option<Secret>>) -> Self {
+        self.edge_secret = secret.into();
         self
     }
 

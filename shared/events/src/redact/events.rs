@@ -40,53 +40,9 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
         }
         EventBody::Context { text } | EventBody::Assistant { text } => clean(text),
         EventBody::Answer { text, raw } => [text].into_iter().chain(raw).for_each(clean),
-        EventBody::RunMeta {
-            agent,
-            model,
-            effort,
-            trace_id,
-            repo,
-            git_ref,
-            head_sha,
-            pr: _,
-            sandbox: _,
-            sandbox_skipped,
-            network: _,
-            cgroup: _,
-            tree: _,
-        } => {
-            clean(agent);
-            let texts = [
-                model,
-                effort,
-                trace_id,
-                repo,
-                git_ref,
-                head_sha,
-                sandbox_skipped,
-            ];
-            texts.into_iter().flatten().for_each(clean);
-        }
-        EventBody::ToolCall {
-            tool,
-            summary,
-            call_id,
-            command,
-        } => {
-            [tool, summary].into_iter().chain(call_id).for_each(clean);
-            clean_and_cap(redactor, command, COMMAND_MAX);
-        }
-        EventBody::ToolResult {
-            tool,
-            ok: _,
-            summary,
-            call_id,
-            exit_code: _,
-            output,
-            infra: _,
-        } => {
-            [tool, summary].into_iter().chain(call_id).for_each(clean);
-            clean_and_cap(redactor, output, OUTPUT_MAX);
+        EventBody::RunMeta { .. } => redact_meta(redactor, &mut body),
+        EventBody::ToolCall { .. } | EventBody::ToolResult { .. } => {
+            redact_tool_use(redactor, &mut body);
         }
         // `Actor::new` restricts the characters of an id, but the id may still be a configured secret.
         EventBody::RunNote {
@@ -132,6 +88,79 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             number: _,
             created: _,
         } => clean(url),
+        EventBody::SpanStart { .. } | EventBody::SpanEnd { .. } => redact_span(redactor, &mut body),
+    }
+    body
+}
+
+/// Redacts the facts of a run.
+fn redact_meta(redactor: &Redactor, body: &mut EventBody) {
+    let clean = |text: &mut String| redactor.clean_in_place(text);
+    match body {
+        EventBody::RunMeta {
+            agent,
+            model,
+            effort,
+            trace_id,
+            repo,
+            git_ref,
+            head_sha,
+            pr: _,
+            sandbox: _,
+            sandbox_skipped,
+            network: _,
+            cgroup: _,
+            tree: _,
+        } => {
+            clean(agent);
+            let texts = [
+                model,
+                effort,
+                trace_id,
+                repo,
+                git_ref,
+                head_sha,
+                sandbox_skipped,
+            ];
+            texts.into_iter().flatten().for_each(clean);
+        }
+        _ => {}
+    }
+}
+
+/// Redacts a tool call or a tool result.
+fn redact_tool_use(redactor: &Redactor, body: &mut EventBody) {
+    let clean = |text: &mut String| redactor.clean_in_place(text);
+    match body {
+        EventBody::ToolCall {
+            tool,
+            summary,
+            call_id,
+            command,
+        } => {
+            [tool, summary].into_iter().chain(call_id).for_each(clean);
+            clean_and_cap(redactor, command, COMMAND_MAX);
+        }
+        EventBody::ToolResult {
+            tool,
+            ok: _,
+            summary,
+            call_id,
+            exit_code: _,
+            output,
+            infra: _,
+        } => {
+            [tool, summary].into_iter().chain(call_id).for_each(clean);
+            clean_and_cap(redactor, output, OUTPUT_MAX);
+        }
+        _ => {}
+    }
+}
+
+/// Redacts a span's start or end.
+fn redact_span(redactor: &Redactor, body: &mut EventBody) {
+    let clean = |text: &mut String| redactor.clean_in_place(text);
+    match body {
         EventBody::SpanStart {
             span_id,
             parent_span_id,
@@ -165,8 +194,8 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
                 .iter_mut()
                 .for_each(|attrs| clean_map(redactor, attrs));
         }
+        _ => {}
     }
-    body
 }
 
 fn clean_and_cap(redactor: &Redactor, text: &mut Option<String>, max: usize) {

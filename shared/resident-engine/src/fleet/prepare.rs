@@ -4,8 +4,9 @@ use ars_resident::names::Resource;
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::{Record, TestOverrides};
 use ars_resident::wire::{
-    Credential, DebugRequest, OffboardRequest, OnboardRequest, OpName, OpRequest,
-    ReconfigureRequest, Route, StatusRequest, authorize, parse_body,
+    AttachRequest, CheckOutRequest, CheckpointRequest, Credential, DebugRequest, DetachRequest,
+    ExecRequest, OffboardRequest, OnboardRequest, OpName, OpRequest, PushRequest, ReadRequest,
+    ReconfigureRequest, Route, StatusRequest, WriteRequest, authorize, parse_body,
 };
 use serde_json::json;
 
@@ -71,8 +72,6 @@ pub enum Work {
         resource: Resource,
         /// The call.
         call: Box<Call>,
-        /// The answer is streamed.
-        is_streamed: bool,
     },
     /// `run-watchdog`
     Watchdog,
@@ -82,14 +81,17 @@ pub enum Work {
 
 impl Work {
     /// Returns whether the answer is streamed: headers, line feeds, then one document with status 200.
-    pub const fn is_streamed(&self) -> bool {
-        matches!(
-            self,
-            Self::Object {
-                is_streamed: true,
-                ..
-            }
-        )
+    pub fn is_streamed(&self) -> bool {
+        match self {
+            Self::Object { call, .. } => call.is_streamed(),
+            Self::Health
+            | Self::Onboard(_)
+            | Self::Offboard { .. }
+            | Self::Reconfigure { .. }
+            | Self::Residents
+            | Self::Watchdog
+            | Self::Overrides(_) => false,
+        }
     }
 }
 
@@ -129,84 +131,78 @@ async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> 
         Route::Rebuild => {
             let OffboardRequest { resource, dry_run } = parse_body(body)?;
             onboarded(fleet, &resource).await?;
-            object(resource, Call::Rebuild { dry_run }, false)
+            object(resource, Call::Rebuild { dry_run })
         }
         Route::Debug => debug(fleet, body, credential).await?,
         Route::Status => {
             let query = json!({ "resource": resource }).to_string();
             let StatusRequest { resource } = parse_body(&query)?;
             onboarded(fleet, &resource).await?;
-            object(resource, Call::Status, false)
+            object(resource, Call::Status)
         }
-        Route::Attach => {
-            let request: ars_resident::wire::AttachRequest = parse_body(body)?;
-            let (_, stale_after_s) = row(fleet, &request.resource).await?;
-            object(
-                request.resource.clone(),
-                Call::Attach {
-                    request,
-                    stale_after_s,
-                },
-                true,
-            )
-        }
+        Route::Attach => attach(fleet, body).await?,
         Route::Op => op(fleet, body).await?,
         // These are fast, so they do without the registry: an object without state rejects them.
         Route::Detach => {
-            let request: ars_resident::wire::DetachRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::Detach { request }, false)
+            let request: DetachRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Detach { request })
         }
         Route::Exec => {
-            let request: ars_resident::wire::ExecRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::Exec { request }, true)
+            let request: ExecRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Exec { request })
         }
         Route::Read => {
-            let request: ars_resident::wire::ReadRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::Read { request }, false)
+            let request: ReadRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Read { request })
         }
         Route::Write => {
-            let request: ars_resident::wire::WriteRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::Write { request }, false)
+            let request: WriteRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Write { request })
         }
         Route::Push => {
-            let request: ars_resident::wire::PushRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::Push { request }, true)
+            let request: PushRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Push { request })
         }
         Route::CheckOut => {
-            let request: ars_resident::wire::CheckOutRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::CheckOut { request }, true)
+            let request: CheckOutRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::CheckOut { request })
         }
         Route::Checkpoint => {
-            let request: ars_resident::wire::CheckpointRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::Checkpoint { request }, true)
+            let request: CheckpointRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Checkpoint { request })
         }
         Route::Restore => {
-            let request: ars_resident::wire::CheckpointRequest = parse_body(body)?;
-            object(request.resource.clone(), Call::Restore { request }, true)
+            let request: CheckpointRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Restore { request })
         }
     })
 }
 
-fn object(resource: Resource, call: Call, is_streamed: bool) -> Work {
+fn object(resource: Resource, call: Call) -> Work {
     Work::Object {
         resource,
         call: Box::new(call),
-        is_streamed,
     }
+}
+
+async fn attach(fleet: &impl Fleet, body: &str) -> Result<Work, Error> {
+    let request: AttachRequest = parse_body(body)?;
+    let resource = request.resource.clone();
+    let (_, stale_after_s) = row(fleet, &resource).await?;
+    let call = Call::Attach {
+        request,
+        stale_after_s,
+    };
+    Ok(object(resource, call))
 }
 
 async fn op(fleet: &impl Fleet, body: &str) -> Result<Work, Error> {
     let request: OpRequest = parse_body(body)?;
     let record = onboarded(fleet, &request.resource).await?;
-    let is_streamed = request.op != OpName::Status;
-    if is_streamed {
+    if request.op != OpName::Status {
         request.op.resolve(&record)?;
     }
-    Ok(object(
-        request.resource.clone(),
-        Call::Op { request },
-        is_streamed,
-    ))
+    Ok(object(request.resource.clone(), Call::Op { request }))
 }
 
 async fn debug(fleet: &impl Fleet, body: &str, credential: Credential) -> Result<Work, Error> {
@@ -223,7 +219,7 @@ async fn debug(fleet: &impl Fleet, body: &str, credential: Credential) -> Result
         DebugRequest::Purge { resource, prefix } => (resource, Call::Purge { prefix }),
     };
     onboarded(fleet, &resource).await?;
-    Ok(object(resource, call, false))
+    Ok(object(resource, call))
 }
 
 /// Returns the record of a resource, or rejects the request.

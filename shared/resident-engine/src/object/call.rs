@@ -144,6 +144,34 @@ impl<'de> Deserialize<'de> for Call {
 }
 
 impl Call {
+    /// Whether headers are sent at once, line feeds while the work runs, and then one document.
+    pub const fn is_streamed(&self) -> bool {
+        match self {
+            Self::Attach { .. }
+            | Self::Exec { .. }
+            | Self::Push { .. }
+            | Self::CheckOut { .. }
+            | Self::Checkpoint { .. }
+            | Self::Restore { .. } => true,
+            Self::Op { request } => !matches!(request.op, OpName::Status),
+            Self::Onboard { .. }
+            | Self::Offboard { .. }
+            | Self::Reconfigure { .. }
+            | Self::Rebuild { .. }
+            | Self::Info
+            | Self::Activity
+            | Self::Status
+            | Self::Detach { .. }
+            | Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Debug { .. }
+            | Self::ForceDown { .. }
+            | Self::Backdate { .. }
+            | Self::Purge { .. }
+            | Self::Watchdog => false,
+        }
+    }
+
     fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
         Ok(match tag {
             "onboard" => Self::Onboard {
@@ -274,36 +302,69 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 stale_after_s,
             } => match self.attach(&request, stale_after_s).await {
                 Ok(answer) => streamed(&answer),
-                Err(failed) => streamed(&attach_refusal(
-                    &self.explained(failed.error),
-                    &failed.trace,
-                )),
+                Err(failed) => {
+                    let refusal = self.explained(failed.error);
+                    streamed(&attach_refusal(&refusal, &failed.trace))
+                }
             },
-            Call::Op { request } if request.op != OpName::Status => match self.op(&request).await {
+            Call::Op { request } if request.op == OpName::Status => {
+                let record = self.require_record();
+                plain(record.and_then(|record| Ok(self.op_status(&record)?)))
+            }
+            Call::Op { request } => match self.op(&request).await {
                 Ok(answer) => streamed(&answer),
-                Err(failed) => streamed(&op_refusal(&self.explained(failed.error), &failed.trace)),
+                Err(failed) => {
+                    let refusal = self.explained(failed.error);
+                    streamed(&op_refusal(&refusal, &failed.trace))
+                }
             },
             Call::Exec { request } => match self.exec(request, left.boxed_local().shared()).await {
                 Ok(answer) => streamed(&answer),
                 Err(error) => streamed(&exec_refusal(&error.into_refusal())),
             },
-            Call::Push { request } => match self.push(&request).await {
-                Ok(answer) => streamed(&answer),
-                Err(error) => streamed(&self.explained(error)),
-            },
-            Call::CheckOut { request } => match self.check_out(&request).await {
-                Ok(answer) => streamed(&answer),
-                Err(error) => streamed(&self.explained(error)),
-            },
-            Call::Checkpoint { request } => match self.checkpoint(&request).await {
-                Ok(answer) => streamed(&answer),
-                Err(error) => streamed(&self.explained(error)),
-            },
-            Call::Restore { request } => match self.restore(&request).await {
-                Ok(answer) => streamed(&answer),
-                Err(error) => streamed(&self.explained(error)),
-            },
-            call => self.plain(call).await.unwrap_or_else(Reply::rejected),
+            Call::Push { request } => self.streamed(self.push(&request).await),
+            Call::CheckOut { request } => self.streamed(self.check_out(&request).await),
+            Call::Checkpoint { request } => self.streamed(self.checkpoint(&request).await),
+            Call::Restore { request } => self.streamed(self.restore(&request).await),
+            Call::Onboard { record } => {
+                plain(self.onboard(&record).await.and_then(|_| Ok(self.status()?)))
+            }
+            Call::Offboard { record, dry_run } => {
+                if dry_run {
+                    plain(self.offboard_plan(&record).await)
+                } else {
+                    plain(self.offboard(&record).await)
+                }
+            }
+            Call::Reconfigure { record } => plain(
+                self.reconfigure(&record)
+                    .await
+                    .and_then(|_| Ok(self.status()?)),
+            ),
+            Call::Rebuild { dry_run } => {
+                let status = if dry_run { 200 } else { 202 };
+                let plan = self.rebuild(dry_run).await;
+                plan.and_then(|plan| Reply::of(status, &plan))
+                    .unwrap_or_else(Reply::rejected)
+            }
+            Call::Info => plain(self.view()),
+            Call::Activity => plain(self.activity().await),
+            Call::Status => plain(self.status()),
+            Call::Detach { request } => plain(self.detach(request).await),
+            Call::Read { request } => plain(self.read(request).await),
+            Call::Write { request } => plain(self.write(request).await),
+            Call::Debug { op } => plain(self.debug(op).await),
+            Call::ForceDown { reason } => plain(self.force_down(reason).await),
+            Call::Backdate { thread_key, days } => plain(self.backdate(&thread_key, days)),
+            Call::Purge { prefix } => plain(self.purge(&prefix).await),
+            Call::Watchdog => plain(self.watchdog().await),
+        }
+    }
+
+    fn streamed(&self, body: Result<impl Serialize, Error>) -> Reply {
+        match body {
+            Ok(body) => streamed(&body),
+            Err(error) => streamed(&self.explained(error)),
         }
     }
 
@@ -316,55 +377,18 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Ok(_) | Err(_) => refusal,
         }
     }
-
-    async fn plain(self: &Rc<Self>, call: Call) -> Result<Reply, Error> {
-        match call {
-            Call::Onboard { record } => {
-                self.onboard(&record).await?;
-                Reply::ok(&self.status()?)
-            }
-            Call::Offboard {
-                record,
-                dry_run: true,
-            } => Reply::ok(&self.offboard_plan(&record).await?),
-            Call::Offboard {
-                record,
-                dry_run: false,
-            } => Reply::ok(&self.offboard(&record).await?),
-            Call::Reconfigure { record } => {
-                self.reconfigure(&record).await?;
-                Reply::ok(&self.status()?)
-            }
-            Call::Rebuild { dry_run } => Reply::of(
-                if dry_run { 200 } else { 202 },
-                &self.rebuild(dry_run).await?,
-            ),
-            Call::Info => Reply::ok(&self.view()?),
-            Call::Activity => Reply::ok(&self.activity().await?),
-            Call::Status => Reply::ok(&self.status()?),
-            Call::Detach { request } => Reply::ok(&self.detach(request).await?),
-            Call::Op { .. } => Reply::ok(&self.op_status(&self.require_record()?)?),
-            Call::Read { request } => Reply::ok(&self.read(request).await?),
-            Call::Write { request } => Reply::ok(&self.write(request).await?),
-            Call::Debug { op } => Reply::ok(&self.debug(op).await?),
-            Call::ForceDown { reason } => Reply::ok(&self.force_down(reason).await?),
-            Call::Backdate { thread_key, days } => Reply::ok(&self.backdate(&thread_key, days)?),
-            Call::Purge { prefix } => Reply::ok(&self.purge(&prefix).await?),
-            Call::Watchdog => Reply::ok(&self.watchdog().await?),
-            // Answered above.
-            Call::Attach { .. }
-            | Call::Exec { .. }
-            | Call::Push { .. }
-            | Call::CheckOut { .. }
-            | Call::Checkpoint { .. }
-            | Call::Restore { .. } => Reply::ok(&json!({})),
-        }
-    }
 }
 
 /// Makes a document of a value.
 pub(super) fn document(value: &impl Serialize) -> Result<Value, Error> {
     Ok(value_of(value).map_err(Fault::from)?)
+}
+
+/// Makes the reply of a route that is not streamed.
+fn plain(body: Result<impl Serialize, impl Into<Error>>) -> Reply {
+    body.map_err(Into::into)
+        .and_then(|body| Reply::ok(&body))
+        .unwrap_or_else(Reply::rejected)
 }
 
 /// Makes the reply of a streamed route. The status of a rejection is in its body.

@@ -7,7 +7,7 @@ use super::step::{
 };
 use crate::layout::{CHECKOUT, MIRROR, STATE};
 use crate::lifecycle::Step;
-use crate::names::{LockfileKey, Sha, TableCommand};
+use crate::names::{BackupId, LockfileKey, Sha, TableCommand};
 use crate::snapshot::Snapshot;
 
 /// Permissions of the state folder.
@@ -44,140 +44,140 @@ pub struct CycleContext<'a> {
 
 /// Returns the commands of a step. `None` if an earlier step did not find a value.
 pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {
-    let root = |operation| vec![PlanStep::root(step.as_str(), operation).within(budget_ms)];
-    let locked = |operation| {
-        vec![
-            PlanStep::root(step.as_str(), operation)
-                .within(budget_ms)
-                .locked(),
-        ]
-    };
+    let plan = StepPlan { step, budget_ms };
     Some(match step {
         // The object mints the token; the container takes no part.
         Step::Mint => Vec::new(),
-        Step::Inspect => root(Operation::Inspect),
-        Step::AwaitRestores => root(Operation::AwaitStreams),
-        Step::UnmountRestores => root(Operation::Unmount),
-        // Trees of threads stay.
-        Step::CleanWorkspace | Step::CleanBeforeRestore => {
-            let checkout = Operation::RemoveTree {
-                path: CHECKOUT.to_owned(),
-            };
-            let mut steps = root(Operation::Unmark { has_deps: true });
-            steps.extend(locked(Operation::SetMirrorAside));
-            steps.extend(locked(checkout));
-            steps
+        Step::Inspect => plan.root(Operation::Inspect),
+        Step::AwaitRestores => plan.root(Operation::AwaitStreams),
+        Step::UnmountRestores => plan.root(Operation::Unmount),
+        Step::CleanWorkspace | Step::CleanBeforeRestore => plan.clean(),
+        Step::GitSetup => plan.folder(STATE, STATE_MODE),
+        Step::Clone => plan.clone_mirror(context),
+        Step::LockMirror => plan.folder(MIRROR, MIRROR_MODE),
+        Step::AdoptCheckpoints => plan.locked(Operation::AdoptCheckpoints),
+        Step::DetectDefaultBranch => plan.root(git(MIRROR, &["symbolic-ref", "--short", "HEAD"])),
+        Step::Fetch => {
+            let args = ["fetch", "--prune", "origin"];
+            plan.locked(remote_git(MIRROR, &args, context.has_token))
         }
-        Step::GitSetup => root(Operation::MakeDir {
-            path: STATE.to_owned(),
-            mode: STATE_MODE,
-            owner: User::ROOT,
-        }),
-        Step::Clone => {
-            // A pack also from a repository on this machine: each tree is a copy of the mirror's objects.
-            let args = [
-                "clone",
-                "--mirror",
-                "--no-local",
-                "--config",
-                OWN_REFS,
-                "--",
-                context.origin,
-                MIRROR,
-            ];
-            locked(remote_git("/", &args, context.has_token))
-        }
-        Step::LockMirror => root(Operation::MakeDir {
-            path: MIRROR.to_owned(),
-            mode: MIRROR_MODE,
-            owner: User::ROOT,
-        }),
-        Step::AdoptCheckpoints => locked(Operation::AdoptCheckpoints),
-        Step::DetectDefaultBranch => root(git(MIRROR, &["symbolic-ref", "--short", "HEAD"])),
-        Step::Fetch => locked(remote_git(
-            MIRROR,
-            &["fetch", "--prune", "origin"],
-            context.has_token,
-        )),
         Step::RevParse | Step::Verify => {
             let commit = format!("refs/heads/{}^{{commit}}", context.git_ref?);
-            root(git(
-                MIRROR,
-                &["rev-parse", "--verify", "--end-of-options", &commit],
-            ))
+            let args = ["rev-parse", "--verify", "--end-of-options", &commit];
+            plan.root(git(MIRROR, &args))
         }
-        Step::LockfileKey => root(Operation::LockfileListing {
+        Step::LockfileKey => plan.root(Operation::LockfileListing {
             sha: context.sha?.clone(),
         }),
         Step::CheckoutClone => checkout_clone(context, budget_ms)?,
-        Step::Unmark => root(Operation::Unmark {
+        Step::Unmark => plan.root(Operation::Unmark {
             has_deps: !context.keeps_deps && context.install.is_some(),
         }),
-        Step::Install => {
-            let (key, sha, command) = (
-                context.key?.clone(),
-                context.sha?.clone(),
-                context.install?.clone(),
-            );
-            root(Operation::Install { key, sha, command })
-        }
+        Step::Install => plan.root(Operation::Install {
+            key: context.key?.clone(),
+            sha: context.sha?.clone(),
+            command: context.install?.clone(),
+        }),
         Step::CheckoutUpdate => checkout_update(context, budget_ms)?,
-        Step::LinkDeps => {
-            let (key, tree) = (context.key?.clone(), CHECKOUT.to_owned());
-            locked(Operation::LinkDeps {
-                key,
-                tree,
-                owner: User::BUILD,
-            })
-        }
-        Step::Build => {
-            let (command, cwd) = (context.build?.clone(), CHECKOUT.to_owned());
-            let run = Operation::TableCommand {
-                user: Unprivileged::Build,
-                command,
-                cwd,
-            };
-            vec![
-                PlanStep::of(step.as_str(), User::BUILD, run)
-                    .within(budget_ms)
-                    .locked(),
-            ]
-        }
-        Step::Snapshot => {
-            let archive = |name: &str, path: &str, without: Option<&str>| {
-                let (path, without) = (path.to_owned(), without.map(str::to_owned));
-                PlanStep::root(name, Operation::Archive { path, without })
-                    .within(budget_ms)
-                    .locked()
-            };
-            vec![
-                archive("snapshot-mirror", MIRROR, None),
-                archive("snapshot-checkout", CHECKOUT, Some(DEPS_FOLDER)),
-            ]
-        }
-        Step::RestoreMirror => {
-            let backup = context.snapshot?.mirror_backup_id.clone();
-            locked(Operation::Extract {
-                backup,
-                path: MIRROR.to_owned(),
-            })
-        }
-        Step::RestoreCheckout => {
-            let backup = context.snapshot?.checkout_backup_id.clone();
-            locked(Operation::Extract {
-                backup,
-                path: CHECKOUT.to_owned(),
-            })
-        }
-        Step::AdoptDeps => root(Operation::AdoptDeps {
+        Step::LinkDeps => plan.locked(Operation::LinkDeps {
+            key: context.key?.clone(),
+            tree: CHECKOUT.to_owned(),
+            owner: User::BUILD,
+        }),
+        Step::Build => plan.build(context.build?),
+        Step::Snapshot => vec![
+            plan.archive("snapshot-mirror", MIRROR, None),
+            plan.archive("snapshot-checkout", CHECKOUT, Some(DEPS_FOLDER)),
+        ],
+        Step::RestoreMirror => plan.extract(&context.snapshot?.mirror_backup_id, MIRROR),
+        Step::RestoreCheckout => plan.extract(&context.snapshot?.checkout_backup_id, CHECKOUT),
+        Step::AdoptDeps => plan.root(Operation::AdoptDeps {
             key: context.key?.clone(),
             backup: None,
         }),
-        Step::Mark => root(Operation::Mark {
+        Step::Mark => plan.root(Operation::Mark {
             sha: context.sha?.clone(),
             key: context.key?.clone(),
         }),
     })
+}
+
+/// A step with the time that each command may take.
+struct StepPlan {
+    step: Step,
+    budget_ms: i64,
+}
+
+impl StepPlan {
+    fn root(&self, operation: Operation) -> Vec<PlanStep> {
+        vec![PlanStep::root(self.step.as_str(), operation).within(self.budget_ms)]
+    }
+
+    fn locked(&self, operation: Operation) -> Vec<PlanStep> {
+        let step = PlanStep::root(self.step.as_str(), operation);
+        vec![step.within(self.budget_ms).locked()]
+    }
+
+    fn folder(&self, path: &str, mode: u32) -> Vec<PlanStep> {
+        self.root(Operation::MakeDir {
+            path: path.to_owned(),
+            mode,
+            owner: User::ROOT,
+        })
+    }
+
+    /// Removes checkout and mirror. Trees of threads stay.
+    fn clean(&self) -> Vec<PlanStep> {
+        let checkout = Operation::RemoveTree {
+            path: CHECKOUT.to_owned(),
+        };
+        let mut steps = self.root(Operation::Unmark { has_deps: true });
+        steps.extend(self.locked(Operation::SetMirrorAside));
+        steps.extend(self.locked(checkout));
+        steps
+    }
+
+    fn clone_mirror(&self, context: &CycleContext<'_>) -> Vec<PlanStep> {
+        // A pack also from a repository on this machine: each tree is a copy of the mirror's objects.
+        let args = [
+            "clone",
+            "--mirror",
+            "--no-local",
+            "--config",
+            OWN_REFS,
+            "--",
+            context.origin,
+            MIRROR,
+        ];
+        self.locked(remote_git("/", &args, context.has_token))
+    }
+
+    fn build(&self, command: &TableCommand) -> Vec<PlanStep> {
+        let run = Operation::TableCommand {
+            user: Unprivileged::Build,
+            command: command.clone(),
+            cwd: CHECKOUT.to_owned(),
+        };
+        let step = PlanStep::of(self.step.as_str(), User::BUILD, run);
+        vec![step.within(self.budget_ms).locked()]
+    }
+
+    fn archive(&self, name: &str, path: &str, without: Option<&str>) -> PlanStep {
+        let archive = Operation::Archive {
+            path: path.to_owned(),
+            without: without.map(str::to_owned),
+        };
+        PlanStep::root(name, archive)
+            .within(self.budget_ms)
+            .locked()
+    }
+
+    fn extract(&self, backup: &BackupId, path: &str) -> Vec<PlanStep> {
+        self.locked(Operation::Extract {
+            backup: backup.clone(),
+            path: path.to_owned(),
+        })
+    }
 }
 
 fn checkout_clone(context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {

@@ -98,14 +98,9 @@ fn may_use(from: &str, to: &str) -> bool {
         }
         // Its routes are those of the engine.
         ["workers", "resident"] => {
-            [
-                "durable-objects/platform",
-                "durable-objects/resident",
-                L0,
-                "shared/auth",
-            ]
-            .contains(&to)
-                || to.starts_with("shared/resident")
+            to.starts_with("shared/resident")
+                || ["durable-objects/platform", "durable-objects/resident"].contains(&to)
+                || [L0, "shared/auth"].contains(&to)
         }
         ["workers", _] => {
             to.starts_with("durable-objects/")

@@ -1,5 +1,7 @@
 //! The workspace of a thread on a resident.
 
+mod listing;
+
 use std::{
     collections::BTreeSet,
     num::NonZeroU64,
@@ -21,7 +23,6 @@ use ars_resident::{
 use ars_types::{RefName, RunId};
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use regex::bytes::Regex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -32,6 +33,7 @@ use crate::{
     egress::MAX_REPORTED,
     workspace::{Capture, compile_pattern},
 };
+use listing::{entry, hits};
 
 /// Settings before every subcommand of git.
 const SAFE_GIT: &str = "env GIT_CONFIG_GLOBAL=/dev/null GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 \
@@ -462,43 +464,4 @@ impl Workspace for ResidentWorkspace {
         hits.truncate(limit);
         Ok((hits, has_more))
     }
-}
-
-/// Parses one listed file. Only files and links are listed.
-fn entry(line: &[u8]) -> Option<Entry> {
-    const KIND: u32 = 0o170_000;
-    const FILE: u32 = 0o100_000;
-    const LINK: u32 = 0o120_000;
-    let line = String::from_utf8_lossy(line);
-    let mut parts = line.splitn(3, ' ');
-    let mode = u32::from_str_radix(parts.next()?, 16).ok()?;
-    let size = parts.next()?.parse().ok()?;
-    let path = parts.next()?.to_owned();
-    matches!(mode & KIND, FILE | LINK).then_some(Entry { path, size })
-}
-
-/// Parses the found lines. The pattern decides again, because git's expressions are a little different.
-fn hits(output: &[u8], pattern: &Regex) -> Vec<SearchHit> {
-    let hit = |line: &[u8]| {
-        let (path, rest) = split(line, |byte| byte == 0)?;
-        let (number, text) = split(rest, |byte| byte == 0 || byte == b':')?;
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let text = &text[..text.len().min(LINE_BYTES)];
-        let line = String::from_utf8_lossy(number).parse().ok()?;
-        let path = String::from_utf8_lossy(path).into_owned();
-        pattern.is_match(text).then(|| SearchHit {
-            path,
-            line,
-            text: String::from_utf8_lossy(text).into_owned(),
-        })
-    };
-    output
-        .split(|byte| *byte == b'\n')
-        .filter_map(hit)
-        .collect()
-}
-
-fn split(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(&[u8], &[u8])> {
-    let at = bytes.iter().position(|byte| is_end(*byte))?;
-    Some((&bytes[..at], &bytes[at + 1..]))
 }

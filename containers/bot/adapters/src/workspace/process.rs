@@ -31,6 +31,7 @@ use super::{
     credentials::Credentials,
     start::{Input, Program, Started, start},
 };
+use crate::sandbox::Membership;
 
 /// How long the pipe may stay open after the program has exited, and again after its group was killed.
 pub(super) const LINGER: Duration = Duration::from_millis(250);
@@ -64,12 +65,11 @@ pub(super) async fn run(
     cancel: &CancellationToken,
 ) -> Result<Ended, WorkspaceError> {
     let (out, writer) = pipe()?;
-    let (err, error_writer) = match errors {
-        Some(_) => pipe().map(|(reader, writer)| (Some(reader), writer))?,
-        None => (
-            None,
-            writer.try_clone().map_err(|error| infra("pipe", &error))?,
-        ),
+    let (err, error_writer) = if errors.is_some() {
+        pipe().map(|(reader, writer)| (Some(reader), writer))?
+    } else {
+        let shared = writer.try_clone();
+        (None, shared.map_err(|error| infra("pipe", &error))?)
     };
     program
         .command
@@ -97,12 +97,7 @@ pub(super) async fn run(
     let end = {
         let mut exited = pin!(exited(&mut child));
         let mut alarm = pin!(tokio::time::sleep(limit));
-        let mut watching = pin!(async {
-            match &membership {
-                Some(membership) => membership.watch().await,
-                None => pending().await,
-            }
-        });
+        let mut watching = pin!(watch(membership.as_ref()));
         let mut is_watched = true;
         loop {
             tokio::select! {
@@ -127,22 +122,24 @@ pub(super) async fn run(
         // The group's last output is still in the pipe. Only a process outside the group can keep it open.
         let _ = timeout(LINGER, &mut reading).await;
     }
-    let status = child
-        .wait()
-        .await
-        .map_err(|error| infra("waiting for the command", &error))?;
-    match end.map_err(|error| infra("waiting for the command", &error))? {
-        End::Exited => Ok(Ended {
-            exit_code: exit_code(status),
-            timed_out: false,
-            reached,
-        }),
-        End::TimedOut => Ok(Ended {
-            exit_code: TIMED_OUT,
-            timed_out: true,
-            reached,
-        }),
-        End::Cancelled => Err(WorkspaceError::Cancelled),
+    let lost = |error: io::Error| infra("waiting for the command", &error);
+    let status = child.wait().await.map_err(lost)?;
+    let (exit_code, timed_out) = match end.map_err(lost)? {
+        End::Exited => (exit_code(status), false),
+        End::TimedOut => (TIMED_OUT, true),
+        End::Cancelled => return Err(WorkspaceError::Cancelled),
+    };
+    Ok(Ended {
+        exit_code,
+        timed_out,
+        reached,
+    })
+}
+
+async fn watch(membership: Option<&Membership>) {
+    match membership {
+        Some(membership) => membership.watch().await,
+        None => pending().await,
     }
 }
 

@@ -5,6 +5,8 @@
 //! renamed, so it exists completely or not at all. A tree is never replaced, because it may have unsaved work. What is
 //! no tree, such as a link in its place, is set aside.
 
+mod open;
+
 use std::{
     collections::HashMap,
     ffi::OsString,
@@ -16,10 +18,10 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, CodeHost, CommandSandbox, OpenFor, Repository, Workspace, WorkspaceError,
-    WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CodeHost, CommandSandbox, Repository, Workspace, WorkspaceError, WorkspaceProvider,
+    WorkspaceRequest,
 };
-use ars_types::{Cgroup, RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey};
+use ars_types::{Cgroup, RunId, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -28,14 +30,11 @@ use super::{
     beneath::{DIGEST_CHARS, WORKSPACES},
     disk::{blocking, infra},
     environment::{ChildEnvironment, conceal_this_process},
-    files::Files,
     git::Git,
     in_use::InUse,
-    local::LocalWorkspace,
     making,
     meta::{Meta, open_tree},
     programs::Programs,
-    session::Session,
     trial,
 };
 use crate::{
@@ -398,110 +397,6 @@ impl GitWorkspaces {
         self.find(&folder_name(thread))
             .await
             .map(|found| found.is_some())
-    }
-
-    /// Opens a workspace with a text for the run's reader about its place.
-    pub(crate) async fn open_with_note(
-        &self,
-        request: WorkspaceRequest<'_>,
-        note: Option<String>,
-        cancel: &CancellationToken,
-    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        let programs = self
-            .programs()
-            .map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
-        let name = folder_name(request.thread);
-        let lock = self.lock_of(&name);
-        let _alone = tokio::select! {
-            alone = lock.lock() => alone,
-            () = cancel.cancelled() => return Err(WorkspaceError::Cancelled),
-        };
-        let root = self.root.clone();
-        let root = blocking(move || canonical(&root)).await?;
-        let found = self.find(&name).await?;
-        found
-            .as_ref()
-            .map_or(Ok(()), |found| found.meta.must_fit(request))?;
-        let evicted = found
-            .as_ref()
-            .is_some_and(|found| found.meta.evicted && found.tree.is_none());
-        let own = request.own.filter(|_| evicted);
-        let lost = found.as_ref().filter(|found| found.tree.is_none());
-        let remedy = match lost {
-            Some(lost) => self.remedy(&name, &lost.meta, request).await?,
-            None => None,
-        };
-        let restored_from = remedy.as_ref().map(|saved| saved.checkpoint(false).git_ref);
-        let (meta, (tree, in_use)) = match found {
-            Some(Found {
-                meta,
-                tree: Some(tree),
-            }) => (meta, tree),
-            Some(Found { meta, tree: None }) if let Some(saved) = remedy => {
-                let repository = request.repository.or(request.own);
-                self.remake(
-                    (&root, &name),
-                    (programs, cancel),
-                    (meta, saved),
-                    repository,
-                )
-                .await?;
-                self.made(&name).await?
-            }
-            Some(Found { tree: None, meta })
-                if matches!(request.purpose, OpenFor::View)
-                    && meta.checkpoint.is_some()
-                    && !evicted =>
-            {
-                return Err(WorkspaceError::NotFound(TREE_ELSEWHERE.into()));
-            }
-            // A run that continues must not find another tree than its own.
-            Some(Found { tree: None, .. }) if request.repository.or(own).is_none() => {
-                let reason = if evicted { TREE_EVICTED } else { TREE_GONE };
-                return Err(WorkspaceError::Infra(reason.into()));
-            }
-            missing => {
-                let former = missing.filter(|_| evicted);
-                let git_ref = former.and_then(|found| RefName::parse(&found.meta.git_ref?).ok());
-                let (repository, git_ref) = (
-                    request.repository.or(own),
-                    request.git_ref.or(git_ref.as_ref()),
-                );
-                let request = WorkspaceRequest {
-                    repository,
-                    git_ref,
-                    ..request
-                };
-                self.make(&root, &name, (programs, cancel), request).await?;
-                self.made(&name).await?
-            }
-        };
-        in_use.touch().map_err(|error| infra(&error))?;
-        let place = root.join(&name);
-        let group = programs.sandbox.group_of_run();
-        let workspace = Arc::new(LocalWorkspace {
-            session: Arc::new(Session::new(programs.session(&place, group.clone()))),
-            egress: self.egress(request.agent, &meta),
-            group,
-            programs: Arc::clone(programs),
-            files: Arc::new(Files::of(place.join("tree"), tree)),
-            place,
-            repository: meta.repository,
-            base: meta.base,
-            is_cloned_again: evicted && restored_from.is_none(),
-            restored_from,
-            saved: tokio::sync::Mutex::new(meta.checkpoint.into()),
-            origin: meta.origin,
-            branch: Mutex::new(meta.branch.and_then(|branch| RefName::parse(branch).ok())),
-            meta: (self.data_dir.clone(), name),
-            code_host: self.logins.code_host().cloned(),
-            in_use,
-            note,
-        });
-        if !matches!(request.purpose, OpenFor::View) {
-            workspace.session.prepare();
-        }
-        Ok(workspace)
     }
 }
 

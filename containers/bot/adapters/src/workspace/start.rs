@@ -104,7 +104,7 @@ pub(crate) fn command(words: &[impl AsRef<OsStr>]) -> Command {
 /// Starts a program. It ends at the latest with the returned value.
 pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started, WorkspaceError> {
     let failed = |error: io::Error| infra("the command could not be started", &error);
-    let (reader, mut lifeline) = io::pipe().map_err(failed)?;
+    let (reader, lifeline) = io::pipe().map_err(failed)?;
     let (mut file, mut socket) = (None, None);
     let lines = match input {
         Input::Empty => format!("{NO_CREDENTIALS}{NO_INPUT}"),
@@ -171,23 +171,32 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
         }
     }
     // After the start, because lines longer than the pipe's capacity need a reader.
-    let lifeline = match (ours, file) {
-        (Some(mut ours), _) => ours.write_all(lines.as_bytes()).map(|()| None),
-        (None, Some(file)) => lifeline
-            .write_all(lines.as_bytes())
-            .and_then(|()| feed(file, lifeline))
-            .map(|()| None),
-        (None, None) => lifeline
-            .write_all(lines.as_bytes())
-            .map(|()| Some(lifeline)),
-    };
-    let lifeline = lifeline.map_err(failed)?;
+    let lifeline = write_input(lifeline, ours, file, &lines).map_err(failed)?;
     Ok(Started {
         child,
         lifeline,
         keeper: Keeper { _end: end },
         membership,
     })
+}
+
+/// Writes the first lines, and a file behind them. Returns the pipe if it is still the program's lifeline.
+fn write_input(
+    mut lifeline: PipeWriter,
+    socket: Option<&UnixStream>,
+    file: Option<File>,
+    lines: &str,
+) -> io::Result<Option<PipeWriter>> {
+    if let Some(mut socket) = socket {
+        socket.write_all(lines.as_bytes())?;
+        return Ok(None);
+    }
+    lifeline.write_all(lines.as_bytes())?;
+    let Some(file) = file else {
+        return Ok(Some(lifeline));
+    };
+    feed(file, lifeline)?;
+    Ok(None)
 }
 
 /// Writes a file into a pipe, at most until the pipe has no reader any more.

@@ -11,10 +11,11 @@ use anyhow::Context as _;
 use ars_auth::{ParsedTokens, TokenMap};
 use ars_bot_adapters::{
     egress::CONNECTION_FILES,
+    residents::LocalTransport,
     workspace::{Confinement, GitWorkspaces},
 };
 use ars_bot_core::Core;
-use ars_bot_http::HttpState;
+use ars_bot_http::{ConnectionLimits, HttpState};
 use ars_bot_telemetry::{Telemetry, TelemetryOptions};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
@@ -105,25 +106,16 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     plan.tokens = Some(Arc::clone(&tokens));
     // Without a token its sender's queued requests would count as those of a removed one, and be dropped.
     plan.are_tokens_known = parsed.is_complete();
-    let mut telemetry = telemetry(&plan)?;
-    if let Some(sink) = telemetry.take_span_sink() {
-        ars_bot_ports::trace::set_sink(sink);
-    }
-    ars_bot_ports::metrics::describe();
+    let telemetry = telemetry(&plan)?;
     warn_of_disabled_parts(&parsed, &plan);
     let address = listen_address(args.listen)?;
     secret_length::check(address, parsed.map.secrets(), &plan)?;
-    let listener = TcpListener::bind(address).await;
-    let listener = listener
-        .with_context(|| format!("cannot listen on {address}"))
-        .map_err(Failure::Unavailable)?;
+    let listener = listen(address).await?;
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
     let edge_secret = plan.edge_secret.take();
-    let (mut connections, streams) = (
-        plan.file.limits.of_connections(),
-        plan.file.limits.of_streams(),
-    );
+    let mut connections = plan.file.limits.of_connections();
+    let streams = plan.file.limits.of_streams();
     allow_open_files(connections.max);
     let disk_limit = plan.file.limits.of_workspaces();
     let tree_folder = plan.lock_tree_folder()?;
@@ -140,53 +132,25 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let data_dir = (!are_stores_shared)
         .then(|| DataDirLock::take(&data_dir))
         .transpose()?;
-    let Reported {
-        sandbox,
-        network,
-        cgroup,
-        skipped,
-    } = report_sandbox(Arc::clone(&workspaces)).await;
-    if let Some(residents) = local_residents
-        && let Err(error) = residents.start().await
-    {
-        tracing::error!(%error, "no resident is served");
-    }
-    let mut state = HttpState::new(core.clone(), tokens, build_stamp::build().clone());
+    let reported = report_sandbox(Arc::clone(&workspaces)).await;
+    start_residents(local_residents).await;
     tracing::info!(mode = dashboard.mode(), "dashboard");
-    state = state.with_dashboard(dashboard).with_stream_limits(streams);
-    state = state.with_crash(|| std::process::exit(CRASHED));
-    if let Some(text) = environment::variable(name::PEER_HEADER) {
-        let problem = |_| {
-            Failure::InvalidInput(format!(
-                "{} must be the name of a header",
-                name::PEER_HEADER
-            ))
-        };
-        connections.peer_header = Some(text.trim().parse().map_err(problem)?);
-    }
-    if let Some(name) = &connections.peer_header {
-        state = state.with_peer_header(name.clone());
-    }
-    if let Some(secret) = edge_secret {
-        state = state.with_edge_secret(secret);
-    }
+    read_peer_header(&mut connections)?;
+    let mut state = HttpState::new(core.clone(), tokens, build_stamp::build().clone())
+        .with_stream_limits(streams)
+        .with_crash(|| std::process::exit(CRASHED))
+        .with_dashboard(dashboard)
+        .with_peer_header(connections.peer_header.clone())
+        .with_edge_secret(edge_secret);
     if let Some(webhooks) = webhooks {
-        tracing::info!(
-            users = webhooks.users.len(),
-            "webhooks of the code host are accepted"
-        );
+        let users = webhooks.users.len();
+        tracing::info!(users, "webhooks of the code host are accepted");
         state = state.with_webhooks(webhooks);
     }
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }
-    let mut supervisor = Supervisor::new();
-    supervisor.start(RequeueService(core.clone()));
-    // Before the first request: runs that another process left are reclaimed first.
-    supervisor.start_any(LedgerService::of(&core));
-    supervisor.start_any(OverridesService::of(&core));
-    supervisor.start_any(ScheduleService::of(&core));
-    supervisor.start_any(FollowService::of(&core));
+    let mut supervisor = background_services(&core);
     if let Some(max_bytes) = disk_limit {
         supervisor.start(DiskService {
             core: core.clone(),
@@ -204,7 +168,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         "{}\n",
         serde_json::json!({ "listening": format!("http://{address}") })
     ))?;
-    tracing::info!(%address, sandbox, network, cgroup, skipped, history = history_of(&core), "listening");
+    reported.log(address, history(&core));
     Ok(Started {
         core,
         telemetry,
@@ -215,8 +179,50 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     })
 }
 
+/// Starts the residents of this machine. Without them the service works on local trees.
+async fn start_residents(residents: Option<Arc<LocalTransport>>) {
+    if let Some(residents) = residents
+        && let Err(error) = residents.start().await
+    {
+        tracing::error!(%error, "no resident is served");
+    }
+}
+
+/// Starts the services that work without requests.
+fn background_services(core: &Core) -> Supervisor {
+    let mut supervisor = Supervisor::new();
+    supervisor.start(RequeueService(core.clone()));
+    // Before the first request: runs that another process left are reclaimed first.
+    supervisor.start_any(LedgerService::of(core));
+    supervisor.start_any(OverridesService::of(core));
+    supervisor.start_any(ScheduleService::of(core));
+    supervisor.start_any(FollowService::of(core));
+    supervisor
+}
+
+/// Sets the header in which a proxy passes its client's address, if the environment names it.
+fn read_peer_header(limits: &mut ConnectionLimits) -> Result<(), Failure> {
+    let Some(text) = environment::variable(name::PEER_HEADER) else {
+        return Ok(());
+    };
+    let header = text.trim().parse().map_err(|_| {
+        let variable = name::PEER_HEADER;
+        Failure::InvalidInput(format!("{variable} must be the name of a header"))
+    })?;
+    limits.peer_header = Some(header);
+    Ok(())
+}
+
+/// Listens on an address.
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}"))
+        .map_err(Failure::Unavailable)
+}
+
 /// Returns what is kept of runs, for the log.
-fn history_of(core: &Core) -> &'static str {
+fn history(core: &Core) -> &'static str {
     match (core.store().keeps_records(), core.generation().is_some()) {
         (false, _) => "off",
         (true, false) => "records",
@@ -230,8 +236,13 @@ fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
     let version = env!("CARGO_PKG_VERSION");
     let options = TelemetryOptions::configured(settings, spans, environment::variable, version)
         .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-    ars_bot_telemetry::start(Arc::clone(&plan.redactor), &options)
-        .map_err(|error| Failure::InvalidInput(error.to_string()))
+    let mut telemetry = ars_bot_telemetry::start(Arc::clone(&plan.redactor), &options)
+        .map_err(|error| Failure::InvalidInput(error.to_string()))?;
+    if let Some(sink) = telemetry.take_span_sink() {
+        ars_bot_ports::trace::set_sink(sink);
+    }
+    ars_bot_ports::metrics::describe();
+    Ok(telemetry)
 }
 
 /// The confinement of commands, for the log.
@@ -241,6 +252,18 @@ struct Reported {
     cgroup: &'static str,
     /// Why a stronger sandbox was skipped.
     skipped: Option<String>,
+}
+
+impl Reported {
+    fn log(self, address: SocketAddr, history: &str) {
+        let Self {
+            sandbox,
+            network,
+            cgroup,
+            skipped,
+        } = self;
+        tracing::info!(%address, sandbox, network, cgroup, skipped, history, "listening");
+    }
 }
 
 /// Tries the sandbox out.

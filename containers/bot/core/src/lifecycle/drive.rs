@@ -70,22 +70,13 @@ impl ActiveRun {
         let driven = trace::within(self.run.id(), root.id(), driven);
         let diff = async {
             if has_diff {
-                None
-            } else {
-                self.reading_diff(context, assignment, assignment.review.as_ref(), root.id())
-                    .await
+                return None;
             }
+            let target = assignment.review.as_ref();
+            self.reading_diff(context, assignment, target, root.id())
+                .await
         };
-        let mut join_span = None;
-        let (mut report, mut artifact) = review::concurrently(driven, diff, |report| {
-            let joins = has_answer(report);
-            join_span = joins.then(|| self.part(context, root.id(), "run.reading_diff_join"));
-            joins
-        })
-        .await;
-        if let Some(join_span) = join_span {
-            join_span.end();
-        }
+        let (mut report, mut artifact) = self.drive_beside(context, root.id(), driven, diff).await;
         if let Some(target) = stage
             .as_ref()
             .and_then(ReviewStage::moved_target)
@@ -94,15 +85,8 @@ impl ActiveRun {
             let diff = self.reading_diff(context, assignment, Some(&target), root.id());
             artifact = review::concurrently(ready(()), diff, |()| true).await.1;
         }
-        let mut saved = None;
-        // The tree of a fenced run is its owner's. Before the push, which may take long.
-        if let Some(workspace) = assignment
-            .workspace
-            .as_deref()
-            .filter(|_| report.exit != DriverExit::Fenced)
-        {
-            saved = save_tree(workspace, &self.run).await;
-        }
+        // Before the push, which may take long.
+        let saved = self.save_own_tree(assignment, &report).await;
         if let DriverExit::Ended(outcome) = &mut report.exit {
             if let Some(artifact) = artifact {
                 self.run.publish(artifact);
@@ -123,6 +107,40 @@ impl ActiveRun {
             context.clock().now(),
         );
         report
+    }
+
+    /// Saves the tree, unless the run is fenced: its tree is the new owner's.
+    async fn save_own_tree(
+        &self,
+        assignment: &Assignment,
+        report: &DriverReport,
+    ) -> Option<Checkpoint> {
+        let workspace = assignment.workspace.as_deref()?;
+        if report.exit == DriverExit::Fenced {
+            return None;
+        }
+        save_tree(workspace, &self.run).await
+    }
+
+    /// Drives the run while its reading diff is written.
+    async fn drive_beside(
+        &self,
+        context: &RunContext,
+        parent: &str,
+        driven: impl Future<Output = DriverReport>,
+        diff: impl Future<Output = Option<EventBody>>,
+    ) -> (DriverReport, Option<EventBody>) {
+        let mut join_span = None;
+        let ended = review::concurrently(driven, diff, |report| {
+            let joins = has_answer(report);
+            join_span = joins.then(|| self.part(context, parent, "run.reading_diff_join"));
+            joins
+        })
+        .await;
+        if let Some(join_span) = join_span {
+            join_span.end();
+        }
+        ended
     }
 
     /// Publishes a run that ended with an answer on the code host, and adds the result to its answer.

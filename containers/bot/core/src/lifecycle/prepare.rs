@@ -78,55 +78,16 @@ pub(super) async fn prepare_run(
         prepare_workspace(context, source, active, assignment),
         recall(context, source, active, prior_turns),
     );
-    let facts = prepared
-        .as_ref()
-        .ok()
-        .and_then(|prepared| prepared.facts.as_ref());
-    let opened = prepared
-        .as_ref()
-        .ok()
-        .and_then(|prepared| prepared.workspace.as_deref());
-    let placement = opened
-        .map(Workspace::placement)
-        .map(|placement| with_sandbox(context, placement));
-    let number = prepared
-        .as_ref()
-        .ok()
-        .and_then(PreparedWorkspace::pull_request);
-    active.run.publish(run_meta_event(
-        active,
-        source,
-        assignment,
-        facts,
-        placement.as_ref(),
-        number,
-    ));
-    if let Some(note) = placement.and_then(|placement| placement.note) {
-        active.run.publish(EventBody::note(NoteKind::Tree, note));
-    }
+    publish_meta(context, source, active, assignment, prepared.as_ref().ok());
     let PreparedWorkspace {
         workspace,
         facts,
         review,
         named,
     } = prepared?;
-    if workspace
-        .as_ref()
-        .is_some_and(|workspace| workspace.is_cloned_again())
-    {
+    if let Some(workspace) = workspace.as_deref() {
         let commit = facts.as_ref().and_then(|facts| facts.head.as_deref());
-        active.run.publish(EventBody::note(
-            NoteKind::TreeRemoved,
-            texts::tree_removed(commit),
-        ));
-    }
-    if let Some(name) = workspace
-        .as_ref()
-        .and_then(|workspace| workspace.restored_from())
-    {
-        active
-            .run
-            .publish(EventBody::note(NoteKind::Tree, texts::tree_restored(name)));
+        note_replaced_tree(active, workspace, commit);
     }
     // Strangers write the title and the diff of a pull request, and in the threads of such a channel.
     let has_host_text = review.is_some() || active.io.traits().has_untrusted_text;
@@ -136,14 +97,8 @@ pub(super) async fn prepare_run(
             block,
         )
     });
-    let (instructions, submodules) = match &workspace {
-        Some(workspace) => {
-            let reading = active.stage(context, "dispatch.repo_context");
-            let instructions = instructions::block(&**workspace, &context.deps().redactor).await;
-            let submodules = submodules::block(&**workspace).await;
-            reading.end();
-            (instructions, submodules)
-        }
+    let (instructions, submodules) = match workspace.as_deref() {
+        Some(workspace) => repository_blocks(context, active, workspace).await,
         None => (None, None),
     };
     let composing = active.stage(context, "dispatch.compose");
@@ -170,23 +125,78 @@ pub(super) async fn prepare_run(
     let blocks = [recalled, submodules, instructions, of_host];
     assignment.system = system_prompt(assignment, facts.as_ref(), scopes, blocks);
     assignment.workspace = workspace;
-    if let Some(tracked) = active.claim.tracked() {
-        let review = assignment
-            .review
-            .as_ref()
-            .and_then(|target| serde_json::to_value(target).ok());
-        let named = assignment
-            .named
-            .as_ref()
-            .and_then(|named| serde_json::to_value(named).ok());
-        tracked.change(|state| (state.review, state.named) = (review, named));
-        tracked.specify(
-            &assignment.system,
-            remembering.as_ref().and_then(Remembering::to_state),
-        );
-    }
+    store_assignment(active, assignment, remembering.as_ref());
     composing.end();
     Ok(remembering)
+}
+
+/// Publishes the facts of the run, also of one without a workspace.
+fn publish_meta(
+    context: &RunContext,
+    source: &Source<'_>,
+    active: &ActiveRun,
+    assignment: &Assignment,
+    prepared: Option<&PreparedWorkspace>,
+) {
+    let workspace = prepared.and_then(|prepared| prepared.workspace.as_deref());
+    let placement =
+        workspace.map(|workspace| with_sandbox(context, Workspace::placement(workspace)));
+    active.run.publish(run_meta_event(
+        active,
+        source,
+        assignment,
+        prepared.and_then(|prepared| prepared.facts.as_ref()),
+        placement.as_ref(),
+        prepared.and_then(PreparedWorkspace::pull_request),
+    ));
+    if let Some(note) = placement.and_then(|placement| placement.note) {
+        active.run.publish(EventBody::note(NoteKind::Tree, note));
+    }
+}
+
+/// Informs the run's reader about a tree that is not the one of the last run.
+fn note_replaced_tree(active: &ActiveRun, workspace: &dyn Workspace, commit: Option<&str>) {
+    if workspace.is_cloned_again() {
+        let text = texts::tree_removed(commit);
+        active
+            .run
+            .publish(EventBody::note(NoteKind::TreeRemoved, text));
+    }
+    if let Some(name) = workspace.restored_from() {
+        let text = texts::tree_restored(name);
+        active.run.publish(EventBody::note(NoteKind::Tree, text));
+    }
+}
+
+/// Reads the repository's instructions and submodules within a span.
+async fn repository_blocks(
+    context: &RunContext,
+    active: &ActiveRun,
+    workspace: &dyn Workspace,
+) -> (Option<String>, Option<String>) {
+    let reading = active.stage(context, "dispatch.repo_context");
+    let instructions = instructions::block(workspace, &context.deps().redactor).await;
+    let submodules = submodules::block(workspace).await;
+    reading.end();
+    (instructions, submodules)
+}
+
+/// Stores in the ledger what another process needs to continue the run.
+fn store_assignment(
+    active: &ActiveRun,
+    assignment: &Assignment,
+    remembering: Option<&Remembering>,
+) {
+    let Some(tracked) = active.claim.tracked() else {
+        return;
+    };
+    let review = assignment.review.as_ref();
+    let review = review.and_then(|target| serde_json::to_value(target).ok());
+    let named = assignment.named.as_ref();
+    let named = named.and_then(|named| serde_json::to_value(named).ok());
+    tracked.change(|state| (state.review, state.named) = (review, named));
+    let memory = remembering.and_then(Remembering::to_state);
+    tracked.specify(&assignment.system, memory);
 }
 
 /// Reads the relevant memory within a span, if the installation has memory.
@@ -236,7 +246,20 @@ async fn prepare_workspace(
         "dispatch.workspace.attach",
         context.clock().now(),
     );
+    let opened = open_workspace(context, source, active, assignment).await;
+    let error = opened.is_err().then(|| "workspace".to_owned());
+    spans.end(run, span, SpanResult::of(error), context.clock().now());
+    opened
+}
+
+async fn open_workspace(
+    context: &RunContext,
+    source: &Source<'_>,
+    active: &ActiveRun,
+    assignment: &Assignment,
+) -> Result<PreparedWorkspace, Refusal> {
     let thread = &source.message.thread_key;
+    let stop = &active.run.stops().hard;
     // The plan has checked its gate.
     let own = source
         .plan
@@ -252,52 +275,39 @@ async fn prepare_workspace(
         access: assignment.agent.tree_access(),
         purpose: OpenFor::Run,
     };
-    let opened = async {
-        let workspace = context
-            .deps()
-            .workspaces
-            .open(request, &run.stops().hard)
-            .await
-            .map_err(not_ready)?;
-        let must_continue = source.parsed.choices.must_continue;
-        let naming = NamingRequest {
-            text: &source.parsed.directives.text,
-            thread,
-            must_continue,
-        };
-        let review = match &assignment.code_host {
-            Some(access) if assignment.verdict.is_some() => {
-                review_target::attach(access, &*workspace, naming, &run.stops().hard).await?
-            }
-            _ => None,
-        };
-        let named = match &assignment.code_host {
-            Some(access) if assignment.description.is_some() => {
-                continued::attach(
-                    access,
-                    &*workspace,
-                    naming,
-                    source.git_ref(),
-                    &run.stops().hard,
-                )
-                .await?
-            }
-            _ => None,
-        };
-        let head = workspace.head().await.map_err(not_ready)?;
-        let repository = workspace.repository().unwrap_or("(none)").to_owned();
-        let facts = Some(WorkspaceFacts { repository, head });
-        Ok(PreparedWorkspace {
-            workspace: Some(workspace),
-            facts,
-            review,
-            named,
-        })
+    let workspace = context
+        .deps()
+        .workspaces
+        .open(request, stop)
+        .await
+        .map_err(not_ready)?;
+    let must_continue = source.parsed.choices.must_continue;
+    let naming = NamingRequest {
+        text: &source.parsed.directives.text,
+        thread,
+        must_continue,
     };
-    let opened: Result<_, Refusal> = opened.await;
-    let error = opened.is_err().then(|| "workspace".to_owned());
-    spans.end(run, span, SpanResult::of(error), context.clock().now());
-    opened
+    let review = match &assignment.code_host {
+        Some(access) if assignment.verdict.is_some() => {
+            review_target::attach(access, &*workspace, naming, stop).await?
+        }
+        _ => None,
+    };
+    let named = match &assignment.code_host {
+        Some(access) if assignment.description.is_some() => {
+            continued::attach(access, &*workspace, naming, source.git_ref(), stop).await?
+        }
+        _ => None,
+    };
+    let head = workspace.head().await.map_err(not_ready)?;
+    let repository = workspace.repository().unwrap_or("(none)").to_owned();
+    let facts = Some(WorkspaceFacts { repository, head });
+    Ok(PreparedWorkspace {
+        workspace: Some(workspace),
+        facts,
+        review,
+        named,
+    })
 }
 
 fn not_ready(error: WorkspaceError) -> Refusal {

@@ -3,13 +3,14 @@
 //! The head is compared behind the model's last answer. If other changes came, the same run reviews them once. Not here:
 //! the decisions (`ars_codehost::review::ReviewPost`).
 
+mod recheck;
+
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use ars_agent::RunOutcome;
-use ars_bot_ports::{CodeHost, CodeHostError};
+use ars_bot_ports::CodeHostError;
 use ars_bot_tools::review::{Remarks, VerdictSlot, observed_head};
 use ars_codehost::{
     answer::Meaning,
@@ -21,15 +22,15 @@ use ars_codehost::{
 };
 use ars_events::{EventBody, NoteKind};
 use ars_runs::PostedReviewFact;
-use ars_types::{RunId, RunStatus};
-use async_trait::async_trait;
+use ars_types::RunId;
 
-use super::{active::ActiveRun, review_target::check_out};
+use super::active::ActiveRun;
 use crate::{
     context::RunContext,
     live::LedgerClaim,
-    run::{Assignment, Recheck, ReviewTarget, RunCodeHost},
+    run::{Assignment, ReviewTarget, RunCodeHost},
 };
+use recheck::{has_same_changes, is_ended};
 
 /// Timeout of the end of a claim.
 const CLAIM_END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -419,72 +420,6 @@ impl<'a> ReviewStage<'a> {
             }
         }
     }
-}
-
-#[async_trait]
-impl Recheck for ReviewStage<'_> {
-    async fn recheck(&self, outcome: &RunOutcome) -> Option<String> {
-        if outcome.answer.is_none() || outcome.status != RunStatus::Completed {
-            return None;
-        }
-        self.active.bounded(self.end_of_review()).await.flatten()
-    }
-
-    async fn proceed(&self) -> bool {
-        let next = match &self.lock().next {
-            Some(Action::ReviewAgain { head }) => head.clone(),
-            _ => return false,
-        };
-        let target = self.target().again(&next);
-        let stored = serde_json::to_value(&target).ok();
-        let Some(workspace) = self.assignment.workspace.as_deref() else {
-            return false;
-        };
-        if !self.active.may_write(|state| state.review = stored).await {
-            return false;
-        }
-        let stop = self.active.run.stops().hard;
-        let attached = check_out(workspace, target.number, &next, &stop).await;
-        if attached.ok().as_ref() != Some(&next) {
-            return false;
-        }
-        self.slot.clear();
-        let mut state = self.lock();
-        state.target = target;
-        state.next = None;
-        true
-    }
-}
-
-/// Returns whether a run ended. One that may be live in another process did not.
-async fn is_ended(context: &RunContext, run: &RunId) -> bool {
-    if let Some(local) = context.registry().get(run) {
-        return local.finished.is_some();
-    }
-    let Some(live) = context.live() else {
-        return false;
-    };
-    let rows = live.rows(context.clock()).await;
-    !rows.is_unavailable && rows.find(run).is_none()
-}
-
-/// Returns whether both heads have the same changes against the base; `None` if that is unknown.
-async fn has_same_changes(
-    host: &dyn CodeHost,
-    target: &ReviewTarget,
-    read: &Commit,
-    head: &Commit,
-) -> Option<bool> {
-    let changes = async |head: &Commit| {
-        let compared = host
-            .compare(&target.repository, &target.base, head.as_str())
-            .await
-            .ok()?;
-        let is_whole = !compared.files.truncated
-            && compared.files.files.iter().all(|file| file.patch.is_some());
-        is_whole.then_some(compared.files.files)
-    };
-    Some(changes(read).await? == changes(head).await?)
 }
 
 fn end_of(error: &CodeHostError) -> Submitted {

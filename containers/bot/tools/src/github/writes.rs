@@ -10,7 +10,7 @@ use super::{
     issues::state,
     kind::GitHubTool,
 };
-use crate::{ToolContext, ToolOutput};
+use crate::{ToolContext, ToolOutput, args::Args};
 
 /// Maximum characters of an issue's title.
 const MAX_ISSUE_TITLE: usize = 200;
@@ -29,15 +29,7 @@ pub(super) async fn run(
         repository,
         ..
     } = call;
-    let labels = args.texts("labels")?;
-    if labels
-        .as_ref()
-        .is_some_and(|labels| labels.len() > MAX_LABELS)
-    {
-        return Err(ToolOutput::refused(format!(
-            "`labels` must have at most {MAX_LABELS} entries."
-        )));
-    }
+    let labels = labels(&args)?;
     let title = args
         .optional_text("title")?
         .map(|text| neutral_line(&hidden(context, text), MAX_ISSUE_TITLE));
@@ -100,6 +92,15 @@ pub(super) async fn run(
             )))
         }
     }
+}
+
+fn labels(args: &Args<'_>) -> Result<Option<Vec<String>>, ToolOutput> {
+    let labels = args.texts("labels")?;
+    if labels.as_ref().is_some_and(|it| it.len() > MAX_LABELS) {
+        let problem = format!("`labels` must have at most {MAX_LABELS} entries.");
+        return Err(ToolOutput::refused(problem));
+    }
+    Ok(labels)
 }
 
 /// Removes the installation's secrets, which the model may have read.

@@ -79,6 +79,16 @@ enum Plan {
     Commit,
 }
 
+/// Returns the refs of the run that the request names, or of the tree.
+fn namespace(step: &StepContext<'_>, tree: &str) -> Result<String> {
+    let run = match &step.request.input {
+        StepInput::Checkpoint { run: Some(run) } => run.as_str(),
+        StepInput::Checkpoint { run: None } | StepInput::None => folder_of(tree)?,
+        _ => return Err(invalid("a checkpoint takes a run")),
+    };
+    Ok(format!("{NAMESPACE}/{run}"))
+}
+
 /// The state that a plan is made for.
 struct State {
     content: Content,
@@ -90,12 +100,7 @@ struct State {
 /// Saves the work of a tree.
 pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     let user = User::Unprivileged(step.tree_user()?);
-    let run = match &step.request.input {
-        StepInput::Checkpoint { run: Some(run) } => run.as_str(),
-        StepInput::Checkpoint { run: None } | StepInput::None => folder_of(tree)?,
-        _ => return Err(invalid("a checkpoint takes a run")),
-    };
-    let namespace = format!("{NAMESPACE}/{run}");
+    let namespace = namespace(step, tree)?;
     let real = step.runtime.places.real(tree)?;
     match quick::save(step, user, (tree, &real), &namespace).await? {
         Some(Quick::Nothing) => return Ok(Answer::Saved { checkpoint: None }),
@@ -148,35 +153,35 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         Plan::Head | Plan::Commit => {
             transfer::to_mirror(step, user, &real, &sha, &known).await?;
             let number = state.last.as_ref().map_or(1, |last| last.number + 1);
-            let call = GitCall::in_mirror(
-                step.runtime,
-                ["update-ref", &format!("{namespace}/{number}"), &sha],
-            )?;
-            call.run(step.runtime, &step.stop)
-                .await?
-                .succeeded(step.runtime)?;
+            set_ref(step, &format!("{namespace}/{number}"), &sha).await?;
             (number, sha, true)
         }
     };
-    let parents = state.parents();
-    let State {
-        content, withheld, ..
-    } = state;
-    let (tree_id, head_tree) = (content.tree.clone(), content.head_tree.clone());
     let last = Saved {
         namespace,
         number,
         sha,
-        tree: tree_id,
-        parents,
-        head_tree,
+        tree: state.content.tree.clone(),
+        parents: state.parents(),
+        head_tree: state.content.head_tree.clone(),
     };
+    let State {
+        content, withheld, ..
+    } = state;
     let answer = saved(last.git_ref(), &last.sha, is_new, withheld.clone());
     // The next search would not know the withheld files.
     if let Some(footprint) = footprint.filter(|_| withheld.is_empty() && !content.has_hidden) {
         keep(step, user, (tree, &real), content, (last, footprint)).await?;
     }
     answer
+}
+
+/// Points a ref of the mirror to a commit.
+async fn set_ref(step: &StepContext<'_>, name: &str, sha: &str) -> Result<()> {
+    let call = GitCall::in_mirror(step.runtime, ["update-ref", name, sha])?;
+    let ended = call.run(step.runtime, &step.stop).await?;
+    ended.succeeded(step.runtime)?;
+    Ok(())
 }
 
 impl State {

@@ -169,15 +169,7 @@ impl Saving<'_> {
             return Ok(outcome);
         }
         let prepared = self.prepare().await?;
-        let first = match self.run_script(&prepared, "new").await? {
-            Some(first) => first,
-            None => {
-                rights::restore(self.git.programs, self.git.place).await?;
-                self.run_script(&prepared, "repaired")
-                    .await?
-                    .unwrap_or_default()
-            }
-        };
+        let first = self.run_first_script(&prepared).await?;
         if first.commit.is_none() {
             return self.unchanged(prepared, first.state).await;
         }
@@ -243,6 +235,16 @@ impl Saving<'_> {
             })
         })
         .await
+    }
+
+    /// Runs the script, and once more after repairing the tree's permissions.
+    async fn run_first_script(&self, prepared: &Prepared) -> Result<Reported, WorkspaceError> {
+        if let Some(first) = self.run_script(prepared, "new").await? {
+            return Ok(first);
+        }
+        rights::restore(self.git.programs, self.git.place).await?;
+        let repaired = self.run_script(prepared, "repaired").await?;
+        Ok(repaired.unwrap_or_default())
     }
 
     async fn unchanged(

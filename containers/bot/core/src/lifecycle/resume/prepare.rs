@@ -18,7 +18,7 @@ use crate::{
     context::RunContext,
     day_spend::Hold,
     dispatch::code_host_of_user,
-    error::Refused,
+    error::{NotResumed, Refused},
     history::Provisional,
     in_flight::InFlight,
     lifecycle::{active::ActiveRun, drive::StartFrom, requeue::EndedRun},
@@ -93,10 +93,7 @@ pub(super) struct PreparedRun {
     memory: Option<Remembering>,
 }
 
-/// Prepares the run. The inner error closes it.
-///
-/// # Errors
-/// A store failed in a way that another attempt may repair.
+/// Prepares the run to resume.
 pub(super) async fn prepare(
     context: &RunContext,
     run: &Reclaimed,
@@ -104,56 +101,30 @@ pub(super) async fn prepare(
     point: ResumePoint,
     hold: &mut Option<Hold>,
     in_flight: InFlight,
-) -> Result<Result<PreparedRun, Refused>, StoreError> {
-    let meta = match Meta::of_row(&run.row.meta) {
-        Ok(meta) => meta,
-        Err(error) => return Ok(Err(error.into())),
-    };
-    let mut assignment = match assignment(context, run, &meta).await {
-        Ok(assignment) => assignment,
-        Err(refused) => return Ok(Err(refused)),
-    };
-    let thread = match claim_thread(context, &assignment, &meta, run) {
-        Ok(thread) => thread,
-        Err(refused) => return Ok(Err(refused)),
-    };
-    let Some(saved) = Saved::of(&point.record) else {
-        return Ok(Err(Refused::NoLoop));
-    };
-    let io = close::reopened(context, run);
-    let (Some(io), Some(live)) = (io, context.live()) else {
-        return Ok(Err(Refused::Channel));
-    };
-
-    let dropped = deliver_follow_ups(
-        context,
-        run,
-        point.record.inbox_consumed_seq,
-        &thread,
-        &meta,
-    );
+) -> Result<PreparedRun, NotResumed> {
+    let meta = Meta::of_row(&run.row.meta).map_err(Refused::from)?;
+    let mut assignment = assignment(context, run, &meta).await?;
+    let thread = claim_thread(context, &assignment, &meta, run)?;
+    let saved = Saved::of(&point.record).ok_or(Refused::NoLoop)?;
+    let io = close::reopened(context, run).ok_or(Refused::Channel)?;
+    let live = context.live().ok_or(Refused::Channel)?;
+    let read = point.record.inbox_consumed_seq;
+    let dropped = deliver_follow_ups(context, run, read, &thread, &meta);
     let Stored {
         events, flushed, ..
     } = stored;
-    let kept = kept(events);
     let mut state = RunState::of_row(&run.row.state);
     let memory = Remembering::of_state(state.memory.as_ref());
-    let origin = origin(run, &state, kept, context.clock().now());
-    let Ok(handle) = context
+    let origin = origin(run, &state, kept(events), context.clock().now());
+    let handle = context
         .registry()
         .restore(run.row.run_id.clone(), meta.facts(), origin)
-    else {
-        return Ok(Err(Refused::Randomness));
-    };
+        .map_err(|_| Refused::Randomness)?;
     thread.set_run(handle.id());
     note_dropped(&handle, dropped);
     let tracked = live.track(&handle, thread.mailbox(), *flushed);
     state.attempts = Some(point.attempts);
-    assignment.evidence = assignment
-        .evidence
-        .map(|_| EvidenceLog::of_state(state.evidence.as_ref()));
-    assignment.named = NamedPullRequest::of_state(state.named.as_ref());
-    assignment.review = ReviewTarget::of_state(state.review.as_ref());
+    restore_state(&mut assignment, &state);
     let published = published::calls(&mut state, &point.record, &point.first, events);
     tracked
         .adopt(point.turns.len() as u64, point.size, state)
@@ -161,7 +132,7 @@ pub(super) async fn prepare(
     // The attempt is stored before any effect. Otherwise a run that kills its process would be resumed endlessly.
     let stored = store_attempt(context, &tracked).await;
     if stored != Stepped::Stored {
-        return give_back(context, &handle, &thread, &io, stored).await;
+        return Err(give_back(context, &handle, &thread, &io, stored).await);
     }
     let (spans, request) = spans::of(events, meta.received_at);
     let request =
@@ -173,13 +144,11 @@ pub(super) async fn prepare(
     if let Err(refused) = check_out_target(&assignment, &handle).await {
         tracing::warn!(run = %handle.id(), %refused, "the head under review was not checked out again");
     }
+    let position = Position::from(&point.record);
     let now = context.clock().now();
-    let mut agent_loop = Loop::resume(saved, Position::from(&point.record), point.turns, now);
-    // The step may have used the fallback, and the run's own model is tried again. Without a price under a cap nothing
-    // changes, and the loop ends the run.
+    let mut agent_loop = Loop::resume(saved, position, point.turns, now);
     note_restored(&assignment, &handle, &mut agent_loop, now);
-    let limits = assignment.full_limits();
-    let _ = agent_loop.switch_model(limits.price, limits.context);
+    use_own_model(&assignment, &mut agent_loop);
     assignment.hold = hold.take();
     let active = ActiveRun {
         run: handle,
@@ -198,12 +167,28 @@ pub(super) async fn prepare(
         published,
         has_reading_diff,
     };
-    Ok(Ok(PreparedRun {
+    Ok(PreparedRun {
         active,
         assignment,
         resumption,
         memory,
-    }))
+    })
+}
+
+/// Restores what the run had found out about its code host.
+fn restore_state(assignment: &mut Assignment, state: &RunState) {
+    if assignment.evidence.is_some() {
+        assignment.evidence = Some(EvidenceLog::of_state(state.evidence.as_ref()));
+    }
+    assignment.named = NamedPullRequest::of_state(state.named.as_ref());
+    assignment.review = ReviewTarget::of_state(state.review.as_ref());
+}
+
+/// Tries the run's own model again, because the step may have used the fallback.
+/// Without a price under a cap nothing changes, and the loop ends the run.
+fn use_own_model(assignment: &Assignment, agent_loop: &mut Loop) {
+    let limits = assignment.full_limits();
+    let _ = agent_loop.switch_model(limits.price, limits.context);
 }
 
 /// Informs reader and model that the tree is that of a checkpoint.
@@ -265,14 +250,14 @@ async fn store_attempt(context: &RunContext, tracked: &TrackedRun) -> Stepped {
     }
 }
 
-/// Removes a run without a stored attempt, and forwards its follow-ups.
-async fn give_back<T>(
+/// Removes a run without a stored attempt, and forwards its follow-ups. Returns why it is not resumed.
+async fn give_back(
     context: &RunContext,
     run: &RunHandle,
     thread: &Claim,
     io: &Arc<dyn Channel>,
     stored: Stepped,
-) -> Result<Result<T, Refused>, StoreError> {
+) -> NotResumed {
     context.registry().forget(run.id());
     let unread = thread.mailbox().close(Closed::HandedOff);
     let (status, tokens) = (RunStatus::Interrupted, context.tokens());
@@ -284,12 +269,11 @@ async fn give_back<T>(
     };
     ended.forward(context, run.id(), unread).await;
     if stored == Stepped::Fenced {
-        return Ok(Err(Refused::Fenced));
+        return Refused::Fenced.into();
     }
-    let message = "the attempt to resume could not be stored".to_owned();
-    Err(StoreError {
+    NotResumed::Retry(StoreError {
         kind: StoreErrorKind::Transient,
-        message,
+        message: "the attempt to resume could not be stored".to_owned(),
     })
 }
 

@@ -2,7 +2,7 @@
 //! One that had started and stored no step starts again, because none of its effects happened.
 
 use ars_agent::resume::{Attempts, RunState};
-use ars_bot_ports::{StoreError, texts};
+use ars_bot_ports::{IncomingMessage, texts};
 use ars_events::{EventBody, NoteKind};
 use ars_types::RefName;
 use ars_wire::ledger::{LiveRun, Phase, Reclaimed};
@@ -18,15 +18,16 @@ use super::{
 use crate::{
     context::RunContext,
     dispatch::{PlannedRequest, Request, code_host_of, plan_queued},
-    error::Refused,
+    error::{NotResumed, Refused},
     history::Provisional,
     in_flight::InFlight,
     lifecycle::{active::ActiveRun, start},
-    live::{LedgerClaim, Meta, QueuedRequest},
+    live::{LedgerClaim, Live, Meta, QueuedRequest, TrackedRun},
     load_limits::caller,
+    registry::RunHandle,
     run::{Assignment, BoundModel},
     slots::RunSlot,
-    threads::Work,
+    threads::{Claim, Work},
 };
 
 /// The event text of a run that starts again.
@@ -41,7 +42,7 @@ pub(super) struct WaitingRun {
 }
 
 struct QueuedMessage {
-    message: ars_bot_ports::IncomingMessage,
+    message: IncomingMessage,
     planned: PlannedRequest,
 }
 
@@ -71,10 +72,7 @@ pub(super) fn forget_started(row: &mut LiveRun) {
     }
 }
 
-/// Prepares the run to wait. The inner error closes it.
-///
-/// # Errors
-/// A store failed in a way that another attempt may repair.
+/// Prepares the run to wait.
 pub(super) async fn prepare(
     context: &RunContext,
     run: &Reclaimed,
@@ -83,22 +81,21 @@ pub(super) async fn prepare(
     reserved: &mut Reserved,
     budget: &mut ReadBudget,
     in_flight: InFlight,
-) -> Result<Result<WaitingRun, Refused>, StoreError> {
+) -> Result<WaitingRun, NotResumed> {
     let Some(live) = context.live() else {
-        return Ok(Err(Refused::Channel));
+        return Err(Refused::Channel.into());
     };
     let starts = RunState::of_row(&run.row.state).attempts;
     let starts = starts.map(|before| before.restarted(run.reclaimed_from));
     if let Some(starts) = starts {
         if starts.is_too_many() {
-            return Ok(Err(Refused::NoStep));
+            return Err(Refused::NoStep.into());
         }
         // The turns of the lost start, which the new one may not overwrite completely.
-        if let Err(refused) = read::clear_conversation(live, run, budget).await? {
-            return Ok(Err(refused));
-        }
+        read::clear_conversation(live, run, budget).await?;
     }
-    Ok(restore(context, run, stored, request, starts, reserved, in_flight).await)
+    let waiting = restore(context, run, stored, request, starts, reserved, in_flight).await?;
+    Ok(waiting)
 }
 
 /// Restores the run, which left the queue so often before.
@@ -146,41 +143,11 @@ async fn restore(
         .claim(&message.thread_key, work, since)
         .map_err(|_| Refused::Thread)?;
     let dropped = deliver_follow_ups(context, run, 0, &thread, &meta);
-    let state = RunState {
-        attempts: starts,
-        ..RunState::of_row(&run.row.state)
-    };
-    let origin = origin(run, &state, kept(&stored.events), context.clock().now());
-    let handle = context
-        .registry()
-        .restore(run.row.run_id.clone(), meta.facts(), origin);
-    let handle = handle.map_err(|_| Refused::Randomness)?;
-    thread.set_run(handle.id());
+    let (handle, tracked) = register(context, live, run, stored, starts, &meta, &thread)?;
     note_dropped(&handle, dropped);
-    let tracked = live.track(&handle, thread.mailbox(), stored.flushed);
-    tracked.adopt_state(state);
-    if starts.is_some() {
-        handle.publish(EventBody::note(NoteKind::Resumed, STARTED_AGAIN));
-    }
     let (spans, root) = spans::of(&stored.events, meta.received_at);
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
-
-    let model = BoundModel {
-        name: planned.plan.choice.model.clone(),
-        client: planned.plan.client.clone(),
-    };
-    let code_host = code_host_of(
-        context.deps(),
-        &planned.resolved.actor,
-        message.thread_key.as_str(),
-    );
-    let mut assignment = Assignment::of(
-        context.deps(),
-        agent,
-        model,
-        planned.plan.choice.effort,
-        code_host,
-    );
+    let mut assignment = assignment(context, &message, &planned);
     assignment.limit_to(reserved.hold.take());
     let slot = reserved
         .slot
@@ -202,6 +169,50 @@ async fn restore(
         request: QueuedMessage { message, planned },
         slot,
     })
+}
+
+/// Registers the run here, and tracks it in the ledger.
+fn register(
+    context: &RunContext,
+    live: &Live,
+    run: &Reclaimed,
+    stored: &Stored,
+    starts: Option<Attempts>,
+    meta: &Meta,
+    thread: &Claim,
+) -> Result<(RunHandle, TrackedRun), Refused> {
+    let state = RunState {
+        attempts: starts,
+        ..RunState::of_row(&run.row.state)
+    };
+    let origin = origin(run, &state, kept(&stored.events), context.clock().now());
+    let handle = context
+        .registry()
+        .restore(run.row.run_id.clone(), meta.facts(), origin)
+        .map_err(|_| Refused::Randomness)?;
+    thread.set_run(handle.id());
+    let tracked = live.track(&handle, thread.mailbox(), stored.flushed);
+    tracked.adopt_state(state);
+    if starts.is_some() {
+        handle.publish(EventBody::note(NoteKind::Resumed, STARTED_AGAIN));
+    }
+    Ok((handle, tracked))
+}
+
+fn assignment(
+    context: &RunContext,
+    message: &IncomingMessage,
+    planned: &PlannedRequest,
+) -> Assignment {
+    let PlannedRequest { resolved, plan, .. } = planned;
+    let model = BoundModel {
+        name: plan.choice.model.clone(),
+        client: plan.client.clone(),
+    };
+    let thread = message.thread_key.as_str();
+    let code_host = code_host_of(context.deps(), &resolved.actor, thread);
+    let effort = plan.choice.effort;
+    Assignment::of(context.deps(), resolved.agent, model, effort, code_host)
 }
 
 impl WaitingRun {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    error::Refused,
+    error::{NotResumed, Refused},
     live::{LEASE, Live},
     retry::Policy,
 };
@@ -53,7 +53,7 @@ pub(super) async fn conversation(
     live: &Live,
     run: &Reclaimed,
     budget: &mut ReadBudget,
-) -> Result<Result<Transcript, Refused>, StoreError> {
+) -> Result<Transcript, NotResumed> {
     let (id, owner) = (&run.row.run_id, live.owner(&run.row.run_id));
     let leased_at = budget.leased_at;
     let read = Policy::STATE.run(id, || async {
@@ -70,7 +70,7 @@ pub(super) async fn clear_conversation(
     live: &Live,
     run: &Reclaimed,
     budget: &mut ReadBudget,
-) -> Result<Result<(), Refused>, StoreError> {
+) -> Result<(), NotResumed> {
     let (id, owner) = (&run.row.run_id, live.owner(&run.row.run_id));
     let leased_at = budget.leased_at;
     let cleared = Policy::STATE.run(id, || async {
@@ -78,11 +78,10 @@ pub(super) async fn clear_conversation(
         live.transcripts().set_owner(&owner).await?;
         live.transcripts().clear(&owner).await
     });
-    Ok(match budget.judge(live, &owner, cleared.await).await? {
-        Ok(Owned::Fenced) => Err(Refused::Fenced),
-        Ok(Owned::Done(()) | Owned::UnknownRun) => Ok(()),
-        Err(refused) => Err(refused),
-    })
+    match budget.judge(live, &owner, cleared.await).await? {
+        Owned::Fenced => Err(Refused::Fenced.into()),
+        Owned::Done(()) | Owned::UnknownRun => Ok(()),
+    }
 }
 
 fn require_lease(leased_at: Instant) -> Result<(), StoreError> {
@@ -101,7 +100,7 @@ pub(super) async fn events(
     live: &Live,
     run: &RunId,
     budget: &mut ReadBudget,
-) -> Result<Result<Vec<Value>, Refused>, StoreError> {
+) -> Result<Vec<Value>, NotResumed> {
     let read = Policy::STATE
         .run(run, || live.ledger().live_events(run, 0))
         .await;
@@ -168,24 +167,24 @@ impl ReadBudget {
         live: &Live,
         owner: &Owner,
         read: Result<T, StoreError>,
-    ) -> Result<Result<T, Refused>, StoreError> {
+    ) -> Result<T, NotResumed> {
         let error = match read {
-            Ok(read) => return Ok(Ok(read)),
+            Ok(read) => return Ok(read),
             Err(error) if error.kind != StoreErrorKind::Transient => {
-                return Ok(Err(Refused::Unread(error)));
+                return Err(Refused::Unread(error).into());
             }
             Err(error) => error,
         };
         match self.extend(live, owner).await {
             Ok(true) => self.failures += 1,
-            Ok(false) => return Ok(Err(Refused::Fenced)),
+            Ok(false) => return Err(Refused::Fenced.into()),
             // An outage of everything is no failure of this run.
-            Err(_) => return Err(error),
+            Err(_) => return Err(error.into()),
         }
         if self.failures < MAX_FAILURES {
-            Err(error)
+            Err(error.into())
         } else {
-            Ok(Err(Refused::Unread(error)))
+            Err(Refused::Unread(error).into())
         }
     }
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     context::RunContext,
     day_spend::Hold,
-    error::Refused,
+    error::{NotResumed, Refused},
     in_flight::InFlight,
     live::{Live, Meta, transcript_size},
     run::Toolbox,
@@ -51,13 +51,14 @@ pub(super) async fn resume_or_close(
         tracing::warn!(run = %run.row.run_id, "reclaimed run fenced out");
         return Ok(());
     }
-    let point = resume_point(live, &run, budget).await?;
-    let (stored, point) = match events(live, &run, budget).await? {
+    let point = resume_point(live, &run, budget).await;
+    if let Err(NotResumed::Retry(error)) = point {
+        return Err(error);
+    }
+    let (stored, point) = match events(live, &run, budget).await {
         Ok(events) => (Stored::of(&run, events), point),
-        Err(refused) => (
-            Stored::without_events(&run),
-            point.and(Err(NotResumed::Refused(refused))),
-        ),
+        Err(NotResumed::Retry(error)) => return Err(error),
+        Err(reason) => (Stored::without_events(&run), point.and(Err(reason))),
     };
     // A run that ended in an outage without a permit lacks the mark. Its stored answer shows that it may have replied,
     // and a resume would reply again.
@@ -78,35 +79,51 @@ pub(super) async fn resume_or_close(
     if let (Some(request), Ok(_)) | (Some(request), Err(NotResumed::Decided { .. })) =
         (queued::request_of(&run), &point)
     {
-        return match queued::prepare(context, &run, &stored, request, reserved, budget, in_flight)
-            .await?
-        {
+        let waiting =
+            queued::prepare(context, &run, &stored, request, reserved, budget, in_flight).await;
+        return match waiting {
             Ok(waiting) => {
                 waiting.start(context).await;
                 Ok(())
             }
-            Err(refused) => refuse(context, run, stored, &refused, &mut reserved.hold).await,
+            Err(reason) => close(context, run, stored, reason, &mut reserved.hold).await,
         };
     }
-    let point = match point {
-        Ok(point) => point,
-        Err(NotResumed::Decided { status, reason }) => {
-            return close::close(context, run, stored, status, &reason, &mut reserved.hold).await;
-        }
-        Err(NotResumed::Refused(refused)) => {
-            return refuse(context, run, stored, &refused, &mut reserved.hold).await;
-        }
+    let hold = &mut reserved.hold;
+    let prepared = match point {
+        Ok(point) => prepare::prepare(context, &run, &stored, point, hold, in_flight).await,
+        Err(reason) => return close(context, run, stored, reason, hold).await,
     };
-    match prepare::prepare(context, &run, &stored, point, &mut reserved.hold, in_flight).await? {
+    match prepared {
         Ok(prepared) => {
             prepared.resume(context, reserved.slot.take()).await;
             Ok(())
         }
-        Err(refused) if budget.allows_retry(&refused) => Err(StoreError {
+        Err(NotResumed::Refused(refused)) if budget.allows_retry(&refused) => Err(StoreError {
             kind: StoreErrorKind::Transient,
             message: refused.to_string(),
         }),
-        Err(refused) => refuse(context, run, stored, &refused, &mut reserved.hold).await,
+        Err(reason) => close(context, run, stored, reason, hold).await,
+    }
+}
+
+/// Closes a run that is not resumed.
+///
+/// # Errors
+/// A store failed in a way that another attempt may repair.
+async fn close(
+    context: &RunContext,
+    run: Reclaimed,
+    stored: Stored,
+    reason: NotResumed,
+    hold: &mut Option<Hold>,
+) -> Result<(), StoreError> {
+    match reason {
+        NotResumed::Retry(error) => Err(error),
+        NotResumed::Decided { status, reason } => {
+            close::close(context, run, stored, status, &reason, hold).await
+        }
+        NotResumed::Refused(refused) => refuse(context, run, stored, &refused, hold).await,
     }
 }
 
@@ -123,38 +140,27 @@ async fn reply_again(context: &RunContext, run: &Reclaimed, stored: &Stored) -> 
     )
 }
 
-/// The reason for closing a run.
-enum NotResumed {
-    /// Its stored parts decide it.
-    Decided { status: RunStatus, reason: String },
-    /// It could be resumed elsewhere.
-    Refused(Refused),
-}
-
 /// Decides where the run resumes.
 /// The conversation is read only for a run that may resume, because a long one takes a while and may be unreadable.
 async fn resume_point(
     live: &Live,
     run: &Reclaimed,
     budget: &mut ReadBudget,
-) -> Result<Result<ResumePoint, NotResumed>, StoreError> {
+) -> Result<ResumePoint, NotResumed> {
     let transcript = if resume::needs_transcript(run) {
-        match read::conversation(live, run, budget).await? {
-            Ok(transcript) => transcript,
-            Err(refused) => return Ok(Err(NotResumed::Refused(refused))),
-        }
+        read::conversation(live, run, budget).await?
     } else {
         Transcript::default()
     };
     let size = transcript_size(&transcript);
-    Ok(match resume::decide(run, transcript, effects(run)) {
+    match resume::decide(run, transcript, effects(run)) {
         Decision::Close { status, reason } => Err(NotResumed::Decided {
             status,
             reason: reason.to_string(),
         }),
         Decision::Resume(resume) => Ok(ResumePoint::at_record(resume, size)),
         Decision::RunStep(step) => Ok(ResumePoint::at_step(step, size)),
-    })
+    }
 }
 
 /// Reads the events, unless the store rejects records with them.
@@ -162,9 +168,9 @@ async fn events(
     live: &Live,
     run: &Reclaimed,
     budget: &mut ReadBudget,
-) -> Result<Result<Vec<Value>, Refused>, StoreError> {
+) -> Result<Vec<Value>, NotResumed> {
     if budget.is_record_rejected() {
-        return Ok(Err(Refused::Record));
+        return Err(Refused::Record.into());
     }
     read::events(live, &run.row.run_id, budget).await
 }

@@ -1,0 +1,266 @@
+//! Opens the parts of a plan and connects them.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use ars_bot_adapters::{
+    logins::Logins,
+    models::{Catalog, Transport},
+    residents::LocalTransport,
+    workspace::GitWorkspaces,
+};
+use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, commands::CommandDeps, live::LiveStores};
+use ars_bot_http::Webhooks;
+use ars_bot_ports::{CodeHost, Documents, WorkspaceProvider};
+
+use super::{
+    Plan,
+    configuration::invalid_configuration,
+    workspaces::{in_folder, workspaces},
+};
+use crate::{
+    args::Store,
+    capabilities,
+    clock::SystemClock,
+    commands::Failure,
+    generation,
+    recorded_channels::RecordedChannels,
+    residents::{self, InstalledResidents, ResidentsConfig},
+    stores::{Kept, Place, Stores},
+    tree_folder::TreeFolderLock,
+};
+
+/// The connected parts.
+pub struct Built {
+    /// The core.
+    pub core: Core,
+    /// The workspaces on the local disk.
+    pub workspaces: Arc<GitWorkspaces>,
+    /// The workspaces of runs, which may be on residents.
+    pub trees: Arc<dyn WorkspaceProvider>,
+    /// The residents of this machine, if they are used.
+    pub local_residents: Option<Arc<LocalTransport>>,
+    /// Webhooks of the code host, if they are on.
+    pub webhooks: Option<Webhooks>,
+    /// The stores are the state Worker's, which other processes reach too.
+    pub are_stores_shared: bool,
+}
+
+impl Plan {
+    /// Returns whether any model is configured.
+    pub fn has_model(&self) -> bool {
+        self.settings.default_model.is_some() || !self.settings.models.is_empty()
+    }
+
+    /// Returns the workspaces.
+    pub fn workspaces(&self) -> GitWorkspaces {
+        let workspaces = workspaces(&self.data_dir, self.sandbox.clone());
+        in_folder(
+            workspaces,
+            self.tree_folder.clone(),
+            self.file.execution.kind,
+        )
+    }
+
+    /// Returns the webhooks of the code host, if they are on.
+    fn webhooks(
+        &self,
+        host: Option<&Arc<dyn CodeHost>>,
+        documents: &Arc<dyn Documents>,
+    ) -> Result<Option<Webhooks>, Failure> {
+        let users = self
+            .file
+            .webhook
+            .users()
+            .map_err(|error| invalid_configuration(None, &error))?;
+        let secret = self
+            .code_host
+            .as_ref()
+            .and_then(|config| config.webhook_secret.clone());
+        Ok(secret.zip(host).map(|(secret, host)| Webhooks {
+            secret,
+            users,
+            checks: self.file.webhook.checks.clone(),
+            host: Arc::clone(host),
+            documents: Arc::clone(documents),
+        }))
+    }
+
+    /// Locks the configured folder of working trees. The data directory's own has no lock as a whole.
+    pub fn lock_tree_folder(&self) -> Result<Option<TreeFolderLock>, Failure> {
+        self.tree_folder
+            .as_deref()
+            .map(TreeFolderLock::take)
+            .transpose()
+    }
+
+    /// Opens the stores.
+    pub fn stores(
+        &self,
+        store: Option<Store>,
+        state_url: Option<String>,
+    ) -> Result<Stores, Failure> {
+        let token = self.store_token.as_ref();
+        let memory_cap = self.file.memory.records_per_scope();
+        let place = Place {
+            wanted: store,
+            state_url,
+            token,
+            data_dir: &self.data_dir,
+            memory_cap,
+        };
+        let mut stores = Stores::open(&self.file.run_history, &place)?;
+        self.check_spend_cap(stores.kept)?;
+        if let Some(worker) = self
+            .file
+            .memory
+            .worker
+            .as_ref()
+            .filter(|_| self.file.memory.enabled)
+        {
+            stores.keep_memory_in(worker, self.memory_token.as_ref(), memory_cap)?;
+        }
+        if let Some(worker) = &self.file.schedules.worker {
+            stores.read_schedules_from(worker, self.schedules_token.as_ref())?;
+        }
+        Ok(stores)
+    }
+
+    /// Rejects a cap of the day's costs without the history that counts them.
+    pub fn check_spend_cap(&self, kept: Kept) -> Result<(), Failure> {
+        if kept == Kept::Nothing && self.settings.money.day.is_some() {
+            let problem = "configuration: money.day needs run history: set runHistory.store";
+            return Err(Failure::InvalidInput(problem.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Opens the parts and connects them.
+    pub async fn build(
+        self,
+        store: Option<Store>,
+        state_url: Option<String>,
+    ) -> Result<Built, Failure> {
+        let stores = self.stores(store, state_url)?;
+        let keeps_ledger = self.serves && stores.kept == Kept::RecordsAndLedger;
+        let are_stores_shared = stores.are_shared;
+        let has_schedules = self.has_schedules(are_stores_shared);
+        let code_host = capabilities::code_host(self.code_host.as_ref())?;
+        let origins = self
+            .settings
+            .repositories
+            .iter()
+            .map(|repository| repository.origin.as_str());
+        let logins = Logins::new(origins, code_host.clone());
+        let workspaces = Arc::new(self.workspaces().with_logins(logins));
+        let webhooks = self.webhooks(code_host.as_ref(), &stores.documents)?;
+        let residents = self.connect_residents(are_stores_shared, &workspaces)?;
+        let catalog = Catalog::new(self.providers, Transport::default())
+            .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
+        let pages = self.settings.public_base_url.clone();
+        let channels = RecordedChannels {
+            code_host: code_host.clone(),
+            pages,
+        };
+        let ledger = if keeps_ledger {
+            let reclaims = self.are_tokens_known;
+            Some(ledger(stores.live, are_stores_shared, reclaims, channels)?)
+        } else {
+            None
+        };
+        let trees: Arc<dyn WorkspaceProvider> = match &residents {
+            Some(residents) => residents.workspaces.clone(),
+            None => workspaces.clone(),
+        };
+        let deps = Deps {
+            clock: Arc::new(SystemClock),
+            models: Arc::new(catalog),
+            workspaces: Arc::clone(&trees),
+            store: stores.runs,
+            capabilities: Capabilities {
+                ledger,
+                memory: capabilities::memory(
+                    &self.file.memory,
+                    self.file.organization.clone(),
+                    stores.memory,
+                )?,
+                claims: Some(Arc::clone(&stores.documents)),
+                overrides: Some(capabilities::overrides(stores.documents).await?),
+                web: Some(capabilities::web(self.search_key.as_ref(), self.web)?),
+                code_host,
+                skills: capabilities::skills()?,
+                tokens: self.tokens,
+                commands: CommandDeps {
+                    build: Some(crate::build_stamp::build().clone()),
+                    schedules: has_schedules.then_some(stores.schedules),
+                    residents: residents
+                        .as_ref()
+                        .map(|residents| Arc::clone(&residents.port)),
+                    ..CommandDeps::default()
+                },
+            },
+            redactor: self.redactor,
+            settings: self.settings,
+        };
+        #[cfg(feature = "kill-points")]
+        let deps = crate::kill_points::arm(deps)?;
+        let core = Core::new(deps);
+        let local_residents = residents.and_then(|residents| residents.local);
+        Ok(Built {
+            core,
+            workspaces,
+            trees,
+            local_residents,
+            webhooks,
+            are_stores_shared,
+        })
+    }
+
+    /// Whether there is a list of schedules. A deployment has the keep-alive in it.
+    fn has_schedules(&self, are_stores_shared: bool) -> bool {
+        are_stores_shared
+            || self.file.schedules.worker.is_some()
+            || self.file.fires_schedules(self.code_host.is_some())
+    }
+
+    /// Connects the residents. Those of this machine go with stores of this machine.
+    fn connect_residents(
+        &self,
+        are_shared: bool,
+        workspaces: &Arc<GitWorkspaces>,
+    ) -> Result<Option<InstalledResidents>, Failure> {
+        let config = match &self.residents {
+            ResidentsConfig::Local if are_shared => &ResidentsConfig::Off,
+            config => config,
+        };
+        let (settings, repositories) = (&self.file.execution.resident, &self.settings.repositories);
+        // A command that ends with its run would leave an onboarding half done.
+        let onboards = self.serves && settings.auto != Some(false);
+        residents::connect(
+            config,
+            settings,
+            repositories,
+            workspaces,
+            &self.data_dir,
+            onboards,
+        )
+    }
+}
+
+fn ledger(
+    stores: LiveStores,
+    has_successor: bool,
+    reclaims: bool,
+    channels: RecordedChannels,
+) -> Result<LedgerDeps, Failure> {
+    let generation = generation::mint()
+        .context("a generation")
+        .map_err(Failure::Unavailable)?;
+    Ok(LedgerDeps {
+        stores,
+        generation,
+        channels: Arc::new(channels),
+        has_successor,
+        reclaims,
+    })
+}
