@@ -1,16 +1,16 @@
-//! The budget of a run. Wall-clock time is the limit, and turns are the backstop.
+//! A run's budget: wall-clock time is the limit, and turns are the backstop.
 
 use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-/// Time limit of the closing call, which has no tools.
+/// Time limit for the closing call, which has no tools.
 pub const CLOSING_CALL_MS: i64 = 3 * 60_000;
 /// Time left at the wrap-up warning, or a quarter of the budget if that is less.
 const WRAP_UP_MS: i64 = 3 * 60_000;
-/// Iterations per turn of the budget. Turns of status updates alone count as iterations only.
+/// Iterations per budgeted turn. Turns that only update the status count as iterations only.
 const ITERATIONS_PER_TURN: u32 = 2;
 
-/// An agent's budget.
+/// Limits how long an agent may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Model turns that count.
@@ -25,7 +25,7 @@ impl Budget {
         self.turns.saturating_mul(ITERATIONS_PER_TURN)
     }
 
-    /// Returns the end of the run's time.
+    /// Returns the time at which the run's budget ends.
     pub(crate) const fn deadline(self, started: UnixMillis) -> UnixMillis {
         started.saturating_add(self.time_ms)
     }

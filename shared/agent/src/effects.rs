@@ -1,14 +1,14 @@
-//! The effects of a tool, which decide whether calls run in parallel and whether a resume repeats them.
+//! Tool effects, which decide whether calls run in parallel and whether a resume repeats them.
 //!
-//! Not here: the effects of each tool, which the tool declares.
+//! Not here: each tool's effects, which the tool declares.
 
-/// The effects of a tool.
+/// How a tool call changes the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effects {
-    /// Changes nothing.
+    /// Changes nothing, so calls can run in parallel.
     None,
     /// Changes something, but running it twice equals running it once.
     RerunSafe,
-    /// Anything else.
+    /// Any other change; a second run may differ from the first.
     Mutating,
 }

@@ -1,4 +1,4 @@
-//! The errors of the run loop and of resumes.
+//! Errors from the run loop and from resumes.
 
 use crate::money::DECIMALS;
 
@@ -12,31 +12,31 @@ pub struct AmountError;
 /// The first missing piece.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Gap {
-    /// A whole turn.
+    /// A whole turn is missing.
     #[error("turn {0} is missing")]
     Turn(u64),
-    /// A part of a turn.
+    /// A part is missing from a turn.
     #[error("part {part} of turn {turn} is missing")]
     Part {
-        /// The turn.
+        /// The turn's number in the conversation.
         turn: u64,
-        /// Its place in the turn.
+        /// The part's place in the turn.
         part: u64,
     },
     /// Data that a part refers to.
     #[error("attachment {name} of turn {turn} is missing")]
     Attachment {
-        /// The turn.
+        /// The turn's number in the conversation.
         turn: u64,
-        /// The attachment's name.
+        /// Name of the missing attachment.
         name: String,
     },
-    /// A part that cannot be parsed, such as one of a later version.
+    /// A part that cannot be parsed, for example because a later version wrote it.
     #[error("part {part} of turn {turn} cannot be read")]
     Unreadable {
-        /// The turn.
+        /// The turn's number in the conversation.
         turn: u64,
-        /// Its place in the turn.
+        /// The part's place in the turn.
         part: u64,
     },
 }
@@ -71,12 +71,12 @@ pub enum Reason {
     /// The conversation and the record do not match.
     #[error("{stored} turns are stored, the last step has {recorded}")]
     Turns {
-        /// Turns stored.
+        /// Number of stored turns.
         stored: u64,
-        /// Turns of the record.
+        /// Number of turns according to the record.
         recorded: u64,
     },
-    /// The calls in flight differ from those of the last turn.
+    /// The calls in flight differ from the last turn's calls.
     #[error("the calls in flight are not those of the last stored turn")]
     Calls,
     /// No call is in flight, and the conversation does not end on a user turn.
@@ -88,22 +88,22 @@ pub enum Reason {
     /// It was resumed too often without progress.
     #[error("resumed at step {step} too often without progress")]
     NoProgress {
-        /// The step.
+        /// The step without progress.
         step: u64,
     },
 }
 
-/// A part that a transcript cannot hold. The message contains no text of the conversation.
+/// A part that a transcript cannot hold. The message contains no conversation text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// A part is too large.
     #[error("part {part} of turn {turn} takes {bytes} bytes, more than a transcript row holds")]
     PartTooLarge {
-        /// Its turn.
+        /// The turn that contains the part.
         turn: u64,
-        /// Its place in the turn.
+        /// The part's place in the turn.
         part: u64,
-        /// Its bytes, as JSON or as JSON within a request.
+        /// Size in bytes, as JSON or as JSON within a request.
         bytes: usize,
     },
     /// Data is too large.
@@ -111,7 +111,7 @@ pub enum EncodeError {
     AttachmentTooLarge {
         /// The attachment's name, which contains the turn and the part.
         name: String,
-        /// Its bytes.
+        /// The attachment's size in bytes.
         bytes: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! The agent loop and a run's end as sans-IO state machines, and the message model of the adapters.
+//! The agent loop and the run end as sans-IO state machines, and the adapters' message model.
 //!
 //! Not here: calling models, running tools, publishing events. `ars-bot-core` performs the actions.
 #![forbid(unsafe_code)]

@@ -1,32 +1,32 @@
-//! Conversation turns in a provider-neutral form without loss.
+//! Conversation turns in a lossless, provider-neutral form.
 //!
-//! A block that the service does not interpret (thinking, server tools, kinds of a later API) is a [`Part::Opaque`] and
-//! returns to its provider as the same JSON value.
+//! A block that the service does not interpret (thinking, server tools, kinds from a later API) is
+//! a [`Part::Opaque`] and returns to its provider as the same JSON value.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The speaker of a turn.
+/// Who speaks in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The requester, and tool results.
     User,
-    /// The model.
+    /// The model speaks in this turn.
     Assistant,
 }
 
-/// One turn of the conversation.
+/// A turn of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The speaker.
+    /// Who speaks in this turn.
     pub role: Role,
     /// The content, in order.
     pub parts: Vec<Part>,
 }
 
 impl Turn {
-    /// A turn of one text.
+    /// Creates a turn with a single text.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         Self {
             role,
@@ -35,7 +35,7 @@ impl Turn {
     }
 }
 
-/// One part of a turn.
+/// A part of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -43,63 +43,63 @@ impl Turn {
     rename_all_fields = "camelCase"
 )]
 pub enum Part {
-    /// Prose.
+    /// Prose, in either direction.
     Text {
-        /// The prose.
+        /// The prose itself, as plain text.
         text: String,
         /// Fields of the provider's block beyond type and text (such as citations), sent back with it.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         extra: Map<String, Value>,
     },
-    /// An image, base64.
+    /// An image as base64 data.
     Image {
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: String,
-        /// Base64.
+        /// The file's bytes in base64.
         data: String,
     },
-    /// A document, base64.
+    /// A document as base64 data.
     Document {
-        /// Such as `application/pdf`.
+        /// The media type, such as `application/pdf`.
         media_type: String,
-        /// Base64.
+        /// The file's bytes in base64.
         data: String,
-        /// The file's name.
+        /// The file's name, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
     /// The model asks for a tool.
     ToolCall {
-        /// Pairs the call with its result.
+        /// Pairs a call with the result.
         call_id: String,
-        /// The tool; may name one that does not exist.
+        /// The tool name; the model may name a tool that does not exist.
         name: String,
         /// The arguments. A `Value::String` holds argument text that was not valid JSON.
         input: Value,
-        /// Fields of the provider's block beyond the known ones, sent back with it.
+        /// Unknown fields of the provider's block, sent back with it.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         extra: Map<String, Value>,
     },
-    /// The result of a tool.
+    /// The result from a tool.
     ToolResult {
-        /// The call answered.
+        /// The call that this result answers.
         call_id: String,
         /// False when the tool failed.
         ok: bool,
-        /// The content.
+        /// What the tool returned, piece by piece.
         content: Vec<ToolContent>,
     },
     /// A provider's block that the service does not interpret.
     Opaque {
-        /// The kind of API that made it (`anthropic`); other providers leave it out.
+        /// The API kind that produced it (`anthropic`); other providers leave it out.
         api: String,
-        /// The block.
+        /// The block as the provider sent it.
         block: Value,
     },
 }
 
 impl Part {
-    /// Plain prose.
+    /// Creates a prose part without extra fields.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text {
             text: text.into(),
@@ -108,7 +108,7 @@ impl Part {
     }
 }
 
-/// One piece of a tool result.
+/// A piece of a tool result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -116,58 +116,58 @@ impl Part {
     rename_all_fields = "camelCase"
 )]
 pub enum ToolContent {
-    /// Text.
+    /// A piece of text.
     Text {
-        /// The text.
+        /// The text itself, uninterpreted.
         text: String,
     },
-    /// An image, base64.
+    /// An image as base64 data.
     Image {
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: String,
-        /// Base64.
+        /// The file's bytes in base64.
         data: String,
     },
-    /// A document, base64.
+    /// A document as base64 data.
     Document {
-        /// Such as `application/pdf`.
+        /// The media type, such as `application/pdf`.
         media_type: String,
-        /// Base64.
+        /// The file's bytes in base64.
         data: String,
     },
 }
 
-/// The description of a tool for the model.
+/// Describes a tool to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
-    /// Its name.
+    /// The tool's name, by which the model calls it.
     pub name: String,
-    /// Its purpose and use.
+    /// What the tool does and when to use it.
     pub description: String,
-    /// JSON Schema of the arguments (an object).
+    /// JSON Schema for the arguments (an object).
     pub input_schema: Value,
 }
 
-/// The answer of one model call.
+/// A model's answer to a single call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelTurn {
     /// The turn, in the provider's order.
     pub parts: Vec<Part>,
-    /// Why it ended.
+    /// Why the model stopped.
     pub stop: StopReason,
-    /// Its tokens.
+    /// Tokens that the call used.
     pub usage: Usage,
 }
 
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// It had finished.
+    /// The model had finished the answer.
     EndTurn,
     /// It waits for tool results.
     ToolUse,
-    /// It hit its output limit.
+    /// The model hit the output limit.
     MaxTokens,
     /// It declined; the reason is set if the provider sends it apart from the answer.
     Refusal(Option<String>),
@@ -191,13 +191,13 @@ impl StopReason {
     }
 }
 
-/// Tokens of one call or a whole run.
+/// Tokens used by a call or a whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Fresh input.
+    /// Input tokens that no prompt cache served.
     pub input_tokens: u64,
-    /// Output.
+    /// Tokens that the model produced.
     pub output_tokens: u64,
     /// Input read from the provider's prompt cache.
     pub cache_read_tokens: u64,

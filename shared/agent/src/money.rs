@@ -1,6 +1,7 @@
-//! The cost of a run and its cap, in whole micro-dollars, so that sums stay exact.
+//! A run's cost and cap, in whole micro-dollars, so that sums stay exact.
 //!
-//! Not here: reading prices, and the cap of a day. A caller with a daily cap passes the remainder as the run's cap.
+//! Not here: reading prices, and the daily cap. A caller with a daily cap passes the remainder as
+//! the run's cap.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +13,21 @@ pub use crate::error::AmountError;
 
 /// Number of tokens that a price applies to.
 const PRICED_TOKENS: u128 = 1_000_000;
-/// Micro-dollars per dollar.
+/// Micro-dollars in a dollar.
 const DOLLAR: u64 = 1_000_000;
-/// Decimals of a micro-dollar.
+/// Decimal places of a micro-dollar.
 pub(crate) const DECIMALS: usize = 6;
 /// Least output of a useful call, in tokens. It prices the cheapest next call.
 const LEAST_OUTPUT_TOKENS: u64 = 256;
 
-/// The prices of a model in micro-dollars per million tokens.
-/// Without a prompt cache, both cache prices equal the input price.
+/// A model's prices in micro-dollars per million tokens. Without a prompt cache, both cache prices
+/// equal the input price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Price {
-    /// Fresh input.
+    /// Price of input that no cache served.
     pub input: u64,
-    /// Output.
+    /// Price of the model's output.
     pub output: u64,
     /// Input read from the prompt cache.
     pub cache_read: u64,
@@ -35,7 +36,8 @@ pub struct Price {
 }
 
 impl Price {
-    /// Returns the cost of these tokens, rounded up, so that a sum of calls is never below the real cost.
+    /// Returns the cost for these tokens, rounded up, so that summed calls are never below the real
+    /// cost.
     pub fn cost(&self, usage: Usage) -> u64 {
         let priced = [
             (usage.input_tokens, self.input),
@@ -49,7 +51,7 @@ impl Price {
         u64::try_from(sum.div_ceil(PRICED_TOKENS)).unwrap_or(u64::MAX)
     }
 
-    /// Returns the least cost of a call with this input.
+    /// Returns the least cost for a call with this input.
     pub fn least(&self, input_tokens: u64) -> u64 {
         let output_tokens = LEAST_OUTPUT_TOKENS;
         let usage = if self.cache_read < self.input {
@@ -69,11 +71,12 @@ impl Price {
     }
 }
 
-/// The cap of a run. The last call may exceed it by the difference between its cost and its least cost.
+/// A run's cost cap. The last call may exceed it by the difference between the actual and the least
+/// cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MoneyCap {
-    /// In micro-dollars.
+    /// The cap in micro-dollars.
     pub run_microusd: u64,
 }
 

@@ -1,14 +1,15 @@
 //! The loop: `step(input, now) -> actions` (docs/reference/agents-and-tools.md#loop).
 //!
-//! The caller performs the actions in order and feeds back their results. The loop never waits. Exactly one of
-//! [`Action::CallModel`], [`Action::RunTools`], [`Action::Finish`] and [`Action::Wait`] ends every list of actions, so the
-//! next input is always defined. No action follows a `Finish`.
+//! The caller performs the actions in order and feeds back the results. The loop never waits.
+//! Exactly one of
+//! [`Action::CallModel`], [`Action::RunTools`], [`Action::Finish`] and [`Action::Wait`] ends every
+//! action list, so the next input is always defined. No action follows a `Finish`.
 //!
-//! A run changes course only at a step boundary, between the results of a turn and the next model call
+//! A run changes course only at a step boundary, between a turn's results and the next model call
 //! ([`Loop::boundary`]). There it is closed, warned, compacted, or receives new messages.
 //!
-//! The state for a resume is stored before each `RunTools`: the new turns ([`Loop::turns_since`]), then the position of the
-//! loop ([`Loop::position`], [`Loop::saved`]).
+//! The state for a resume is stored before each `RunTools`: the new turns ([`Loop::turns_since`]),
+//! then the loop's position ([`Loop::position`], [`Loop::saved`]).
 
 mod answers;
 mod closing;
@@ -42,7 +43,7 @@ use crate::{
     message::{Part, Turn, Usage},
 };
 
-/// One run's loop.
+/// Drives a single run, step by step.
 #[derive(Debug, Clone)]
 pub struct Loop {
     saved: Saved,
@@ -52,9 +53,9 @@ pub struct Loop {
     steps: u64,
     turns_used: u32,
     iterations: u32,
-    /// The purpose of the last model call.
+    /// Purpose of the last model call.
     purpose: Purpose,
-    /// The estimate of the last request.
+    /// Token estimate for the last request.
     sent: u64,
     /// Number of consecutive calls that were too long for the model.
     too_long: u32,
@@ -96,18 +97,20 @@ impl Loop {
         }
     }
 
-    /// Sets the limits.
+    /// Sets the run's limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.saved.limits = limits;
         self
     }
 
-    /// A run of another process: its saved loop, the position of its last step, and all stored turns.
+    /// Restores another process's run from the saved loop, last step position, and all stored
+    /// turns.
     ///
-    /// Without a call in flight it continues with [`Input::Start`], otherwise with the results as [`Input::Tools`]. When the
-    /// record of a step was lost (`resume::RunStep`), the decided record gives the position; the cost of its model call is
-    /// unknown and not counted. Messages of the durable inbox are fed again as [`Input::Steered`].
+    /// Without a call in flight it continues with [`Input::Start`], otherwise with the results as
+    /// [`Input::Tools`]. When a step's record was lost (`resume::RunStep`), the decided record
+    /// gives the position; the model call's cost is unknown and not counted. Feed messages from the
+    /// durable inbox again as [`Input::Steered`].
     pub fn resume(mut saved: Saved, at: Position, turns: Vec<Turn>, now: UnixMillis) -> Self {
         let conversation = Conversation::restore(turns, saved.shape.clone());
         let inbox = Inbox::restore(at.inbox_consumed_seq, std::mem::take(&mut saved.steered));
@@ -136,15 +139,14 @@ impl Loop {
         }
     }
 
-    /// Continues a run that ended with an answer, with a text of the service.
-    /// The next input is [`Input::Start`].
-    /// Its budget and its limits continue too.
+    /// Continues a run that ended with an answer, with a text from the service. The next input is
+    /// [`Input::Start`]. The budget and the limits continue too.
     pub fn reopen(&mut self, text: String) {
         self.is_over = false;
         self.conversation.add_user_parts(vec![Part::text(text)]);
     }
 
-    /// Returns the names of the tools that the run called, those of earlier processes included.
+    /// Returns the names of the tools that the run called, including calls from earlier processes.
     pub fn tools(&self) -> BTreeSet<String> {
         self.conversation.tools()
     }
@@ -157,9 +159,9 @@ impl Loop {
         }
     }
 
-    /// Returns the turns of the conversation from this one on, which the next record must follow.
-    /// Turns before the last step are dropped by a compaction. A caller that could not store those receives fewer than
-    /// `Position::turn_index` implies, and the run can no longer be resumed.
+    /// Returns the conversation's turns from this index on, which the next record must follow. A
+    /// compaction drops turns before the last step. A caller that could not store those receives
+    /// fewer than `Position::turn_index` implies, and the run can no longer be resumed.
     pub fn turns_since(&self, turn: u64) -> &[Turn] {
         self.conversation.since(turn)
     }
@@ -169,7 +171,7 @@ impl Loop {
         self.iterations
     }
 
-    /// Returns the position of the loop.
+    /// Returns the loop's position.
     pub fn position(&self, now: UnixMillis) -> Position {
         Position {
             step: self.steps,
@@ -181,7 +183,7 @@ impl Loop {
         }
     }
 
-    /// Returns the loop without its turns.
+    /// Returns the loop without the turns.
     pub fn saved(&self) -> Saved {
         let volatile = self
             .inbox
@@ -195,7 +197,7 @@ impl Loop {
         }
     }
 
-    /// The last message of the durable inbox that the model received.
+    /// Returns the last durable inbox message that the model received.
     pub fn inbox_consumed_seq(&self) -> u64 {
         self.inbox.consumed()
     }
@@ -205,12 +207,12 @@ impl Loop {
         self.inbox.waiting()
     }
 
-    /// Milliseconds left of the time budget, never negative.
+    /// Returns the milliseconds left in the time budget, never negative.
     pub fn remaining_ms(&self, now: UnixMillis) -> i64 {
         self.deadline.saturating_sub(now).max(0)
     }
 
-    /// Advances the loop.
+    /// Advances the loop by a single input.
     pub fn step(&mut self, input: Input, now: UnixMillis) -> Vec<Action> {
         match input {
             Input::Steered(messages) => {

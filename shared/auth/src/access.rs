@@ -1,6 +1,6 @@
-//! The token of an access proxy (`Cf-Access-Jwt-Assertion`): its form, its claims and its actor.
+//! An access proxy's token (`Cf-Access-Jwt-Assertion`): form, claims and actor.
 //!
-//! Not here: the signature and the fetch of the keys (the bot's gate).
+//! Not here: the signature and fetching the keys (the bot's gate).
 
 use ars_types::{Platform, UnixMillis};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -12,9 +12,9 @@ use crate::{Actor, Denied, Grants};
 const ALGORITHM: &str = "RS256";
 /// Seconds that `nbf` and `iat` may lie ahead of this clock.
 const MAX_AHEAD_S: u32 = 60;
-/// Prefix of the names of machines behind the proxy.
+/// Name prefix for machines behind the proxy.
 pub(crate) const SERVICE: &str = "svc:";
-/// Longest actor id.
+/// Maximum length of an actor id, in characters.
 pub const MAX_ACTOR_CHARS: usize = 128;
 
 /// The access proxy: its team and the application in front of which it stands.
@@ -25,7 +25,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Returns the proxy of a team domain; `None` for anything but a host name and an audience.
+    /// Returns the proxy for a team domain; `None` for anything but a host name and an audience.
     pub fn new(team_domain: &str, audience: &str) -> Option<Self> {
         let is_host = team_domain.contains('.')
             && team_domain.split('.').all(|label| {
@@ -42,16 +42,16 @@ impl Proxy {
         })
     }
 
-    /// Returns the address of the proxy's public keys.
+    /// Returns the address where the proxy publishes its keys.
     pub fn certificates(&self) -> String {
         format!("{}/cdn-cgi/access/certs", self.issuer)
     }
 }
 
-/// A public RSA key of the proxy.
+/// The proxy's public RSA key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey {
-    /// Its name.
+    /// Key id, by which a token names the key.
     pub id: String,
     /// The modulus, big-endian without leading zeros.
     pub modulus: Vec<u8>,
@@ -59,7 +59,7 @@ pub struct PublicKey {
     pub exponent: Vec<u8>,
 }
 
-/// Returns the usable RSA keys of a JSON Web Key Set, or `None` if the text is no such set.
+/// Returns the usable RSA keys from a JSON Web Key Set, or `None` if the text is no such set.
 pub fn public_keys(key_set: &str) -> Option<Vec<PublicKey>> {
     let set: Value = serde_json::from_str(key_set).ok()?;
     Some(
@@ -90,13 +90,13 @@ fn public_key(key: &Value) -> Option<PublicKey> {
     })
 }
 
-/// A well-formed token. Neither its signature nor its claims are checked yet.
+/// A well-formed token. Neither signature nor claims are checked yet.
 pub struct Assertion<'t> {
     /// The bytes under the signature.
     pub signed: &'t [u8],
-    /// The signature.
+    /// The signature to verify.
     pub signature: Vec<u8>,
-    /// The name of the key.
+    /// The id of the signing key.
     pub key_id: String,
     claims: Map<String, Value>,
 }
@@ -140,7 +140,7 @@ impl<'t> Assertion<'t> {
     ///
     /// # Errors
     ///
-    /// A claim that is missing, malformed or of another proxy is a bad credential.
+    /// A claim that is missing, malformed or meant for another proxy is a bad credential.
     pub fn identity(&self, proxy: &Proxy, now: UnixMillis) -> Result<Identity, Denied> {
         let is_valid = self.text("iss") == Some(&proxy.issuer)
             && self.is_for(&proxy.audience)
@@ -163,7 +163,7 @@ impl<'t> Assertion<'t> {
         }
     }
 
-    /// Returns `None` for a time that is no number or, in the case of `exp`, missing.
+    /// Returns `None` if a time is no number or, in the case of `exp`, missing.
     fn is_current(&self, now: UnixMillis) -> Option<bool> {
         #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53")]
         let now = now as f64 / 1_000.0;
@@ -207,14 +207,14 @@ fn object(part: &str) -> Option<Map<String, Value>> {
 /// The identity in a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
-    /// A browser session, by its subject.
+    /// A browser session, by token subject.
     Person(String),
-    /// A service token, by its common name.
+    /// A service token, by common name.
     Service(String),
 }
 
 impl Identity {
-    /// Returns the actor. A machine has no grants but those of its entry in the configuration.
+    /// Returns the actor. A machine has no grants but those in the configuration entry.
     pub fn actor(&self) -> Actor {
         match self {
             Self::Person(subject) => Actor::browser(&Platform::Access.id(subject)),

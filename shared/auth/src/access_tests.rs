@@ -1,4 +1,4 @@
-//! Forms and claims of access tokens.
+//! Forms and claims in access tokens.
 
 use serde_json::json;
 

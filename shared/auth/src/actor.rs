@@ -1,6 +1,6 @@
 //! Actors and their grants on three axes.
 //!
-//! Not here: the default grants of each surface (`baseline.rs`), and configured grants (`grants.rs`).
+//! Not here: each surface's default grants (`baseline.rs`), and configured grants (`grants.rs`).
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use ars_types::{ActorClass, Platform};
 
 use crate::{TokenDigest, access};
 
-/// Grant of all agents.
+/// Grants all agents.
 pub(crate) const EVERY_AGENT: &str = "agent:run:*";
-/// Prefix of the grants of single agents.
+/// Prefix for grants of single agents.
 pub(crate) const ONE_AGENT: &str = "agent:run:";
 
-/// A person or machine that acts, as known to one channel.
+/// A person or machine that acts, as known to a single channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
     /// Namespaced id, such as `http:alice` or `cli:local`.
     pub id: String,
-    /// Permissions.
+    /// What the actor may use.
     pub grants: Grants,
     /// Id of the actor that an agent represents.
     pub principal: Option<String>,
@@ -31,32 +31,32 @@ pub struct Actor {
 pub struct Grants {
     /// Actions, such as `runs:read` or `agent:run:coding`.
     pub actions: Set,
-    /// Channel ids.
+    /// Ids of the allowed channels.
     pub channels: Set,
-    /// Repository slugs.
+    /// Slugs of the allowed repositories.
     pub repos: Set,
 }
 
-/// One axis: everything, or these.
+/// A single axis: everything, or these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Set {
-    /// Everything.
+    /// Everything on the axis.
     All,
-    /// Exactly these.
+    /// Exactly these members, nothing else.
     Only(BTreeSet<String>),
 }
 
-/// The ingress of a service. It namespaces the service's ids.
+/// A service's ingress, which namespaces the service's ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ingress {
-    /// `POST /ingress`.
+    /// The route `POST /ingress`.
     Http,
-    /// `POST /mcp`.
+    /// The route `POST /mcp`.
     Mcp,
 }
 
 impl Ingress {
-    /// Returns the platform of its actor ids, channels and threads.
+    /// Returns the platform for its actor ids, channels and threads.
     pub const fn platform(self) -> Platform {
         match self {
             Self::Http => Platform::Http,
@@ -64,7 +64,7 @@ impl Ingress {
         }
     }
 
-    /// Returns the ingress of a token's holder.
+    /// Returns the ingress of a token holder.
     pub(crate) fn of_actor(id: &str) -> Option<Self> {
         let (platform, _) = Platform::split(id)?;
         [Self::Http, Self::Mcp]
@@ -84,7 +84,7 @@ impl Actor {
         }
     }
 
-    /// Returns the class according to its id, or `None` for an id of no platform.
+    /// Returns the class according to the id, or `None` if no platform has such an id.
     pub fn class(&self) -> Option<ActorClass> {
         match Platform::split(&self.id)? {
             (Platform::Access, name) if name.starts_with(access::SERVICE) => {
@@ -129,7 +129,7 @@ impl Grants {
         }
     }
 
-    /// Returns the intersection by axis; the grant of all agents intersects with that of each agent.
+    /// Intersects each axis; the grant for all agents intersects with that for each agent.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut actions = self.actions.intersection(&other.actions);
@@ -157,7 +157,7 @@ impl Set {
         Self::Only(items.iter().map(|item| item.as_ref().to_owned()).collect())
     }
 
-    /// Returns the union.
+    /// Returns the union with another set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         match (self, other) {
@@ -166,7 +166,7 @@ impl Set {
         }
     }
 
-    /// Returns the intersection.
+    /// Returns the intersection with another set.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         match (self, other) {
@@ -185,7 +185,7 @@ impl Set {
         }
     }
 
-    /// Returns the grants of single agents in `other` that this set's grant of all agents covers.
+    /// Returns the single-agent grants in `other` that this set's grant for all agents covers.
     fn agents_shared_with(&self, other: &Self) -> Vec<String> {
         match other {
             Self::Only(items) if self.contains(EVERY_AGENT) => items

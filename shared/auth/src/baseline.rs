@@ -1,4 +1,4 @@
-//! Default grants of actors, by surface.
+//! Default grants for actors, by surface.
 //!
 //! Not here: configured grants (`grants.rs`).
 
@@ -7,8 +7,8 @@ use ars_types::{CLI_LOCAL, Platform};
 use crate::{Actor, Grants, Ingress, Set, TokenEntry, policy::GROUPS};
 
 impl Actor {
-    /// Returns the holder of an ingress token.
-    /// Its scopes are its grants, and it sees only its pinned channel.
+    /// Returns an ingress token's holder. The scopes are the grants, and it sees only its pinned
+    /// channel.
     pub fn service(ingress: Ingress, entry: &TokenEntry) -> Self {
         let platform = ingress.platform();
         let channel = entry.channel.iter().map(|channel| platform.id(channel));
@@ -23,7 +23,7 @@ impl Actor {
         }
     }
 
-    /// Returns the user of the local command line, with all grants.
+    /// Returns the local command line's user, with all grants.
     pub fn cli_local() -> Self {
         Self::new(CLI_LOCAL, Grants::everything())
     }
@@ -40,7 +40,7 @@ impl Actor {
         )
     }
 
-    /// Returns an agent acting for a principal. It has the intersection of both grants.
+    /// Returns an agent acting for a principal, with the intersection of both grants.
     pub fn agent(name: &str, own: &Grants, principal: &Actor) -> Self {
         Self {
             id: Platform::Agent.id(name),

@@ -1,17 +1,18 @@
-//! Parsing of the bearer token in an `Authorization` header.
+//! Parses the bearer token in an `Authorization` header.
 //!
-//! There are two grammars, because the contracts of the ingress and of the Workers' routes differ. Not here: the
-//! validity of a token.
+//! There are two grammars, because the ingress and the Workers' routes have different contracts.
+//! Not here: whether a token is valid.
 
 /// The scheme, as the strict grammar spells it.
 const SCHEME: &str = "Bearer";
 /// Blanks between and around the parts of a header value.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// Returns the token of the ingress grammar: scheme in any case, one or more blanks, the rest trimmed.
+/// Returns the token by the ingress grammar: scheme in any case, one or more blanks, the rest
+/// trimmed.
 ///
-/// Only the first of several header values is read, so that a repeated header cannot offer a choice. Values are bytes,
-/// so that a first value that is not text is rejected instead of skipped.
+/// Reads only the first of several header values, so that a repeated header cannot offer a choice.
+/// Values are bytes, so that a first value that is not text is rejected instead of skipped.
 pub fn bearer<'a, V>(values: impl IntoIterator<Item = &'a V>) -> Option<&'a str>
 where
     V: AsRef<[u8]> + ?Sized + 'a,
@@ -24,7 +25,7 @@ where
     (scheme.eq_ignore_ascii_case(SCHEME) && !token.is_empty()).then_some(token)
 }
 
-/// Returns the token of the strict grammar: the literal prefix `Bearer `, then the token unchanged.
+/// Returns the token by the strict grammar: the literal prefix `Bearer `, then the token unchanged.
 pub fn strict_bearer(value: &str) -> Option<&str> {
     let token = value.strip_prefix(SCHEME)?.strip_prefix(' ')?;
     (!token.is_empty()).then_some(token)

@@ -1,4 +1,4 @@
-//! The actor of a dashboard request in the modes `none` and `token`.
+//! The actor behind a dashboard request in the modes `none` and `token`.
 //!
 //! Not here: mode `access` (`access`) and the gated paths.
 
@@ -11,7 +11,7 @@ use crate::{
     gate::{self, Credentials, Head, Rules},
 };
 
-/// Headers of proxies. A request that carries one may come from another machine.
+/// Proxy headers. A request that carries one may come from another machine.
 const FORWARDING: [&str; 9] = [
     "forwarded",
     "via",
@@ -23,7 +23,7 @@ const FORWARDING: [&str; 9] = [
     "fastly-client-ip",
     "x-original-forwarded-for",
 ];
-/// Prefix of the other headers of proxies.
+/// Prefix for the other proxy headers.
 const X_FORWARDED: &str = "x-forwarded";
 
 /// Returns whether a header shows that a proxy forwarded the request. Underscores count as hyphens.
@@ -34,7 +34,8 @@ pub fn is_forwarding_header(name: &str) -> bool {
 
 /// Authenticates in mode `none`: only callers on this machine, and only for a local deployment.
 ///
-/// `peer` is the address of the socket, never that of a forwarding header. A blank base URL counts as unset.
+/// `peer` is the socket's address, never that of a forwarding header. A blank base URL counts as
+/// unset.
 pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor, Denied> {
     if !is_loopback(peer) {
         return Err(Denied::NotLoopback);
@@ -45,7 +46,7 @@ pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor,
     }
 }
 
-/// Authenticates in mode `token`: the holder of the secret is the configured actor (`access:<name>`).
+/// Authenticates in mode `token`: the secret's holder is the configured actor (`access:<name>`).
 pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Result<Actor, Denied> {
     let credentials = Hashed(secret);
     let rules = Rules::new(gate::order::DASHBOARD, &credentials);
@@ -61,7 +62,7 @@ pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Res
         .map_err(|_| Denied::BadCredential)
 }
 
-/// The one secret. Both sides are hashed, so that the duration reveals no length.
+/// The only secret. Both sides are hashed, so that the duration reveals no length.
 struct Hashed<'s>(&'s Secret);
 
 impl Credentials for Hashed<'_> {
@@ -76,7 +77,7 @@ impl Credentials for Hashed<'_> {
     }
 }
 
-/// Accepts the three addresses of the contract, not the whole of 127.0.0.0/8.
+/// Accepts the three addresses in the contract, not the whole of 127.0.0.0/8.
 fn is_loopback(peer: IpAddr) -> bool {
     match peer {
         IpAddr::V4(address) => address == Ipv4Addr::LOCALHOST,

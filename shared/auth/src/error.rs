@@ -1,30 +1,30 @@
-//! The errors of permissions, credentials and their configuration.
+//! Errors in permissions, credentials and their configuration.
 
 use ars_types::UnixMillis;
 use ars_wire::ErrorCode;
 
-/// A denial, as opposed to a failure: its reason is for the audit line, never for the caller.
+/// A denial, as opposed to a failure: the reason is for the audit line, never for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// The actor lacks the grant.
     #[error("missing-grant")]
     MissingGrant,
-    /// No row of the policy table covers this action on such a resource.
+    /// No row in the policy table covers this action on such a resource.
     #[error("no-rule")]
     NoRule,
-    /// The actor is not a member of the channel.
+    /// The actor is not a channel member.
     #[error("not-member")]
     NotMember,
     /// The resource belongs to another user.
     #[error("not-self")]
     NotSelf,
-    /// Actors of this kind may not.
+    /// This kind of actor may not do it.
     #[error("wrong-kind")]
     WrongKind,
     /// The row covers another agent.
     #[error("wrong-agent")]
     WrongAgent,
-    /// The visibility of the origin channel does not permit it.
+    /// The origin channel's visibility does not permit it.
     #[error("wrong-visibility")]
     WrongVisibility,
     /// The dashboard without a credential serves this machine only.
@@ -39,7 +39,7 @@ pub enum Denied {
     /// The peer presented too many wrong credentials.
     #[error("too-many-attempts")]
     TooManyAttempts {
-        /// Seconds until its next attempt is compared.
+        /// Seconds until the next attempt is compared.
         wait_s: UnixMillis,
     },
     /// The dashboard without a credential does not serve requests that a proxy forwarded.
@@ -48,10 +48,10 @@ pub enum Denied {
     /// A service token is for the command routes only.
     #[error("service-token")]
     ServiceToken,
-    /// The keys of the access proxy could not be read.
+    /// The access proxy's keys could not be read.
     #[error("no-keys")]
     NoKeys,
-    /// A page of another site sent the session's cookie.
+    /// A page from another site sent the session's cookie.
     #[error("cross-origin")]
     CrossOrigin,
 }
@@ -74,7 +74,7 @@ pub enum Rejection {
     /// The peer presented too many wrong bearers.
     #[error("too many wrong credentials")]
     TooManyAttempts {
-        /// Seconds until its next attempt is compared.
+        /// Seconds until the next attempt is compared.
         wait_s: UnixMillis,
     },
     /// The holder lacks the permission.
@@ -86,7 +86,7 @@ pub enum Rejection {
     /// The declared length exceeds the limit.
     #[error("the body may have at most {max_body_bytes} bytes")]
     TooLarge {
-        /// The limit.
+        /// The limit, in bytes.
         max_body_bytes: usize,
     },
 }
@@ -110,10 +110,10 @@ impl Rejection {
 /// Why an entry is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EntryFault {
-    /// It names an actor of no surface.
+    /// It names an actor that no surface has.
     #[error("an actor must be `<namespace>:<id>` with one of slack, http, mcp, access, schedule")]
     Unknown,
-    /// Its star does not stand for a whole namespace.
+    /// The star does not stand for a whole namespace.
     #[error("a `*` may only stand alone, after `slack:`, `http:`, `mcp:` or `access:`")]
     Star,
 }
@@ -124,7 +124,8 @@ pub enum TableFault {
     /// A row names no action.
     #[error("row {0} of the policy table names no action")]
     NoAction(usize),
-    /// A row has no condition; open ones use [`Condition::Always`](crate::policy::Condition::Always).
+    /// A row has no condition; open rows use
+    /// [`Condition::Always`](crate::policy::Condition::Always).
     #[error("row {0} of the policy table has no condition")]
     NoCondition(usize),
     /// A condition requires an attribute that the resource does not have.
@@ -132,7 +133,7 @@ pub enum TableFault {
     LacksAttribute(usize),
 }
 
-/// Why an entry of the token map was skipped. It names the field, never a value.
+/// Why an entry in the token map was skipped. It names the field, never a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFault {
     /// The token is empty.
@@ -158,7 +159,7 @@ pub enum ShapeFault {
     /// It does not parse.
     #[error("not valid JSON")]
     NotJson,
-    /// It is JSON of another kind.
+    /// It is another kind of JSON.
     #[error("a JSON {0} instead of an object")]
     NotAnObject(&'static str),
 }

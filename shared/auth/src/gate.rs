@@ -1,31 +1,32 @@
-//! The gate of every surface with a bearer: the first failing check rejects the request.
+//! The gate in front of every bearer surface: the first failing check rejects the request.
 //!
-//! A surface states its checks, their order and its credentials as data. Each check has its own status, so callers see
-//! the order and it is part of the contract. Not here: the header's grammar (`bearer`) and the body of a rejection
-//! (`surface`).
+//! A surface states checks, their order and credentials as data. Each check has a separate status,
+//! so callers see the order and it is part of the contract. Not here: the header's grammar
+//! (`bearer`) and the body of a rejection (`surface`).
 
 use crate::{Rejection, Secret};
 
-/// The orders of the surfaces.
+/// Each surface's check order.
 pub mod order {
     use super::Check;
 
-    /// `POST /ingress` (docs/reference/ingress.md#order-of-checks).
+    /// Checks for `POST /ingress` (docs/reference/ingress.md#order-of-checks).
     pub const INGRESS: &[Check] = &[
         Check::Method,
         Check::Configured,
         Check::Credential,
         Check::Scope,
     ];
-    /// `POST /mcp`, where each tool has its own permission.
+    /// Checks for `POST /mcp`, where each tool has a separate permission.
     pub const MCP: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The bot's admin routes.
     pub const ADMIN: &[Check] = INGRESS;
-    /// Every surface with an ingress token, at the edge.
-    /// The bot decides about the scope, because grants are part of its configuration.
+    /// Checks at the edge, for every surface with an ingress token. The bot decides about the
+    /// scope, because grants are part of its configuration.
     pub const EDGE: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
-    /// The state Worker: an unknown path is 404 even for an anonymous caller
-    /// (docs/reference/state-worker.md#order-of-checks).
+    /// Checks in the state Worker: an unknown path is 404 even for an anonymous caller.
+    ///
+    /// See docs/reference/state-worker.md#order-of-checks.
     pub const STATE: &[Check] = &[
         Check::Route,
         Check::Method,
@@ -36,7 +37,7 @@ pub mod order {
     pub const DASHBOARD: &[Check] = &[Check::Credential];
 }
 
-/// One check of a gate.
+/// A single check in a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// The route exists.
@@ -53,33 +54,33 @@ pub enum Check {
     Length,
 }
 
-/// The parts of a request that a gate reads. The body is not among them.
+/// The request parts that a gate reads. The body is not among them.
 #[derive(Clone, Copy, Default)]
 pub struct Head<'a> {
     /// The method as sent.
     pub method: &'a str,
     /// The bearer token, read by the surface's grammar.
     pub presented: Option<&'a str>,
-    /// The `Content-Length` header.
+    /// Value of the `Content-Length` header.
     pub content_length: Option<&'a str>,
 }
 
-/// A surface's credentials.
+/// Looks up a surface's credentials.
 pub trait Credentials {
-    /// The holder of a credential.
+    /// Identifies who holds a credential.
     type Holder: ?Sized;
 
     /// Returns `true` if there is any credential.
     fn is_configured(&self) -> bool;
 
-    /// Returns the holder of a presented token. Every comparison takes constant time for its length.
+    /// Returns a presented token's holder. Every comparison takes constant time for its length.
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a Self::Holder>;
 }
 
-/// The method of every route behind a gate.
+/// Method that every route behind a gate uses.
 const METHOD: &str = "POST";
 
-/// A gate's data for one route.
+/// A gate's data for a single route.
 pub struct Rules<'a, C: Credentials + ?Sized> {
     order: &'a [Check],
     credentials: &'a C,
@@ -89,7 +90,8 @@ pub struct Rules<'a, C: Credentials + ?Sized> {
 }
 
 impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
-    /// Returns the rules of an existing POST route that every credential opens, without a body limit.
+    /// Returns the rules for an existing POST route that every credential opens, without a body
+    /// limit.
     pub fn new(order: &'a [Check], credentials: &'a C) -> Self {
         Self {
             order,
@@ -100,7 +102,7 @@ impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
         }
     }
 
-    /// Returns the rules of a path without a route.
+    /// Returns the rules for a path without a route.
     #[must_use]
     pub fn without_route(self) -> Self {
         Self {
@@ -115,7 +117,7 @@ impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
         Self { permits, ..self }
     }
 
-    /// Returns the rules with a limit of the body.
+    /// Returns the rules with a body limit.
     #[must_use]
     pub fn with_limit(self, max_body_bytes: usize) -> Self {
         Self {
@@ -128,7 +130,7 @@ impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
 /// A request that passed every check.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Admitted<'a, H: ?Sized> {
-    /// The holder of the presented credential.
+    /// Who holds the presented credential.
     pub holder: &'a H,
     /// The declared length, where the gate checks it.
     pub length: Option<usize>,
@@ -183,7 +185,7 @@ fn declared_length(header: Option<&str>, max_body_bytes: usize) -> Result<usize,
     length.ok_or(Rejection::TooLarge { max_body_bytes })
 }
 
-/// One secret that opens everything; `None` opens nothing.
+/// A single secret that opens everything; `None` opens nothing.
 impl Credentials for Option<&Secret> {
     type Holder = ();
 
@@ -197,8 +199,7 @@ impl Credentials for Option<&Secret> {
     }
 }
 
-/// A secret and the one that it replaces.
-/// Both open everything, so that senders can change one after the other.
+/// A secret and the predecessor. Both open everything, so that senders can change in turn.
 #[derive(Clone, Default)]
 pub struct RotatingSecret {
     current: Option<Secret>,
@@ -206,7 +207,8 @@ pub struct RotatingSecret {
 }
 
 impl RotatingSecret {
-    /// Returns the secrets of two configuration values. Without a current one, neither opens anything.
+    /// Returns the secrets from two configuration values. Without a current secret, neither opens
+    /// anything.
     pub fn parse(current: Option<String>, previous: Option<String>) -> Self {
         let current = Secret::parse(current);
         let previous = Secret::parse(previous).filter(|_| current.is_some());
@@ -223,7 +225,7 @@ impl Credentials for RotatingSecret {
 
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
         let both = [&self.current, &self.previous].into_iter().flatten();
-        // Each is compared, so that the time does not show which one matches.
+        // Each is compared, so that the time does not show which matches.
         both.fold(false, |matched, secret| {
             matched | secret.matches(presented.as_bytes())
         })

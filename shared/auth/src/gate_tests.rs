@@ -6,7 +6,7 @@ use crate::TokenMap;
 const TOKENS: &str =
     r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
 
-/// The worst request of a surface, and one repair per step with the rejection that it had before.
+/// A surface's worst request, and one repair per step with the rejection that precedes it.
 struct Case {
     order: &'static [Check],
     rejections: &'static [Rejection],
@@ -14,7 +14,7 @@ struct Case {
 
 const LIMIT: usize = 10;
 
-/// Repairs the failing checks of a request one after the other and compares the remaining rejections.
+/// Repairs a request's failing checks in turn and compares the remaining rejections.
 fn assert_order(case: &Case) {
     let map = TokenMap::parse(Some(TOKENS)).map;
     let empty = TokenMap::default();
@@ -225,7 +225,7 @@ fn both_secrets_of_a_rotation_are_accepted() {
         opens(&RotatingSecret::parse(text("new"), text(""))),
         [true, false, false, false]
     );
-    // The former secret alone is a deployment without its secret.
+    // The former secret alone is a deployment without a secret.
     let former = RotatingSecret::parse(None, text("old"));
     assert_eq!(
         (opens(&former), former.is_configured()),

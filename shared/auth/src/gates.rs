@@ -1,13 +1,14 @@
-//! The two permission checks of a dispatch: running the agent, and using the repository.
+//! The two permission checks at dispatch: running the agent, and using the repository.
 //!
-//! Unrestricted ones are open to every actor that may dispatch. The policy table decides about the others.
+//! Unrestricted agents and repositories are open to every actor that may dispatch. The policy table
+//! decides about the others.
 
 use crate::{
     Actor, Denied, Restrictions,
     policy::{Resource, decide},
 };
 
-/// Checks an agent. A restricted one requires its grant, or that of all agents.
+/// Checks an agent. A restricted agent requires a specific grant, or the grant for all agents.
 pub fn can_run_agent(
     actor: &Actor,
     restrictions: &Restrictions,
@@ -19,9 +20,10 @@ pub fn can_run_agent(
     Ok(())
 }
 
-/// Checks a repository. A restricted one must be on the actor's `repos` axis.
+/// Checks a repository. A restricted repository must be on the actor's `repos` axis.
 ///
-/// Slugs are lower case, but a request may use any case that the code host accepts, so the comparison ignores case.
+/// Slugs are lower case, but a request may use any case that the code host accepts, so the
+/// comparison ignores case.
 pub fn can_use_repo(
     actor: &Actor,
     restrictions: &Restrictions,
@@ -37,8 +39,8 @@ pub fn can_use_repo(
     Ok(())
 }
 
-/// Checks whether an actor's runs may write issues and comments of a repository, which needs a grant.
-/// The gate of the repository ([`can_use_repo`]) is checked as well.
+/// Checks whether an actor's runs may write a repository's issues and comments, which needs a
+/// grant. Also checks the repository's gate ([`can_use_repo`]).
 pub fn can_write_issues(actor: &Actor, repository: &str) -> Result<(), Denied> {
     decide(actor, "issue:write", &Resource::Repo(repository))
 }

@@ -1,7 +1,7 @@
 //! Configured grants: valid entries, and the grants they add.
 //!
-//! Not here: reading the file. Entries add to the grants of an actor's surface, except that a schedule's entry replaces
-//! them.
+//! Not here: reading the file. Entries add to the grants from an actor's surface, except that a
+//! schedule's entry replaces them.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use ars_types::{ActorClass, Grantees, Platform};
 
 use crate::{Actor, EntryFault, Grants};
 
-/// Checks the actor of an entry.
-/// `cli:` has all grants and `agent:` those of its principal, so neither can get more.
+/// Checks an entry's actor. `cli:` has all grants and `agent:` those of its principal, so neither
+/// can get more.
 pub fn check_entry(actor: &str) -> Result<(), EntryFault> {
     let (platform, id) = Platform::split(actor).ok_or(EntryFault::Unknown)?;
     let grantees = platform.rules().grantees;
@@ -24,7 +24,7 @@ pub fn check_entry(actor: &str) -> Result<(), EntryFault> {
     }
 }
 
-/// Returns the actor with its configured grants, by its own entry and by that of its platform.
+/// Returns the actor with the grants configured for it and for the platform.
 #[must_use]
 pub fn granted(actor: &Actor, entries: &BTreeMap<String, Grants>) -> Actor {
     // An id that could be confused with a platform's entry, or that cannot have an entry, gets no grants.

@@ -6,12 +6,13 @@
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A non-empty secret.
+/// A non-empty secret, compared in constant time.
 #[derive(Clone)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Returns the secret of a configuration value; `None` if it is unset or empty and so grants nothing.
+    /// Returns the secret from a configuration value; `None` if it is unset or empty and so grants
+    /// nothing.
     pub fn parse(value: Option<String>) -> Option<Self> {
         value.filter(|text| !text.is_empty()).map(Self)
     }
@@ -26,7 +27,8 @@ impl Secret {
         self.0.len() == presented.len() && self.0.as_bytes().ct_eq(presented).into()
     }
 
-    /// Returns whether `presented` is this secret, in a time that does not depend on its length either.
+    /// Returns whether `presented` is this secret, in a time that does not depend on the length
+    /// either.
     pub fn matches_digest(&self, presented: &[u8]) -> bool {
         Sha256::digest(self.0.as_bytes())
             .as_slice()

@@ -1,7 +1,7 @@
 //! The surfaces with an ingress token, and the bytes that answer a rejected request.
 //!
-//! The bot and the edge answer the same requests, so both render them here. Not here: the checks (`gate`), and
-//! rejections of a body or of the dashboard.
+//! The bot and the edge answer the same requests, so both render them here. Not here: the checks
+//! (`gate`), and rejections of a body or by the dashboard.
 
 use ars_wire::{
     admin, ingress,
@@ -11,33 +11,33 @@ use serde_json::Value;
 
 use crate::Rejection;
 
-/// The challenge of a surface with an ingress token.
+/// The challenge from a surface with an ingress token.
 const CHALLENGE: &str = r#"Bearer realm="ars""#;
 
 /// A surface behind an ingress token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
-    /// `POST /ingress`.
+    /// The route `POST /ingress`.
     Ingress,
-    /// `POST /mcp`.
+    /// The route `POST /mcp`.
     Mcp,
-    /// The admin routes.
+    /// The routes for administration.
     Admin,
 }
 
-/// The answer to a rejected request. Its media type is `application/json`.
+/// The response to a rejected request. Its media type is `application/json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
-    /// The body.
+    /// The body as JSON text.
     pub body: String,
     /// A header that the status requires.
     pub header: Option<(&'static str, &'static str)>,
 }
 
 impl Surface {
-    /// Returns the surface of a path, in the one spelling that the bot's router accepts.
+    /// Returns the surface behind a path, in the only spelling that the bot's router accepts.
     pub fn of_path(path: &str) -> Option<Self> {
         match path {
             ingress::ROUTE => Some(Self::Ingress),

@@ -1,7 +1,8 @@
 //! The ingress token map: the bearer tokens and their subjects.
 //!
-//! The bot and the edge share this parser. The map has no `Debug` and faults name only the found shape, so no token can
-//! be logged. Not here: the header (`bearer`) and the permissions of a scope (`gates`).
+//! The bot and the edge share this parser. The map has no `Debug` and faults name only the found
+//! shape, so no token can be logged. Not here: the header (`bearer`) and what a scope permits
+//! (`gates`).
 
 use ars_types::{ChannelName, Platform};
 use serde::{Deserialize, Serialize};
@@ -13,12 +14,12 @@ use crate::{Actor, Ingress, Secret, ShapeFault, TokenFault, gate::Credentials};
 /// Scope that permits starting runs.
 const DISPATCH: &str = "dispatch";
 
-/// Separates digests of tokens from other digests of the same bytes.
+/// Separates token digests from other digests over the same bytes.
 const DIGEST_DOMAIN: &[u8] = b"ars-ingress-token";
-/// Bytes of a stored digest.
+/// Size of a stored digest in bytes.
 const DIGEST_BYTES: usize = 16;
 
-/// Digest of a token and its subject, by which stored work finds its token again.
+/// A token's digest and subject, by which stored work finds the token again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TokenDigest(String);
@@ -41,37 +42,37 @@ impl TokenDigest {
     }
 }
 
-/// The configured tokens.
+/// The tokens that are configured.
 #[derive(Clone, Default)]
 pub struct TokenMap {
     entries: Vec<(Secret, TokenEntry)>,
 }
 
-/// Identity and permissions of a token.
+/// The identity and permissions that a token gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenEntry {
     /// The only identity the caller can assume.
     pub subject: String,
-    /// Overrides the channel of a request.
+    /// Overrides a request's channel.
     pub channel: Option<ChannelName>,
     /// Grants, without duplicates, in the given order.
     pub scopes: Vec<String>,
-    /// Digest of the token.
+    /// The token's digest, for stored work.
     pub digest: TokenDigest,
 }
 
-/// Result of parsing the configuration value.
+/// What the configuration value contains.
 pub struct ParsedTokens {
     /// The tokens, empty if the value was rejected.
     pub map: TokenMap,
     /// Why the whole value was rejected.
     pub fault: Option<ShapeFault>,
-    /// The places of skipped entries, from 1, and why each was skipped.
+    /// Positions of skipped entries, from 1, and why each was skipped.
     pub skipped: Vec<(usize, TokenFault)>,
 }
 
 impl ParsedTokens {
-    /// Returns whether every token of the value could be read.
+    /// Returns whether every token in the value could be read.
     pub fn is_complete(&self) -> bool {
         self.fault.is_none() && self.skipped.is_empty()
     }
@@ -113,10 +114,10 @@ impl TokenEntry {
 }
 
 impl TokenMap {
-    /// Parses the value of `SERVICE_INGRESS_TOKENS`. Unset and blank values are valid without tokens.
+    /// Parses the `SERVICE_INGRESS_TOKENS` value. Unset and blank values are valid without tokens.
     ///
-    /// The last of duplicate tokens or fields wins, as in JSON readers. If it is malformed, the entry is skipped even
-    /// if an earlier one was well-formed.
+    /// The last of duplicate tokens or fields wins, as in JSON readers. If it is malformed, the
+    /// entry is skipped even if an earlier duplicate was well-formed.
     pub fn parse(text: Option<&str>) -> ParsedTokens {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return ParsedTokens {
@@ -153,8 +154,8 @@ impl TokenMap {
         self.entries.is_empty()
     }
 
-    /// Returns the entry of a presented token.
-    /// Compares with every token, so that the time does not depend on which one matches.
+    /// Returns the entry for a presented token. Compares with every token, so that the time does
+    /// not depend on which matches.
     pub fn authenticate(&self, presented: &str) -> Option<&TokenEntry> {
         let mut matched = None;
         for (token, entry) in &self.entries {
@@ -172,7 +173,7 @@ impl TokenMap {
             .any(|(_, entry)| entry.channel.as_ref() == Some(channel))
     }
 
-    /// Returns every entry of a subject.
+    /// Returns every entry with this subject.
     pub fn entries_of<'m>(&'m self, subject: &'m str) -> impl Iterator<Item = &'m TokenEntry> {
         self.entries
             .iter()
@@ -180,8 +181,9 @@ impl TokenMap {
             .filter(move |entry| entry.subject == subject)
     }
 
-    /// Returns the sender of an earlier message to this channel, with the present grants of its token.
-    /// Returns `None` if the token is gone, has another subject or channel, or may no longer start runs.
+    /// Returns who sent an earlier message to this channel, with the token's present grants.
+    /// Returns `None` if the token is gone, has another subject or channel, or may no longer start
+    /// runs.
     pub fn sender_now(&self, actor: &str, digest: &TokenDigest, channel: &str) -> Option<Actor> {
         let ingress = Ingress::of_actor(actor)?;
         let is_sender = |entry: &&TokenEntry| {
@@ -206,7 +208,7 @@ impl TokenMap {
         self.entries.iter().map(|(token, _)| token)
     }
 
-    /// Returns the valid entries, and the faults of the others with their places.
+    /// Returns the valid entries, and the faults in the others with their positions.
     fn of(entries: Map<String, Value>) -> (Self, Vec<(usize, TokenFault)>) {
         let (mut kept, mut skipped) = (Vec::new(), Vec::new());
         for (index, (token, entry)) in entries.into_iter().enumerate() {

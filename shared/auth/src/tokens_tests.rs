@@ -1,4 +1,4 @@
-//! Tests of the token map.
+//! Tests the token map.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -223,7 +223,7 @@ fn entries_of_a_subject_are_complete() {
     assert_eq!(map.entries_of("Ann").count(), 0);
 }
 
-/// The digest that a message of `t1` has, and what the sender may do with these tokens.
+/// The digest that a message from `t1` has, and what the sender may do with these tokens.
 fn sender_now(tokens: &Value, actor: &str, channel: &str) -> Option<Actor> {
     let sent = parse(&json!({ "t1": { "subject": "ann" } }))
         .authenticate("t1")

@@ -1,6 +1,6 @@
-//! The reader of runs: an authenticated actor and its permissions on runs.
+//! Who reads runs: an authenticated actor and its permissions on runs.
 //!
-//! Not here: authentication (`gate`, `dashboard`) and the log of an access.
+//! Not here: authentication (`gate`, `dashboard`) and the access log.
 
 use ars_types::Visibility;
 
@@ -14,14 +14,14 @@ const READ: &str = "runs:read";
 /// The permission to stop runs.
 const WRITE: &str = "runs:write";
 
-/// An authenticated reader.
+/// An actor that was authenticated.
 #[derive(Debug, Clone)]
 pub struct Viewer {
     actor: Actor,
 }
 
 impl Viewer {
-    /// Returns the viewer for an actor with all of its grants.
+    /// Returns the viewer for an actor with all the actor's grants.
     pub fn new(actor: Actor) -> Self {
         Self { actor }
     }
@@ -31,12 +31,12 @@ impl Viewer {
         &self.actor.id
     }
 
-    /// Returns the filter of the runs that the viewer may read.
+    /// Returns the filter for the runs that the viewer may read.
     pub fn readable(&self) -> Listing {
         listing(&self.actor, READ)
     }
 
-    /// Returns `true` for a run of the viewer's channels, its own run and a public one.
+    /// Returns `true` for a run in the viewer's channels, their own run and a public run.
     pub fn may_read(&self, channel: &str, visibility: Visibility, user: &str) -> bool {
         self.check_read(channel, visibility, user).is_ok()
     }

@@ -1,19 +1,19 @@
-//! The branch of a run's commits.
+//! The branch for a run's commits.
 
 use ars_types::{InvalidName, RefName, RunId};
 
-/// Start of the branches that the service may push to.
+/// Prefix of the branches that the service may push to.
 const PREFIX: &str = "ars/";
-/// Maximum characters of the words in a branch name.
+/// Maximum length of the words in a branch name, in characters.
 const MAX_WORDS_CHARS: usize = 40;
 
-/// Returns the branch of a run: `ars/<run id>/<words of its title>`.
+/// Returns a run's branch: `ars/<run id>/<title words>`.
 ///
-/// The run id is a part of its own, so no other run has the same branch, whatever its title. The name passes to git
-/// as one argument and is no option.
+/// The run id is a separate part, so no other run has the same branch, whatever the title. The name
+/// passes to git as a single argument and is no option.
 ///
 /// # Errors
-/// Never with a valid run id; the type of a ref checks it again.
+/// Never with a valid run id; the ref type checks it again.
 pub fn branch_name(run: &RunId, title: &str) -> Result<RefName, InvalidName> {
     let words = words_of(title);
     let end = if words.is_empty() {
@@ -24,7 +24,7 @@ pub fn branch_name(run: &RunId, title: &str) -> Result<RefName, InvalidName> {
     RefName::parse(format!("{PREFIX}{run}{end}"))
 }
 
-/// Returns the run whose branch this is.
+/// Returns the run that owns this branch.
 pub fn run_of_branch(branch: &str) -> Option<RunId> {
     let rest = branch.strip_prefix(PREFIX)?;
     RunId::parse(rest.split('/').next().unwrap_or(rest)).ok()

@@ -1,11 +1,11 @@
-//! Faults of a call to the host, for tests of state machines.
+//! Faults in calls to the host, for testing state machines.
 
 use proptest::prelude::*;
 
-/// How one call goes wrong.
+/// How a single call goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fault {
-    /// It does not.
+    /// The call succeeds as usual.
     None,
     /// The host does not receive it.
     LostRequest,
@@ -17,7 +17,7 @@ pub(crate) enum Fault {
     CrashAfter,
 }
 
-/// Faults of the first calls.
+/// Generates faults for the first calls.
 pub(crate) fn faults(most: usize) -> impl Strategy<Value = Vec<Fault>> {
     let all = vec![
         Fault::None,

@@ -1,13 +1,13 @@
-//! The addresses of a code host, and names as people write them.
+//! A code host's addresses, and names as people write them.
 
 use ars_types::{RefName, RepoSlug};
 
-/// The public host.
+/// The public host's name.
 const PUBLIC: &str = "github.com";
 /// Ending that people copy from an address for cloning.
 const GIT_SUFFIX: &str = ".git";
 
-/// A code host by its web address.
+/// A code host, identified by web address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
     scheme: &'static str,
@@ -38,7 +38,7 @@ impl Host {
             .then_some(Self { scheme, authority })
     }
 
-    /// Returns the base address of the programming interface.
+    /// Returns the API's base address.
     pub fn api_base(&self) -> String {
         match self.authority.as_str() {
             PUBLIC => format!("https://api.{PUBLIC}"),
@@ -46,7 +46,7 @@ impl Host {
         }
     }
 
-    /// Returns the address of the second interface (GraphQL).
+    /// Returns the address of the second API (GraphQL).
     pub fn graphql_url(&self) -> String {
         match self.authority.as_str() {
             PUBLIC => format!("https://api.{PUBLIC}/graphql"),
@@ -59,7 +59,7 @@ impl Host {
         format!("{}{GIT_SUFFIX}", self.repository_url(repository))
     }
 
-    /// Returns the repository of an origin on this host, without a user in its address.
+    /// Returns the repository behind an origin on this host, without a user in the address.
     pub fn repository_of(&self, origin: &str) -> Option<RepoSlug> {
         let (scheme, rest) = origin.split_once("://")?;
         let (authority, path) = rest.split_once('/')?;
@@ -69,12 +69,12 @@ impl Host {
             .flatten()
     }
 
-    /// Returns whether a redirect of the host to its storage is followed: not to a weaker scheme.
+    /// Returns whether to follow a redirect from the host to its storage: not to a weaker scheme.
     pub fn may_lead_to(&self, url: &str) -> bool {
         url.starts_with("https://") || (self.scheme == "http" && url.starts_with("http://"))
     }
 
-    /// Returns the address of a pull request.
+    /// Returns a pull request's web address.
     pub fn pull_request_url(&self, repository: &RepoSlug, number: u64) -> String {
         format!("{}/pull/{number}", self.repository_url(repository))
     }
@@ -88,20 +88,20 @@ impl Host {
         )
     }
 
-    /// Returns whether the host part of an address is this host's.
+    /// Returns whether an address's host part names this host.
     pub(crate) fn is_at(&self, authority: &str) -> bool {
         let named = authority.to_ascii_lowercase();
         let bare = named.strip_prefix("www.").unwrap_or(&named);
         named == self.authority || (self.authority == PUBLIC && bare == PUBLIC)
     }
 
-    /// Returns the address of a repository.
+    /// Returns a repository's web address.
     pub fn repository_url(&self, repository: &RepoSlug) -> String {
         format!("{}://{}/{repository}", self.scheme, self.authority)
     }
 }
 
-/// Escapes a name for the path of an address; its slashes stay.
+/// Escapes a name for an address path; slashes stay.
 fn in_path(name: &str) -> String {
     let escaped = |byte: u8| match byte {
         byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) => {

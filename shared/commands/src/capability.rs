@@ -1,22 +1,22 @@
-//! The parts of an installation that a command may need.
+//! The installation parts that a command may need.
 
-/// A part of an installation that may be off, which removes its commands from every surface.
+/// A part of an installation that may be off, which removes the commands from every surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Capability {
-    /// Memory across runs.
+    /// Memory that spans several runs.
     Memory,
-    /// Schedules that fire, and the record of their firings.
+    /// Schedules that fire, and the record of each firing.
     Schedules,
     /// A code host, on which the service posts.
     CodeHost,
     /// Residents: repository environments that are kept warm.
     Residents,
-    /// Abridged reading diffs of reviews.
+    /// Abridged reading diffs for reviews.
     Abridger,
 }
 
 impl Capability {
-    /// Returns the reason that its commands are off, with the settings that turn it on.
+    /// Returns why the commands are off, with the settings that turn it on.
     #[must_use]
     pub const fn off_text(self) -> &'static str {
         match self {

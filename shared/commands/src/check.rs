@@ -1,4 +1,4 @@
-//! The check of a table of definitions, at compile time and when a registry is built.
+//! Checks a definition table, at compile time and when a registry is built.
 
 use crate::{
     Assumed, Definition, Fault, Field, Kind, Presence,
@@ -167,7 +167,7 @@ mod tests {
     const TEXT: Kind = Kind::Text { min: 1, max: 9 };
     const SOUND: Definition = Definition::read("runs.list", "runs:read", "Lists");
 
-    /// Leaks the definition, because a registry holds static ones.
+    /// Leaks the definition, because a registry holds static definitions.
     fn checked(definition: Definition) -> Result<(), Fault> {
         let definition: &'static Definition = Box::leak(Box::new(definition));
         check(&[&SOUND, definition])

@@ -1,14 +1,14 @@
-//! The value of one argument or option: numbers may be text, booleans the texts `true` and `false`.
+//! Coerces a single value: numbers may be text, booleans the texts `true` and `false`.
 
 use serde_json::{Number, Value};
 
 use crate::{InvalidInput, Kind, field::MAX_SAFE, spelling};
 
-/// Returns the value in its normal form.
+/// Returns the value in normal form.
 ///
 /// # Errors
 ///
-/// Returns the field with its rule, never the value.
+/// Returns the field with the rule, never the value.
 pub(crate) fn coerce(field: &str, kind: &Kind, value: Value) -> Result<Value, InvalidInput> {
     let invalid = || InvalidInput::value(field, rule(kind));
     match kind {
@@ -51,7 +51,7 @@ pub(crate) fn coerce(field: &str, kind: &Kind, value: Value) -> Result<Value, In
     }
 }
 
-/// Returns the rule of a kind, phrased to follow "must".
+/// Returns a kind's rule, phrased to follow "must".
 pub(crate) fn rule(kind: &Kind) -> String {
     match kind {
         Kind::Text { min: 0, max } | Kind::Rest { max } => {

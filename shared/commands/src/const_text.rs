@@ -1,4 +1,4 @@
-//! Comparisons of text in constant evaluation, where the standard library's are not available.
+//! Compares text in constant evaluation, where the standard library's functions are not available.
 
 /// Returns whether two texts are equal.
 pub(crate) const fn equal(one: &str, other: &str) -> bool {
@@ -21,7 +21,7 @@ pub(crate) const fn starts_with(bytes: &[u8], prefix: &[u8]) -> bool {
     true
 }
 
-/// Returns the position of a byte, or the length without one.
+/// Returns a byte's position, or the length without it.
 pub(crate) const fn position(bytes: &[u8], wanted: u8) -> usize {
     let mut at = 0;
     while at < bytes.len() && bytes[at] != wanted {
@@ -30,7 +30,7 @@ pub(crate) const fn position(bytes: &[u8], wanted: u8) -> usize {
     at
 }
 
-/// Returns whether the part from `from` to `to` is a word of lower case letters.
+/// Returns whether the part from `from` to `to` is a word in lower case letters.
 pub(crate) const fn is_word(bytes: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {

@@ -1,4 +1,4 @@
-//! The definition of a command.
+//! Defines a command.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use crate::{Capability, Field, Surfaces};
 /// A command, as data. All surfaces derive from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Definition {
-    /// `<group>.<verb>`.
+    /// Command id: `<group>.<verb>`.
     pub id: &'static str,
-    /// One sentence for help, tool lists and the reference.
+    /// A sentence for help, tool lists and the reference.
     pub about: &'static str,
-    /// Positional arguments of the text surfaces, in order. They are plain fields in JSON.
+    /// Positional arguments on text surfaces, in order. They are plain fields in JSON.
     pub args: &'static [Field],
-    /// Options.
+    /// Named options, in order.
     pub options: &'static [Field],
     /// Rules between fields. The handler checks them.
     pub rules: &'static [FieldRule],
     /// The action that the policy decides about.
     pub action: &'static str,
-    /// The resource of the action.
+    /// The resource that the action concerns.
     pub target: Target,
     /// What an invocation does to stored or live data.
     pub effect: Effect,
@@ -33,30 +33,30 @@ pub struct Definition {
     pub settle: Option<Settle>,
 }
 
-/// The resource that a command's action is decided about, before its input is validated.
+/// The resource that a command's action is decided about, before the input is validated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// The command itself. Data that the command finds is decided about in its handler.
+    /// The command itself. The handler decides about data that the command finds.
     Command,
-    /// An agent.
+    /// The agent with this name.
     Agent(&'static str),
     /// The repository that this argument names.
     Repo(&'static str),
 }
 
-/// A rule between fields, for the description of the command routes.
+/// A rule between fields, for describing the command routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldRule {
     /// The first field requires the second.
     Requires(&'static str, &'static str),
-    /// At least one of these fields is required.
+    /// Requires at least one of these fields.
     AnyOf(&'static [&'static str]),
-    /// The field is required of a caller without a channel of its own.
-    /// It is always required, or if another field has this word.
+    /// The field is required if the caller has no channel. It is always required, or if another
+    /// field has this word.
     OfCaller {
         /// The required field.
         field: &'static str,
-        /// The other field and its word.
+        /// The other field and the word.
         when: Option<(&'static str, &'static str)>,
     },
 }
@@ -64,9 +64,9 @@ pub enum FieldRule {
 /// What an invocation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It reads.
+    /// The command only reads.
     Read,
-    /// It changes data.
+    /// The command changes data.
     Write,
     /// It removes data or interrupts work. Surfaces treat it as a write and mark it.
     Destructive,
@@ -75,7 +75,7 @@ pub enum Effect {
 /// The polls for a second reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settle {
-    /// Interval of the polls.
+    /// Interval between two polls.
     pub every: Duration,
     /// Time after which polling ends.
     pub within: Duration,
@@ -144,7 +144,7 @@ impl Definition {
         Self { options, ..self }
     }
 
-    /// Returns the definition with rules between its fields.
+    /// Returns the definition with rules between the fields.
     #[must_use]
     pub const fn with_rules(self, rules: &'static [FieldRule]) -> Self {
         Self { rules, ..self }
@@ -171,7 +171,7 @@ impl Definition {
         Self { target, ..self }
     }
 
-    /// Returns the definition of a command that leaves a run record when a message invokes it.
+    /// Marks a command that leaves a run record when a message invokes it.
     #[must_use]
     pub const fn leaving_run(self) -> Self {
         Self {
@@ -180,7 +180,7 @@ impl Definition {
         }
     }
 
-    /// Returns the definition of a command with a second reply to a message.
+    /// Marks a command that replies twice to a message.
     #[must_use]
     pub const fn settling(self, settle: Settle) -> Self {
         Self {
@@ -189,17 +189,17 @@ impl Definition {
         }
     }
 
-    /// Returns the part of the id before the dot.
+    /// Returns the id's part before the dot.
     pub fn group(&self) -> &'static str {
         self.id.split_once('.').map_or(self.id, |(group, _)| group)
     }
 
-    /// Returns the part of the id after the dot.
+    /// Returns the id's part after the dot.
     pub fn verb(&self) -> &'static str {
         self.id.split_once('.').map_or("", |(_, verb)| verb)
     }
 
-    /// Returns the name of the MCP tool, `<group>_<verb>`.
+    /// Returns the MCP tool name, `<group>_<verb>`.
     pub fn tool_name(&self) -> String {
         self.id.replace('.', "_")
     }

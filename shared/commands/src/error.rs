@@ -1,14 +1,14 @@
-//! The errors: an invalid table of definitions, and invalid input of a command.
+//! Errors: an invalid definition table, and invalid command input.
 
 use ars_wire::ErrorCode;
 
 /// Why a table is invalid. Each names the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// The id is not `<group>.<verb>` in lower case letters, or its verb is `help`.
+    /// The id is not `<group>.<verb>` in lower case letters, or the verb is `help`.
     #[error("{0}: the id must be `<group>.<verb>` in lower case letters, and no verb is `help`")]
     Id(&'static str),
-    /// Two commands have one id.
+    /// Two commands have the same id.
     #[error("{0}: defined twice")]
     Duplicate(&'static str),
     /// The action belongs to another group, or does not match the effect.
@@ -16,25 +16,25 @@ pub enum Fault {
         "{0}: the action must be `<group>:read` for a read, and of its group and no read otherwise"
     )]
     Action(&'static str),
-    /// A required argument follows an optional one.
+    /// A required argument follows an optional argument.
     #[error("{0}: a required argument follows an optional one")]
     Order(&'static str),
-    /// The rest of the arguments is not the last argument, or is an option.
+    /// The field that takes the rest is not the last argument, or is an option.
     #[error("{0}: only the last argument may be the rest")]
     Rest(&'static str),
     /// A name is not in camelCase, or is reserved by a surface.
     #[error("{0}: names must be in camelCase and not `json`, `help` or `server`")]
     FieldName(&'static str),
-    /// Two arguments or options have one name.
+    /// Two arguments or options have the same name.
     #[error("{0}: two arguments or options have one name")]
     RepeatedField(&'static str),
-    /// An argument is of a kind that text surfaces cannot pass by position.
+    /// An argument has a kind that text surfaces cannot pass by position.
     #[error("{0}: an argument can neither be a boolean nor a map")]
     Argument(&'static str),
     /// Bounds are empty, or a map holds a map.
     #[error("{0}: a kind has no values")]
     Bounds(&'static str),
-    /// A default is not a value of its kind.
+    /// A default does not fit the kind.
     #[error("{0}: a default is not a value of its kind")]
     Default(&'static str),
 }
@@ -48,13 +48,13 @@ pub enum InvalidInput {
     /// There is no such option. The name is absent if it cannot be shown.
     #[error("{}", unknown(.0.as_deref()))]
     Unknown(Option<String>),
-    /// There is no such option, but one that is one typing error away.
-    /// Both are as text surfaces write them.
+    /// There is no such option, but a similar name that is a typing error away. Both are as text
+    /// surfaces write them.
     #[error("{given} is not an option of this command: did you mean {meant}?")]
     MistypedOption {
         /// The option as given.
         given: String,
-        /// The option of the command.
+        /// The command's real option.
         meant: String,
     },
     /// An argument or option is given twice.
@@ -63,13 +63,13 @@ pub enum InvalidInput {
     /// There are more arguments than the command has.
     #[error("{}", surplus(*.0))]
     Surplus(usize),
-    /// An option of a text surface has no value.
+    /// An option on a text surface has no value.
     #[error("{0} needs a value")]
     NoValue(&'static str),
-    /// A value breaks its rule.
+    /// A value breaks a rule.
     #[error("{field} must {rule}")]
     Value {
-        /// The argument or option, with its key for a map.
+        /// The argument or option, with the key for a map.
         field: String,
         /// The rule, phrased to follow "must".
         rule: String,

@@ -1,13 +1,13 @@
-//! Arguments and options of a command, and the kinds of their values.
+//! A command's arguments and options, and their value kinds.
 
 use crate::Name;
 
 /// An argument or an option.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Field {
-    /// Name in camelCase. Text surfaces and query strings use its kebab-case form.
+    /// Name in camelCase. Text surfaces and query strings use the kebab-case form.
     pub name: &'static str,
-    /// Kind of value.
+    /// Which values it takes.
     pub kind: Kind,
     /// Description, a phrase without a full stop.
     pub about: &'static str,
@@ -15,41 +15,42 @@ pub struct Field {
     pub presence: Presence,
 }
 
-/// The kind of a value, with its bounds.
+/// A value's kind, with bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Text of `min` to `max` characters.
+    /// Text with `min` to `max` characters.
     Text {
-        /// Fewest characters.
+        /// Minimum number of characters.
         min: usize,
-        /// Most characters.
+        /// Maximum number of characters.
         max: usize,
     },
-    /// The last argument: the rest of a text surface's arguments, joined by blanks, and text elsewhere.
+    /// The last argument: the remaining arguments on a text surface, joined by blanks, and text
+    /// elsewhere.
     Rest {
-        /// Most characters.
+        /// Maximum number of characters.
         max: usize,
     },
-    /// An integer.
+    /// An integer within bounds.
     Integer {
-        /// Least value.
+        /// Smallest value that is allowed.
         min: i64,
         /// Greatest value, at most 2^53 - 1.
         max: i64,
     },
-    /// A finite number of at least 0.
+    /// A finite number, at least 0.
     Duration,
-    /// A boolean.
+    /// Either true or false.
     Boolean,
-    /// One of these words.
+    /// A word from this list.
     Choice(&'static [&'static str]),
-    /// A name.
+    /// A name with its own rule.
     Name(&'static Name),
     /// Values by name, such as `models.<agent>`.
     Map {
-        /// The keys.
+        /// Kind of the keys.
         key: &'static Name,
-        /// The values.
+        /// Kind of the values.
         value: &'static Kind,
     },
 }
@@ -57,22 +58,22 @@ pub enum Kind {
 /// Whether a value may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It may not.
+    /// The value must be present.
     Required,
-    /// It may.
+    /// The value may be missing.
     Optional,
-    /// A missing value is this one.
+    /// A missing value becomes this value.
     Default(Assumed),
     /// Documented like a default. The handler decides, because the value depends on other input.
     Documented(Assumed),
 }
 
-/// The value of a default.
+/// A default's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assumed {
-    /// A word.
+    /// A word of text.
     Word(&'static str),
-    /// An integer.
+    /// An integer within bounds.
     Integer(i64),
 }
 
@@ -142,7 +143,7 @@ impl Field {
 }
 
 impl Kind {
-    /// An integer of at least `min`.
+    /// Returns an integer kind with values from `min` up.
     pub const fn at_least(min: i64) -> Self {
         Self::Integer { min, max: MAX_SAFE }
     }
@@ -152,7 +153,7 @@ impl Kind {
         Self::Integer { min, max }
     }
 
-    /// Returns whether the value is the rest of the arguments.
+    /// Returns whether the value takes the remaining arguments.
     pub(crate) const fn is_rest(&self) -> bool {
         matches!(self, Self::Rest { .. })
     }

@@ -10,7 +10,7 @@ pub const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists")
     Field::optional("limit", Kind::within(1, 200), "most").or_integer(50),
     Field::optional("beforeId", Kind::Name(&names::RUN), "before"),
 ]);
-/// A command with arguments, of which the last is the rest of a message.
+/// A command with arguments, the last of which takes the rest of a message.
 pub const SET: Definition = Definition::write("config.set", "config:write", "Sets")
     .with_args(&[
         Field::required("scope", Kind::Choice(&["me", "channel"]), "whose"),

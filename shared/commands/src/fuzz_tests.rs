@@ -1,7 +1,8 @@
-//! Random messages and query strings against the grammar of commands.
+//! Random messages and query strings against the command grammar.
 //!
-//! The strategies mix arbitrary text with the fragments that the grammar gives a meaning to, so that most inputs get past
-//! the first check. Not here: requests over a connection (`containers/bot/http/tests/http/api/property.rs`).
+//! The strategies mix arbitrary text with the fragments that the grammar gives a meaning to, so
+//! that most inputs get past the first check. Not here: requests over a connection
+//! (`containers/bot/http/tests/http/api/property.rs`).
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use crate::{
 /// Inputs per property, unless `PROPTEST_CASES` is set.
 const CASES: u32 = 2_000;
 
-/// A part of a message, without the blank that follows it.
+/// Generates a message part, without the blank that follows it.
 fn fragment() -> impl Strategy<Value = String> {
     const WORDS: &[&str] = &[
         "runs",
@@ -99,7 +100,7 @@ fn pairs() -> impl Strategy<Value = Vec<(String, String)>> {
     prop::collection::vec((name, fragment()), 0..5)
 }
 
-/// Valid input is in its normal form: as a JSON object it is valid, and stays the same.
+/// Valid input is in normal form: as a JSON object it is valid, and stays the same.
 fn is_normal(definition: &Definition, raw: &RawInput) -> Result<(), TestCaseError> {
     let Ok(input) = definition.validate(raw) else {
         return Ok(());
@@ -114,7 +115,7 @@ fn is_normal(definition: &Definition, raw: &RawInput) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Returns the configuration of a property. Its default reads `PROPTEST_CASES`.
+/// Returns a property's configuration. The default reads `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let config = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
@@ -164,7 +165,7 @@ proptest! {
         is_normal(&LIST, &RawInput::Pairs(pairs))?;
     }
 
-    /// A fault is the same in both spellings, and a name of another one is never accepted.
+    /// A fault is the same in both spellings, and a foreign name is never accepted.
     #[test]
     fn both_spellings_of_a_query_are_equal(pairs in pairs()) {
         let camel = |name: &str| match name {

@@ -1,9 +1,9 @@
-//! The validated input of a command.
+//! A command's validated input.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Input that satisfies its definition, with defaults filled in.
+/// Input that satisfies the definition, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
     pub(crate) values: Map<String, Value>,

@@ -1,7 +1,8 @@
-//! The command registry: definitions of commands, their checks, and each surface's validated input.
+//! The command registry: definitions, their checks, and each surface's validated input.
 //!
-//! A command is defined once. Chat grammar, command line, HTTP routes, MCP tools, schemas and help are derived from the
-//! definition. Not here: the commands, their handlers and their authorization (`ars-bot-core`).
+//! A command is defined once. Chat grammar, command line, HTTP routes, MCP tools, schemas and help
+//! are derived from the definition. Not here: the commands, their handlers and their authorization
+//! (`ars-bot-core`).
 #![forbid(unsafe_code)]
 
 pub mod names;

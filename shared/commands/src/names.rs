@@ -1,4 +1,4 @@
-//! Names that commands accept, each with its rule and its pattern.
+//! Names that commands accept, each with a rule and a pattern.
 
 use ars_types::{ModelRef, RUN_ID_MAX, RepoSlug, RunId, STRICT_REF_MAX, StrictRefName};
 
@@ -7,11 +7,11 @@ use ars_types::{ModelRef, RUN_ID_MAX, RepoSlug, RunId, STRICT_REF_MAX, StrictRef
 pub struct Name {
     /// Placeholder in help, such as `RUN`.
     pub placeholder: &'static str,
-    /// Form of a valid name, phrased to follow "must".
+    /// How a valid name looks, phrased to follow "must".
     pub rule: &'static str,
-    /// Regular expression for schemas, in the dialect of JSON Schema. It accepts every valid name.
+    /// Regular expression for schemas, in the JSON Schema dialect. It accepts every valid name.
     pub pattern: &'static str,
-    /// Most characters.
+    /// Maximum length in characters.
     pub max: usize,
     /// Returns the normalized name, or `None` if it is invalid.
     pub parse: fn(&str) -> Option<String>,
@@ -24,20 +24,20 @@ impl PartialEq for Name {
     }
 }
 
-/// Most characters of a repository: owner, slash, name, suffix.
+/// Maximum length of a repository in characters: owner, slash, name, suffix.
 const REPOSITORY_MAX: usize = 144;
-/// Most characters of an agent's name.
+/// Maximum length of an agent name in characters.
 const AGENT_MAX: usize = 64;
-/// Most characters of a channel's id.
+/// Maximum length of a channel id in characters.
 const CHANNEL_MAX: usize = 200;
-/// Most characters of a memory record's id: prefix, scope key, number.
+/// Maximum length of a memory record id in characters: prefix, scope key, number.
 const MEMORY_ID_MAX: usize = 230;
-/// Most characters of a model's name.
+/// Maximum length of a model name in characters.
 const MODEL_MAX: usize = 200;
-/// Suffix of a repository that a clone URL may have.
+/// Repository suffix that a clone URL may have.
 const GIT_SUFFIX: &str = ".git";
 
-/// Id of a run.
+/// A run id.
 pub const RUN: Name = Name {
     placeholder: "RUN",
     rule: RunId::RULE,
@@ -69,7 +69,7 @@ pub const BRANCH: Name = Name {
     parse: |text| StrictRefName::parse(text).ok().map(|name| name.to_string()),
 };
 
-/// `provider/model`.
+/// A model, as `provider/model`.
 pub const MODEL: Name = Name {
     placeholder: "PROVIDER/MODEL",
     rule: "be `provider/model`, at most 200 characters",
@@ -85,7 +85,7 @@ pub const MODEL: Name = Name {
     },
 };
 
-/// Name of an agent.
+/// An agent's name.
 pub const AGENT: Name = Name {
     placeholder: "AGENT",
     rule: "be 1 to 64 lower case letters, digits, `_` or `-`",
@@ -100,7 +100,7 @@ pub const AGENT: Name = Name {
     },
 };
 
-/// Namespaced channel.
+/// A channel id with the namespace.
 pub const CHANNEL: Name = Name {
     placeholder: "CHANNEL",
     rule: "be `<platform>:<channel>`, at most 200 characters without control characters",
@@ -117,7 +117,7 @@ pub const CHANNEL: Name = Name {
     },
 };
 
-/// Id of a memory record.
+/// A memory record id.
 pub const MEMORY: Name = Name {
     placeholder: "ID",
     rule: "be `mem:<scope key>:<number>`",

@@ -1,5 +1,4 @@
-//! Input by name: the pairs of a query string and the members of a JSON object.
-//! A dotted name is a key of a map.
+//! Input by name: pairs in a query string and members in a JSON object. A dotted name is a map key.
 
 use serde_json::{Map, Value, map::Entry};
 
@@ -54,7 +53,7 @@ pub(crate) fn camel_only(
     Ok(named)
 }
 
-/// Returns the field of a name, and the key after a dot.
+/// Returns the field with a name, and the key after a dot.
 fn split<'n>(
     definition: &Definition,
     name: &'n str,
@@ -70,7 +69,7 @@ fn split<'n>(
     Some((field, Some(key)))
 }
 
-/// Stores a value, unless there is one already.
+/// Stores a value, unless there already is a value.
 pub(crate) fn put(
     named: &mut Named,
     field: &'static Field,

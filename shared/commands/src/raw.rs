@@ -1,4 +1,4 @@
-//! The input of a command as a surface received it.
+//! A command's input as a surface received it.
 
 use serde_json::{Map, Value};
 
@@ -12,21 +12,22 @@ use crate::{
 /// Input that was not yet checked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RawInput {
-    /// The text of a message after the command.
+    /// The message text after the command.
     Text(String),
-    /// The arguments of the command line after the command.
+    /// The command line arguments after the command.
     Tokens(Vec<String>),
-    /// The decoded pairs of a query string.
+    /// The decoded pairs from a query string.
     Pairs(Vec<(String, String)>),
-    /// A JSON object.
+    /// The members of a JSON object.
     Object(Map<String, Value>),
 }
 
-/// Values by the name of their argument or option, with unchecked types. A map's value is an object.
+/// Values by argument or option name, with unchecked types. A map's value is an object.
 pub(crate) type Named = Map<String, Value>;
 
 impl Definition {
-    /// Checks the names in the input: unknown, repeated and surplus ones. [`Self::validate`] includes this.
+    /// Checks the names in the input: unknown, repeated and surplus names. [`Self::validate`]
+    /// includes this.
     ///
     /// # Errors
     ///
@@ -35,7 +36,7 @@ impl Definition {
         self.named(raw).map(drop)
     }
 
-    /// Returns the text of a field, before validation. The target of an authorization may be in it.
+    /// Returns a field's text, before validation. It may hold the target for an authorization.
     pub fn peek(&self, raw: &RawInput, name: &str) -> Option<String> {
         let value = self.named(raw).ok()?.remove(name)?;
         value.as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The commands of messages: a message that does not begin with a command is for a model.
+//! Commands in messages: a message that does not begin with a command is for a model.
 
 use crate::{
     Definition, InvalidInput, Kind, RawInput, Registry, Surface, spelling::is_one_edit,
@@ -7,35 +7,36 @@ use crate::{
 
 /// The word that asks for help.
 const HELP: &str = "help";
-/// Most characters of a message that may be a mistyped command. A longer one is prose.
+/// Maximum length of a message that may be a mistyped command, in characters. A longer message is
+/// prose.
 const MISTYPED_MAX: usize = 120;
-/// Prefix of an option, which prose hardly has as its third word.
+/// Option prefix, which prose hardly has as the third word.
 const OPTION: &str = "--";
 
 /// A message that is a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recognized {
-    /// `help`.
+    /// The message is `help`.
     Help,
-    /// `<group> help`.
+    /// The message is `<group> help`.
     Group(&'static str),
     /// A command with `--help` or `-h`.
     Usage(&'static Definition),
-    /// A command.
+    /// A command with the tail.
     Command {
-        /// The command.
+        /// The definition of this command.
         definition: &'static Definition,
         /// The text after it.
         tail: String,
     },
-    /// A short message that would be this command but for one typing error in its verb.
-    /// It is never invoked.
+    /// A short message that would be this command but for a typing error in the verb. It is never
+    /// invoked.
     Mistyped(&'static Definition),
 }
 
 impl Registry {
-    /// Returns the command that a message begins with, or `None` for prose.
-    /// A command whose capability is off is one as well, and so is a mistyped one, so that neither becomes a run.
+    /// Returns the command that a message begins with, or `None` for prose. Commands with an
+    /// inactive capability count too, and so do mistyped commands, so that neither becomes a run.
     pub fn recognize(&self, text: &str) -> Option<Recognized> {
         let text = text.trim();
         if text == HELP {
@@ -73,7 +74,7 @@ impl Registry {
         Some(command(definition))
     }
 
-    /// Returns a command whose verb is one typing error away, if the words after it fit the command.
+    /// Returns a command whose verb is a typing error away, if the words after it fit the command.
     /// Other words are prose: "repo tests fail" is a sentence.
     fn nearest(&self, group: &str, verb: &str, tail: &str) -> Option<&'static Definition> {
         let fits = |definition: &Definition| {

@@ -1,4 +1,4 @@
-//! The reference of commands as Markdown, for `docs/reference/commands.md`.
+//! The command reference as Markdown, for `docs/reference/commands.md`.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::{
     Capability, Definition, Effect, Field, Kind, Surface, schema::rule_of, spelling::kebab,
 };
 
-/// Returns the sections of these commands, one heading for each group.
+/// Returns the sections for these commands, with a heading for each group.
 pub fn reference(definitions: &[&'static Definition]) -> String {
     let mut text = String::new();
     let mut group = "";

@@ -1,4 +1,4 @@
-//! The commands of an installation.
+//! An installation's commands.
 
 use crate::{Capability, Definition, Fault, Surface, check};
 
@@ -10,7 +10,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Returns the commands of a table that this installation has, in the table's order.
+    /// Returns the commands in a table that this installation has, in table order.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Registry {
         Ok(Self { commands, off })
     }
 
-    /// Returns the commands of a surface.
+    /// Returns a surface's commands.
     pub fn on(&self, surface: Surface) -> impl Iterator<Item = &'static Definition> {
         self.commands
             .iter()
@@ -42,25 +42,25 @@ impl Registry {
         self.on(surface).find(|definition| definition.id == id)
     }
 
-    /// Returns the command with this id that the surface lacks only because its capability is off.
+    /// Returns the command with this id that the surface lacks only because the capability is off.
     pub fn get_off(&self, id: &str, surface: Surface) -> Option<&'static Definition> {
         self.off_on(surface).find(|definition| definition.id == id)
     }
 
-    /// Returns the command of an MCP tool.
+    /// Returns the command behind an MCP tool.
     pub fn tool(&self, name: &str) -> Option<&'static Definition> {
         let (group, verb) = name.split_once('_')?;
         self.of(group, verb, Surface::Mcp)
     }
 
-    /// Returns the groups of a surface, in order.
+    /// Returns a surface's groups, in order.
     pub fn groups(&self, surface: Surface) -> Vec<&'static str> {
         let mut groups: Vec<_> = self.on(surface).map(Definition::group).collect();
         groups.dedup();
         groups
     }
 
-    /// Returns the commands of a surface whose capability is off.
+    /// Returns a surface's commands that are off with their capability.
     pub(crate) fn off_on(&self, surface: Surface) -> impl Iterator<Item = &'static Definition> {
         self.off
             .iter()

@@ -1,4 +1,4 @@
-//! JSON schemas of input and output.
+//! JSON schemas for input and output.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{Definition, Field, FieldRule, Kind, coerce::rule};
 
 impl Definition {
-    /// Returns the schema of the input: arguments and options in one object.
+    /// Returns the input schema: arguments and options in a single object.
     pub fn input_schema(&self) -> Value {
         let properties: Map<String, Value> = self
             .fields()
@@ -27,9 +27,8 @@ impl Definition {
 }
 
 impl Definition {
-    /// Returns the schema of the input with the rules between fields.
-    /// It is for a caller without a channel of its own.
-    /// The schema of an MCP tool has none of them, because clients refuse such keywords at its top.
+    /// Returns the input schema with the rules between fields, for a caller without a channel. An
+    /// MCP tool's schema has none of them, because clients refuse such keywords at the top.
     pub fn strict_input_schema(&self) -> Value {
         let mut schema = self.input_schema();
         if !self.rules.is_empty() {
@@ -65,7 +64,7 @@ impl Definition {
     }
 }
 
-/// Returns the schema of an output type.
+/// Returns an output type's schema.
 pub fn of_output<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings
@@ -74,7 +73,7 @@ pub fn of_output<T: JsonSchema>() -> Value {
         .to_value()
 }
 
-/// Returns the schema of an argument or option.
+/// Returns the schema for an argument or option.
 pub fn of_field(field: &Field) -> Value {
     let mut schema = of_kind(&field.kind);
     schema["description"] = Value::String(field.about.to_owned());

@@ -1,11 +1,11 @@
-//! The spellings of a name: camelCase in JSON, kebab-case in text, and one typing error away.
+//! A name's spellings: camelCase in JSON, kebab-case in text, and a typing error away.
 
 use std::borrow::Cow;
 
-/// Most characters of a name that an error repeats.
+/// Maximum length of a name that an error repeats, in characters.
 const SHOWN_MAX: usize = 32;
 
-/// Returns the kebab-case form of a camelCase name.
+/// Returns a camelCase name in kebab-case.
 pub(crate) fn kebab(name: &str) -> Cow<'_, str> {
     if !name.bytes().any(|b| b.is_ascii_uppercase()) {
         return Cow::Borrowed(name);
@@ -20,7 +20,7 @@ pub(crate) fn kebab(name: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Returns an unknown name if it can be shown: a long or odd one may be a pasted secret.
+/// Returns an unknown name if it can be shown: a long or odd name may be a pasted secret.
 pub(crate) fn shown(name: &str) -> Option<String> {
     let is_plain = !name.is_empty()
         && name.len() <= SHOWN_MAX
@@ -30,8 +30,8 @@ pub(crate) fn shown(name: &str) -> Option<String> {
     is_plain.then(|| name.to_owned())
 }
 
-/// Returns whether one edit makes one word the other.
-/// An edit adds, removes or replaces a character, or swaps it with its neighbour.
+/// Returns whether a single edit turns either word into the other. An edit adds, removes or
+/// replaces a character, or swaps it with a neighbour.
 pub(crate) fn is_one_edit(left: &str, right: &str) -> bool {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();

@@ -1,15 +1,15 @@
 //! The surfaces through which a command is invoked.
 
-/// One surface.
+/// A way to reach the commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Surface {
-    /// The text of a message, on any channel.
+    /// The text in a message, on any channel.
     Chat,
-    /// The command line.
+    /// The command line client.
     Cli,
-    /// `/api/<group>.<verb>`.
+    /// The route `/api/<group>.<verb>`.
     Api,
-    /// An MCP tool.
+    /// An MCP tool call.
     Mcp,
 }
 
@@ -23,7 +23,7 @@ pub struct Surfaces {
 }
 
 impl Surface {
-    /// Every surface.
+    /// Every surface, in order.
     pub const ALL: [Self; 4] = [Self::Chat, Self::Cli, Self::Api, Self::Mcp];
 
     /// Returns the name for logs.
@@ -43,7 +43,7 @@ impl Surface {
 }
 
 impl Surfaces {
-    /// All surfaces.
+    /// All surfaces at once.
     pub const ALL: Self = Self {
         chat: true,
         cli: true,
@@ -63,7 +63,7 @@ impl Surfaces {
         mcp: false,
     };
 
-    /// Returns whether `surface` is one of them.
+    /// Returns whether `surface` is among them.
     pub const fn contain(self, surface: Surface) -> bool {
         match surface {
             Surface::Chat => self.chat,

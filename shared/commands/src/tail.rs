@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 use crate::{Definition, Field, InvalidInput, Kind, nested::put, raw::Named, spelling};
 
-/// Ends the options.
+/// Ends the options in a tail.
 const END_OF_OPTIONS: &str = "--";
-/// Prefix of an option.
+/// Starts an option.
 const PREFIX: &str = "--";
-/// Prefix of an option that turns a boolean off.
+/// Option prefix that turns a boolean off.
 const NO: &str = "no-";
 
-/// Reads the words.
+/// Reads the words into named values.
 pub(crate) fn read_tokens(
     definition: &Definition,
     tokens: Vec<String>,
@@ -50,7 +50,7 @@ pub(crate) fn read_tokens(
     Ok(named)
 }
 
-/// Returns whether one of the words asks for help.
+/// Returns whether any word asks for help.
 pub(crate) fn asks_for_help(tokens: &[String]) -> bool {
     tokens
         .iter()
@@ -66,7 +66,7 @@ fn is_option(word: &str) -> bool {
     !rest.is_empty() && !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')
 }
 
-/// An option found by its name on a text surface.
+/// An option found by name on a text surface.
 struct Found {
     field: &'static Field,
     /// The key within a map.

@@ -1,11 +1,11 @@
-//! The words of a message: separated by blanks, grouped by quotes.
+//! The words in a message: separated by blanks, grouped by quotes.
 //!
-//! A quote opens at the start of a word, or after the `=` of an option. Elsewhere it is an ordinary character, so that
-//! an apostrophe needs no escape. Typographic quotes count as straight ones.
+//! A quote opens where a word starts, or after an option's `=`. Elsewhere it is an ordinary
+//! character, so that an apostrophe needs no escape. Typographic quotes count as straight quotes.
 
 use crate::InvalidInput;
 
-/// Splits the text.
+/// Splits the text into words.
 pub(crate) fn tokens(text: &str) -> Result<Vec<String>, InvalidInput> {
     let mut words = Vec::new();
     let mut chars = text.chars().map(straight).peekable();
@@ -35,7 +35,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<String>, InvalidInput> {
     }
 }
 
-/// Returns whether a word is `--name=`, so that its value begins after it.
+/// Returns whether a word is `--name=`, so that the value begins after it.
 fn is_option_name(word: &str) -> bool {
     let name = word
         .strip_prefix("--")
@@ -93,7 +93,7 @@ mod tests {
     }
 
     proptest! {
-        /// Words without quotes are those of the standard library.
+        /// Without quotes, the words match the standard library's.
         #[test]
         fn plain_text_splits_at_white_space(text in r#"[^"'\u{ab}\u{bb}\u{2018}-\u{201f}]{0,60}"#) {
             let expected: Vec<String> = text.split_whitespace().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The forms of a command for people: one line, and its help.
+//! How people see a command: a single line, and the help.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ impl Field {
         kebab(self.name)
     }
 
-    /// Returns the placeholder of a value. Of a map it is that of one entry's value.
+    /// Returns a value's placeholder. For a map it is the placeholder for an entry's value.
     pub fn placeholder(&self) -> String {
         match self.kind {
             Kind::Map { value, .. } => placeholder(value),
@@ -18,7 +18,7 @@ impl Field {
         }
     }
 
-    /// Returns meaning, rule and default in one line. Of a map it is the rule of one entry's value.
+    /// Returns meaning, rule and default in a line. For a map it is the rule for an entry's value.
     pub fn help(&self) -> String {
         let default = self
             .default()
@@ -32,7 +32,7 @@ impl Field {
 }
 
 impl Definition {
-    /// Returns the command in one line, as text surfaces accept it.
+    /// Returns the command in a single line, as text surfaces accept it.
     pub fn form(&self) -> String {
         let mut words = vec![self.group().to_owned(), self.verb().to_owned()];
         words.extend(
@@ -48,7 +48,7 @@ impl Definition {
         words.join(" ")
     }
 
-    /// Returns the help of the command.
+    /// Returns the command's help.
     pub fn usage(&self) -> String {
         let mut text = format!("{}\n\nUsage: {}\n", self.about, self.form());
         let rows = |heading: &str, fields: &[Field], name: fn(&Field) -> String| {

@@ -1,4 +1,4 @@
-//! The validation of input: names, then presence, then values, then defaults.
+//! Validates input: names, then presence, then values, then defaults.
 
 use serde_json::Map;
 
@@ -9,7 +9,7 @@ impl Definition {
     ///
     /// # Errors
     ///
-    /// Returns the first fault in the order of the definition.
+    /// Returns the first fault in definition order.
     pub fn validate(&self, raw: &RawInput) -> Result<Input, InvalidInput> {
         let mut named = self.named(raw)?;
         let mut values = Map::new();

@@ -1,4 +1,4 @@
-//! Input in the form of each surface.
+//! Input in each surface's form.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

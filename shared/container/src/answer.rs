@@ -1,4 +1,4 @@
-//! Answers of the edge in place of the bot.
+//! Responses from the edge in place of the bot.
 
 use ars_auth::Rejected;
 use ars_wire::admin::Failed;
@@ -7,9 +7,9 @@ use serde::Serialize;
 /// An answer in JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
-    /// The body.
+    /// The response body as text.
     pub body: String,
     /// A header that the status requires.
     pub header: Option<(&'static str, String)>,
@@ -33,7 +33,7 @@ impl Answer {
         }
     }
 
-    /// Returns a failure of an admin route.
+    /// Returns a failure from an admin route.
     pub fn failed(status: u16, error: &str) -> Self {
         Self::of(status, &Failed::of(error))
     }

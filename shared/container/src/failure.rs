@@ -2,7 +2,7 @@
 //!
 //! Not here: the answers derived from them (`ars-proxy`) and the container's next step (`lifecycle`).
 
-/// Messages of a request that never reached the container: its port is closed or nothing runs.
+/// Error messages when a request never reached the container: the port is closed or nothing runs.
 const NOT_SENT: [&str; 4] = [
     "connection refused",
     "container port not found",
@@ -10,7 +10,7 @@ const NOT_SENT: [&str; 4] = [
     "not running",
 ];
 
-/// Returns whether the message of a failed request means that no process listens on the port.
+/// Returns whether a failed request's message means that no process listens on the port.
 ///
 /// Any other message, a timeout included, leaves open whether the container received the request.
 pub fn is_unreachable(message: &str) -> bool {
@@ -18,15 +18,15 @@ pub fn is_unreachable(message: &str) -> bool {
     NOT_SENT.iter().any(|known| message.contains(known))
 }
 
-/// Texts before the exit code in the errors of the runtime and the platform.
+/// Texts before the exit code in runtime and platform errors.
 const EXIT_PREFIXES: [&str; 2] = [
     "container exited with unexpected exit code:",
     "runtime signalled the container to exit:",
 ];
 
-/// Returns the exit code that the error of a monitor names.
+/// Returns the exit code that a monitor's error names.
 ///
-/// Without one the container may still run: only its monitor is known to have ended.
+/// Without it the container may still run: only the monitor is known to have ended.
 pub fn exit_code(message: &str) -> Option<i32> {
     let message = message.to_ascii_lowercase();
     let code = EXIT_PREFIXES

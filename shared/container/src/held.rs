@@ -1,18 +1,18 @@
-//! The number of requests that wait for a container to start.
+//! How many requests wait for a container to start.
 //!
-//! Each one keeps a connection and its state in the memory of the one object that all callers share. Callers without a
-//! checked bearer have a bound of their own, so that they cannot fill the places of the others. Not here: the wait
-//! itself (`durable-objects/platform`).
+//! Each keeps a connection and its state in the memory of the single object that all callers share.
+//! Callers without a checked bearer have a separate bound, so that they cannot fill the others'
+//! places. Not here: the wait itself (`durable-objects/platform`).
 
 use std::cell::Cell;
 
-/// Requests with a checked bearer that wait for the container.
-/// Further ones are refused until it has started.
+/// Requests with a checked bearer that wait for the container. Further requests are refused until
+/// it has started.
 pub const MAX_HELD: u32 = 256;
 /// Requests without a checked bearer that wait for the container.
 pub const MAX_HELD_ANONYMOUS: u32 = 64;
 
-/// Whether the bearer of a request was checked before it is held.
+/// Whether a request's bearer was checked before it is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
     /// It was, and it is valid.
@@ -21,19 +21,19 @@ pub enum Caller {
     Anonymous,
 }
 
-/// Counts held requests.
+/// Counts the requests that are held.
 #[derive(Debug, Default)]
 pub struct HeldRequests {
     known: Cell<u32>,
     anonymous: Cell<u32>,
 }
 
-/// The place of one held request, which dropping it frees.
+/// A held request's place, which dropping it frees.
 #[derive(Debug)]
 pub struct Place<'h>(&'h Cell<u32>);
 
 impl HeldRequests {
-    /// Returns a place, or `None` if as many requests of such callers wait already.
+    /// Returns a place, or `None` if as many requests from such callers wait already.
     pub fn hold(&self, caller: Caller) -> Option<Place<'_>> {
         let (count, limit) = match caller {
             Caller::Known => (&self.known, MAX_HELD),

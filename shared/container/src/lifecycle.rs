@@ -1,19 +1,22 @@
-//! The lifecycle of an owned container: started on demand, probed, drained, and never running twice.
+//! An owned container's lifecycle: started on demand, probed, drained, and never running twice.
 //!
-//! A value: `step(input, now)` changes it and returns actions. [`Lifecycle::stored`] is its whole state, so an eviction
-//! of the object loses no more than a pending probe.
+//! A value: `step(input, now)` changes it and returns actions. [`Lifecycle::stored`] is the whole
+//! state, so when the object is evicted, it loses no more than a pending probe.
 //!
-//! - **One container.** A start follows only an observed exit, or a wake-up that found no container.
-//! - **Reports name their container.** Each start has a number, and a report of an earlier start is ignored.
-//! - **A new version replaces an old one** like a restart: the old container drains, and the new one starts after its
-//!   exit. A second new version destroys a container that still drains. One that is not healthy yet is destroyed too.
+//! - **One container.** A start follows only an observed exit, or a wake-up that found no
+//!   container.
+//! - **Reports name their container.** Each start has a number, and a report about an earlier start
+//!   is ignored.
+//! - **A new version replaces an old version** like a restart: the old container drains, and the
+//!   new container starts after its exit. A second new version destroys a container that still
+//!   drains. A container that is not healthy yet is destroyed too.
 //! - **Crashes** increase the backoff before the next start. A stable uptime resets it.
 //!
-//! Not here: execution (`durable-objects/platform`) and error messages of the runtime (`failure`).
+//! Not here: execution (`durable-objects/platform`) and the runtime's error messages (`failure`).
 
 use serde::{Deserialize, Serialize};
 
-/// Timeouts that the owner of a container chooses, in milliseconds.
+/// Timeouts that a container's owner chooses, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// From a start to the first successful probe.
@@ -30,14 +33,14 @@ pub struct Limits {
 const DESTROY_TIMEOUT_MS: i64 = 30_000;
 /// Backoff after the second crash in a row. Each further crash doubles it.
 const FIRST_BACKOFF_MS: i64 = 1_000;
-/// Longest backoff. It equals the interval of the tick, which requests the container every minute.
+/// Longest backoff. It equals the tick interval: every minute, the tick requests the container.
 const LONGEST_BACKOFF_MS: i64 = 60_000;
-/// Bounds of the delay between two probes of a starting container: a quarter of its time so far.
+/// Bounds for the delay between two probes of a starting container: a quarter of the time so far.
 const PROBE_DELAY_MS: (i64, i64) = (25, 2_000);
 /// `Retry-After` while a container starts or ends.
 pub const RETRY_AFTER_S: u32 = 2;
 
-/// The lifecycle of one object's container.
+/// Tracks a single object's container.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lifecycle {
     phase: Phase,
@@ -45,11 +48,11 @@ pub struct Lifecycle {
     crashes: u32,
     /// Number of the current start. It grows with each start and each wake-up.
     start: u32,
-    /// The version of the running container.
+    /// The running container's version.
     running: Option<String>,
     /// The version that the draining container makes room for.
     next: Option<String>,
-    /// The version of this Worker, and of a container that starts now.
+    /// This Worker's version, which a container that starts now also gets.
     #[serde(skip)]
     version: String,
     #[serde(skip)]
@@ -59,14 +62,14 @@ pub struct Lifecycle {
 /// The state. Times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 enum Phase {
-    /// Nothing runs.
+    /// No container is running.
     #[default]
     Down,
     /// Nothing runs, and no start before this time.
     Waiting { until: i64 },
     /// Started, not healthy yet.
     Starting { since: i64 },
-    /// Healthy.
+    /// The container is healthy.
     Up { since: i64 },
     /// SIGTERM sent. Destroyed at this time.
     Ending { until: i64 },
@@ -74,7 +77,7 @@ enum Phase {
     Dying { again: bool },
 }
 
-/// An event.
+/// An event for the lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// The object woke up.
@@ -86,55 +89,55 @@ pub enum Input {
     Wanted,
     /// A probe of the container ended.
     Probed {
-        /// The container's number.
+        /// Number of the container's start.
         start: u32,
-        /// The probe succeeded.
+        /// Whether the probe succeeded.
         healthy: bool,
     },
-    /// The container ended.
+    /// The container has ended.
     Ended {
-        /// The container's number.
+        /// Number of the container's start.
         start: u32,
         /// The exit code, if known.
         code: Option<i32>,
     },
     /// The monitor or the start failed, and the container runs nevertheless.
     MonitorLost {
-        /// The container's number.
+        /// Number of the container's start.
         start: u32,
     },
-    /// An authorized restart.
+    /// Someone authorized a restart.
     Restart {
         /// It ends a drain under way.
         force: bool,
     },
-    /// The alarm fired.
+    /// The object's alarm fired.
     AlarmFired,
 }
 
 /// An action. Actions are executed in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Start the container with the current environment. A failed start is reported as its end.
+    /// Start the container with the current environment. A failed start is reported as an end.
     Start {
-        /// The container's number.
+        /// Number of the container's start.
         start: u32,
     },
     /// Report the container's end.
     Monitor {
-        /// The container's number.
+        /// Number of the container's start.
         start: u32,
     },
     /// Probe the container after a delay and report the result.
     Probe {
-        /// The container's number.
+        /// Number of the container's start.
         start: u32,
         /// The delay in milliseconds.
         after: i64,
     },
-    /// Send SIGTERM.
+    /// Send SIGTERM to the container.
     Signal,
-    /// Send SIGKILL.
+    /// Send SIGKILL to the container.
     Destroy,
     /// Set the object's alarm.
     SetAlarm {
@@ -146,21 +149,22 @@ pub enum Action {
 /// A decision about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may pass.
+    /// The request may pass.
     Pass,
     /// It waits for the next change.
     Hold,
     /// 503 with this `Retry-After` in seconds.
     Refuse {
-        /// Seconds.
+        /// When to retry, in seconds.
         retry_after: u32,
     },
 }
 
 impl Lifecycle {
-    /// Restores a lifecycle from its stored text.
+    /// Restores a lifecycle from the stored text.
     ///
-    /// Text of another shape counts as none: a container that runs then has an unknown version and is replaced.
+    /// Text with another shape counts as none: a container that runs then has an unknown version
+    /// and is replaced.
     pub fn of(stored: Option<&str>, version: &str, limits: Limits) -> Self {
         let stored: Self = stored
             .and_then(|stored| serde_json::from_str(stored).ok())
@@ -240,7 +244,8 @@ impl Lifecycle {
         ]
     }
 
-    /// Adopts a container of an earlier wake-up, under a new number: reports of the old number are ignored.
+    /// Adopts a container from an earlier wake-up, under a new number: reports under the old number
+    /// are ignored.
     fn found(&mut self, now: i64) -> Vec<Action> {
         self.start = self.start.wrapping_add(1);
         let start = self.start;
@@ -251,7 +256,7 @@ impl Lifecycle {
             Phase::Ending { .. } if self.next.as_ref() != Some(&self.version) => {
                 actions.extend(self.destroy(true, now));
             }
-            // The signal may not have arrived. A second one has no effect.
+            // The signal may not have arrived. A second signal has no effect.
             Phase::Ending { until } => {
                 actions.extend([Action::Signal, Action::SetAlarm { at: until }])
             }
@@ -348,7 +353,7 @@ impl Lifecycle {
         match self.phase {
             Phase::Ending { until } if now >= until => self.destroy(true, now),
             Phase::Ending { until } => vec![Action::SetAlarm { at: until }],
-            // The destruction failed, or its report was lost.
+            // The destruction failed, or the report was lost.
             Phase::Dying { again } => self.destroy(again, now),
             _ => Vec::new(),
         }

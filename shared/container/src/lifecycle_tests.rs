@@ -1,4 +1,4 @@
-//! One container at a time, whatever happens to it and to its object.
+//! Never two containers, whatever happens to the container and to the object.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn new() -> Lifecycle {
     Lifecycle::of(None, "v1", LIMITS)
 }
 
-/// Evicts the object and wakes it in a Worker of that version.
+/// Evicts the object and wakes it in a Worker with that version.
 fn woken(lifecycle: &Lifecycle, version: &str) -> Lifecycle {
     Lifecycle::of(Some(&lifecycle.stored()), version, LIMITS)
 }
@@ -374,7 +374,7 @@ fn wake_up_adopts_a_running_container() {
         [Action::Monitor { start: old + 1 }]
     );
     assert_eq!(lifecycle.verdict(T0), Verdict::Pass);
-    // A report of the earlier number is ignored.
+    // Ignores a report with the earlier number.
     assert_eq!(
         lifecycle.step(
             Input::Ended {
@@ -456,7 +456,7 @@ fn second_new_version_destroys_a_drain() {
     let mut lifecycle = woken(&lifecycle, "v2");
     lifecycle.step(Input::Woke { running: true }, T0);
     let until = T0 + LIMITS.drain_ms + LIMITS.grace_ms;
-    // The same version wakes again: the drain continues with its deadline.
+    // The same version wakes again: the drain continues with the same deadline.
     let mut same = woken(&lifecycle, "v2");
     let actions = same.step(Input::Woke { running: true }, T0 + 5);
     assert!(

@@ -1,7 +1,7 @@
-//! Decisions of `POST /admin/restart`, in order: caller, body, the bot's authorization, its health.
+//! Decides `POST /admin/restart`, in order: caller, body, the bot's authorization and health.
 //!
-//! Whatever cannot be read is refused. Not here: stopping and starting (`lifecycle`), the bot's own decision
-//! (`containers/bot/http`).
+//! Whatever cannot be read is refused. Not here: stopping and starting (`lifecycle`), the bot's own
+//! decision (`containers/bot/http`).
 
 use ars_auth::{
     Surface, TokenMap, bearer,
@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use crate::Answer;
 
-/// Limit of the request's body, in bytes.
+/// Limit for the request body, in bytes.
 pub const BODY_LIMIT: usize = 1024;
-/// Limit of an answer of the bot, in bytes.
+/// Limit for a response from the bot, in bytes.
 pub const ANSWER_LIMIT: usize = 64 * 1024;
 /// Largest plausible number of runs in flight: the largest integer that JavaScript holds exactly.
 const MOST_IN_FLIGHT: u64 = (1 << 53) - 1;
-/// Limit of a relayed reason, in characters.
+/// Limit for a relayed reason, in characters.
 const REASON_LIMIT: usize = 300;
 
-/// Returns the caller's subject, by the head of the request alone.
+/// Returns the caller's subject, by the request head alone.
 pub fn caller(
     method: &str,
     authorization: Option<&str>,
@@ -61,10 +61,11 @@ pub fn forced(body: Option<&[u8]>) -> Result<bool, Answer> {
     }
 }
 
-/// Returns the answer while no bot runs: 200 if all of the subject's tokens have `deploy:write`.
+/// Returns the response while no bot runs: 200 if all the subject's tokens have `deploy:write`.
 ///
-/// Grants of the configuration are unknown here, because only the bot reads it. Their holders are refused, and the text
-/// gives the reason. There is nothing to stop, and the next request starts the bot with the current environment anyway.
+/// Configured grants are unknown here, because only the bot reads the configuration. Their holders
+/// are refused, and the text gives the reason. There is nothing to stop, and the next request
+/// starts the bot with the current environment anyway.
 pub fn without_bot(subject: &str, tokens: Option<&str>) -> Answer {
     let tokens = TokenMap::parse(tokens).map;
     let mut known = tokens.entries_of(subject).peekable();
@@ -75,7 +76,8 @@ pub fn without_bot(subject: &str, tokens: Option<&str>) -> Answer {
     Answer::failed(403, why)
 }
 
-/// Accepts the bot's authorization of `subject`. `answer` is its status and body, if it answered.
+/// Accepts the bot's authorization of `subject`. `answer` is the response's status and body, if
+/// any.
 pub fn authorized(subject: &str, answer: Option<(u16, &[u8])>) -> Result<(), Answer> {
     let unreadable = "the bot's leave could not be read";
     let Some((status, body)) = answer else {
@@ -94,7 +96,7 @@ pub fn authorized(subject: &str, answer: Option<(u16, &[u8])>) -> Result<(), Ans
     }
 }
 
-/// Decides about the restart by the status and body of the bot's health.
+/// Decides about the restart by the status and body of the bot's health response.
 pub fn decide(force: bool, health: Option<(u16, &[u8])>) -> Result<Restarting, Answer> {
     let seen = health.and_then(|(status, body)| Seen::read(status, body));
     let problems = match &seen {
@@ -151,8 +153,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads these three fields only, because other versions of the bot may have others.
-    /// An impossible count makes the health unreadable.
+    /// Reads these three fields only, because other bot versions may have others. An impossible
+    /// count makes the health unreadable.
     fn read(status: u16, body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body)
             .ok()

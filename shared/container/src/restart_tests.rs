@@ -1,4 +1,4 @@
-//! The order of the decisions, and the refusal of unreadable answers.
+//! The decision order, and refusals of unreadable responses.
 
 use serde_json::json;
 
@@ -203,7 +203,7 @@ fn without_a_bot_only_the_scope_is_answered() {
     let tokens = r#"{"a":{"subject":"ann","scopes":["dispatch","deploy:write"]},"b":{"subject":"ann","scopes":["deploy:write"]},
         "c":{"subject":"bo"},"f":{"subject":"flo","scopes":["deploy:write"]},"g":{"subject":"flo","scopes":["dispatch"]},"d":{"subject":"cy","scopes":["deploy:read","deploy:*","deploy:write:x"]},
         "e":{"subject":"di","scopes":["deploy:write",1]}}"#;
-    // Each token of the subject counts, not only the presented one.
+    // Each of the subject's tokens counts, not only the presented token.
     assert_eq!(without_bot("ann", Some(tokens)), not_running());
     for stranger in ["bo", "cy", "di", "flo", "eve", ""] {
         let refused = without_bot(stranger, Some(tokens));

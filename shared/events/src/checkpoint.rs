@@ -1,11 +1,11 @@
-//! The text of a note about a checkpoint, and the way back to the checkpoint's name.
+//! The note text about a checkpoint, and the way back to the checkpoint's name.
 
-/// Begins the text.
+/// Begins the note text.
 const SAVED_AS: &str = "saved as ";
-/// Characters of a commit in the text.
+/// Number of commit characters in the text.
 const SHORT: usize = 12;
 
-/// Returns the text of a note about a checkpoint with this name and commit.
+/// Returns the note text about a checkpoint with this name and commit.
 pub fn checkpoint_note(name: &str, commit: &str) -> String {
     format!("{SAVED_AS}{name} {}", commit.get(..SHORT).unwrap_or(commit))
 }

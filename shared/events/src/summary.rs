@@ -1,21 +1,21 @@
-//! Short forms of long texts: cuts at character boundaries, and one-line summaries of tool output.
+//! Shortens long texts: cuts at character boundaries, and one-line summaries for tool output.
 //!
 //! Cut only redacted text (`Redactor::clean`): half a secret matches no shape.
 
 use std::borrow::Cow;
 
-/// Maximum characters of a command in its event.
+/// Maximum length of a command in the event, in characters.
 pub const COMMAND_MAX: usize = 4000;
-/// Maximum characters of an output in its event.
+/// Maximum length of an output in the event, in characters.
 pub const OUTPUT_MAX: usize = 8000;
-/// Maximum characters of a run's label.
+/// Maximum length of a run's label, in characters.
 pub const LABEL_MAX: usize = 200;
-/// Maximum characters of the line in a result's summary.
+/// Maximum length of the line in a result's summary, in characters.
 const SUMMARY_MAX: usize = 200;
-/// Marks a cut.
+/// Marks where text was cut.
 const ELLIPSIS: char = '…';
 
-/// Cuts the text to `max` characters; the last one is an ellipsis if text was removed.
+/// Cuts the text to `max` characters; the last is an ellipsis if text was removed.
 pub fn cap(text: &str, max: usize) -> Cow<'_, str> {
     // A text has at least as many bytes as characters, so short texts need no counting.
     if text.len() <= max || text.chars().nth(max).is_none() {
@@ -33,7 +33,7 @@ pub fn cap(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(capped)
 }
 
-/// Returns the first non-empty line of an output and the output's size.
+/// Returns an output's first non-empty line and size.
 pub fn result_summary(output: &str) -> String {
     let Some(line) = output.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return "no output".to_owned();

@@ -21,7 +21,7 @@ use crate::{
 /// First record schema with spans.
 const SCHEMA_WITH_SPANS: u32 = 2;
 
-/// Diagnoses a stream.
+/// Diagnoses a run's event stream.
 pub fn analyze(events: &[Value], options: &AnalysisOptions) -> Diagnosis {
     let options = &AnalysisOptions {
         window: options.window.map(Interval::sane),
@@ -63,7 +63,7 @@ pub fn analyze(events: &[Value], options: &AnalysisOptions) -> Diagnosis {
     diagnosis
 }
 
-/// Returns the interval from the first to the last stamp of content events.
+/// Returns the interval from the first to the last content event stamp.
 fn clock(events: &[Event<'_>]) -> Option<Interval> {
     let stamps = || {
         events
@@ -80,7 +80,7 @@ fn total(numbers: impl Iterator<Item = i64>) -> Option<i64> {
     numbers.peek().is_some().then(|| sum(numbers))
 }
 
-/// Results of the passes over the events.
+/// Results from the passes over the events.
 struct Stream<'a> {
     legacy: bool,
     spans: Vec<Span<'a>>,

@@ -1,4 +1,4 @@
-//! Tests of the analyzer, one per row of docs/reference/friction.md#categories.
+//! Tests the analyzer, one test per row in docs/reference/friction.md#categories.
 
 use serde_json::json;
 
@@ -528,8 +528,8 @@ fn invalid_times_are_ignored() {
     assert_eq!(diagnose(&[turn]).model_time_ms, Some(0));
 }
 
-/// Returns a run of `size` events that provoke passes to look back.
-/// Calls without answers or answered out of order, deep and circular spans, overlapping times, gaps.
+/// Returns a run with `size` events that provoke passes to look back. Calls without answers or
+/// answered out of order, deep and circular spans, overlapping times, gaps.
 fn hostile(size: i64) -> Vec<Value> {
     let mut events = Vec::new();
     for i in 0..size {

@@ -1,7 +1,8 @@
 //! Pairs tool calls with their results.
 //!
-//! By call id or span if both sides have one, else with the oldest open call of the same tool. A result with an
-//! unknown id never pairs with a call that has another id: its own call was lost with a trimmed head.
+//! By call id or span if both sides have them, else with the tool's oldest open call. A result with
+//! an unknown id never pairs with a call that has another id: the right call was lost with a
+//! trimmed head.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,15 +19,15 @@ use crate::{
 const SHELL_TOOL: &str = "bash";
 /// Tools that change files.
 const EDIT_TOOLS: [&str; 2] = ["edit_file", "write_file"];
-/// Note of a process that continues a run.
+/// The note from a process that continues a run.
 const RESUMED: &str = "resumed";
-/// Prefix of the command in the summary of a shell call.
+/// Prefix before the command in a shell call's summary.
 const PROMPT: &str = "$ ";
 
-/// A tool call with its outcome, or a result without its call.
+/// A tool call with the outcome, or a result without a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call<'a> {
-    /// Index of the event that anchors it.
+    /// Index of the anchoring event.
     pub(crate) index: usize,
     /// The call itself is in the stream.
     pub(crate) called: bool,
@@ -35,14 +36,14 @@ pub(crate) struct Call<'a> {
     pub(crate) summary: &'a str,
     /// The command installs or clones.
     pub(crate) installs: bool,
-    /// The call repeats a failed one, with no edit in between.
+    /// The call repeats a failed call, with no edit in between.
     pub(crate) retry: bool,
-    /// Its process ended before its result.
+    /// The process ended before the result.
     pub(crate) interrupted: bool,
     pub(crate) outcome: Option<Outcome>,
 }
 
-/// Outcome of a call.
+/// How a call turned out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) ok: bool,
@@ -59,7 +60,7 @@ enum Key<'a> {
     Span(&'a str),
     /// A call without id and span.
     Nameless(&'a str),
-    /// Any call of the tool.
+    /// Any call to the tool.
     Tool(&'a str),
 }
 
@@ -108,25 +109,25 @@ pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>
 /// A call that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
-    /// No edit changes its outcome: the environment failed, or an edit itself did.
+    /// No edit changes the outcome: the environment failed, or an edit itself did.
     Lasting,
-    /// It may succeed after an edit. The number of edits before it began.
+    /// It may succeed after an edit. Holds the number of edits before it began.
     Editable(u64),
 }
 
 struct Pairing<'a> {
     calls: Vec<Call<'a>>,
-    /// The span that each call names, for its times.
+    /// The span that each call names, for timing.
     named_span: Vec<Option<&'a str>>,
-    /// The number of successful edits before each call began.
+    /// How many edits had succeeded before each call began.
     edits_before: Vec<u64>,
     open: HashMap<Key<'a>, VecDeque<usize>>,
     failed: HashMap<(&'a str, &'a str), Failure>,
-    /// Number of successful edits.
+    /// Number of successful edits so far.
     edits: u64,
     /// Number of calls before the last resume.
     resumed_at: usize,
-    /// A resumed process settles calls, some of which were lost with the end of the stream.
+    /// A resumed process settles calls, some of which were lost with the stream's end.
     is_settling: bool,
     span_times: HashMap<&'a str, Interval>,
 }
@@ -275,7 +276,7 @@ impl<'a> Pairing<'a> {
             .or_else(|| self.oldest(Key::Nameless(tool)))
     }
 
-    /// Returns the oldest open call of a key. Answered calls are removed on the way, each once per key.
+    /// Returns a key's oldest open call. Answered calls are removed on the way, each once per key.
     fn oldest(&mut self, key: Key<'a>) -> Option<usize> {
         let queue = self.open.get_mut(&key)?;
         while let Some(position) = queue.pop_front() {

@@ -9,7 +9,7 @@ use crate::{
     turns::{MODEL_TURN, Turn},
 };
 
-/// Destination of claimed time.
+/// Where claimed time counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bucket {
     GettingReady,
@@ -18,7 +18,8 @@ pub(crate) enum Bucket {
     FinishingUp,
 }
 
-/// A counted span. The deepest span of a moment claims it; among equals the first in the list.
+/// A counted span. At each moment the deepest span claims the time; among equals the first in the
+/// list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) interval: Interval,
@@ -26,9 +27,9 @@ pub(crate) struct Claim {
     pub(crate) bucket: Bucket,
 }
 
-/// Returns the bucket of a span by its name, or `None` if it is not counted.
-/// Not counted are containers such as `request` and `run.agent`, `ship.round`, `post.*`, and unknown names. A reading
-/// diff is made in the background and claims no time; the wait for it at the end does.
+/// Returns a span's bucket by name, or `None` if it is not counted. Not counted are containers such
+/// as `request` and `run.agent`, `ship.round`, `post.*`, and unknown names. A reading diff is made
+/// in the background and claims no time; the wait for it at the end does.
 fn bucket(name: &str, command_run: bool) -> Option<Bucket> {
     let is_command = || name == "run.command" || name.starts_with("run.command.");
     match name {
@@ -50,8 +51,8 @@ fn bucket(name: &str, command_run: bool) -> Option<Bucket> {
     }
 }
 
-/// Returns the claims of recorded spans.
-/// A span without an end is cut at the next loss, which may hide its end, else at the end of the window.
+/// Returns the claims from recorded spans. A span without an end is cut at the next loss, which may
+/// hide the end, else where the window ends.
 pub(crate) fn recorded(
     spans: &[Span<'_>],
     command_run: bool,
@@ -81,7 +82,7 @@ pub(crate) fn recorded(
     claims.into_iter().map(|(_, claim)| claim).collect()
 }
 
-/// Returns the claims of a legacy stream: its turns, its calls, and calls of external servers.
+/// Returns a legacy stream's claims: turns, calls, and calls to external servers.
 pub(crate) fn legacy(
     events: &[Event<'_>],
     calls: &[Call<'_>],

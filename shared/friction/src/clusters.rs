@@ -10,9 +10,9 @@ use crate::{
     patterns::{Analyzed, Example, Kind, Pattern},
 };
 
-/// Maximum patterns of a report, which people and models read.
+/// Maximum number of patterns in a report, which people and models read.
 const MAX_PATTERNS: usize = 50;
-/// Maximum examples of a pattern.
+/// Maximum number of examples per pattern.
 const MAX_EXAMPLES: usize = 5;
 /// Maximum runs named by a pattern: as many as a friction ledger stores. The newest are kept.
 const MAX_RUN_IDS: usize = 500;
@@ -26,7 +26,7 @@ pub(crate) struct Found<'a> {
     pub(crate) duration_ms: Option<i64>,
 }
 
-/// Findings of one kind and signature.
+/// Findings with the same kind and signature.
 struct Cluster<'a> {
     kind: Kind,
     signature: String,
@@ -46,7 +46,7 @@ pub(crate) struct Clusters<'a> {
 }
 
 impl<'a> Clusters<'a> {
-    /// Adds a finding. Runs must come oldest first, with the findings of one run together.
+    /// Adds a finding. Runs must come oldest first, with each run's findings together.
     pub(crate) fn add(&mut self, run: &Analyzed<'a>, found: Found<'_>) {
         let clusters = &mut self.clusters;
         let position = *self

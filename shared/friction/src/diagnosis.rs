@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::intervals::Interval;
 
-/// Category of a finding.
+/// Names what slowed a run down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -27,7 +27,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All categories, in the order that breaks ties of the verdict.
+    /// All categories, in the order that breaks ties in the verdict.
     pub const ALL: [Self; 8] = [
         Self::SlowTool,
         Self::SlowModelTurn,
@@ -39,7 +39,7 @@ impl Category {
         Self::InfraFailure,
     ];
 
-    /// Returns whether its time is a share of tool time instead of run time.
+    /// Returns whether the time is a share of tool time instead of run time.
     pub const fn is_tool_type(self) -> bool {
         matches!(
             self,
@@ -47,7 +47,7 @@ impl Category {
         )
     }
 
-    /// Returns its name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SlowTool => "slow_tool",
@@ -61,7 +61,7 @@ impl Category {
         }
     }
 
-    /// Returns its description for the verdict.
+    /// Returns the description for the verdict.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::SlowTool => "slow tools",
@@ -76,52 +76,52 @@ impl Category {
     }
 }
 
-/// Severity of a finding.
+/// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing.
+    /// The finding is worth knowing.
     Low,
-    /// Worth checking.
+    /// The finding is worth checking.
     Medium,
-    /// Worth fixing.
+    /// The finding is worth fixing.
     High,
 }
 
-/// One cause of lost time.
+/// A single cause for lost time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// Category.
+    /// What kind of friction it is.
     pub category: Category,
-    /// Severity.
+    /// How severe the finding is.
     pub severity: Severity,
-    /// Description.
+    /// Description for people, in a line.
     pub summary: String,
-    /// Index of the event that anchors it.
+    /// Index of the anchoring event.
     pub event_index: usize,
-    /// The tool.
+    /// The tool, if the finding concerns any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Duration in milliseconds, if timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// Interval, if timed.
+    /// Interval, if the finding is timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
 }
 
-/// Sum of one category.
+/// Sums up a single category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Total {
-    /// Number of findings.
+    /// Number of findings in the category.
     pub count: u64,
-    /// Time in milliseconds.
+    /// Lost time in milliseconds.
     pub duration_ms: i64,
 }
 
-/// Sums of all categories, zero if empty.
+/// Sums for all categories, zero if empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are the categories")]
 pub struct Totals {
@@ -136,7 +136,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Returns the sum of one category.
+    /// Returns a category's sum.
     pub const fn of(&self, category: Category) -> &Total {
         match category {
             Category::SlowTool => &self.slow_tool,
@@ -164,40 +164,40 @@ impl Totals {
     }
 }
 
-/// Diagnosis of a run.
+/// Diagnoses a single run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnosis {
     /// Number of events without narrative, side facts and spans.
     pub event_count: u64,
-    /// Number of tool calls.
+    /// Number of tool calls made.
     pub tool_calls: u64,
     /// Events carry times. Untimed streams have no slow findings.
     pub has_timings: bool,
     /// Length of the window if known, else from the first to the last timed content event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_ms: Option<i64>,
-    /// Time in tools.
+    /// Time in tools, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_time_ms: Option<i64>,
     /// Time in model turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_time_ms: Option<i64>,
-    /// Sums by category.
+    /// Sums for each category.
     pub by_category: Totals,
     /// Findings in stream order.
     pub findings: Vec<Finding>,
-    /// One-line summary.
+    /// The verdict in a line.
     pub verdict: String,
     /// The stream misses events, so findings may be missing or wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated_input: bool,
-    /// Breakdown of an ended run's time.
+    /// Breaks down an ended run's time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
 }
 
-/// Breakdown of an ended run's time. The other seven terms sum to the window.
+/// Breaks down an ended run's time. The other seven terms sum to the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shape {
@@ -205,16 +205,16 @@ pub struct Shape {
     pub window_ms: i64,
     /// Time before the agent started.
     pub getting_ready_ms: i64,
-    /// Time of model turns.
+    /// Time in model turns.
     pub thinking_ms: i64,
-    /// Time of tool calls.
+    /// Time in tool calls.
     pub tools_ms: i64,
     /// Time after the agent ended.
     pub finishing_up_ms: i64,
     /// Recorded time outside all counted spans.
     pub overhead_ms: i64,
-    /// Time of lost events.
+    /// Time that lost events cover.
     pub not_recorded_ms: i64,
-    /// Time of events that exist but were not passed in.
+    /// Time covered by events that exist but were not passed in.
     pub not_loaded_ms: i64,
 }

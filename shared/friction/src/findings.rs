@@ -1,4 +1,4 @@
-//! Classification of calls, turns and notes (docs/reference/friction.md#categories).
+//! Classifies calls, turns and notes (docs/reference/friction.md#categories).
 
 use crate::{
     calls::{Call, Outcome},
@@ -9,7 +9,7 @@ use crate::{
     turns::Turn,
 };
 
-/// A slow call or turn has high severity from this multiple of its threshold.
+/// A slow call or turn has high severity from this multiple of the threshold.
 const HIGH_AT: i64 = 2;
 
 /// Returns every finding in stream order. A wrap-up lasts until `end`.
@@ -34,7 +34,7 @@ pub(crate) fn findings(
     findings
 }
 
-/// Returns the severity of slowness; untimed intervals are never slow.
+/// Returns how severe slowness is; untimed intervals are never slow.
 fn slowness(interval: Option<Interval>, threshold: i64) -> Option<Severity> {
     let ms = interval?.ms();
     if ms >= threshold.saturating_mul(HIGH_AT) {
@@ -102,7 +102,8 @@ fn of_note(index: usize, event: &Event<'_>, end: Option<i64>) -> Option<Finding>
     ))
 }
 
-/// Returns the retry finding of a call that repeats a failed one; it is additional to its category.
+/// Returns the retry finding for a call that repeats a failed call; it is additional to the
+/// category.
 fn retry(call: &Call<'_>) -> Option<Finding> {
     let summary = named(call, "was called again after it failed");
     let interval = call.outcome.and_then(|outcome| outcome.interval);

@@ -1,12 +1,12 @@
 //! Recognizes shell commands that install or clone.
 
-/// Words that may precede the program. Shell keywords among them open a segment of their own.
+/// Words that may precede the program. Shell keywords among them open a separate segment.
 const WRAPPERS: &[&str] = &[
     "sudo", "corepack", "env", "time", "exec", "command", "nohup", "npx", "if", "then", "else",
     "elif", "do", "while", "until", "!", "{",
 ];
 
-/// Options of wrappers and installers that consume the next word.
+/// Wrapper and installer options that consume the next word.
 const OPTIONS_WITH_VALUE: &[&str] = &[
     "-C",
     "-c",
@@ -24,7 +24,7 @@ const OPTIONS_WITH_VALUE: &[&str] = &[
     "--work-tree",
 ];
 
-/// Commands that install or fetch: a program and its words without options.
+/// Commands that install or fetch: a program and words without options.
 const INSTALLERS: &[&str] = &[
     "npm i",
     "npm install",
@@ -83,7 +83,7 @@ const INSTALLERS: &[&str] = &[
 /// Programs that install when called without a subcommand.
 const BARE_INSTALLERS: &[&str] = &["yarn", "bundle"];
 
-/// Returns the first install or clone command of a shell command, without its options.
+/// Returns a shell command's first install or clone command, without options.
 pub(crate) fn installer(command: &str) -> Option<&'static str> {
     let joined = blank_quotes(command).replace("\\\n", " ");
     joined
@@ -97,8 +97,8 @@ fn of_segment(segment: &str) -> Option<&'static str> {
         .skip_while(|word| WRAPPERS.contains(word) || is_assignment(word))
         .peekable();
     let mut program = words.next()?.rsplit('/').next()?;
-    // The option `-m` is already removed, so `python -m pip install` reads `python pip install`. A script named `pip`
-    // would be run by its path or end in `.py`.
+    // The option `-m` is already removed, so `python -m pip install` reads `python pip install`. A
+    // script named `pip` would be run by path or end in `.py`.
     if program.starts_with("python") {
         program = words.next()?;
     }
@@ -118,10 +118,10 @@ fn of_segment(segment: &str) -> Option<&'static str> {
     })
 }
 
-/// Number of words of the longest entry of `INSTALLERS`.
+/// Number of words in the longest `INSTALLERS` entry.
 const LONGEST_INSTALLER: usize = 3;
 
-/// Words of a segment without options and their values.
+/// A segment's words without options and their values.
 struct Plain<'a>(std::str::SplitWhitespace<'a>);
 
 impl<'a> Iterator for Plain<'a> {
@@ -139,7 +139,7 @@ impl<'a> Iterator for Plain<'a> {
     }
 }
 
-/// Replaces quoted text with one neutral word, because it is an argument and never a command.
+/// Replaces quoted text with a neutral word, because it is an argument and never a command.
 fn blank_quotes(command: &str) -> String {
     let mut blanked = String::with_capacity(command.len());
     let mut quote = None;

@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::work;
 
-/// Largest valid time: the last millisecond of a JavaScript date (ECMAScript 21.4.1.1).
-/// Within it no difference and no sum of differences of one window overflows.
+/// Largest valid time: a JavaScript date's last millisecond (ECMAScript 21.4.1.1). Within it no
+/// difference and no sum of differences in a window overflows.
 pub(crate) const MAX_TIME: i64 = 8_640_000_000_000_000;
 
 /// An interval in epoch milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Start.
+    /// Start in Unix milliseconds.
     pub start: i64,
-    /// End.
+    /// End in Unix milliseconds.
     pub end: i64,
 }
 
@@ -31,7 +31,7 @@ impl Interval {
             .map(|(start, end)| Self { start, end })
     }
 
-    /// Returns the interval of a duration; a negative duration is zero.
+    /// Returns the interval for a duration; a negative duration is zero.
     pub(crate) fn lasting(start: i64, ms: i64) -> Self {
         Self {
             start,

@@ -1,10 +1,10 @@
 //! The run-friction analyzer (docs/reference/friction.md).
-//! A diagnosis of slow runs from their events, and patterns over many diagnoses.
 //!
-//! Pure and deterministic: no clock, no I/O, and equal events give an equal diagnosis. Time is linear in the number
-//! of events, except for sorting by time; a test counts the steps. Events are read as JSON, because stored streams may
-//! contain kinds that this version does not know.
-//! Not here: fetching runs, and filing issues about patterns.
+//! It diagnoses slow runs from their events, and finds patterns over many diagnoses. Pure and
+//! deterministic: no clock, no I/O, and equal events give an equal diagnosis. Time is linear in the
+//! number of events, except for sorting by time; a test counts the steps. Events are read as JSON,
+//! because stored streams may contain kinds that this version does not know. Not here: fetching
+//! runs, and filing issues about patterns.
 #![forbid(unsafe_code)]
 
 pub mod records;

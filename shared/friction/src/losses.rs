@@ -1,4 +1,4 @@
-//! Times of missing events: gaps in the seqs, `spans_dropped` notes, a trimmed head, elided events.
+//! When events are missing: seq gaps, `spans_dropped` notes, a trimmed head, elided events.
 
 use crate::{
     intervals::{Interval, merge},
@@ -8,7 +8,7 @@ use crate::{
 
 /// Note that reports dropped span records.
 const SPANS_DROPPED: &str = "spans_dropped";
-/// First seq of a run.
+/// A run's first seq.
 const FIRST_SEQ: u64 = 1;
 
 /// Missing events as intervals.
@@ -20,12 +20,12 @@ pub(crate) struct Losses {
     pub(crate) elided: Vec<Interval>,
     /// Any event is missing, timed or not.
     pub(crate) any: bool,
-    /// Starts of all losses in order: an open span ends at the next one.
+    /// Where all losses start, in order: an open span ends at the next.
     starts: Vec<i64>,
 }
 
 impl Losses {
-    /// Returns the start of the first loss at or after a time.
+    /// Returns where the first loss at or after a time starts.
     pub(crate) fn next_after(&self, time: i64) -> Option<i64> {
         self.starts
             .get(self.starts.partition_point(|start| *start < time))
@@ -33,7 +33,7 @@ impl Losses {
     }
 }
 
-/// Finds the losses of a stream.
+/// Finds a stream's losses.
 pub(crate) fn read(events: &[Event<'_>], options: &AnalysisOptions) -> Losses {
     let mut reading = Reading::new(options);
     for event in events {
@@ -93,7 +93,7 @@ impl Reading {
         }
     }
 
-    /// The seq of an unknown kind proves its presence; its stamp is not used.
+    /// An unknown kind's seq proves presence; the stamp is not used.
     fn see(&mut self, event: &Event<'_>) {
         if let Some(seq) = event.seq.filter(|seq| *seq >= self.next_seq) {
             self.reach(seq);

@@ -1,4 +1,4 @@
-//! Tests of missing events, one per source of losses.
+//! Tests missing events, one test per loss source.
 
 use serde_json::{Value, json};
 

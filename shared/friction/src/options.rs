@@ -1,39 +1,39 @@
-//! Options of an analysis.
+//! Options for an analysis.
 
 use crate::intervals::Interval;
 
-/// Default threshold of a slow tool call.
+/// Default threshold for a slow tool call.
 const SLOW_TOOL_MS: i64 = 30_000;
-/// Default threshold of a slow model turn.
+/// Default threshold for a slow model turn.
 const SLOW_MODEL_TURN_MS: i64 = 60_000;
 
-/// Options of an analysis.
+/// Options for an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnalysisOptions {
-    /// Threshold of a slow tool call in milliseconds.
+    /// Threshold for a slow tool call in milliseconds.
     pub slow_tool_ms: i64,
-    /// Threshold of a slow model turn in milliseconds.
+    /// Threshold for a slow model turn in milliseconds.
     pub slow_model_turn_ms: i64,
     /// The stream is complete: a call without a result is a failure, not work in progress.
     pub finished: bool,
-    /// Window of the run: from receipt, else start, to the end, else now.
-    /// With it an ended run gets a shape.
+    /// The run's window: from receipt, else start, to the end, else now. With it an ended run gets
+    /// a shape.
     pub window: Option<Interval>,
-    /// Schema of the record, 0 if the record has none.
-    /// `None` for a bare stream, which is legacy if it has no span records.
+    /// The record's schema, 0 if the record has none. `None` for a bare stream, which is legacy if
+    /// it has no span records.
     pub schema: Option<u32>,
-    /// The head of the stream is missing. Streams with seqs show this without the option.
+    /// The stream's head is missing. Streams with seqs show this without the option.
     pub head_trimmed: bool,
     /// Events that exist but were elided from a live replay.
     pub elided: Option<SeqRange>,
 }
 
-/// A range of seqs, both ends included.
+/// A seq range, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeqRange {
-    /// First seq.
+    /// First seq in the range.
     pub from: u64,
-    /// Last seq.
+    /// Last seq in the range.
     pub to: u64,
 }
 

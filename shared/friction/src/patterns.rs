@@ -1,8 +1,8 @@
-//! Recurring friction: findings of many diagnoses, clustered.
+//! Recurring friction: clusters the findings from many diagnoses.
 //!
-//! Runs are sorted first, then each finding is visited once. Findings of stored diagnoses were never checked, so
-//! malformed ones are skipped.
-//! Not here: proposals and issues, which are derived from patterns.
+//! Runs are sorted first, then each finding is visited once. Findings in stored diagnoses were
+//! never checked, so malformed findings are skipped. Not here: proposals and issues, which are
+//! derived from patterns.
 
 use std::collections::HashSet;
 
@@ -20,34 +20,34 @@ use crate::{
 
 /// Default number of runs that must share a pattern.
 const MIN_RUNS: usize = 2;
-/// Default threshold of a long run. The longest agent budget is 45 minutes.
+/// Default threshold for a long run. The longest agent budget is 45 minutes.
 const LONG_RUN_MS: i64 = 1_800_000;
 /// A long run has high severity from this multiple of the threshold, as slow calls and turns have.
 const HIGH_AT: i64 = 2;
-/// Findings that cover one half of a long run explain it.
+/// Findings that cover half a long run explain it.
 const EXPLAINED_PART: i64 = 2;
 
-/// A run and its stored diagnosis.
+/// A run with the stored diagnosis.
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzed<'a> {
-    /// Id of the run. A run that occurs twice counts once, with its later end.
+    /// Run id. A run that occurs twice counts once, with the later end.
     pub run_id: &'a str,
-    /// Label.
+    /// The run's label, if any.
     pub label: Option<&'a str>,
     /// Agent; long runs are grouped by it.
     pub agent: Option<&'a str>,
-    /// End time.
+    /// When the run ended.
     pub finished_at: i64,
-    /// Diagnosis.
+    /// The diagnosis as it is stored.
     pub diagnosis: &'a Value,
 }
 
-/// Options of a report.
+/// Options for a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportOptions {
-    /// Number of runs that must share a pattern.
+    /// How many runs must share a pattern.
     pub min_runs: usize,
-    /// Threshold of a long run in milliseconds.
+    /// Threshold for a long run in milliseconds.
     pub long_run_ms: i64,
 }
 
@@ -73,39 +73,39 @@ pub struct Report {
     pub truncated_runs: Option<u64>,
 }
 
-/// A recurring cause of slow runs.
+/// A recurring cause for slow runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pattern {
-    /// `<kind>:<signature>`.
+    /// Pattern key: `<kind>:<signature>`.
     pub key: String,
-    /// Kind.
+    /// What the findings have in common.
     pub kind: Kind,
-    /// Text that the findings of all runs share.
+    /// Text that the findings share in all runs.
     pub signature: String,
     /// The newest 500 affected runs, oldest first.
     pub run_ids: Vec<String>,
-    /// Number of findings.
+    /// Number of findings in the pattern.
     pub occurrences: u64,
-    /// Time of the findings in milliseconds.
+    /// Total time of the findings in milliseconds.
     pub duration_ms: i64,
-    /// Highest severity.
+    /// Highest severity among the findings.
     pub severity: Severity,
-    /// The longest finding of each of the newest 5 runs, newest first.
+    /// The longest finding from each of the newest 5 runs, newest first.
     pub examples: Vec<Example>,
 }
 
-/// Kind of a pattern.
+/// A pattern's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Findings of one category.
+    /// Findings with the same category.
     Friction(Category),
     /// Long runs that their findings do not explain.
     LongRun,
 }
 
 impl Kind {
-    /// Returns its name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Friction(category) => category.as_str(),
@@ -120,27 +120,27 @@ impl Serialize for Kind {
     }
 }
 
-/// A finding of a pattern.
+/// A finding that a pattern contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Example {
-    /// The run.
+    /// Id of the run.
     pub run_id: String,
-    /// Label of the run.
+    /// The run's label, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// End time of the run.
+    /// When the run ended.
     pub finished_at: i64,
-    /// Summary of the finding.
+    /// The finding's summary.
     pub summary: String,
     /// Duration in milliseconds, if timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// Severity.
+    /// How severe the finding is.
     pub severity: Severity,
 }
 
-/// Clusters the findings of many runs. The order of the runs does not matter.
+/// Clusters the findings from many runs. The run order does not matter.
 pub fn report(runs: &[Analyzed<'_>], options: &ReportOptions) -> Report {
     let runs = in_order(runs);
     let mut clusters = Clusters::default();

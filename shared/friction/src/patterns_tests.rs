@@ -1,4 +1,4 @@
-//! Tests of the patterns: fields, order and bounds.
+//! Tests the patterns: fields, order and bounds.
 
 use serde_json::{Value, json};
 

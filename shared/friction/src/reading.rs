@@ -1,10 +1,10 @@
-//! A tolerant view of one stored event. Unknown or malformed events are `Unknown`.
+//! A tolerant view of a single stored event. Unknown or malformed events are `Unknown`.
 
 use serde_json::Value;
 
 use crate::intervals::{Interval, MAX_TIME};
 
-/// One event of the stream.
+/// An event in the stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event<'a> {
     /// Kind, as far as the analyzer needs it.
@@ -15,10 +15,10 @@ pub(crate) struct Event<'a> {
     pub(crate) seq: Option<u64>,
 }
 
-/// The analyzer's view of an event's kind.
+/// How the analyzer sees an event's kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum EventKind<'a> {
-    /// A message of the requester.
+    /// The requester's message.
     Input,
     /// A tool call starts.
     Call {
@@ -34,43 +34,43 @@ pub(crate) enum EventKind<'a> {
         infra: bool,
         id: CallKey<'a>,
     },
-    /// A note; the range is that of dropped spans.
+    /// A note; the range covers dropped spans.
     Note {
         kind: &'a str,
         range: Option<Interval>,
     },
     /// Model text beside tool calls.
     Assistant,
-    /// The final answer.
+    /// The run's final answer.
     Answer,
-    /// A span starts.
+    /// A span starts here.
     SpanStart {
         id: &'a str,
         parent: Option<&'a str>,
         name: &'a str,
     },
-    /// A span ended.
+    /// A span ended here.
     SpanEnd {
         id: &'a str,
         parent: Option<&'a str>,
         name: &'a str,
         interval: Option<Interval>,
     },
-    /// A model turn of an early stream.
+    /// A model turn in an early stream.
     Turn { interval: Option<Interval> },
-    /// A call of an external server in an early stream, with its duration.
+    /// A call to an external server in an early stream, with the duration.
     McpUse { ms: Option<i64> },
-    /// An earlier turn of the thread.
+    /// An earlier turn in the thread.
     Context,
     /// Run metadata; only whether it is a command run matters here.
     Meta { command_run: bool },
-    /// Another side fact.
+    /// Some other side fact.
     Fact,
-    /// An unknown kind.
+    /// A kind that this version does not know.
     Unknown,
 }
 
-/// Ids that pair a call with its result.
+/// Ids that pair a call with the result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CallKey<'a> {
     pub(crate) call: Option<&'a str>,
@@ -91,8 +91,8 @@ impl Event<'_> {
         )
     }
 
-    /// Returns whether it is content, whose stamps define the run's clock.
-    /// Context and spans are not, and an unknown kind might be a span of a later version.
+    /// Returns whether it is content, whose stamps define the run's clock. Context and spans are
+    /// not, and an unknown kind might be a span from a later version.
     pub(crate) const fn moves_clock(&self) -> bool {
         match self.kind {
             EventKind::Input
@@ -121,7 +121,7 @@ impl Event<'_> {
     }
 }
 
-/// Parses one event.
+/// Parses a single event.
 pub(crate) fn read(event: &Value) -> Event<'_> {
     Event {
         kind: kind(event),

@@ -1,7 +1,7 @@
-//! The breakdown of an ended run's window (docs/reference/friction.md#shape).
+//! Breaks down an ended run's window (docs/reference/friction.md#shape).
 //!
-//! One sweep over the elementary intervals, which start and end where a claim or a loss does. Each counts in exactly
-//! one term, so the terms sum to the window for any claims.
+//! Makes a single sweep over the elementary intervals, which start and end where a claim or a loss
+//! does. Each counts in exactly one term, so the terms sum to the window for any claims.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -13,7 +13,7 @@ use crate::{
     work,
 };
 
-/// Computes the breakdown of claims in the order of their starts, which also breaks ties.
+/// Computes the breakdown from claims ordered by start, which also breaks ties.
 pub(crate) fn shape(window: Interval, mut claims: Vec<Claim>, losses: &Losses) -> Shape {
     for claim in &mut claims {
         claim.interval = claim.interval.within(window);
@@ -66,7 +66,7 @@ fn elementary_intervals(
         .map(|(start, end)| Interval { start, end })
 }
 
-/// Claims under the sweep, the winning one on top. Each is pushed and popped once.
+/// Claims under the sweep, the winner on top. Each is pushed and popped once.
 struct Active<'a> {
     claims: &'a [Claim],
     next: usize,
@@ -82,7 +82,7 @@ impl<'a> Active<'a> {
         }
     }
 
-    /// Returns the bucket of the elementary interval that starts here.
+    /// Returns the bucket for the elementary interval that starts here.
     fn at(&mut self, time: i64) -> Option<Bucket> {
         while let Some(claim) = self
             .claims

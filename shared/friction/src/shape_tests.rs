@@ -1,4 +1,4 @@
-//! Tests of a run's shape, through the analyzer.
+//! Tests a run's shape through the analyzer.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn numbered(mut event: Value, seq: u64) -> Value {
     event
 }
 
-/// Returns the shape of a run from 0 to 100; asserts that it covers the window.
+/// Returns the shape for a run from 0 to 100; asserts that it covers the window.
 fn shape_with(events: &[Value], options: AnalysisOptions) -> Shape {
     let options = AnalysisOptions {
         window: Some(Interval { start: 0, end: 100 }),

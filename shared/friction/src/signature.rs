@@ -1,21 +1,22 @@
-//! The subject of a finding without details that differ between runs.
-//! Findings of one category and one signature form one pattern.
+//! A finding's subject without details that differ between runs.
+//!
+//! Findings with the same category and signature form a pattern.
 
 use crate::{diagnosis::Category, install::installer};
 
-/// Maximum characters of a signature, which is part of titles and keys.
+/// Maximum length in characters of a signature, which is part of titles and keys.
 const MAX_CHARS: usize = 80;
 /// Maximum characters that are scanned; an event's summary has 200.
 const MAX_READ: usize = 400;
-/// Minimum hexadecimal digits of a commit or digest.
+/// Minimum hexadecimal digits in a commit or digest.
 const MIN_HASH: usize = 7;
 
-/// Returns the signature of a finding.
+/// Returns a finding's signature.
 pub(crate) fn signature(category: Category, tool: Option<&str>, summary: &str) -> String {
     let Some(tool) = tool else {
         return fold(summary);
     };
-    // The analyzer writes `<tool> <event>: <call>`; summaries of other writers are used whole.
+    // The analyzer writes `<tool> <event>: <call>`; other writers' summaries are used whole.
     let said = summary
         .strip_prefix(tool)
         .and_then(|rest| rest.strip_prefix(' '))

@@ -1,7 +1,7 @@
-//! The spans of a stream: start and end records joined by id, each with its depth.
+//! A stream's spans: start and end records joined by id, each with a depth.
 //!
-//! Children of a lost parent become roots, and a cycle of parents is cut where it closes: malformed input may give a
-//! wrong depth, but never a loop.
+//! If a parent is lost, the children become roots, and a parent cycle is cut where it closes:
+//! malformed input may give a wrong depth, but never a loop.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use crate::{
     work,
 };
 
-/// One span.
+/// A span in the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span<'a> {
     pub(crate) id: &'a str,
     pub(crate) name: &'a str,
     /// Number of enclosing spans.
     pub(crate) depth: u32,
-    /// Known time of the span.
+    /// When the span was open, as far as known.
     pub(crate) time: SpanTime,
 }
 
-/// Time of a span.
+/// When a span was open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpanTime {
-    /// It ended with the event of this index.
+    /// It ended with the event at this index.
     Ended(Interval, usize),
     /// It has no end record.
     Open(i64),
@@ -33,7 +33,7 @@ pub(crate) enum SpanTime {
     Untimed,
 }
 
-/// Returns every span of the stream, in order of first mention.
+/// Returns every span in the stream, in order of first mention.
 pub(crate) fn read<'a>(events: &[Event<'a>]) -> Vec<Span<'a>> {
     let mut spans: Vec<Span<'a>> = Vec::new();
     let mut parents: Vec<Option<&'a str>> = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn read<'a>(events: &[Event<'a>]) -> Vec<Span<'a>> {
     spans
 }
 
-/// Uses the end record's own times, else the stamps of the two records.
+/// Uses the end record's own times, else the two records' stamps.
 fn end(span: &mut Span<'_>, interval: Option<Interval>, at: Option<i64>, index: usize) {
     let from = match span.time {
         SpanTime::Ended(..) => return,
@@ -95,7 +95,7 @@ fn end(span: &mut Span<'_>, interval: Option<Interval>, at: Option<i64>, index: 
     });
 }
 
-/// Returns the depth of each node of a forest given by parents. Each node is visited once.
+/// Returns each node's depth in a forest given by parents. Each node is visited once.
 fn depths(parents: &[Option<usize>]) -> Vec<u32> {
     let mut depths: Vec<Option<u32>> = vec![None; parents.len()];
     let mut on_path = vec![false; parents.len()];

@@ -5,7 +5,7 @@ use crate::{
     intervals::{Interval, merge},
 };
 
-/// Sums the findings of tool-type categories and slow turns, and the union of intervals of others.
+/// Sums the findings in tool-type categories and slow turns, and joins the intervals of others.
 pub(crate) fn totals(findings: &[Finding]) -> Totals {
     let mut totals = Totals::default();
     for category in Category::ALL {

@@ -1,7 +1,7 @@
-//! The model turns of a stream: their times and the events they produced.
+//! A stream's model turns: their times and the events they produced.
 //!
-//! From `model.turn` spans; in legacy streams from `turn` events, else by the gap rule: from an input or a result to
-//! the next call, text or answer.
+//! From `model.turn` spans; in legacy streams from `turn` events, else by the gap rule: from an
+//! input or a result to the next call, text or answer.
 
 use crate::{
     intervals::Interval,
@@ -9,7 +9,7 @@ use crate::{
     spans::{Span, SpanTime},
 };
 
-/// Span name of a model turn.
+/// Span name for a model turn.
 pub(crate) const MODEL_TURN: &str = "model.turn";
 
 /// An ended model turn.
@@ -38,7 +38,7 @@ pub(crate) fn recorded(events: &[Event<'_>], spans: &[Span<'_>]) -> Vec<Turn> {
         .collect()
 }
 
-/// Returns the turns of a legacy stream.
+/// Returns a legacy stream's turns.
 pub(crate) fn legacy(events: &[Event<'_>]) -> Vec<Turn> {
     let products = next_products(events);
     let recorded: Vec<_> = events
@@ -77,7 +77,7 @@ fn by_gaps(events: &[Event<'_>]) -> Vec<Turn> {
     turns
 }
 
-/// Returns for each event the next one that a model turn produced, or the event itself.
+/// Returns for each event the next event that a model turn produced, or the event itself.
 fn next_products(events: &[Event<'_>]) -> Vec<usize> {
     let mut next = None;
     let mut products: Vec<_> = events

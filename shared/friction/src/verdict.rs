@@ -1,4 +1,4 @@
-//! The one-line verdict.
+//! Writes the one-line verdict.
 
 use crate::diagnosis::{Category, Diagnosis};
 

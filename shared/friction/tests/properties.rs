@@ -1,4 +1,4 @@
-//! Properties of the analyzer that hold for every stream, however malformed.
+//! Analyzer properties that hold for every stream, however malformed.
 
 use ars_friction::{
     AnalysisOptions, Analyzed, Category, Diagnosis, Interval, ReportOptions, SeqRange, Shape,
@@ -7,7 +7,7 @@ use ars_friction::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Generates times of one small run, so that they overlap, or arbitrary values.
+/// Generates times in a small run, so that they overlap, or arbitrary values.
 fn time() -> impl Strategy<Value = Value> {
     prop_oneof![
         8 => (-10i64..200).prop_map(|at| json!(at)),
@@ -149,7 +149,7 @@ proptest! {
         prop_assert!(diagnosis.findings.is_sorted_by_key(|finding| finding.event_index));
         prop_assert!(diagnosis.findings.iter().all(|finding| finding.event_index < events.len()));
         prop_assert!(diagnosis.findings.iter().all(|finding| finding.duration_ms.is_none_or(|ms| ms >= 0)));
-        // A call has one category, and may be a retry as well.
+        // A call has a single category, and may be a retry as well.
         let mut of_calls: Vec<_> = diagnosis.findings.iter()
             .filter(|finding| finding.tool.is_some() && finding.category != Category::Retry)
             .map(|finding| finding.event_index)
@@ -213,7 +213,7 @@ proptest! {
         let middle = seed.index(runs.len());
         runs.rotate_left(middle);
         prop_assert_eq!(&whole, &report(&runs, &options));
-        // Below the bound every finding is in one pattern.
+        // Below the bound every finding is in a pattern.
         let found: usize = streams.iter().map(|events| analyze(events, &AnalysisOptions::default()).findings.len()).sum();
         let friction = whole.patterns.iter().filter(|pattern| pattern.kind.as_str() != "long_run");
         let clustered: u64 = friction.map(|pattern| pattern.occurrences).sum();

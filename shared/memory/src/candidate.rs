@@ -1,4 +1,4 @@
-//! A candidate of a request, checked (docs/reference/memory.md#candidates).
+//! Checks a candidate in a request (docs/reference/memory.md#candidates).
 
 use std::borrow::Cow;
 
@@ -9,35 +9,35 @@ use ars_store::{Refusal, json::number, request::is_short};
 
 use crate::{normalize, tokens};
 
-/// Maximum candidates of a request.
+/// Maximum number of candidates in a request.
 pub(crate) const MAX_CANDIDATES: usize = 50;
-/// Maximum characters of a text.
+/// Maximum length of a text in characters.
 pub(crate) const MAX_TEXT_CHARS: usize = 4000;
-/// Maximum characters of a thread key, a run id or a record id.
+/// Maximum length of a thread key, a run id or a record id, in characters.
 pub(crate) const MAX_NAME_CHARS: usize = 200;
-/// Maximum keywords of a candidate.
+/// Maximum number of keywords per candidate.
 const MAX_KEYWORDS: usize = 20;
-/// Maximum characters of a keyword.
+/// Maximum length of a keyword in characters.
 pub(crate) const MAX_KEYWORD_CHARS: usize = 64;
 
-/// Maximum untrusted sources of a candidate.
+/// Maximum number of untrusted sources per candidate.
 const MAX_TAINTS: usize = 8;
-/// Maximum characters of the name of a source.
+/// Maximum length of a source name in characters.
 const MAX_TAINT_CHARS: usize = 32;
 
-/// Kinds of a record.
+/// The kinds that a record can have.
 const KINDS: [&str; 2] = ["fact", "summary"];
 
-/// An accepted candidate.
+/// A candidate that was accepted.
 #[derive(Debug)]
 pub(crate) struct Candidate<'a> {
     /// Normalized text, by which equal texts are found.
     pub(crate) normalized: String,
-    /// The stored part.
+    /// The part that is stored.
     pub(crate) record: Record<'a>,
 }
 
-/// The immutable part of a record. Unknown fields of a candidate are dropped.
+/// A record's immutable part. Unknown candidate fields are dropped.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record<'a> {
@@ -60,7 +60,7 @@ pub(crate) struct Record<'a> {
 type Keyword<'a> = Cow<'a, str>;
 
 impl<'a> Candidate<'a> {
-    /// Parses the candidates of a body. One invalid candidate rejects them all.
+    /// Parses the candidates in a body. A single invalid candidate rejects them all.
     pub(crate) fn read_all(body: &'a Map<String, Json>) -> Result<Vec<Self>, Refusal> {
         let entries = body.get("records").and_then(Json::as_array);
         let Some(entries) = entries.filter(|entries| entries.len() <= MAX_CANDIDATES) else {
@@ -112,7 +112,7 @@ impl<'a> Candidate<'a> {
         Ok(Self { normalized, record })
     }
 
-    /// Returns the searchable text: the tokens of its text, then of its keywords, separated by spaces.
+    /// Returns the searchable text: the text's tokens, then the keywords', separated by spaces.
     pub(crate) fn tokens(&self) -> String {
         let texts =
             std::iter::once(self.record.text).chain(self.record.keywords.iter().map(AsRef::as_ref));
@@ -127,7 +127,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The fields of one candidate, and its name in refusals.
+/// A candidate's fields, and the name in refusals.
 struct Fields<'a> {
     fields: &'a Map<String, Json>,
     index: usize,
@@ -194,7 +194,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns the keywords, or the tokens of the text if there are none.
+    /// Returns the keywords, or the text's tokens if there are none.
     fn keywords(&self, text: &'a str) -> Result<Vec<Keyword<'a>>, Refusal> {
         let rule = "must be an array of at most 20 strings of 1 to 64 characters when present";
         let refuse = || self.refuse("keywords", rule);
@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the record of one candidate, or the text of the refusal.
+    /// Returns a candidate's record, or the refusal text.
     fn read(candidate: &Json) -> Result<Json, String> {
         let body = json!({ "records": [candidate] });
         let read = Candidate::read_all(body.as_object().unwrap());

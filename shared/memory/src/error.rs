@@ -1,4 +1,4 @@
-//! The error of a missing memory key.
+//! The error for a missing memory key.
 
 use crate::Scope;
 

@@ -1,4 +1,4 @@
-//! Equality of texts.
+//! Decides whether texts are equal.
 
 /// Trims the text, lower-cases it, and collapses white space. Punctuation counts.
 pub fn normalize(text: &str) -> String {

@@ -1,6 +1,7 @@
-//! The score of a record for a query (docs/reference/memory.md#retrieval).
+//! Scores a record for a query (docs/reference/memory.md#retrieval).
 //!
-//! Not here: the choice of candidates, for which the store searches its full-text index for [`Query::chosen`].
+//! Not here: choosing candidates, for which the store searches the full-text index for
+//! [`Query::chosen`].
 
 use std::cmp::{Ordering, Reverse};
 
@@ -10,14 +11,14 @@ use crate::tokens;
 
 /// Maximum tokens for which the full-text index is searched.
 const MAX_CHOSEN: usize = 24;
-/// Weight of the share of matched tokens.
+/// Weight for the share of matched tokens.
 const KEYWORD_WEIGHT: f64 = 0.7;
-/// Weight of recency.
+/// Weight for how recent a record is.
 const RECENCY_WEIGHT: f64 = 0.3;
-/// Time constant of recency: after one week it is 1/e.
+/// Time constant for recency: after a week it is 1/e.
 const TAU_MS: f64 = 604_800_000.0;
 
-/// A query's tokens.
+/// The tokens in a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Distinct tokens, sorted by [`order`].
@@ -29,9 +30,9 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Token {
     text: String,
-    /// Position of its first occurrence.
+    /// Where the token first occurs.
     appeared: usize,
-    /// Number of occurrences.
+    /// How often the token occurs.
     times: usize,
 }
 
@@ -47,7 +48,7 @@ impl Query {
         let total = all.len();
         all.sort_by(|(_, a), (_, b)| order(a, b));
         let mut distinct: Vec<Token> = Vec::new();
-        // Stable: of equal tokens the first occurrence comes first.
+        // Stable: among equal tokens the first occurrence comes first.
         for (appeared, token) in all {
             match distinct.last_mut() {
                 Some(last) if last.text == *token => last.times += 1,
@@ -66,7 +67,8 @@ impl Query {
         self.total == 0
     }
 
-    /// Returns the distinct tokens: of more than 24 the longest, and of equal lengths the first.
+    /// Returns the distinct tokens: if more than 24, the longest, and among equal lengths the
+    /// first.
     pub fn chosen(&self) -> Vec<&str> {
         let mut chosen: Vec<_> = self.distinct.iter().collect();
         chosen.sort_by_key(|token| token.appeared);
@@ -80,8 +82,8 @@ impl Query {
             .collect()
     }
 
-    /// Returns the score of a record with these texts (its own and its keywords); `None` without a match.
-    /// `used_at` is the time of its last use, or of its creation.
+    /// Returns a record's score by text and keywords; `None` without a match. `used_at` is the time
+    /// when the record was last used, or else created.
     pub fn score<'a>(
         &self,
         texts: impl IntoIterator<Item = &'a str>,
@@ -91,7 +93,7 @@ impl Query {
         self.score_tokens(texts.into_iter().flat_map(tokens), used_at, now)
     }
 
-    /// Returns the score of a record with these tokens.
+    /// Returns the score for a record with these tokens.
     pub(crate) fn score_tokens<T: AsRef<str>>(
         &self,
         tokens: impl Iterator<Item = T>,
@@ -107,7 +109,7 @@ impl Query {
         }
     }
 
-    /// Returns how many of the query's tokens, repeats counted, are among these.
+    /// Returns how many query tokens, repeats counted, are among these.
     fn hits<T: AsRef<str>>(&self, tokens: impl Iterator<Item = T>) -> usize {
         let mut seen = vec![false; self.distinct.len()];
         let mut hits = 0;

@@ -1,16 +1,16 @@
-//! Ids of records: `mem:<scopeKey>:<n>`.
+//! Record ids: `mem:<scopeKey>:<n>`.
 //!
 //! An id contains its scope; within the scope the number identifies the record.
 
-/// Prefix of every id.
+/// Starts every id.
 const PREFIX: &str = "mem:";
 
-/// Returns the prefix of the scope's ids, up to the number.
+/// Returns the prefix of ids in a scope, up to the number.
 pub fn prefix(scope_key: &str) -> String {
     format!("{PREFIX}{scope_key}:")
 }
 
-/// Returns the scope key and the number. Only the canonical text of an id is accepted.
+/// Returns the scope key and the number. Accepts only an id's canonical text.
 pub fn parse(id: &str) -> Option<(&str, i64)> {
     let (scope_key, digits) = id.strip_prefix(PREFIX)?.rsplit_once(':')?;
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -22,7 +22,7 @@ pub fn parse(id: &str) -> Option<(&str, i64)> {
     Some((scope_key, n))
 }
 
-/// Returns the number of an id of this scope.
+/// Returns the number in an id from this scope.
 pub(crate) fn number_in(scope_key: &str, id: &str) -> Option<i64> {
     parse(id)
         .filter(|(scope, _)| *scope == scope_key)

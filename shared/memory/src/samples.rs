@@ -3,7 +3,7 @@
 use ars_types::StoreKey;
 use ars_wire::memory::{Kind, MemoryRecord, Status};
 
-/// Returns the `n`th record of a scope, a fact.
+/// Returns a scope's `n`th record, a fact.
 pub(crate) fn record(scope: &str, n: i64, text: &str) -> MemoryRecord {
     MemoryRecord {
         id: format!("mem:{scope}:{n}"),

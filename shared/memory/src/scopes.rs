@@ -1,4 +1,4 @@
-//! Scopes of memory and the keys of their stores.
+//! Memory scopes and their store keys.
 //!
 //! Not here: permissions on scopes.
 
@@ -6,16 +6,16 @@ use ars_types::StoreKey;
 
 use crate::ScopeError;
 
-/// Audience of a record, in the order in which several apply.
+/// A record's audience, in the order in which several apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// The organization.
+    /// Everybody in the organization.
     Org,
-    /// The users of a repository.
+    /// Everybody who uses a repository.
     Repo,
-    /// The members of a channel.
+    /// Everybody in a channel.
     Channel,
-    /// One user.
+    /// A single user only.
     User,
 }
 
@@ -23,7 +23,7 @@ impl Scope {
     /// All scopes in order.
     pub const ALL: [Self; 4] = [Self::Org, Self::Repo, Self::Channel, Self::User];
 
-    /// Returns the prefix of its keys.
+    /// Returns the prefix of the scope's keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Org => "org",
@@ -38,28 +38,28 @@ impl Scope {
         Self::ALL.into_iter().find(|scope| scope.as_str() == word)
     }
 
-    /// Returns the scope of a key.
+    /// Returns the scope that a key belongs to.
     pub fn of(key: &str) -> Option<Self> {
         let (word, input) = key.split_once(':')?;
         Self::named(word).filter(|_| !input.is_empty())
     }
 }
 
-/// Values of a request that determine its scopes.
+/// Request values that determine the scopes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scopes<'a> {
-    /// Organization.
+    /// Name of the organization.
     pub organization: Option<&'a str>,
     /// Repository as `owner/name`.
     pub repository: Option<&'a str>,
-    /// Channel id.
+    /// Id of the channel.
     pub channel: Option<&'a str>,
-    /// User id.
+    /// Id of the user.
     pub user: Option<&'a str>,
 }
 
 impl<'a> Scopes<'a> {
-    /// Returns the key of a scope, or an error if its value is missing or invalid.
+    /// Returns a scope's key, or an error if the value is missing or invalid.
     pub fn key(&self, scope: Scope) -> Result<StoreKey, ScopeError> {
         let input = self
             .input(scope)
@@ -69,7 +69,7 @@ impl<'a> Scopes<'a> {
             .map_err(|_| ScopeError::Invalid(scope))
     }
 
-    /// Returns the keys of all scopes that have a valid value, in order.
+    /// Returns the keys for all scopes that have a valid value, in order.
     pub fn keys(&self) -> Vec<StoreKey> {
         Scope::ALL
             .into_iter()

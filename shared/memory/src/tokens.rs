@@ -1,4 +1,4 @@
-//! Tokens of a text.
+//! Splits a text into tokens.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
 //! The part of the bot's gates that the edge checks: method, tokens and bearer.
 //!
-//! A rejected caller therefore neither wakes the object nor starts a container. Not here: scopes and bodies, which the
-//! bot checks after it repeated these checks, because grants are part of its configuration.
+//! A rejected caller therefore neither wakes the object nor starts a container. Not here: scopes
+//! and bodies, which the bot checks after it repeated these checks, because its configuration
+//! contains the grants.
 
 use ars_auth::{
     Surface, TokenMap, bearer,
@@ -9,9 +10,9 @@ use ars_auth::{
 };
 use ars_container::Answer;
 
-/// Returns the rejection of a request, or `None` if it passes or its path has no bearer.
+/// Returns a request's rejection, or `None` if it passes or its path has no bearer.
 ///
-/// `tokens` is the value of `SERVICE_INGRESS_TOKENS` that the bot's container receives too.
+/// `tokens` is the `SERVICE_INGRESS_TOKENS` value that the bot's container receives too.
 pub fn refusal(
     path: &str,
     method: &str,

@@ -1,18 +1,19 @@
-//! The bot container's environment: the Worker's secrets and variables that it receives at its start.
+//! The bot container's environment: the Worker's secrets and variables that it receives at start.
 //!
-//! An allow-list: a name that is neither listed here nor starts with [`OWN_SECRETS`] stays at the edge.
+//! An allow-list: a name that is neither listed here nor starts with [`OWN_SECRETS`] stays at the
+//! edge.
 
 use sha2::{Digest as _, Sha256};
 
-/// The port on which the bot listens inside of its container.
+/// The port on which the bot listens inside the container.
 pub const PORT: u16 = 8080;
 
 /// The variable that names the header in which the bot trusts the caller's address.
 /// The platform sets that header.
 pub(crate) const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip");
 
-/// Secrets of the operator (`wrangler secret put`).
-/// The root wrangler.toml lists the same names in this order.
+/// The operator's secrets (`wrangler secret put`). The root wrangler.toml lists the same names in
+/// this order.
 pub const SECRETS: [&str; 13] = [
     "MEMORY_TOKEN",
     "RESIDENT_OPERATOR_TOKEN",
@@ -28,7 +29,7 @@ pub const SECRETS: [&str; 13] = [
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
     "SERVICE_INGRESS_TOKENS",
 ];
-/// Variables of the Worker's configuration.
+/// Variables in the Worker's configuration.
 pub const VARIABLES: [&str; 14] = [
     "PUBLIC_BASE_URL",
     "ACCESS_TEAM_DOMAIN",
@@ -46,10 +47,10 @@ pub const VARIABLES: [&str; 14] = [
     "RUST_LOG",
 ];
 
-/// Prefix of the secrets that the bot's configuration names, by `api_key_env` and `token_env`.
+/// Prefix for the secrets that the bot's configuration names, by `api_key_env` and `token_env`.
 pub const OWN_SECRETS: &str = "ARS_SECRET_";
 
-/// Bytes of a digest in [`version`].
+/// Digest size in [`version`], in bytes.
 const DIGEST_BYTES: usize = 4;
 
 /// Returns every listed name.
@@ -57,7 +58,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SECRETS.into_iter().chain(VARIABLES)
 }
 
-/// Returns whether the bot receives the variable of this name.
+/// Returns whether the bot receives the variable with this name.
 fn is_forwarded(name: &str) -> bool {
     let is_own = |rest: &str| {
         !rest.is_empty()
@@ -68,7 +69,7 @@ fn is_forwarded(name: &str) -> bool {
     names().any(|known| known == name) || name.strip_prefix(OWN_SECRETS).is_some_and(is_own)
 }
 
-/// Returns the environment of a container: the forwarded texts that are not blank, and the edge's own.
+/// Returns a container's environment: the forwarded texts that are not blank, and the edge's own.
 pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, String)> {
     let set = texts
         .into_iter()
@@ -82,12 +83,14 @@ pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t s
         .collect()
 }
 
-/// Returns the version of a container that starts now: its build, and a digest of its tokens.
+/// Returns the version for a container that starts now: the build, and a digest over the tokens.
 ///
-/// The bot reads its token map at its start only. Without a new version it would accept a revoked token until the next
-/// restart, and a first `deploy:write` would have no effect. Any other secret waits for the next start.
+/// The bot reads the token map only when it starts. Without a new version it would accept a revoked
+/// token until the next restart, and a first `deploy:write` would have no effect. Any other secret
+/// waits for the next start.
 ///
-/// The digest is short enough to reveal a change and no token: the version is stored, and a secret is not.
+/// The digest is short enough to reveal a change and no token: the version is stored, and a secret
+/// is not.
 pub fn version(build: &str, tokens: Option<&str>) -> String {
     let Some(tokens) = tokens.filter(|tokens| !tokens.trim().is_empty()) else {
         return build.to_owned();

@@ -1,4 +1,4 @@
-//! Answers in place of the bot when it did not answer.
+//! Responses in place of the bot when it did not respond.
 
 use ars_container::{Answer, failure::is_unreachable, lifecycle::RETRY_AFTER_S};
 use ars_wire::{ErrorCode, ingress::ErrorBody};
@@ -14,10 +14,10 @@ pub fn unavailable(retry_after: u32) -> Answer {
         .with("retry-after", retry_after.to_string())
 }
 
-/// Returns the answer to a request after its connection failed.
+/// Returns the response to a request after the connection failed.
 ///
-/// 503 invites a retry, so it is used only when the bot never saw the request. Otherwise the bot may have acted on it
-/// and the answer is 502.
+/// 503 invites a retry, so it is used only when the bot never saw the request. Otherwise the bot
+/// may have acted on it and the response is 502.
 pub fn connection_lost(message: &str) -> Answer {
     if is_unreachable(message) {
         return unavailable(RETRY_AFTER_S);

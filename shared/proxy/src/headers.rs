@@ -7,7 +7,7 @@ use ars_wire::admin::{EDGE_SECRET_HEADER, SUBJECT_HEADER};
 
 use crate::environment::PEER_HEADER;
 
-/// Headers of one connection, not of the request (RFC 9110 section 7.6.1).
+/// Headers for a single connection, not the request (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -19,7 +19,7 @@ const HOP_BY_HOP: [&str; 9] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// Trace context of the caller: the edge starts its own trace.
+/// The caller's trace context: the edge starts a new trace.
 const TRACE: [&str; 9] = [
     "traceparent",
     "tracestate",
@@ -31,14 +31,13 @@ const TRACE: [&str; 9] = [
     "x-cloud-trace-context",
     "x-ot-span-context",
 ];
-/// Prefixes of further trace context.
+/// Prefixes for further trace context.
 const TRACE_PREFIXES: [&str; 4] = ["x-b3-", "x-datadog-", "ot-tracer-", "uberctx-"];
-/// Headers that pass even if `Connection` lists them.
-/// Without a host the recipient would differ, and without the client's address the bot would count failed credentials by
-/// that of the edge.
+/// Headers that pass even if `Connection` lists them. Without a host the recipient would differ,
+/// and without the client's address the bot would count failed credentials by the edge's address.
 const NEVER_LISTED: [&str; 3] = ["host", "content-length", PEER_HEADER.1];
 
-/// Random bytes of a trace: 16 for its id, 8 for the span's.
+/// Random bytes for a trace: 16 for the trace id, 8 for the span id.
 pub const TRACE_BYTES: usize = 24;
 
 /// Returns the request headers that do not pass; `connection` is the value of `Connection`.
@@ -54,7 +53,7 @@ pub fn stripped<'n>(
     names.into_iter().filter(|name| is_stripped(name)).collect()
 }
 
-/// Returns the names of an answer's headers that do not pass: those of the connection to the bot.
+/// Returns the response headers that do not pass: those for the connection to the bot.
 pub fn stripped_of_answer<'n>(
     names: impl IntoIterator<Item = &'n str>,
     connection: Option<&str>,
@@ -66,9 +65,9 @@ pub fn stripped_of_answer<'n>(
         .collect()
 }
 
-/// Returns the `traceparent` of a new trace (W3C Trace Context, version 00, sampled).
+/// Returns a new trace's `traceparent` (W3C Trace Context, version 00, sampled).
 pub fn traceparent(mut random: [u8; TRACE_BYTES]) -> String {
-    // An id of zeroes only is invalid.
+    // An id with zeroes only is invalid.
     random[15] |= 1;
     random[23] |= 1;
     format!(

@@ -1,8 +1,8 @@
-//! The host check of an edge in front of a developer's bot: only names of this machine pass.
+//! The host check by an edge in front of a developer's bot: only names for this machine pass.
 //!
-//! Such a bot serves its pages without authentication, and relies on the `Host` header against DNS rebinding. Behind
-//! the edge every request has the bot's own name, so the edge makes the check. Not here: an edge in front of a
-//! container, which passes the name on.
+//! Such a bot serves pages without authentication, and relies on the `Host` header against DNS
+//! rebinding. Behind the edge every request has the bot's own name, so the edge makes the check.
+//! Not here: an edge in front of a container, which passes the name on.
 
 use std::net::Ipv4Addr;
 
@@ -10,8 +10,8 @@ use ars_auth::dashboard::by_loopback;
 use ars_container::Answer;
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 
-/// Returns the refusal of a request to an address that does not name this machine.
-/// The runtime builds the address from the `Host` header.
+/// Refuses a request to an address that does not name this machine. The runtime builds the address
+/// from the `Host` header.
 pub fn refusal(url: &str) -> Option<Answer> {
     by_loopback(Ipv4Addr::LOCALHOST.into(), Some(url))
         .err()

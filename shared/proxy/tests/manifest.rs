@@ -1,9 +1,10 @@
-//! The deployment's settings: the listed secrets are those that the container receives.
-//! One container of a chosen size, one tick a minute.
+//! The deployment's settings list exactly the secrets that the container receives.
+//!
+//! One container with a chosen size, one tick a minute.
 
 use ars_proxy::environment::{SECRETS, VARIABLES};
 
-/// The deployment's settings.
+/// Settings that the deployment uses.
 const SETTINGS: &str = include_str!("../../../wrangler.toml");
 
 #[test]

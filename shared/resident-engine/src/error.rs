@@ -1,14 +1,14 @@
-//! Errors of the engine: a rejection is the caller's, a fault is ours.
+//! Engine errors: a rejection is the caller's, a fault is ours.
 
 use ars_resident::refusal::{Refusal, Token};
 use ars_sql::{MigrationError, SqlError};
 
 use crate::HostError;
 
-/// A fault of the engine or its host.
+/// A fault in the engine or its host.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The storage failed.
+    /// The resident's storage failed.
     #[error("the storage of the resident failed")]
     Sql(#[from] SqlError),
     /// The schema could not be applied.
@@ -17,7 +17,7 @@ pub enum Fault {
     /// A stored value has another shape.
     #[error("a stored value of the resident cannot be read")]
     Stored(#[from] serde_json::Error),
-    /// The host failed.
+    /// The resident's host failed.
     #[error("the host of the resident failed")]
     Host(#[from] HostError),
 }
@@ -28,7 +28,7 @@ pub enum Error {
     /// The call is rejected.
     #[error("{}", .0.error())]
     Refused(Box<Refusal>),
-    /// The engine failed.
+    /// The engine itself failed.
     #[error(transparent)]
     Fault(#[from] Fault),
 }

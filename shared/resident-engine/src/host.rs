@@ -1,4 +1,4 @@
-//! The port of effects: container, daemon, object storage, code host, clock and alarm.
+//! The effects port: container, daemon, object storage, code host, clock and alarm.
 
 use ars_resident::daemon::{GitCredential, Job, StepEnd, StepRequest};
 use ars_resident::disk::Sample;
@@ -6,13 +6,13 @@ use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
 use ars_types::UnixMillis;
 use futures::future::LocalBoxFuture;
 
-/// A failed effect. Its text is cleaned before anyone sees it.
+/// A failed effect. The text is cleaned before anyone sees it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// The container ended or was replaced during the call. Its disk may be lost.
     #[error("the container was replaced")]
     Replaced,
-    /// The effect did not happen, or its answer was lost.
+    /// The effect did not happen, or the response was lost.
     #[error("{0}")]
     Failed(String),
 }
@@ -20,59 +20,59 @@ pub enum HostError {
 /// A container that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
-    /// The container.
+    /// The container that runs.
     pub runtime: RuntimeId,
-    /// It runs the image of this deployment, with every pool user.
+    /// It runs this deployment's image, with every pool user.
     pub is_image_current: bool,
 }
 
-/// A token of the code host.
+/// A code host token.
 #[derive(Debug, Clone)]
 pub struct Minted {
-    /// The token with its origin.
+    /// The token together with the origin.
     pub credential: GitCredential,
-    /// Its expiry, if known.
+    /// When the token expires, if known.
     pub expires_at: Option<UnixMillis>,
 }
 
-/// The use of a token of the code host, which decides its permissions.
+/// What a code host token is used for, which decides the permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TokenUse {
     /// Fetches into the mirror.
     Fetch,
-    /// Git of commands in a thread's tree, which can read the token.
+    /// Git for commands in a thread's tree, which can read the token.
     Tree,
     /// A push from the mirror.
     Push,
 }
 
-/// Numbers of a resource's objects.
+/// Counts a resource's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ObjectCounts {
     /// Archives and their metadata.
     pub backups: u32,
-    /// Other objects of the resource.
+    /// Other objects that belong to the resource.
     pub others: u32,
 }
 
-/// The effects of one resident. Its futures belong to one thread, so none of them is `Send`.
+/// A single resident's effects. Its futures belong to a single thread, so none of them is `Send`.
 ///
-/// Every call may fail, and its answer may be lost: calls are idempotent or fenced by an attempt.
+/// Every call may fail, and the response may be lost: calls are idempotent or fenced by an attempt.
 #[expect(
     async_fn_in_trait,
     reason = "the engine runs on one thread, also in a Durable Object"
 )]
 pub trait Host: 'static {
-    /// Returns the time.
+    /// Returns the present time.
     fn now(&self) -> UnixMillis;
 
-    /// Waits.
+    /// Waits for this long, in milliseconds.
     async fn sleep(&self, ms: i64);
 
-    /// Runs a task in the background of the object.
+    /// Runs a task in the object's background.
     fn spawn(&self, task: LocalBoxFuture<'static, ()>);
 
-    /// Sets the object's alarm. An earlier one is replaced.
+    /// Sets the object's alarm. Replaces an earlier alarm.
     async fn set_alarm(&self, at: UnixMillis) -> Result<(), HostError>;
 
     /// Returns the container that runs, if any. Starts none, and asks no daemon.
@@ -86,22 +86,22 @@ pub trait Host: 'static {
 
     /// Performs a step in the container that runs.
     ///
-    /// The host fulfils [`ars_resident::daemon::Transfer::Engine`] of archives: it may replace it by an address, or
-    /// move the bytes itself. `progress` receives the bytes of a transfer so far.
+    /// The host fulfils an archive's [`ars_resident::daemon::Transfer::Engine`]: it may replace it
+    /// by an address, or move the bytes itself. `progress` receives a transfer's bytes so far.
     async fn run(&self, request: StepRequest, progress: &dyn Fn(u64))
     -> Result<StepEnd, HostError>;
 
-    /// Ends the steps of a job, and fences out late ones.
+    /// Ends a job's steps, and fences out late steps.
     async fn cancel(&self, job: Job) -> Result<(), HostError>;
 
-    /// Measures the disk of the container that runs.
+    /// Measures the running container's disk.
     async fn measure(&self, threads: Vec<StrictThreadKey>) -> Result<Sample, HostError>;
 
-    /// Returns the URL of the repository at the code host, or its path on this machine.
+    /// Returns the repository's URL at the code host, or its path on this machine.
     fn origin(&self, resource: &Resource) -> String;
 
-    /// Mints a token for one repository, or returns a cached one.
-    /// `None` without credentials of a code host, or if this use gets none.
+    /// Mints a token for a single repository, or returns a cached token. `None` without code host
+    /// credentials, or if this use gets none.
     async fn mint(
         &self,
         resource: &Resource,
@@ -109,16 +109,16 @@ pub trait Host: 'static {
         may_be_cached: bool,
     ) -> Result<Option<Minted>, HostError>;
 
-    /// Returns an unused id of an archive.
+    /// Returns an unused archive id.
     fn new_backup(&self) -> BackupId;
 
-    /// Deletes archives. One that does not exist counts as deleted.
+    /// Deletes archives. A missing archive counts as deleted.
     async fn delete_backups(&self, ids: &[BackupId]) -> Result<(), HostError>;
 
-    /// Counts the objects of the resource.
+    /// Counts the resource's objects.
     async fn count_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError>;
 
-    /// Deletes all objects of the resource. Returns their numbers.
+    /// Deletes all the resource's objects. Returns how many.
     async fn delete_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError>;
 
     /// Removes the registry row, unless it was written at another time than `onboarded_at`.

@@ -1,11 +1,12 @@
-//! The engine of residents, for the Durable Object and for one machine.
+//! The engine for residents, in the Durable Object and on a single machine.
 //!
-//! An [`Engine`] owns one resident: its state as SQL, the driver of its lifecycle, and its threads. The [`fleet`] module
-//! has the routes, which need the [`Registry`] too. Effects are behind [`Host`]. Pure of any platform: no runtime, no
-//! network, no clock. Not here: decisions (`ars-resident`), the daemon in the container
-//! (`containers/resident/sandboxd`), and transports.
+//! An [`Engine`] owns a single resident: state as SQL, lifecycle driver, and threads. The [`fleet`]
+//! module has the routes, which need the [`Registry`] too. Effects are behind
+//! [`Host`]. Independent from any platform: no runtime, no network, no clock. Not here: decisions
+//! (`ars-resident`), the daemon in the container (`containers/resident/sandboxd`), and transports.
 //!
-//! Futures belong to one thread. Between the first read and the last write of a change there is no `await`.
+//! Futures belong to a single thread. Between a change's first read and last write there is no
+//! `await`.
 #![forbid(unsafe_code)]
 
 mod error;

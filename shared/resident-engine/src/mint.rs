@@ -1,15 +1,16 @@
-//! The body of a mint: one repository, and the permissions that the use of the token needs.
+//! A mint's body: a single repository, and the permissions that the token's use needs.
 //!
-//! Not here: the request to the code host and the cache of tokens (`durable-objects/resident`).
+//! Not here: the request to the code host and the token cache (`durable-objects/resident`).
 
 use ars_types::RepoSlug;
 use serde_json::{Value, json};
 
 use crate::TokenUse;
 
-/// Returns the body of a mint for one repository, with no more permissions than the use needs.
+/// Returns a mint's body for a single repository, with no more permissions than the use needs.
 ///
-/// The commands of a thread can read the token of its tree. The service pushes from the mirror, so no other use writes.
+/// A thread's commands can read the tree's token. The service pushes from the mirror, so no other
+/// use writes.
 pub fn mint_body(repository: &RepoSlug, usage: TokenUse) -> Value {
     let contents = match usage {
         TokenUse::Fetch | TokenUse::Tree => "read",

@@ -1,6 +1,6 @@
 //! The registry: one row per resident, the cap, and overrides for tests.
 //!
-//! Every change is one transaction without an `await`, so the cap is never exceeded.
+//! Every change is a single transaction without an `await`, so the cap is never exceeded.
 
 use ars_resident::document::{Fields, read, tagged, unknown_tag, value_of};
 use ars_resident::names::Resource;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Error, Fault};
 
-/// Migrations of the registry, `migrations/resident-registry/`.
+/// The registry's migrations, `migrations/resident-registry/`.
 pub const REGISTRY_MIGRATIONS: &[Migration] = &[Migration {
     name: "0001_registry",
     sql: include_str!("../../../migrations/resident-registry/0001_registry.sql"),
@@ -25,7 +25,7 @@ const PUT: &str = "INSERT INTO residents (resource, record) VALUES (?1, ?2) \
 const REMOVE: &str = "DELETE FROM residents WHERE resource = ?1 \
     AND (?2 IS NULL OR record ->> 'onboardedAt' = ?2) RETURNING record";
 
-/// A call of the registry. It crosses objects as JSON.
+/// A call to the registry. It crosses objects as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "call",
@@ -35,40 +35,40 @@ const REMOVE: &str = "DELETE FROM residents WHERE resource = ?1 \
 pub enum RegistryCall {
     /// Inserts a record under the cap.
     Insert {
-        /// The record.
+        /// The record to store.
         record: Box<Record>,
     },
     /// Replaces a row by a new record, if the row was not replaced since it was read.
     Swap {
         /// The row to remove.
         evicted: Resource,
-        /// Time of its first write.
+        /// When the row was first written.
         onboarded_at: UnixMillis,
-        /// The record.
+        /// The record to store.
         record: Box<Record>,
     },
-    /// Returns one record.
+    /// Returns a single record.
     Get {
-        /// The resource.
+        /// Resource that names the row.
         resource: Resource,
     },
     /// Returns all records and the cap.
     List,
-    /// Replaces the record of a row.
+    /// Replaces the record in a row.
     Update {
-        /// The record.
+        /// The record to store.
         record: Box<Record>,
     },
-    /// Removes a row, with `onboarded_at` only that one.
+    /// Removes a row, with `onboarded_at` only the row from that time.
     Remove {
-        /// The resource.
+        /// Resource that names the row.
         resource: Resource,
-        /// Time of its first write.
+        /// When the row was first written.
         onboarded_at: Option<UnixMillis>,
     },
     /// Sets or clears limits that a test lowers.
     Override {
-        /// The limits.
+        /// The limits to override.
         overrides: TestOverrides,
     },
 }
@@ -109,7 +109,7 @@ impl RegistryCall {
     }
 }
 
-/// The answer of the registry.
+/// A reply from the registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum RegistryReply {
@@ -118,28 +118,28 @@ pub enum RegistryReply {
         /// A row was removed.
         removed: bool,
     },
-    /// Of `Get`.
+    /// The reply to `Get`.
     Record {
         /// The record, if there is a row.
         record: Option<Box<Record>>,
-        /// The test override of the age from which an attach fetches.
+        /// The test override for the age from which an attach fetches.
         #[serde(skip_serializing_if = "Option::is_none")]
         stale_after_s: Option<u32>,
     },
-    /// Of `List`.
+    /// The reply to `List`.
     Records {
         /// The records, sorted by resource.
         records: Vec<Record>,
-        /// Cap in force.
+        /// The cap in force.
         cap: u32,
-        /// Overrides in force.
+        /// The overrides in force, if any.
         overrides: Option<TestOverrides>,
     },
     /// The change is rejected.
     Refused {
-        /// HTTP status.
+        /// HTTP status for the refusal.
         status: u16,
-        /// Body of the answer.
+        /// Body of the response.
         body: serde_json::Value,
     },
 }
@@ -174,14 +174,14 @@ impl RegistryReply {
     }
 }
 
-/// The registry on one database.
+/// The registry in a single database.
 pub struct Registry<S> {
     sql: S,
     build: String,
 }
 
 impl<S: Sql> Registry<S> {
-    /// Opens the registry of a build. Overrides of another build do not count.
+    /// Opens a build's registry. Another build's overrides do not count.
     ///
     /// # Errors
     /// The schema could not be applied.
@@ -315,7 +315,7 @@ impl<S: Sql> Registry<S> {
         Ok(stored.filter(|overrides| overrides.build == self.build))
     }
 
-    /// Stores overrides. Empty ones clear the row.
+    /// Stores overrides. Empty overrides clear the row.
     fn set_overrides(&self, overrides: &TestOverrides) -> Result<(), Fault> {
         if overrides.cap.is_none() && overrides.floor_s.is_none() {
             return Ok(self.sql.execute("DELETE FROM overrides", &[])?);

@@ -1,4 +1,4 @@
-//! The state of one resident as SQL. Every method is synchronous: a change has no `await` inside.
+//! A single resident's state as SQL. Every method is synchronous: a change has no `await` inside.
 
 mod deps_archives;
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fault;
 
-/// Migrations of a resident, `migrations/resident/`.
+/// A resident's migrations, `migrations/resident/`.
 pub const RESIDENT_MIGRATIONS: &[Migration] = &[
     Migration {
         name: "0001_resident",
@@ -30,12 +30,12 @@ pub const RESIDENT_MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Durations of attaches that are kept.
+/// Number of attach durations that are kept.
 const ATTACHES_MAX: i64 = 256;
-/// Most checkpoints of a run that a restore looks for.
+/// Maximum number of a run's checkpoints that a restore looks for.
 const TRIED_MAX: i64 = 32;
 
-/// Writes the row of the resident. The columns that a statement does not name stay.
+/// Writes the resident's row. The columns that a statement does not name stay.
 const SAVE: &str = "INSERT INTO resident (id, record, lifecycle, pool, operations) VALUES (1, NULL, ?1, '{}', 0) \
     ON CONFLICT (id) DO UPDATE SET lifecycle = excluded.lifecycle";
 const SAVE_RECORD: &str = "INSERT INTO resident (id, record, lifecycle, pool, operations) VALUES (1, ?1, ?2, '{}', 0) \
@@ -57,13 +57,13 @@ const TABLES: [&str; 5] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StoredCredential {
-    /// Time of the last write.
+    /// When it was last written.
     pub written_at: UnixMillis,
-    /// Expiry, if known.
+    /// When it expires, if known.
     pub expires_at: Option<UnixMillis>,
 }
 
-/// The state of one resident on one database.
+/// A single resident's state in a database.
 pub(crate) struct Store<S> {
     sql: S,
 }
@@ -87,7 +87,7 @@ impl<S: Sql> Store<S> {
         Ok(self.column("lifecycle")?.unwrap_or_default())
     }
 
-    /// Writes the state machine. A blank one deletes the row.
+    /// Writes the state machine. A blank machine deletes the row.
     pub(crate) fn save_lifecycle(&self, lifecycle: &Resident) -> Result<(), Fault> {
         if lifecycle.is_blank() {
             return Ok(self.sql.execute("DELETE FROM resident", &[])?);
@@ -95,12 +95,12 @@ impl<S: Sql> Store<S> {
         Ok(self.sql.execute(SAVE, &[json(lifecycle)?])?)
     }
 
-    /// Returns the registry record as of its last change.
+    /// Returns the registry record as last changed.
     pub(crate) fn record(&self) -> Result<Option<Record>, Fault> {
         self.column("record")
     }
 
-    /// Writes the record, also of a resident without a state yet.
+    /// Writes the record, also for a resident without a state yet.
     pub(crate) fn save_record(&self, record: &Record) -> Result<(), Fault> {
         Ok(self
             .sql
@@ -115,7 +115,7 @@ impl<S: Sql> Store<S> {
         self.set("pool", json(pool)?)
     }
 
-    /// Returns the number of a new operation.
+    /// Returns the number for a new operation.
     pub(crate) fn next_operation(&self) -> Result<u64, Fault> {
         let rows = self.sql.query(
             "UPDATE resident SET operations = operations + 1 RETURNING operations",
@@ -125,7 +125,7 @@ impl<S: Sql> Store<S> {
         Ok(u64::try_from(number).unwrap_or_default())
     }
 
-    /// Returns the time of the next sweep.
+    /// Returns when the next sweep is due.
     pub(crate) fn sweep_at(&self) -> Result<Option<UnixMillis>, Fault> {
         self.integer("sweep_at")
     }
@@ -221,7 +221,7 @@ impl<S: Sql> Store<S> {
             .execute(update, &[thread.as_str().into(), json(&credential)?])?)
     }
 
-    /// Records the duration of an attach and drops the oldest ones.
+    /// Records how long an attach took and drops the oldest durations.
     pub(crate) fn add_attach(&self, at: UnixMillis, ms: i64) -> Result<(), Fault> {
         self.sql.execute(
             "INSERT INTO attaches (at, ms) VALUES (?1, ?2)",
@@ -231,7 +231,7 @@ impl<S: Sql> Store<S> {
         Ok(self.sql.execute(trim, &[ATTACHES_MAX.into()])?)
     }
 
-    /// Returns the durations of the last attaches, newest first.
+    /// Returns how long the last attaches took, newest first.
     pub(crate) fn attaches(&self) -> Result<Vec<i64>, Fault> {
         let rows = self.sql.query(RECENT, &[])?;
         Ok(rows
@@ -296,7 +296,7 @@ impl<S: Sql> Store<S> {
         Ok(rows.into_iter().filter_map(parse).collect())
     }
 
-    /// Returns the time of the last checkpoint of any thread.
+    /// Returns when any thread last made a checkpoint.
     pub(crate) fn last_checkpoint_at(&self) -> Result<Option<UnixMillis>, Fault> {
         let rows = self
             .sql
@@ -304,7 +304,7 @@ impl<S: Sql> Store<S> {
         Ok(rows.first().map(|row| row.integer(0)).transpose()?)
     }
 
-    /// Returns the number of checkpoints of all threads.
+    /// Counts the checkpoints over all threads.
     pub(crate) fn checkpoint_count(&self) -> Result<u32, Fault> {
         let rows = self.sql.query("SELECT count(*) FROM checkpoints", &[])?;
         let count = rows.first().map(|row| row.integer(0)).transpose()?;
@@ -313,7 +313,7 @@ impl<S: Sql> Store<S> {
             .unwrap_or_default())
     }
 
-    /// Remembers an archive before its upload.
+    /// Remembers an archive before the upload.
     pub(crate) fn begin_backup(&self, id: &BackupId) -> Result<(), Fault> {
         self.add_backup(id, "")
     }
@@ -327,7 +327,7 @@ impl<S: Sql> Store<S> {
             .collect())
     }
 
-    /// Remembers the digest of an archive.
+    /// Remembers an archive's digest.
     pub(crate) fn add_backup(&self, id: &BackupId, sha256: &str) -> Result<(), Fault> {
         let insert = "INSERT OR REPLACE INTO backups (id, sha256) VALUES (?1, ?2)";
         Ok(self
@@ -353,7 +353,7 @@ impl<S: Sql> Store<S> {
         Ok(())
     }
 
-    /// Empties everything but the row of the resident, which the state machine needs for its last step.
+    /// Empties everything but the resident's row, which the state machine needs for the last step.
     pub(crate) fn clear(&self) -> Result<(), Fault> {
         self.atomically(|| {
             for table in TABLES {
@@ -367,7 +367,7 @@ impl<S: Sql> Store<S> {
         })
     }
 
-    /// Returns pool users without work: of operations, and of attaches that did not end.
+    /// Returns pool users without work: from operations, and from attaches that did not end.
     pub(crate) fn orphans(&self) -> Result<Vec<(PoolUser, Holder)>, Fault> {
         let pool = self.pool()?;
         let bindings = self.bindings()?;

@@ -1,4 +1,4 @@
-//! Locks and signals for the futures of one thread, without a runtime.
+//! Locks and signals for futures on a single thread, without a runtime.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use futures::future::{Either, select};
 
 use crate::Host;
 
-/// A lock that serves its waiters in order. A waiter that gives up frees its place.
+/// A lock that serves waiters in order. A waiter that gives up frees the place.
 #[derive(Clone, Default)]
 pub(crate) struct Lock(Rc<RefCell<Waiters>>);
 
@@ -38,7 +38,7 @@ impl Lock {
         };
         match receiver.await {
             Ok(guard) => guard,
-            // The queue belongs to the lock, so its senders live as long as this future.
+            // The queue belongs to the lock, so the senders live as long as this future.
             Err(oneshot::Canceled) => Guard(self.clone()),
         }
     }
@@ -48,14 +48,14 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let next = self.0.0.borrow_mut().queue.pop_front();
         match next {
-            // A waiter that gave up returns the guard, and its drop serves the next one.
+            // A waiter that gave up returns the guard, and the drop serves the next waiter.
             Some(waiter) => drop(waiter.send(Self(self.0.clone()))),
             None => self.0.0.borrow_mut().is_locked = false,
         }
     }
 }
 
-/// Wakes all waiters of a change.
+/// Wakes everybody who waits for a change.
 #[derive(Default)]
 pub(crate) struct Signal(RefCell<Vec<oneshot::Sender<()>>>);
 
@@ -65,12 +65,12 @@ impl Signal {
         let (sender, receiver) = oneshot::channel();
         self.0.borrow_mut().push(sender);
         async move {
-            // The signal outlives its waiters, or the change does not matter any more.
+            // The signal outlives the waiters, or the change does not matter any more.
             let _ = receiver.await;
         }
     }
 
-    /// Reports a change.
+    /// Reports that something changed.
     pub(crate) fn notify(&self) {
         for waiter in self.0.take() {
             // A waiter that gave up needs no news.
@@ -79,7 +79,7 @@ impl Signal {
     }
 }
 
-/// Returns the result of a future, or `None` after the timeout.
+/// Returns a future's result, or `None` after the timeout.
 pub(crate) async fn within<T>(
     host: &impl Host,
     timeout_ms: i64,
@@ -117,7 +117,7 @@ mod tests {
         assert!(waiters[1].as_mut().now_or_never().is_some());
     }
 
-    /// A waiter that gives up in the moment of its turn does not keep the lock.
+    /// A waiter that gives up at the moment of its turn does not keep the lock.
     #[test]
     fn abandoned_turn_passes_on() {
         let lock = Lock::default();

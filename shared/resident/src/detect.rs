@@ -1,6 +1,7 @@
-//! The command table of a repository, from the names and contents of its root files.
+//! Detects a repository's command table from root files' names and contents.
 //!
-//! Contents select among fixed commands and never become part of one. Not here: the reading of the files.
+//! Contents select among fixed commands and never become part of a command. Not here: reading the
+//! files.
 
 use std::collections::BTreeMap;
 
@@ -10,52 +11,52 @@ use crate::names::{CommandName, TableCommand};
 
 /// A command without effect, where a repository has none.
 pub const NO_OP: &str = "true";
-/// The test command of a repository in which none was found.
-/// It fails, so that no run of it looks like a passed test.
+/// The test command for a repository in which none was found. It fails, so that no run looks like a
+/// passed test.
 pub const NO_TEST: &str =
     "echo 'no test command is known: name one with repo reconfigure --test' >&2; exit 1";
-/// Text of the test script that `npm init` writes.
+/// Text in the test script that `npm init` writes.
 const NPM_PLACEHOLDER: &str = "no test specified";
-/// First version of yarn with the option `--immutable`.
+/// First yarn version with the option `--immutable`.
 const YARN_MODERN_MAJOR: u32 = 2;
 
-/// The toolchain of a repository.
+/// A repository's toolchain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Toolchain {
-    /// npm.
+    /// The toolchain around npm.
     Npm,
-    /// pnpm.
+    /// The toolchain around pnpm.
     Pnpm,
-    /// yarn.
+    /// The toolchain around yarn.
     Yarn,
-    /// bun.
+    /// The toolchain around bun.
     Bun,
-    /// cargo.
+    /// The toolchain around cargo.
     Cargo,
-    /// uv.
+    /// The toolchain around uv.
     Uv,
-    /// poetry.
+    /// The toolchain around poetry.
     Poetry,
-    /// pip.
+    /// The toolchain around pip.
     Pip,
-    /// go.
+    /// The toolchain around go.
     Go,
-    /// make.
+    /// The toolchain around make.
     Make,
 }
 
 /// A detected command table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detection {
-    /// The toolchain, if one was found.
+    /// The toolchain, if any was found.
     pub toolchain: Option<Toolchain>,
-    /// Installs dependencies.
+    /// Command that installs dependencies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
-    /// Builds.
+    /// Command that builds the repository.
     pub build: String,
-    /// Tests.
+    /// Command that tests the repository.
     pub test: String,
     /// Remarks for the administrator.
     pub notes: Vec<String>,
@@ -79,7 +80,7 @@ impl Detection {
             ("build", Some(&self.build)),
             ("test", Some(&self.test)),
         ];
-        // Every name and command is one of the fixed ones below.
+        // Every name and command is a fixed value from below.
         rows.into_iter()
             .filter_map(|(name, command)| {
                 Some((
@@ -91,7 +92,7 @@ impl Detection {
     }
 }
 
-/// Detects the table from the content of one manifest.
+/// Detects the table from a single manifest's content.
 type Detect = fn(&Root<'_>, &str) -> Detection;
 
 /// The manifests that select a toolchain, in order of precedence.
@@ -104,7 +105,7 @@ const MANIFESTS: [(&str, Detect); 6] = [
     ("makefile", make),
 ];
 
-/// The root files: every name, with the content of the manifests.
+/// The root files: every name, with the manifests' content.
 struct Root<'a>(&'a BTreeMap<String, String>);
 
 impl Root<'_> {
@@ -113,14 +114,14 @@ impl Root<'_> {
     }
 }
 
-/// Returns the manifest that selects the toolchain, of the names of a repository's root files.
+/// Returns the manifest that selects the toolchain, given the names of a repository's root files.
 pub fn manifest<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<&'static str> {
     let rank = |name: &str| MANIFESTS.iter().position(|(manifest, _)| *manifest == name);
     let first = names.into_iter().filter_map(rank).min()?;
     MANIFESTS.get(first).map(|(name, _)| *name)
 }
 
-/// Returns the table for unreadable files: the defaults of npm.
+/// Returns the table for unreadable files: the npm defaults.
 pub fn assumed() -> Detection {
     Detection {
         toolchain: None,
@@ -133,7 +134,7 @@ pub fn assumed() -> Detection {
     }
 }
 
-/// Detects the command table from the root files. Only the contents of manifests are read.
+/// Detects the command table from the root files. Reads only the manifests' contents.
 pub fn detect(files: &BTreeMap<String, String>) -> Detection {
     let root = Root(files);
     let mut found = MANIFESTS
@@ -428,7 +429,7 @@ mod tests {
     }
 
     proptest! {
-        /// Contents of files never become part of a command, and no content is a failure.
+        /// File contents never become part of a command, and no content is a failure.
         #[test]
         fn contents_do_not_reach_commands(name in 0..6_usize, text in "(\\PC|\n){0,80}") {
             let found = of(&[(MANIFESTS[name].0, &text)]);

@@ -1,4 +1,4 @@
-//! Room on the disk: samples, the reserve, the projected size of a tree, admission, eviction.
+//! Room on the disk: samples, the reserve, a tree's projected size, admission, eviction.
 
 use std::collections::BTreeMap;
 
@@ -11,57 +11,57 @@ use crate::refusal::{Refusal, Token};
 use crate::sorted::sorted_by_key;
 use crate::thread::EVICTION_IDLE_MIN_MS;
 
-/// Part of mirror, dependencies and checkout that staging a snapshot needs, in percent.
+/// Share of mirror, dependencies and checkout that staging a snapshot needs, in percent.
 const STAGING_PERCENT: u64 = 60;
 /// Smallest free space that remains in any case.
 const RESERVE_MIN_KIB: u64 = 1_048_576;
 /// Free space that remains on a large disk, in percent.
 const RESERVE_PERCENT: u64 = 5;
-/// Part of the dependencies that a tree with other lockfiles adds, in percent.
+/// Share of the dependencies that a tree with other lockfiles adds, in percent.
 const DIVERGED_PERCENT: u64 = 25;
 
 /// Smallest size with which a tree counts in the headroom.
 const TREE_MIN_KIB: u64 = 1_024;
 
-/// A measurement of the disk. A part that could not be read is `null`, never 0.
+/// A disk measurement. A part that could not be read is `null`, never 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sample {
-    /// Time.
+    /// When it was taken.
     pub at: UnixMillis,
-    /// Size of the disk.
+    /// The disk's total size.
     #[serde(rename = "totalKiB")]
     pub total_kib: u64,
-    /// Space in use.
+    /// Space that is in use.
     #[serde(rename = "usedKiB")]
     pub used_kib: u64,
-    /// Free space.
+    /// Space that is free.
     #[serde(rename = "freeKiB")]
     pub free_kib: u64,
-    /// Parts.
+    /// Used space by part.
     pub parts: Parts,
 }
 
-/// Parts of the space in use. A file with several links counts for the first part that has one.
+/// Parts of the space in use. A file with several links counts for the first part that has a link.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Parts {
-    /// The mirror.
+    /// Space for the mirror.
     pub mirror: Option<u64>,
-    /// The dependency store.
+    /// Space for the dependency store.
     pub deps: Option<u64>,
-    /// The checkout.
+    /// Space for the checkout.
     pub checkout: Option<u64>,
-    /// Trees of threads.
+    /// Space for each thread's tree.
     pub threads: BTreeMap<StrictThreadKey, Option<u64>>,
-    /// Homes of users.
+    /// Space for each user's home.
     pub homes: BTreeMap<PoolUser, Option<u64>>,
-    /// Everything else.
+    /// Space for everything else.
     pub other: Option<u64>,
 }
 
 impl Parts {
-    /// Returns the space of the resident itself.
-    /// The disk may have other contents, on a shared machine above all.
+    /// Returns the space that the resident itself uses. The disk may have other contents, above all
+    /// on a shared machine.
     fn own_kib(&self) -> u64 {
         let Self {
             mirror,
@@ -128,7 +128,7 @@ pub enum Arrival {
     Reuse,
     /// Its dependencies are in the store.
     Linked,
-    /// Its lockfiles differ from those of the checkout.
+    /// Its lockfiles differ from the checkout's lockfiles.
     Diverged,
 }
 
@@ -146,8 +146,8 @@ pub fn projection_kib(sample: &Sample, arrival: Arrival) -> Option<u64> {
     }
 }
 
-/// Returns how many more trees of linked dependencies have room, or `None` if a part could not be read.
-/// A tree without a size counts as one of 1 MiB.
+/// Returns how many more trees with linked dependencies have room, or `None` if a part could not be
+/// read. A tree without a size counts as 1 MiB.
 pub fn headroom(sample: &Sample, budget_mb: Option<u64>) -> Option<u64> {
     let tree_kib = projection_kib(sample, Arrival::Linked)?.max(TREE_MIN_KIB);
     let on_disk = sample.free_kib.saturating_sub(sample.reserve_kib(None));
@@ -157,7 +157,7 @@ pub fn headroom(sample: &Sample, budget_mb: Option<u64>) -> Option<u64> {
     Some(on_disk.min(in_budget) / tree_kib)
 }
 
-/// Returns what the resident itself has not used of its budget.
+/// Returns the resident's unused budget.
 fn left_kib(sample: &Sample, budget_mb: u64) -> u64 {
     budget_mb
         .saturating_mul(1024)
@@ -167,13 +167,13 @@ fn left_kib(sample: &Sample, budget_mb: u64) -> u64 {
 /// The space on which an attach is decided.
 #[derive(Debug, Clone)]
 pub struct Room<'a> {
-    /// The last sample.
+    /// The sample that was taken last.
     pub sample: &'a Sample,
     /// Free space now, if it could be read.
     pub free_kib: Option<u64>,
-    /// Projections of attaches that were admitted and are not on the disk yet.
+    /// Projections for attaches that were admitted and are not on the disk yet.
     pub admitted_kib: u64,
-    /// Budget of the record.
+    /// Budget from the resident's record.
     pub budget_mb: Option<u64>,
 }
 
@@ -187,7 +187,7 @@ pub enum DiskDecision {
     },
     /// At least this space is missing.
     Short {
-        /// Missing space.
+        /// Missing space in KiB.
         missing_kib: u64,
     },
 }
@@ -222,15 +222,15 @@ pub fn admit(room: &Room<'_>, arrival: Arrival) -> DiskDecision {
 /// A tree that may be evicted to make room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The thread.
+    /// Key of the thread.
     pub thread: StrictThreadKey,
-    /// Last attach.
+    /// When it last attached.
     pub last_attach_at: UnixMillis,
-    /// Operations in flight.
+    /// Number of operations in flight.
     pub in_flight: u32,
     /// The tree was checked and has no unsaved work.
     pub is_clean: bool,
-    /// It is the tree of the default branch.
+    /// It is the default branch's tree.
     pub is_default_ref: bool,
 }
 
@@ -261,7 +261,7 @@ impl KeepReason {
     }
 }
 
-/// Returns the threads to evict, coldest first, and the reasons of the others.
+/// Returns the threads to evict, coldest first, and why the others stay.
 pub fn evictable<'a>(
     candidates: &'a [Candidate],
     requester: &StrictThreadKey,
@@ -483,7 +483,7 @@ mod tests {
     }
 
     proptest! {
-        /// Attaches that are admitted one after the other never exceed the free space beside the reserve.
+        /// Attaches that are admitted in turn never exceed the free space beside the reserve.
         #[test]
         fn admitted_trees_fit(free in 0..64 * GIB, attaches in 0..60_usize) {
             let sample = sample(Some(GIB));

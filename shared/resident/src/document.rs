@@ -1,7 +1,7 @@
-//! JSON documents, each type read in one way and written in one way.
+//! JSON documents, each type read in a single way and written in a single way.
 //!
-//! A type is read from a parsed value and written as text. Any further way, such as reading from bytes, compiles all
-//! types once more, which makes the resident Worker a fifth larger.
+//! A type is read from a parsed value and written as text. Any further way, such as reading from
+//! bytes, compiles all types once more, which makes the resident Worker a fifth larger.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize as _, Deserializer, Serialize};
@@ -15,7 +15,7 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     T::deserialize(parsed(text)?)
 }
 
-/// Reads a document of bytes.
+/// Reads a document from bytes.
 ///
 /// # Errors
 /// The bytes are no JSON, or have another shape.
@@ -31,12 +31,12 @@ pub fn value_of(value: &impl Serialize) -> Result<Value, Error> {
     parsed_again(serde_json::to_string(value))
 }
 
-/// The fields of a tagged enum.
-/// Its derived form would read each field in a second way, from a buffer of serde.
+/// A tagged enum's fields. The derived form would read each field in a second way, from a serde
+/// buffer.
 pub struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// Reads a field. An absent one is like `null`.
+    /// Reads a field. An absent field is like `null`.
     ///
     /// # Errors
     /// The field has another shape.
@@ -44,7 +44,7 @@ impl Fields {
         T::deserialize(self.value(name))
     }
 
-    /// Reads the fields of a variant with one unnamed struct.
+    /// Reads the fields of a variant with a single unnamed struct.
     ///
     /// # Errors
     /// The fields have another shape.
@@ -58,11 +58,11 @@ impl Fields {
     }
 }
 
-/// Reads an enum with an inner tag.
-/// `read` receives the tag and the other fields, and rejects an unknown tag.
+/// Reads an enum with an inner tag. `read` receives the tag and the other fields, and rejects an
+/// unknown tag.
 ///
 /// # Errors
-/// The document is no object, its tag is unknown, or a field has another shape.
+/// The document is no object, the tag is unknown, or a field has another shape.
 pub fn tagged<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     tag: &'static str,
@@ -75,7 +75,7 @@ pub fn tagged<'de, T, D: Deserializer<'de>>(
     read(&name, fields).map_err(D::Error::custom)
 }
 
-/// Returns the error of an unknown tag.
+/// Returns the error for an unknown tag.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! Paths in the container. Each one is derived from validated names.
+//! Paths in the container. Each is derived from validated names.
 
 use sha2::{Digest, Sha256};
 
@@ -7,80 +7,80 @@ use ars_types::StrictRefName;
 use crate::names::{LockfileKey, StrictThreadKey, hex};
 use crate::pool::PoolUser;
 
-/// Everything of the resident.
+/// Root folder for the resident.
 pub const WORKSPACE: &str = "/workspace";
-/// Homes of users.
+/// Parent folder for users' homes.
 pub const HOMES: &str = "/home";
-/// The bare mirror. Users of threads cannot enter it.
+/// The bare mirror. Thread users cannot enter it.
 pub const MIRROR: &str = "/workspace/mirror";
-/// Mirrors of earlier attempts, until their checkpoints are in the new one.
+/// Mirrors from earlier attempts, until their checkpoints are in the new mirror.
 pub const EARLIER_MIRRORS: &str = "/workspace/.resident/earlier-mirrors";
-/// The checkout of the default branch.
+/// The default branch's checkout.
 pub const CHECKOUT: &str = "/workspace/checkout";
-/// The dependency store.
+/// Folder for the dependency store.
 pub const DEPS: &str = "/workspace/deps";
-/// Trees of threads.
+/// Folder for threads' trees.
 pub const THREADS: &str = "/workspace/threads";
-/// The folder of the spare tree. Only root can enter it.
+/// The spare tree's folder. Only root can enter it.
 pub const SPARES: &str = "/workspace/spares";
-/// The spare tree.
+/// Path of the spare tree.
 pub const SPARE: &str = "/workspace/spares/tree";
-/// Checkouts of operations.
+/// Folder for operations' checkouts.
 pub const OPS: &str = "/workspace/ops";
-/// Folders for temporary files, one for each user.
+/// Folders for temporary files, one per user.
 pub const TEMPORARIES: &str = "/workspace/tmp";
 /// Markers and credentials, readable for root only.
 pub const STATE: &str = "/workspace/.resident";
-/// The one-shot credential file of git.
+/// Git's one-shot credential file.
 pub const CREDENTIALS: &str = "/workspace/.resident/git-credentials";
 /// Removed trees on their way to deletion.
 pub const TRASH: &str = "/workspace/.resident/trash";
-/// Marker of the verified commit.
+/// Marks the verified commit.
 pub const READY: &str = "/workspace/.resident/ready";
-/// Marker of the commit that was built.
+/// Marks the commit that was built.
 pub const BUILT: &str = "/workspace/.resident/built";
-/// Marker of the key of the linked dependencies.
+/// Marks the key of the linked dependencies.
 pub const DEPS_KEY: &str = "/workspace/.resident/deps-key";
-/// Marker of an installation that did not end.
+/// Marks an installation that did not end.
 pub const DEPS_INSTALLING: &str = "/workspace/.resident/deps-installing";
-/// Id of this disk.
+/// File that holds this disk's id.
 pub const RUNTIME: &str = "/workspace/.resident/runtime";
 /// Archives on their way.
 pub const TRANSFERS: &str = "/workspace/.resident/transfers";
-/// Streams of commands in progress.
+/// Folder for running commands' streams.
 pub const STREAMS: &str = "/workspace/.resident/streams";
-/// Maximum characters of the readable part of a folder's name.
+/// Maximum length of the readable part in a folder name, in characters.
 const SLUG_MAX_CHARS: usize = 60;
-/// Bytes of the digest in a folder's name.
+/// Digest bytes in a folder name.
 const DIGEST_BYTES: usize = 4;
 
-/// Returns the folder of a thread. The digest keeps apart keys with equal readable parts.
+/// Returns a thread's folder. The digest keeps apart keys with equal readable parts.
 pub fn thread_dir(key: &StrictThreadKey) -> String {
     let digest = hex(&Sha256::digest(key.as_str())[..DIGEST_BYTES]);
     format!("{THREADS}/{}-{digest}", slug(key.as_str()))
 }
 
-/// Returns the tree of a thread at a ref.
+/// Returns a thread's tree at a ref.
 pub fn tree(key: &StrictThreadKey, git_ref: &StrictRefName) -> String {
     format!("{}/{}", thread_dir(key), slug(git_ref.as_str()))
 }
 
-/// Returns the folder of an operation.
+/// Returns an operation's folder.
 pub fn op_dir(op: u64) -> String {
     format!("{OPS}/{op}")
 }
 
-/// Returns the checkout of an operation.
+/// Returns an operation's checkout path.
 pub fn op_checkout(op: u64) -> String {
     format!("{}/checkout", op_dir(op))
 }
 
-/// Returns an entry of the dependency store.
+/// Returns the path of a dependency store entry.
 pub fn deps_entry(key: &LockfileKey) -> String {
     format!("{DEPS}/{key}")
 }
 
-/// Returns the home of a user.
+/// Returns a user's home folder.
 pub fn home(user: PoolUser) -> String {
     format!("/home/{user}")
 }

@@ -1,7 +1,8 @@
 //! Decisions about residents: repository environments that are kept warm between runs.
 //!
-//! Pure: no clock and no I/O. The state machine of the lifecycle, rules of admission, and the plans of each operation
-//! as data. Not here: the objects that store the state, and the daemon in the container that runs the plans.
+//! Pure: no clock and no I/O. The lifecycle state machine, admission rules, and each operation's
+//! plan as data. Not here: the objects that store the state, and the daemon in the container that
+//! runs the plans.
 #![forbid(unsafe_code)]
 
 pub mod daemon;

@@ -1,6 +1,6 @@
-//! Names of residents: resources, thread keys, commits, keys, paths, commands, users.
+//! Names in residents: resources, thread keys, commits, keys, paths, commands, users.
 //!
-//! Every type has one fallible constructor, so no plan can contain invalid text. Pages:
+//! Every type has a single fallible constructor, so no plan can contain invalid text. Pages:
 //! docs/reference/residents.md#validation. Not here: refs and slugs (`ars-types`).
 
 use std::fmt;
@@ -9,31 +9,31 @@ use ars_types::{InvalidName, Platform, RepoSlug, RunId, StrictRefName, ThreadKey
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use sha2::{Digest, Sha256};
 
-/// Maximum characters of a resource id.
+/// Maximum length of a resource id in characters.
 const RESOURCE_MAX_CHARS: usize = 63;
-/// Maximum characters of the platform of a resident's thread key.
+/// Maximum length of the platform in a resident's thread key, in characters.
 const THREAD_PLATFORM_MAX_CHARS: usize = 32;
-/// Maximum characters of the rest of a resident's thread key.
+/// Maximum length of the rest in a resident's thread key, in characters.
 const THREAD_REST_MAX_CHARS: usize = 128;
-/// Maximum characters of a path in a thread's tree.
+/// Maximum length of a path in a thread's tree, in characters.
 const TREE_PATH_MAX_CHARS: usize = 512;
-/// Maximum characters of the name of a command of the command table.
+/// Maximum length of a command name in the command table, in characters.
 const COMMAND_NAME_MAX_CHARS: usize = 32;
-/// Maximum characters of a command of the command table.
+/// Maximum length of a command in the command table, in characters.
 const COMMAND_MAX_CHARS: usize = 2_000;
-/// Maximum characters of a command of `/exec`.
+/// Maximum length of an `/exec` command in characters.
 const EXEC_COMMAND_MAX_CHARS: usize = 64_000;
-/// Maximum characters of the name of an environment variable.
+/// Maximum length of an environment variable name in characters.
 const ENV_NAME_MAX_CHARS: usize = 128;
-/// Maximum characters of the id of a stored backup.
+/// Maximum length of a stored backup's id in characters.
 const BACKUP_ID_MAX_CHARS: usize = 128;
-/// Hexadecimal digits of a commit.
+/// Hexadecimal digits in a commit.
 const SHA_DIGITS: usize = 40;
-/// Hexadecimal digits of a lockfile key.
+/// Hexadecimal digits in a lockfile key.
 const KEY_DIGITS: usize = 64;
-/// Start of the rest of a thread key that stands for a digest.
+/// Starts the rest of a thread key that stands for a digest.
 const DIGEST_MARK: &str = "h.";
-/// Start of the branches of the service.
+/// Prefix of the service's branches.
 const OWN_BRANCHES: &str = "ars/";
 
 macro_rules! name {
@@ -72,7 +72,7 @@ macro_rules! name {
 }
 
 name!(
-    /// Id of a resident: `repo:<owner>/<name>` in lower case, at most 63 characters.
+    /// A resident's id: `repo:<owner>/<name>` in lower case, at most 63 characters.
     Resource,
     "resource",
     "be `repo:owner/name` in lower case, at most 63 characters",
@@ -81,7 +81,7 @@ name!(
 );
 
 name!(
-    /// Key of a thread in a resident: `^[a-z]{1,32}:[A-Za-z0-9._:-]{1,128}$`.
+    /// A thread's key in a resident: `^[a-z]{1,32}:[A-Za-z0-9._:-]{1,128}$`.
     StrictThreadKey,
     "threadKey",
     "match `^[a-z]{1,32}:[A-Za-z0-9._:-]{1,128}$`",
@@ -94,7 +94,7 @@ name!(
 );
 
 name!(
-    /// Full id of a commit: 40 hexadecimal digits in lower case.
+    /// A commit's full id: 40 hexadecimal digits in lower case.
     Sha,
     "sha",
     "be 40 hexadecimal digits in lower case",
@@ -102,7 +102,8 @@ name!(
 );
 
 name!(
-    /// Branch of a run: `ars/<run id>`, with or without words behind it. Pushes reach no other branch.
+    /// A run's branch: `ars/<run id>`, with or without words behind it. Pushes reach no other
+    /// branch.
     RunBranch,
     "branch",
     "be a ref that begins with `ars/` and the id of a run",
@@ -113,7 +114,7 @@ name!(
 );
 
 name!(
-    /// Digest of the committed lockfile listing: 64 hexadecimal digits in lower case.
+    /// Digest over the committed lockfile listing: 64 hexadecimal digits in lower case.
     LockfileKey,
     "lockfile key",
     "be 64 hexadecimal digits in lower case",
@@ -131,7 +132,7 @@ name!(
 );
 
 name!(
-    /// Name of a command of the command table: `^[a-z][a-z0-9-]{0,31}$`.
+    /// A command's name in the command table: `^[a-z][a-z0-9-]{0,31}$`.
     CommandName,
     "command name",
     "match `^[a-z][a-z0-9-]{0,31}$`",
@@ -141,7 +142,7 @@ name!(
 );
 
 name!(
-    /// A command of the command table, from the administrator who onboarded the repository.
+    /// A command in the command table, from the administrator who onboarded the repository.
     TableCommand,
     "command",
     "be 1 to 2000 characters without NUL",
@@ -149,7 +150,7 @@ name!(
 );
 
 name!(
-    /// A command of `/exec`. It runs as the thread's pool user only.
+    /// An `/exec` command. It runs as the thread's pool user only.
     ExecCommand,
     "command",
     "be 1 to 64000 characters without NUL",
@@ -157,7 +158,7 @@ name!(
 );
 
 name!(
-    /// Name of an injected environment variable: `^[A-Z_][A-Z0-9_]*$`.
+    /// An injected environment variable's name: `^[A-Z_][A-Z0-9_]*$`.
     EnvName,
     "environment name",
     "match `^[A-Z_][A-Z0-9_]*$`, at most 128",
@@ -167,7 +168,7 @@ name!(
 );
 
 name!(
-    /// Id of a stored backup: letters, digits, `-` and `_`.
+    /// A stored backup's id: letters, digits, `-` and `_`.
     BackupId,
     "backup id",
     "be 1 to 128 letters, digits, `-` or `_`",
@@ -176,7 +177,7 @@ name!(
 );
 
 name!(
-    /// One start of a container. Its disk lives as long.
+    /// A single start of a container. Its disk lives as long.
     RuntimeId,
     "runtime id",
     "be 1 to 128 letters, digits, `-` or `_`",
@@ -185,7 +186,7 @@ name!(
 );
 
 name!(
-    /// A namespace of thread keys with its colon, such as `load:`.
+    /// A namespace for thread keys with the colon, such as `load:`.
     KeyNamespace,
     "prefix",
     "be a whole thread-key namespace such as `load:`",
@@ -198,29 +199,29 @@ name!(
 );
 
 impl KeyNamespace {
-    /// Returns whether keys of real threads are in the namespace, which no purge may remove.
+    /// Returns whether real threads have keys in the namespace, which no purge may remove.
     pub fn is_production(&self) -> bool {
         Platform::split(&self.0).is_some_and(|(platform, _)| platform.rules().channels.is_some())
     }
 }
 
 impl Resource {
-    /// Returns the resource of a repository, or an error if the id would be too long.
+    /// Returns a repository's resource, or an error if the id would be too long.
     pub fn of(slug: &RepoSlug) -> Result<Self, InvalidName> {
         Self::parse(format!("repo:{slug}"))
     }
 
-    /// Returns `owner/name`.
+    /// Returns the slug `owner/name`.
     pub fn slug(&self) -> &str {
         self.0.strip_prefix("repo:").unwrap_or(&self.0)
     }
 }
 
 impl StrictThreadKey {
-    /// Maps a thread key of the bot, which is opaque text, to the strict form.
+    /// Maps the bot's thread key, which is opaque text, to the strict form.
     ///
-    /// A key that already has the form is kept. Any other key, and one that resembles a digest, becomes
-    /// `<platform>:h.<sha256>`, so that two threads never share a tree.
+    /// A key that already has the form is kept. Any other key, and any that resembles a digest,
+    /// becomes `<platform>:h.<sha256>`, so that two threads never share a tree.
     pub fn of(key: &ThreadKey) -> Self {
         let text = key.as_str();
         let rest = text.split_once(':').map_or(text, |(_, rest)| rest);
@@ -247,7 +248,7 @@ impl StrictThreadKey {
 }
 
 impl TreePath {
-    /// Resolves the path in a thread's tree. Returns `None` for an absolute path outside of it.
+    /// Resolves the path in a thread's tree. Returns `None` for an absolute path outside it.
     pub fn within(&self, tree: &str) -> Option<String> {
         if !self.0.starts_with('/') {
             return Some(format!("{tree}/{}", self.0));
@@ -258,13 +259,13 @@ impl TreePath {
 }
 
 impl LockfileKey {
-    /// Returns the key of a committed lockfile listing. An empty listing has a key too.
+    /// Returns the key for a committed lockfile listing. An empty listing has a key too.
     pub fn of_listing(listing: &str) -> Self {
         Self(hex(&Sha256::digest(listing)))
     }
 
-    /// Returns the key of dependencies that programs of one commit installed.
-    /// For trees of that commit only.
+    /// Returns the key for dependencies that a single commit's programs installed. For trees at
+    /// that commit only.
     pub fn at_commit(&self, sha: &Sha) -> Self {
         Self(hex(&Sha256::digest(format!("{self} {sha}"))))
     }
@@ -324,7 +325,7 @@ mod tests {
     }
 
     proptest! {
-        /// Two different keys of the bot never share a tree, also if one imitates the digest of the other.
+        /// Two different bot keys never share a tree, even if either imitates the other's digest.
         #[test]
         fn mapped_keys_are_valid_and_distinct(a in "[a-zA-Z0-9]{0,3}:\\PC{1,12}", b in "[a-z]{1,3}:[a-z. ]{1,3}") {
             let [a, b] = [a, b].map(|text| ThreadKey::from_text(&text));

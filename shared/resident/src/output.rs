@@ -1,49 +1,49 @@
-//! Output of commands: heads of streams, notes, exit codes.
+//! Command output: stream heads, notes, exit codes.
 
-/// Characters of each stream that an answer contains.
+/// Characters per stream that an answer contains.
 pub const STREAM_HEAD_MAX_CHARS: usize = 100_000;
-/// Bytes of each stream that leave the container: enough for that many characters.
+/// Bytes per stream that leave the container: enough for that many characters.
 pub const HEAD_BYTES_MAX: usize = 400_004;
-/// Characters of a file that an answer contains.
+/// Characters from a file that an answer contains.
 pub const READ_MAX_CHARS: usize = 262_144;
-/// Characters of a file that a request may write.
+/// Characters that a request may write to a file.
 pub const WRITE_MAX_CHARS: usize = 524_288;
-/// Exit code of a command that its timeout ended.
+/// Exit code when its timeout ended a command.
 pub const TIMEOUT_EXIT: i32 = 124;
-/// Exit code of a command that was not started because the disk is full.
+/// Exit code when a command was not started because the disk is full.
 pub const NO_SPACE_EXIT: i32 = 125;
 /// Exit code in an answer with an error.
 pub const ERROR_EXIT: i32 = 127;
 /// Interval at which a streamed answer sends a line feed.
 pub const STREAM_HEARTBEAT_INTERVAL_MS: i64 = 15_000;
 
-/// The end of a command.
+/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// Head of the output, as bytes.
+    /// The output's head, as bytes.
     pub stdout: Vec<u8>,
-    /// Head of the error output, as bytes.
+    /// The error output's head, as bytes.
     pub stderr: Vec<u8>,
-    /// Exit code.
+    /// The command's exit code.
     pub exit_code: i32,
-    /// The limit that ended it, if one did.
+    /// The limit that ended it, if any did.
     pub timeout_ms: Option<i64>,
 }
 
-/// An answer's streams.
+/// The streams in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Streams {
-    /// Output.
+    /// The command's standard output.
     pub stdout: String,
     /// Error output, with notes.
     pub stderr: String,
-    /// Exit code.
+    /// The command's exit code.
     pub exit_code: i32,
     /// A stream was cut.
     pub truncated: bool,
 }
 
-/// Cuts the streams of a command and adds notes about a cut or a timeout to the error output.
+/// Cuts a command's streams and adds notes about a cut or a timeout to the error output.
 pub fn streams(captured: &Captured, max_timeout_ms: Option<i64>) -> Streams {
     let (stdout, cut_out) = head(&captured.stdout);
     let (mut stderr, cut_err) = head(&captured.stderr);

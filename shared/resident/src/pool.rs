@@ -1,6 +1,7 @@
-//! The pool of users: each thread and each operation runs as a user of its own.
+//! The user pool: each thread and each operation runs as a separate user.
 //!
-//! `worker1` builds the checkout and owns the dependency store. `worker2` to `worker17` are the pool.
+//! `worker1` builds the checkout and owns the dependency store. `worker2` to `worker17` are the
+//! pool.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,24 +13,24 @@ use crate::refusal::{Refusal, Token};
 
 /// Number of the first pool user.
 const FIRST: u8 = 2;
-/// Name of the build user.
+/// The build user's name.
 pub const BUILD_USER: &str = "worker1";
-/// Id of the build user in the image.
+/// The build user's id in the image.
 pub const BUILD_UID: u32 = 2_001;
 /// Users in the pool.
 pub const POOL_USERS_MAX: u8 = 16;
 
-/// A user of the pool. No value names another user, so no other user's processes can be killed.
+/// A pool user. No value names another user, so no other user's processes can be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PoolUser(u8);
 
 impl PoolUser {
-    /// Returns every user of the pool, in order.
+    /// Returns every pool user, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         (FIRST..FIRST + POOL_USERS_MAX).map(Self)
     }
 
-    /// Parses a user's name. Returns `None` for a user outside of the pool.
+    /// Parses a user's name. Returns `None` for a user outside the pool.
     pub fn parse(name: &str) -> Option<Self> {
         Self::all().find(|user| user.to_string() == name)
     }
@@ -59,20 +60,20 @@ impl<'de> Deserialize<'de> for PoolUser {
     }
 }
 
-/// The holder of a pool user.
+/// Who holds a pool user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Holder {
-    /// A thread, until its tree is evicted.
+    /// A thread, until the tree is evicted.
     Thread(StrictThreadKey),
     /// An operation, until it ends.
     Op(u64),
 }
 
-/// An allocated user.
+/// A user that was allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
-    /// The user.
+    /// The user for the holder.
     pub user: PoolUser,
     /// The holder had no user before. Such an allocation is rolled back if the work fails.
     pub is_fresh: bool,
@@ -96,7 +97,7 @@ impl Pool {
         PoolUser::all().filter(|user| self.is_free(*user)).last()
     }
 
-    /// Returns the holder's user, or allocates the preferred one, else the lowest free one.
+    /// Returns the holder's user, or allocates the preferred user, else the lowest free user.
     pub fn allocate(
         &mut self,
         holder: &Holder,
@@ -128,7 +129,7 @@ impl Pool {
         self.holders.retain(|_, other| other != holder);
     }
 
-    /// Returns the user of a holder.
+    /// Returns a holder's user.
     pub fn user_of(&self, holder: &Holder) -> Option<PoolUser> {
         self.holders
             .iter()
@@ -136,8 +137,8 @@ impl Pool {
             .map(|(user, _)| *user)
     }
 
-    /// Returns the threads that hold a user.
-    /// After a restart of the object only those with a binding keep it.
+    /// Returns the threads that hold a user. After an object restart only those with a binding keep
+    /// it.
     pub fn threads(&self) -> impl Iterator<Item = StrictThreadKey> {
         self.holders.values().filter_map(|holder| match holder {
             Holder::Thread(key) => Some(key.clone()),
@@ -145,7 +146,7 @@ impl Pool {
         })
     }
 
-    /// Returns the operations that hold a user. After a restart of the object none of them runs.
+    /// Returns the operations that hold a user. After an object restart none of them runs.
     pub fn ops(&self) -> impl Iterator<Item = u64> {
         self.holders.values().filter_map(|holder| match holder {
             Holder::Op(number) => Some(*number),

@@ -1,4 +1,4 @@
-//! Rejections of requests: a token, its HTTP status, and the fields of the body.
+//! Request rejections: a token, HTTP status, and the body's fields.
 //!
 //! The token before the colon is the interface. See docs/reference/residents.md#errors.
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::lifecycle::StateWord;
 
-/// Maximum characters of the text of an error.
+/// Maximum length of an error text in characters.
 const ERROR_MAX_CHARS: usize = 1_000;
 
-/// A token of the error register.
+/// A token from the error register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Token {
     /// No valid bearer, or a path that is no route.
@@ -21,7 +21,7 @@ pub enum Token {
     Forbidden,
     /// A path that is no route, for an administrator.
     UnknownRoute,
-    /// Another method.
+    /// The route needs another method.
     MethodNotAllowed,
     /// A field is invalid.
     Invalid,
@@ -31,13 +31,13 @@ pub enum Token {
     NotOnboarded,
     /// The resource has a registry row already.
     AlreadyOnboarded,
-    /// No free place.
+    /// There is no free place.
     OverCap,
-    /// The installation of the code host does not contain the repository.
+    /// The code host installation does not contain the repository.
     NotInInstallation,
     /// The code host minted no token, for a reason that may pass.
     MintFailed,
-    /// A cycle runs.
+    /// A cycle is running.
     RebuildRefused,
     /// The thread has no tree.
     NotAttached,
@@ -67,20 +67,20 @@ pub enum Token {
     DiskPressure,
     /// The container runs an older image.
     ImageStale,
-    /// A step of an attach failed.
+    /// An attach step failed.
     AttachFailed,
     /// The command changes something.
     OpRefused,
     /// The command table has no such command.
     OpUnavailable,
-    /// A step of an operation failed.
+    /// An operation step failed.
     OpFailed,
-    /// The object failed.
+    /// The object itself failed.
     Internal,
 }
 
 impl Token {
-    /// Every token.
+    /// Every token, in order.
     pub const ALL: [Self; 31] = [
         Self::Unauthorized,
         Self::Forbidden,
@@ -115,7 +115,7 @@ impl Token {
         Self::Internal,
     ];
 
-    /// Returns the token's word and its HTTP status.
+    /// Returns the token's word and HTTP status.
     pub const fn parts(self) -> (&'static str, u16) {
         match self {
             Self::Unauthorized => ("unauthorized", 401),
@@ -152,7 +152,7 @@ impl Token {
         }
     }
 
-    /// Returns the token that starts the text of an error, or `None` for a text of another form.
+    /// Returns the token that starts an error text, or `None` for a text with another form.
     pub fn of_error(error: &str) -> Option<Self> {
         let starts = |token: &Self| {
             let rest = error.strip_prefix(token.parts().0);
@@ -173,7 +173,7 @@ impl Token {
     }
 }
 
-/// A rejection. Its JSON is the body of the answer.
+/// A rejection. Its JSON is the response body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
@@ -242,7 +242,7 @@ impl Refusal {
         }
     }
 
-    /// Parses the body of an answer. Returns `None` for a body that is no rejection of the register.
+    /// Parses a response body. Returns `None` for a body that is no rejection from the register.
     pub fn of_body(body: &Value) -> Option<Self> {
         let text = |field: &str| body.get(field).and_then(Value::as_str);
         let error = text("error")?;
@@ -259,14 +259,14 @@ impl Refusal {
         })
     }
 
-    /// Adds the state of the resident.
+    /// Adds the resident's state.
     #[must_use]
     pub fn in_state(mut self, state: StateWord) -> Self {
         self.state = Some(state);
         self
     }
 
-    /// Returns the token.
+    /// Returns the rejection's token.
     pub const fn token(&self) -> Token {
         self.token
     }
@@ -276,22 +276,22 @@ impl Refusal {
         self.token.parts().1
     }
 
-    /// Returns the default branch, of an attach that needs a ref.
+    /// Returns the default branch, for an attach that needs a ref.
     pub const fn default_ref(&self) -> Option<&StrictRefName> {
         self.default_ref.as_ref()
     }
 
-    /// Returns the state of the resident, where the rejection names it.
+    /// Returns the resident's state, where the rejection names it.
     pub const fn state(&self) -> Option<StateWord> {
         self.state
     }
 
-    /// Returns the reason of the state, where the rejection names it.
+    /// Returns the state's reason, where the rejection names it.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
 
-    /// Returns the text of the error.
+    /// Returns the error text.
     pub fn error(&self) -> &str {
         &self.error
     }

@@ -1,4 +1,4 @@
-//! The registry of residents: records, the cap, eviction of the coldest, overrides for tests.
+//! The resident registry: records, the cap, evicting the coldest, overrides for tests.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::names::{CommandName, Resource, TableCommand};
 use crate::refusal::{Refusal, Token};
 use crate::thread::EVICTION_IDLE_MIN_MS;
 
-/// Residents of one registry.
+/// Maximum number of residents in a registry.
 pub const RESIDENTS_MAX: u32 = 6;
 /// Name of the command that installs dependencies.
 const INSTALL: &str = "install";
-/// Time after an attach in which a test may not lower the threshold of a stale refresh further.
+/// Time after an attach in which a test may not lower the stale refresh threshold further.
 pub const STALE_FLOOR_MAX_S: u32 = 3_600;
 
-/// Effect of a command of the table.
+/// How a command in the table takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandEffect {
-    /// It changes nothing outside of its tree.
+    /// It changes nothing outside its tree.
     Readonly,
     /// It changes something else, so `/op` does not run it.
     Mutating,
@@ -31,31 +31,31 @@ pub enum CommandEffect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The command table.
+    /// Commands by their name.
     pub commands: BTreeMap<CommandName, TableCommand>,
-    /// Effects of commands. A command without an entry is read-only.
+    /// Command effects. A command without an entry is read-only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub effects: BTreeMap<CommandName, CommandEffect>,
-    /// Default branch.
+    /// Name of the default branch.
     pub default_ref: StrictRefName,
     /// Budget on the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_budget_mb: Option<u64>,
-    /// Budget of provisioning.
+    /// Provisioning budget in milliseconds.
     pub provisioning_timeout_ms: i64,
     /// Days after which an unused tree is evicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree_ttl_days: Option<u32>,
-    /// First write.
+    /// When it was first written.
     pub onboarded_at: UnixMillis,
-    /// Last write.
+    /// When it was last written.
     pub updated_at: UnixMillis,
 }
 
 impl Record {
-    /// Returns the settings of the lifecycle.
+    /// Returns the lifecycle settings.
     pub fn config(&self) -> Config {
         Config {
             default_ref: self.default_ref.clone(),
@@ -64,7 +64,7 @@ impl Record {
         }
     }
 
-    /// Returns a command of the table.
+    /// Returns a command from the table.
     pub fn command(&self, name: &str) -> Option<&TableCommand> {
         self.commands
             .iter()
@@ -72,7 +72,7 @@ impl Record {
             .map(|(_, command)| command)
     }
 
-    /// Returns whether a command may run without a run of an agent.
+    /// Returns whether a command may run without an agent run.
     pub fn is_readonly(&self, name: &str) -> bool {
         self.effects
             .iter()
@@ -97,31 +97,31 @@ pub fn check_insert(resource: &Resource, rows: &[Resource], cap: u32) -> Result<
     Ok(())
 }
 
-/// A resident that may make room for a new one.
+/// A resident that may make room for a new resident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// Last use.
+    /// When it was last used.
     pub last_activity_at: UnixMillis,
-    /// State.
+    /// The resident's state word.
     pub state: StateWord,
     /// Operations in flight. `None` if the object did not answer.
     pub in_flight: Option<u32>,
-    /// Unsaved work.
+    /// Unsaved work in threads' trees.
     pub trees: TreesState,
 }
 
 /// A resident that stays, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejected {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// Reason.
+    /// Why the resident stays.
     pub why: String,
 }
 
-/// Selects the coldest resident to evict, or returns why each one stays.
+/// Selects the coldest resident to evict, or returns why each resident stays.
 pub fn select_coldest(
     candidates: &[Candidate],
     now: UnixMillis,
@@ -157,22 +157,22 @@ pub fn select_coldest(
     coldest.ok_or(rejected)
 }
 
-/// Returns the operations in flight of all residents, or `None` as soon as one is unknown.
+/// Sums the operations in flight over all residents, or returns `None` as soon as any is unknown.
 pub fn sum_in_flight(counts: impl IntoIterator<Item = Option<u32>>) -> Option<u32> {
     counts
         .into_iter()
         .try_fold(0_u32, |sum, count| Some(sum.saturating_add(count?)))
 }
 
-/// Overrides of limits for tests. They expire with the build that set them.
+/// Limit overrides for tests. They expire with the build that set them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestOverrides {
-    /// Cap of residents.
+    /// Maximum number of residents.
     pub cap: Option<u32>,
     /// Age from which a refresh counts as stale.
     pub floor_s: Option<u32>,
-    /// The build.
+    /// The build that set them.
     pub build: String,
 }
 

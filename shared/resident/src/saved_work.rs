@@ -1,6 +1,6 @@
-//! Checkpoints of working trees: their names, and the search for secrets in their files.
+//! Working tree checkpoints: their names, and the search for secrets in their files.
 //!
-//! Used for trees on residents and for those on the disk of the bot. Not here: the calls of git.
+//! Used for trees on residents and for those on the bot's disk. Not here: the git calls.
 
 use std::{
     borrow::Cow,
@@ -9,27 +9,28 @@ use std::{
 
 use ars_events::redact;
 
-/// Namespace of checkpoints in a mirror.
+/// Checkpoint namespace in a mirror.
 pub const NAMESPACE: &str = "refs/ars";
-/// First line of the message of their commits.
+/// First line in the commit message of a checkpoint.
 pub const MESSAGE: &str = "Checkpoint of the working tree";
-/// Largest file that is searched. Larger ones are data.
+/// Largest file that is searched. Larger files are data.
 pub const SEARCHED_MAX_BYTES: usize = 1 << 20;
-/// Most changed files that are searched. With more, each further one is a generated file.
+/// Maximum number of changed files that are searched. With more, each further file is a generated
+/// file.
 pub const SEARCHED_MAX: usize = 5_000;
-/// Most names of files that were not searched.
+/// Maximum number of names listed for files that were not searched.
 const UNSEARCHED_MAX: usize = 1_000;
 
 /// A file that has a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secret {
-    /// Its text without the secret.
+    /// The text without the secret.
     Text(String),
     /// It is no text, so it stays as it was before.
     Binary,
 }
 
-/// Returns the secret of a file, or `None` if it has none.
+/// Returns a file's secret, or `None` if it has none.
 pub fn secret_in(content: &[u8]) -> Option<Secret> {
     let text = String::from_utf8_lossy(content);
     let clean = redact(&text);
@@ -44,8 +45,8 @@ pub fn secret_in(content: &[u8]) -> Option<Secret> {
     })
 }
 
-/// Reads the next object of the output of `git cat-file --batch`.
-/// Returns `None` for one that is larger than what is searched, or missing.
+/// Reads the next object from `git cat-file --batch` output. Returns `None` if it is missing or
+/// larger than the search limit.
 ///
 /// # Errors
 /// The output cannot be read.
@@ -75,7 +76,7 @@ pub fn next_object(output: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(content))
 }
 
-/// Returns entries of the list of withheld files for those that were not searched.
+/// Returns entries for the withheld files list, for files that were not searched.
 pub fn unsearched(names: &[String]) -> Vec<String> {
     let mut entries: Vec<String> = names
         .iter()

@@ -1,4 +1,4 @@
-//! Snapshots of a resident and the stamp by which a restored tree is verified.
+//! A resident's snapshots and the stamp by which a restored tree is verified.
 
 use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,12 @@ use crate::names::{BackupId, LockfileKey, Sha};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stamp {
-    /// Branch.
+    /// Name of the branch.
     #[serde(rename = "ref")]
     pub git_ref: StrictRefName,
-    /// Commit.
+    /// Commit that was archived.
     pub sha: Sha,
-    /// Key of the lockfiles at that commit, never of the working directory.
+    /// Lockfile key at that commit, never from the working directory.
     pub lockfile_hash: LockfileKey,
 }
 
@@ -36,23 +36,23 @@ impl Stamp {
     }
 }
 
-/// A stored snapshot: an archive of the mirror and one of the checkout.
+/// A stored snapshot: an archive of the mirror and another of the checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
-    /// Stamp of both archives.
+    /// Stamp for both archives.
     #[serde(flatten)]
     pub stamp: Stamp,
-    /// Start of the upload.
+    /// When the upload started.
     pub created_at: UnixMillis,
-    /// Archive of the mirror.
+    /// Id of the mirror's archive.
     pub mirror_backup_id: BackupId,
-    /// Archive of the checkout, without the dependency folder.
+    /// The checkout's archive, without the dependency folder.
     pub checkout_backup_id: BackupId,
 }
 
 impl Snapshot {
-    /// Returns the ids of both archives.
+    /// Returns both archive ids.
     pub fn backups(&self) -> [BackupId; 2] {
         [
             self.mirror_backup_id.clone(),

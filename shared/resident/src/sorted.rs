@@ -1,9 +1,10 @@
-//! Sorting of lists that are short or already sorted.
+//! Sorts lists that are short or already sorted.
 //!
-//! The sorts of the standard library are compiled for each type of row, which takes 4 kB of the resident Worker each.
+//! The standard library's sorts are compiled for each row type, which takes 4 kB in the resident
+//! Worker each.
 
-/// Sorts rows by a key, and keeps the order of equal ones.
-/// Fast only for rows that are nearly sorted, or few.
+/// Sorts rows by a key, and keeps the order among equal rows. Fast only for rows that are nearly
+/// sorted, or few.
 pub(crate) fn sorted_by_key<T, K: Ord>(
     rows: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,

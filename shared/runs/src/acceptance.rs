@@ -1,7 +1,7 @@
-//! Validation of a record before it is stored.
+//! Validates a record before it is stored.
 //!
-//! Only fields that readers depend on are checked. Counts are not compared with the events, nor times with each other.
-//! Unknown fields and unknown event types are accepted.
+//! Only fields that readers depend on are checked. Counts are not compared with the events, nor
+//! times with each other. Unknown fields and unknown event types are accepted.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use ars_types::{RunId, RunStatus, Visibility};
 
 use crate::{diagnosis, store::EventText};
 
-/// A predicate over one field, and its description for the refusal.
+/// A predicate over a single field, and the description for the refusal.
 type Rule = (fn(&Value) -> bool, &'static str);
 
 const TEXT: Rule = (Value::is_string, "must be a string");

@@ -1,8 +1,8 @@
 //! Fits a record into the store's byte limits before it is sent.
 //!
-//! The part beside events is fitted first (`head`). Then large texts are cut, then timing spans are dropped from the
-//! middle outwards, then events from the middle. The first events (the request) and the last ones (the outcome) are the
-//! most useful for readers, so they go last.
+//! The part beside events is fitted first (`head`). Then large texts are cut, then timing spans are
+//! dropped from the middle outwards, then events from the middle. The first events (the request)
+//! and the last events (the outcome) are the most useful for readers, so they go last.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,15 +18,15 @@ mod head;
 
 pub use head::MAX_HEAD_BYTES;
 
-/// Maximum JSON bytes of one event.
+/// Maximum size of an event's JSON in bytes.
 pub const MAX_EVENT_BYTES: usize = 65_536;
-/// Maximum JSON bytes of a record.
+/// Maximum size of a record's JSON in bytes.
 pub const MAX_RECORD_BYTES: usize = 1_572_864;
 
 /// Marks a shortened text.
 const ELLIPSIS: char = '…';
 
-/// Returns the record within its budget. A record that fits already is returned unchanged.
+/// Returns the record within the budget. A record that fits already is returned unchanged.
 pub fn fit(record: RunRecord) -> RunRecord {
     let mut fitted = record;
     head::fit(&mut fitted);
@@ -35,7 +35,7 @@ pub fn fit(record: RunRecord) -> RunRecord {
         return fitted;
     }
     let events = std::mem::take(&mut fitted.events);
-    // Upper bound of the record's size without events: the event count can only lose digits.
+    // Upper bound for the record's size without events: the event count can only lose digits.
     fitted.truncated = true;
     let room = MAX_RECORD_BYTES.saturating_sub(size(&fitted));
     let sizes = events
@@ -52,7 +52,8 @@ pub fn fit(record: RunRecord) -> RunRecord {
     fitted
 }
 
-/// Returns an event's JSON with its text shortened to the event limit, or `None` if it already fits.
+/// Returns an event's JSON with the text shortened to the event limit, or `None` if it already
+/// fits.
 pub fn shortened(json: &str) -> Option<String> {
     if json.len() <= MAX_EVENT_BYTES {
         return None;
@@ -82,7 +83,7 @@ impl io::Write for Count {
     }
 }
 
-/// Shortens the text of an oversized event, or its diff or summary if it has no text.
+/// Shortens an oversized event's text, or the diff or summary if it has no text.
 fn shorten(event: &mut Value) {
     let size = size(event);
     let Some(field) = ["text", "diff", "summary"]
@@ -114,7 +115,7 @@ fn shorten(event: &mut Value) {
     text.push(ELLIPSIS);
 }
 
-/// Returns the JSON bytes of a character as `serde_json` escapes it.
+/// Returns a character's JSON bytes as `serde_json` escapes it.
 fn escaped(char: char) -> usize {
     match char {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -123,8 +124,8 @@ fn escaped(char: char) -> usize {
     }
 }
 
-/// Drops spans, nearest to the middle first, until the remaining events fit.
-/// The start and end of a span are dropped together. The protected head keeps its spans.
+/// Drops spans, nearest to the middle first, until the remaining events fit. A span's start and end
+/// are dropped together. The protected head keeps its spans.
 fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
     let head = events.iter().take_while(|event| is_head(event)).count();
     let middle = head + (events.len() - head) / 2;
@@ -187,7 +188,7 @@ fn text<'a>(event: &'a Value, field: &str) -> &'a str {
     event[field].as_str().unwrap_or_default()
 }
 
-/// Returns the span id of a span's start or end event.
+/// Returns the span id in a span's start or end event.
 fn span_of(event: &Value) -> Option<&str> {
     matches!(text(event, "type"), "span_start" | "span_end").then(|| text(event, "spanId"))
 }

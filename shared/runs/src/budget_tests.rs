@@ -1,4 +1,4 @@
-//! Cases of the byte budget.
+//! Tests the byte budget.
 
 use ars_types::{RunId, RunStatus, Visibility};
 use proptest::prelude::*;
@@ -117,7 +117,7 @@ fn middle_spans_go_first_in_pairs() {
     events.insert(14, span("span_start", "middle", "tool.bash", 60_000));
     events.insert(16, span("span_end", "middle", "tool.bash", 60_000));
     events.push(span("span_end", "request", "request", 60_000));
-    // 28 events of 60,000 bytes and one small one: two must go for 26 to fit.
+    // 28 events with 60,000 bytes and a small event: two must go for 26 to fit.
     let cut = fit(record(events.clone()));
     assert_eq!(spans(&cut), ["request", "first", "first", "request"]);
     assert_eq!(
@@ -129,7 +129,7 @@ fn middle_spans_go_first_in_pairs() {
         (cut.truncated, cut.event_count, cut.stored_event_count),
         (true, 29, 27)
     );
-    // With more content, the other spans go too, except those of the head.
+    // With more content, the other spans go too, except those in the head.
     events.extend((24..26).map(|seq| text_event(seq, 60_000)));
     let cut = fit(record(events));
     assert_eq!(spans(&cut), ["request", "request"]);
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// The part of a record that the store measures.
+/// Measures the record part that the store measures.
 fn head(record: &RunRecord) -> usize {
     size(&RunRecord {
         events: Vec::new(),

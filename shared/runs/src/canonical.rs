@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnosis::normalise;
 
-/// Version of the categories in the column `plain`. Raise it with every change of them.
+/// Category version in the column `plain`. Raise it whenever they change.
 pub(crate) const CANONICAL: i64 = 1;
 
 /// Returns whether readers see this record, stripped of its events, without a change.
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn version_matches_the_categories() {
-        // A change here requires a new version, so that rows of the old one are parsed again.
+        // A change here requires a new version, so that old rows are parsed again.
         let known = "slow_tool,slow_model_turn,failed_tool,retry,setup_install,wrap_up,budget_hit,infra_failure";
         assert_eq!((CANONICAL, CATEGORIES.join(",").as_str()), (1, known));
     }

@@ -1,7 +1,7 @@
-//! The record of a reclaimed run that its new owner closes instead of resuming.
+//! The record for a reclaimed run that its new owner closes instead of resuming.
 //!
-//! The requester comes from the live row, the history from the events stored so far. Not here: the decision to close a
-//! run, and its status (`ars_agent::resume`).
+//! The requester comes from the live row, the history from the events stored so far. Not here: the
+//! decision to close a run, and its status (`ars_agent::resume`).
 
 use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_types::{RunStatus, UnixMillis, Visibility};
@@ -13,25 +13,26 @@ use crate::{
     record::{COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS},
 };
 
-/// Texts of a row's `meta` that are copied into the record, besides those with a field of their own.
+/// Texts in a row's `meta` that are copied into the record, besides those with a dedicated field.
 const KEPT: [&str; 2] = ["sourceUrl", "userName"];
 
 /// How a reclaimed run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedRun {
-    /// The status.
+    /// The status to record.
     pub status: RunStatus,
-    /// Time of the reclaim. A clock that went backwards does not end a run before its start.
+    /// When the run was reclaimed. A clock that went backwards does not end a run before its start.
     pub finished_at: UnixMillis,
     /// Cost as of the last stored step, in millionths of a dollar, if known.
     pub cost: Option<u64>,
-    /// The run's reservation of the daily budget, if it may have cost more than `cost`.
+    /// The run's daily budget reservation, if it may have cost more than `cost`.
     pub reserved: Option<u64>,
 }
 
-/// Builds the closing record of a run within the byte budget, from the events of `/runs/live-events`.
+/// Builds a run's closing record within the byte budget, from the `/runs/live-events` events.
 ///
-/// `meta` was written by the claiming version: a field of another shape than the record's counts as absent.
+/// The claiming version wrote `meta`: a field with another shape than the record's counts as
+/// absent.
 pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRun) -> RunRecord {
     let last_seq = events
         .iter()

@@ -1,8 +1,8 @@
 //! Finished and live runs over the storage port.
-//! The record, its byte budget and retention, the record store, the ledger of live runs and their transcripts.
 //!
-//! The same code runs in the bot's embedded store and in the run-store Durable Object. Not here: connections, HTTP,
-//! clocks.
+//! The record, byte budget and retention, the record store, the ledger for live runs and their
+//! transcripts. The same code runs in the bot's embedded store and in the run-store Durable Object.
+//! Not here: connections, HTTP, clocks.
 #![forbid(unsafe_code)]
 
 pub mod budget;

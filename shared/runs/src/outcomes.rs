@@ -1,51 +1,51 @@
-//! Outcomes of runs per repository and agent, from the facts of their records.
+//! Run outcomes per repository and agent, from the facts in their records.
 
 use std::collections::BTreeMap;
 
 use crate::{PostedReviewFact, PullRequestFact, PullRequestState};
 
-/// The facts of one run.
+/// A single run's facts.
 #[derive(Debug, Clone, Default)]
 pub struct OutcomeRun {
-    /// Its agent.
+    /// The run's agent, if known.
     pub agent: Option<String>,
-    /// Its cost in millionths of a dollar, if known.
+    /// The run's cost in millionths of a dollar, if known.
     pub cost: Option<u64>,
-    /// Its pull request.
+    /// The run's pull request, if any.
     pub pull_request: Option<PullRequestFact>,
-    /// Its review.
+    /// The review that the run posted.
     pub review: Option<PostedReviewFact>,
 }
 
-/// The outcomes of one agent in one repository.
+/// An agent's outcomes in a single repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Repository as `owner/name`.
     pub repo: String,
-    /// Agent.
+    /// Name of the agent.
     pub agent: String,
-    /// Pull requests that its runs opened.
+    /// Pull requests that the agent's runs opened.
     pub opened: u64,
-    /// Those of them that were merged.
+    /// How many of them were merged.
     pub merged: u64,
-    /// Those of them that were closed without a merge.
+    /// How many of them were closed without a merge.
     pub closed: u64,
     /// Mean time from the opening to the merge in milliseconds.
     pub merge_ms: Option<i64>,
     /// Mean cost of all runs on a merged pull request in millionths of a dollar, if each is known.
     pub merged_microusd: Option<u64>,
-    /// Reviews that its runs posted.
+    /// Reviews that the agent's runs posted.
     pub reviews: u64,
-    /// Findings that its runs resolved.
+    /// Findings that the agent's runs resolved.
     pub resolved: u64,
 }
 
-/// A pull request with all of its runs.
+/// A pull request with all runs on it.
 #[derive(Default)]
 struct Pull {
-    /// The fact of the run that opened it, with the run's agent.
+    /// The fact from the run that opened it, with the run's agent.
     opened: Option<(PullRequestFact, String)>,
-    /// The cost of its runs, `None` once one is unknown.
+    /// The cost over all runs, `None` once any is unknown.
     cost: Option<u64>,
 }
 
@@ -55,9 +55,10 @@ struct Merge {
     cost: Option<u64>,
 }
 
-/// Returns the outcomes of these runs, ordered by repository and agent.
+/// Returns the outcomes for these runs, ordered by repository and agent.
 ///
-/// A pull request counts for the agent that opened it, and only if its opening run is among the runs.
+/// A pull request counts for the agent that opened it, and only if its opening run is among the
+/// runs.
 pub fn outcomes(runs: impl IntoIterator<Item = OutcomeRun>) -> Vec<Outcomes> {
     let mut rows: BTreeMap<(String, String), Outcomes> = BTreeMap::new();
     let mut pulls: BTreeMap<(String, u64), Pull> = BTreeMap::new();

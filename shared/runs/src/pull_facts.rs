@@ -1,4 +1,4 @@
-//! Facts of a run about pull requests, as its record stores them beside its events.
+//! A run's facts about pull requests, as its record stores them beside the events.
 //!
 //! Lists have no events, so totals over many runs read these fields.
 
@@ -13,19 +13,19 @@ pub const PULL_REQUEST: &str = "pullRequest";
 /// Additional record field: the review that the run posted.
 pub const POSTED_REVIEW: &str = "postedReview";
 
-/// The pull request of a run.
+/// A run's pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PullRequestFact {
     /// Repository as `owner/name`.
     pub repo: String,
-    /// Number.
+    /// Number within the repository.
     pub number: u64,
     /// The run opened it. Otherwise it edited it.
     pub created: bool,
     /// When the run opened or edited it.
     pub at: UnixMillis,
-    /// Its last known state.
+    /// The last state that is known.
     #[serde(default)]
     pub state: PullRequestState,
     /// When it was merged or closed, if that is known.
@@ -33,26 +33,26 @@ pub struct PullRequestFact {
     pub ended_at: Option<UnixMillis>,
 }
 
-/// The last known state of a pull request.
+/// A pull request's last known state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PullRequestState {
     /// It is open, or its end is not known.
     #[default]
     Open,
-    /// It was merged.
+    /// It has been merged.
     Merged,
     /// It was closed without a merge.
     Closed,
 }
 
-/// The review of a run.
+/// A run's review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PostedReviewFact {
     /// Repository as `owner/name`.
     pub repo: String,
-    /// Number of the pull request.
+    /// The pull request's number.
     pub number: u64,
     /// When it was posted.
     pub at: UnixMillis,
@@ -61,7 +61,7 @@ pub struct PostedReviewFact {
     pub resolved: u64,
 }
 
-/// Adds the fact about the pull request of the record's events, if they have one (`pr_opened`).
+/// Adds the fact about the pull request from the record's events, if they have any (`pr_opened`).
 pub fn add_pull_request(record: &mut RunRecord) {
     let opened = record
         .events
@@ -93,7 +93,7 @@ pub fn add_posted_review(record: &mut RunRecord, review: Option<&PostedReviewFac
     }
 }
 
-/// Returns repository and number of an address `<host>/<owner>/<name>/pull/<number>`.
+/// Returns the repository and number in an address `<host>/<owner>/<name>/pull/<number>`.
 fn place(url: &str) -> Option<(String, u64)> {
     let mut parts = url
         .split(['?', '#'])
@@ -107,7 +107,7 @@ fn place(url: &str) -> Option<(String, u64)> {
         .then(|| (format!("{owner}/{name}").to_ascii_lowercase(), number))
 }
 
-/// Returns a fact of a stored field, or `None` if it is absent or of another version.
+/// Returns the fact in a stored field, or `None` if it is absent or from another version.
 pub fn fact<T: for<'de> Deserialize<'de>>(value: Option<&Value>) -> Option<T> {
     T::deserialize(value?).ok()
 }

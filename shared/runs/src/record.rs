@@ -6,53 +6,54 @@ use serde_json::{Map, Value};
 
 use crate::diagnosis;
 
-/// Additional record field: the cost of the run, in millionths of a dollar.
+/// Additional record field: the run's cost, in millionths of a dollar.
 pub const COST: &str = "costMicroUsd";
-/// Additional record field: the cost of the reflection after the run.
+/// Additional record field: the cost for the reflection after the run.
 pub const REFLECTION_COST: &str = "reflectionMicroUsd";
-/// Additional record field: the cost of abridging its reading diff, in millionths of a dollar.
+/// Additional record field: the cost for abridging its reading diff, in millionths of a dollar.
 pub const ABRIDGE_COST: &str = "abridgeMicroUsd";
-/// Additional field of a closing record: the run's reservation of the daily budget in micro-dollars.
-/// It is present if the run may have cost more than is known. The day's total counts it, a receipt does not show it.
+/// Additional field in a closing record: the run's daily budget reservation in micro-dollars. It is
+/// present if the run may have cost more than is known. The day's total counts it, a receipt does
+/// not show it.
 pub const RESERVED_COST: &str = "heldMicroUsd";
 /// Additional record field: the untrusted sources that the run had read. Absent if unknown.
-/// Those of its thread are included.
+/// Includes the thread's sources.
 pub const TAINT: &str = "taint";
-/// Schema version of records with spans.
+/// Schema version for records with spans.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 
 /// A stored run. Events are JSON values, because readers must accept unknown kinds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunRecord {
-    /// Run id.
+    /// Id of the run.
     pub id: RunId,
-    /// Redacted summary of the request, for lists.
+    /// Redacted request summary, for lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Agent name.
+    /// Name of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// `provider/model`.
+    /// Model as `provider/model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Namespaced channel id.
+    /// Channel id with the namespace.
     pub channel_id: String,
-    /// Namespaced user id.
+    /// User id with the namespace.
     pub user_id: String,
-    /// Thread key.
+    /// Key of the run's thread.
     pub thread_key: String,
-    /// Visibility of the channel. A stored record without it reads as `unknown`, never `public`.
+    /// The channel's visibility. A stored record without it reads as `unknown`, never `public`.
     #[serde(default = "unknown_visibility")]
     pub channel_visibility: Visibility,
-    /// Repository.
+    /// Repository that the run worked on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// Creation time of the run.
+    /// When the run was created.
     pub started_at: UnixMillis,
-    /// Finish time.
+    /// When the run finished.
     pub finished_at: UnixMillis,
-    /// Arrival time of the request.
+    /// When the request arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_at: Option<UnixMillis>,
     /// Time at which the event stream was sealed, after the reply.
@@ -67,7 +68,7 @@ pub struct RunRecord {
     /// 2 if the record has spans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<u32>,
-    /// Final status.
+    /// Final status of the run.
     pub status: RunStatus,
     /// Number of published events.
     pub event_count: u64,
@@ -77,14 +78,14 @@ pub struct RunRecord {
     pub truncated: bool,
     /// Events in seq order.
     pub events: Vec<Value>,
-    /// Friction analysis (`ars-friction`).
+    /// Friction analysis result (`ars-friction`).
     pub diagnosis: Value,
-    /// Unknown fields, such as those of a later version.
+    /// Unknown fields, such as those from a later version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Numeric fields of a record. A store accepts fractions and integers written as `2.0`.
+/// A record's numeric fields. A store accepts fractions and integers written as `2.0`.
 const NUMBERS: [&str; 8] = [
     "startedAt",
     "finishedAt",

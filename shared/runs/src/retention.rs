@@ -1,8 +1,9 @@
-//! Retention of stored runs: the policy, its bounds, and the rule as a pure function.
+//! Retention for stored runs: the policy, the bounds, and the rule as a pure function.
 //!
-//! Not here: the SQL that applies the rule to a store (`store::trim`). Tests compare it with this function.
+//! Not here: the SQL that applies the rule to a store (`store::trim`). Tests compare it with this
+//! function.
 
-/// Milliseconds of a day.
+/// Milliseconds in a day.
 pub const DAY_MS: f64 = 86_400_000.0;
 
 /// How much history a store keeps. Values are always within their bounds.
@@ -13,7 +14,7 @@ pub struct Policy {
     max_bytes: i64,
 }
 
-/// Default and bounds of a field.
+/// A field's default and bounds.
 struct Bounds {
     default: i64,
     least: i64,
@@ -60,7 +61,7 @@ impl Policy {
         }
     }
 
-    /// Returns the number of days a run is kept after it finished.
+    /// Returns how many days a run is kept after it finished.
     pub fn retention_days(&self) -> i64 {
         self.retention_days
     }
@@ -87,21 +88,21 @@ impl Default for Policy {
     }
 }
 
-/// Input of the rule for one run.
+/// The rule's input for a single run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Run id.
+    /// Id of the run.
     pub id: String,
-    /// Finish time.
+    /// When the run finished.
     pub finished_at: f64,
-    /// Size of the stored record.
+    /// The stored record's size in bytes.
     pub bytes: i64,
 }
 
 /// Returns the rows that the policy keeps, newest first.
 ///
-/// Every limit drops from the oldest end, so the kept rows are always the newest ones and a single position in
-/// (finish, id) order separates them from the hidden ones.
+/// Every limit drops from the oldest end, so the kept rows are always the newest and a single
+/// position in (finish, id) order separates them from the hidden rows.
 pub fn kept(mut rows: Vec<Row>, policy: &Policy, now: i64) -> Vec<Row> {
     rows.retain(|row| row.finished_at >= policy.cutoff(now));
     rows.sort_by(|a, b| {

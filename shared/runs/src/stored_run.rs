@@ -5,38 +5,38 @@ use ars_wire::Moment;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-/// A stored run without its events. A record of a later version has more fields.
+/// A stored run without its events. A later version's record has more fields.
 ///
-/// The fields are few and typed, because a page has up to 200 runs: parsing whole records costs many times as much as
-/// reading them.
+/// The fields are few and typed, because a page has up to 200 runs: parsing whole records costs
+/// many times as much as reading them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredRun {
-    /// Run id.
+    /// Id of the run.
     pub id: RunId,
-    /// Redacted summary of the request.
+    /// Redacted request summary, for lists.
     pub label: Option<String>,
-    /// Agent name.
+    /// Name of the agent.
     pub agent: Option<String>,
-    /// `provider/model`.
+    /// Model as `provider/model`.
     pub model: Option<String>,
-    /// Repository.
+    /// Repository that the run worked on.
     pub repo: Option<String>,
-    /// Namespaced channel id.
+    /// Channel id with the namespace.
     pub channel_id: String,
-    /// Namespaced user id.
+    /// User id with the namespace.
     pub user_id: String,
-    /// Visibility of the channel. An absent one reads as `unknown`, never `public`.
+    /// The channel's visibility. An absent value reads as `unknown`, never `public`.
     pub channel_visibility: Option<Visibility>,
-    /// Outcome.
+    /// How the run ended.
     pub status: RunStatus,
-    /// Creation time.
+    /// When the run was created.
     pub started_at: Moment,
-    /// Finish time.
+    /// When the run finished.
     pub finished_at: Moment,
-    /// Thread key.
+    /// Key of the run's thread.
     pub thread_key: Option<String>,
-    /// Arrival time of the request.
+    /// When the request arrived.
     pub received_at: Option<Moment>,
     /// Time at which the event stream was sealed.
     pub sealed_at: Option<Moment>,
@@ -44,7 +44,7 @@ pub struct StoredRun {
     pub reply_ok: Option<bool>,
     /// Number of loop steps.
     pub step_count: Option<Number>,
-    /// Schema version of the record.
+    /// The record's schema version.
     pub schema: Option<Number>,
     /// Number of published events.
     pub event_count: Option<Number>,
@@ -54,26 +54,26 @@ pub struct StoredRun {
     pub truncated: Option<bool>,
     /// Friction analysis, unless the list has none.
     pub diagnosis: Option<Value>,
-    /// Size of the record.
+    /// The record's size in bytes.
     pub bytes: Option<Number>,
-    /// Activity of the run, as its channel shows it.
+    /// The run's activity, as the channel shows it.
     pub activity: Option<String>,
     /// Link to the request.
     pub source_url: Option<String>,
-    /// Name of the user.
+    /// The user's name, if known.
     pub user_name: Option<String>,
-    /// See [`COST`](crate::COST).
+    /// Run cost, see [`COST`](crate::COST).
     pub cost_micro_usd: Option<u64>,
-    /// See [`REFLECTION_COST`](crate::REFLECTION_COST).
+    /// Reflection cost, see [`REFLECTION_COST`](crate::REFLECTION_COST).
     pub reflection_micro_usd: Option<u64>,
-    /// See [`ABRIDGE_COST`](crate::ABRIDGE_COST).
+    /// Abridging cost, see [`ABRIDGE_COST`](crate::ABRIDGE_COST).
     pub abridge_micro_usd: Option<u64>,
-    /// See [`PULL_REQUEST`](crate::PULL_REQUEST).
+    /// Pull request fact, see [`PULL_REQUEST`](crate::PULL_REQUEST).
     pub pull_request: Option<Value>,
-    /// See [`POSTED_REVIEW`](crate::POSTED_REVIEW).
+    /// Posted review fact, see [`POSTED_REVIEW`](crate::POSTED_REVIEW).
     pub posted_review: Option<Value>,
-    /// See [`RESERVED_COST`](crate::RESERVED_COST).
+    /// Budget reservation, see [`RESERVED_COST`](crate::RESERVED_COST).
     pub held_micro_usd: Option<u64>,
-    /// See [`TAINT`](crate::TAINT).
+    /// Untrusted sources, see [`TAINT`](crate::TAINT).
     pub taint: Option<Value>,
 }

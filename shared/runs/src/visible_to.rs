@@ -1,7 +1,8 @@
-//! The visibility predicate of a viewer in wire form.
+//! A viewer's visibility predicate in wire form.
 //!
-//! The store evaluates it inside SQL (`sql` below). An unknown filter is rejected and never reads as `all`.
-//! Not here: the predicate type (`ars-types`), and building one from an actor's grants (`ars-auth`).
+//! The store evaluates it inside SQL (`sql` below). An unknown filter is rejected and never reads
+//! as `all`. Not here: the predicate type (`ars-types`), and building a predicate from an actor's
+//! grants (`ars-auth`).
 
 mod parse;
 mod sql;

@@ -1,13 +1,13 @@
-//! The firing of a schedule that is due.
+//! Finds when a due schedule fires.
 
 use ars_types::UnixMillis;
 
 use crate::Cron;
 
-/// Maximum delay of a firing: an older one is skipped, such as that of a machine that was off.
+/// Maximum firing delay: an older firing is skipped, for example when the machine was off.
 pub const MAX_FIRING_DELAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Returns the time of the newest firing that is due, later than the last firing and at most a day ago.
+/// Returns the time of the newest due firing, later than the last firing and at most a day ago.
 pub fn due(cron: &Cron, last: Option<UnixMillis>, now: UnixMillis) -> Option<UnixMillis> {
     let oldest = now.saturating_sub(MAX_FIRING_DELAY_MS);
     let mut from = last.map_or(oldest, |last| last.max(oldest));

@@ -1,14 +1,14 @@
-//! The error of an invalid cron expression.
+//! The error for an invalid cron expression.
 
 use crate::Field;
 
-/// An invalid cron expression. Names the field, never its text.
+/// An invalid cron expression. Names the field, never the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
     /// Too few fields, or too many.
     #[error("cron must be five fields: minute, hour, day of month, month, day of week")]
     Fields,
-    /// An entry that is neither a number, nor a range, nor `*`, nor a step of these.
+    /// An entry that is neither a number, nor a range, nor `*`, nor a step over these.
     #[error("{0} must be a list of numbers, ranges and `*`")]
     Malformed(Field),
     /// A number outside the field's range.
@@ -20,7 +20,7 @@ pub enum CronError {
     /// A step after a single number.
     #[error("{0} must have steps behind `*` or a range only")]
     LoneStep(Field),
-    /// A step of zero, or one that is not a number.
+    /// A step that is zero or not a number.
     #[error("{0} must have steps of at least 1")]
     Step(Field),
 }

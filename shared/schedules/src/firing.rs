@@ -1,19 +1,19 @@
-//! The outcome of a firing, derived from its run.
+//! A firing's outcome, derived from the run.
 //!
-//! Not here: the message that starts the run, and the store of firings.
+//! Not here: the message that starts the run, and the firing store.
 
 use ars_types::{RunId, RunStatus, UnixMillis};
 use ars_wire::schedules::{Firing, Outcome};
 
-/// Most characters of a detail, including its ellipsis.
+/// Maximum length of a detail in characters, including the ellipsis.
 pub const MAX_DETAIL_CHARS: usize = 300;
 
-/// Returns the thread of a firing, which it shares with no other.
+/// Returns a firing's thread, which it shares with no other.
 pub fn thread(schedule: &str, fired_at: UnixMillis) -> String {
     format!("{schedule}-{fired_at}")
 }
 
-/// Returns the firing at the end of its run. The detail has the reason if it did not complete.
+/// Returns the firing once the run ends. The detail has the reason if it did not complete.
 pub fn ran(
     schedule: &str,
     fired_at: UnixMillis,
@@ -35,7 +35,7 @@ pub fn ran(
     }
 }
 
-/// Returns the firing of a message that was answered without a run.
+/// Returns the firing for a message that was answered without a run.
 pub fn without_run(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
     Firing {
         detail: detail(reason),
@@ -64,8 +64,8 @@ const fn outcome(status: RunStatus) -> Option<Outcome> {
     }
 }
 
-/// Returns one line of at most [`MAX_DETAIL_CHARS`]; `None` for blank text.
-/// Reads a long text only as far as needed.
+/// Returns a line with at most [`MAX_DETAIL_CHARS`]; `None` for blank text. Reads a long text only
+/// as far as needed.
 fn detail(text: &str) -> Option<String> {
     let mut line = String::new();
     for word in text.split_whitespace() {

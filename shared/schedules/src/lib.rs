@@ -1,7 +1,7 @@
-//! Schedules: their next firing, the outcome of a firing, and the store of firings.
+//! Schedules: when they fire next, how a firing ended, and the firing store.
 //!
-//! The rules are pure: a caller passes the time to [`Cron`] and the end of a run to [`firing`]. Not here: the
-//! configuration of schedules, and the requests that a firing sends.
+//! The rules are pure: a caller passes the time to [`Cron`] and the run's end to [`firing`]. Not
+//! here: configuring schedules, and the requests that a firing sends.
 #![forbid(unsafe_code)]
 
 pub mod firing;

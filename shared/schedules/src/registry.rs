@@ -1,39 +1,39 @@
-//! The schedules of the service. The crons of a deployment equal those that its Worker fires.
+//! The service's schedules. A deployment's crons equal those that its Worker fires.
 
 /// The `worker` of a schedule that the bot itself fires.
 pub const BOT: &str = "bot";
 /// Name of the schedule that files issues about recurring friction.
 pub const SELF_IMPROVEMENT: &str = "self-improvement";
 
-/// A schedule.
+/// A schedule that is built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// Name.
+    /// The schedule's unique name.
     pub name: &'static str,
     /// Five fields, in UTC.
     pub cron: &'static str,
     /// The Worker that fires it, or [`BOT`].
     pub worker: &'static str,
-    /// Description.
+    /// Description for people, in a line.
     pub description: &'static str,
-    /// Whether it is part of the service itself, so that lists leave it out.
+    /// Whether it belongs to the service itself, so that lists leave it out.
     pub internal: bool,
-    /// The action of a firing.
+    /// What a firing does.
     pub action: Action,
 }
 
-/// The action of a firing.
+/// What a firing does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Requests the health of the bot, which keeps its container awake.
+    /// Requests the bot's health, which keeps the container awake.
     Healthz,
-    /// Repairs residents.
+    /// Repairs residents through the watchdog.
     Watchdog,
     /// Sends a text to the bot.
     Run {
-        /// The text.
+        /// Text that is sent.
         command: &'static str,
-        /// The actor.
+        /// The actor that sends it.
         identity: &'static str,
     },
 }
@@ -49,7 +49,7 @@ impl Action {
     }
 }
 
-/// Every schedule.
+/// Every schedule, in order.
 pub const SCHEDULES: &[Schedule] = &[
     Schedule {
         name: "keep-alive",

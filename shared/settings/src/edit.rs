@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::{Fault, Scope, Scopes, instructions, read};
 
-/// The owner of a scope.
+/// Who owns a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
     /// A channel, by id.
     Channel(&'a str),
     /// A user, by actor id.
     User(&'a str),
-    /// The organization.
+    /// The organization owns it.
     Org,
 }
 
 impl Scopes {
-    /// Returns a copy with the settings of `wanted` applied. Other settings stay.
+    /// Returns a copy with the settings from `wanted` applied. Other settings stay.
     pub fn set(&self, target: Target<'_>, wanted: &Scope) -> Result<Self, Fault> {
         if wanted.is_empty() {
             return Err(Fault::Nothing);
@@ -66,7 +66,7 @@ impl Scopes {
     }
 }
 
-/// Stores a scope. An empty one is removed.
+/// Stores a scope. Removes an empty scope.
 fn put(scopes: &mut BTreeMap<String, Scope>, id: &str, scope: Scope) {
     if scope.is_empty() {
         scopes.remove(id);

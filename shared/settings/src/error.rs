@@ -3,10 +3,10 @@
 /// The caller's fault, phrased for the caller. Never contains the rejected value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A field breaks its rule.
+    /// A field breaks a rule.
     #[error("{field} {rule}")]
     Field {
-        /// Path of the field from the top of the document.
+        /// Path of the field from the document's top.
         field: String,
         /// The rule, phrased to follow the field's name.
         rule: &'static str,

@@ -1,6 +1,6 @@
-//! Resolves agent, model and effort of a request (docs/reference/ingress.md#resolution).
+//! Resolves a request's agent, model and effort (docs/reference/ingress.md#resolution).
 //!
-//! Not here: the known agents and models, and the default if no layer chooses one.
+//! Not here: the known agents and models, and the default if no layer chooses.
 
 use std::collections::BTreeMap;
 
@@ -8,47 +8,47 @@ use ars_types::{Effort, ModelRef};
 
 use crate::Scope;
 
-/// Choice of a directive or of the thread.
+/// A choice by a directive or by the thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Choice<'a> {
-    /// Agent.
+    /// The agent that is chosen.
     pub agent: Option<&'a str>,
-    /// Model.
+    /// The model that is chosen.
     pub model: Option<&'a ModelRef>,
-    /// Effort.
+    /// The effort that is chosen.
     pub effort: Option<Effort>,
 }
 
-/// Defaults of the installation.
+/// The installation's defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct Defaults<'a> {
-    /// Agent.
+    /// The agent that is chosen.
     pub agent: Option<&'a str>,
-    /// Model of an agent that is not in `models`.
+    /// Model for an agent that is not in `models`.
     pub model: Option<&'a ModelRef>,
-    /// Model by agent.
+    /// Models keyed by agent name.
     pub models: &'a BTreeMap<String, ModelRef>,
-    /// Effort by agent.
+    /// Efforts keyed by agent name.
     pub efforts: &'a BTreeMap<String, Effort>,
 }
 
 /// All layers, highest precedence first.
 #[derive(Debug, Clone, Copy)]
 pub struct Layers<'a> {
-    /// The request itself.
+    /// Choice by the request itself.
     pub directive: Choice<'a>,
-    /// The thread, as chosen by its earlier requests.
+    /// Choice by the thread, from its earlier requests.
     pub thread: Choice<'a>,
-    /// Scope of the requester.
+    /// The requester's scope.
     pub user: &'a Scope,
-    /// Scope of the channel.
+    /// The channel's scope.
     pub channel: &'a Scope,
-    /// The installation.
+    /// Defaults from the installation.
     pub defaults: Defaults<'a>,
 }
 
 impl<'a> Layers<'a> {
-    /// Returns the agent of the highest layer that chooses one.
+    /// Returns the agent from the highest layer that chooses any.
     pub fn agent(&self) -> Option<&'a str> {
         self.directive
             .agent
@@ -58,7 +58,7 @@ impl<'a> Layers<'a> {
             .or(self.defaults.agent)
     }
 
-    /// Returns the model of `agent`. In each scope, `model` precedes `models.<agent>`.
+    /// Returns the model for `agent`. In each scope, `model` precedes `models.<agent>`.
     pub fn model(&self, agent: &str) -> Option<&'a ModelRef> {
         self.directive
             .model
@@ -71,7 +71,7 @@ impl<'a> Layers<'a> {
             .or(self.defaults.model)
     }
 
-    /// Returns the effort of `agent`, which may have a built-in one.
+    /// Returns the effort for `agent`, which may have a built-in effort.
     pub fn effort(&self, agent: &str, built_in: Option<Effort>) -> Option<Effort> {
         self.directive
             .effort

@@ -1,9 +1,10 @@
-//! Layered settings of channels, users and the organization.
+//! Layered settings for channels, users and the organization.
 //!
-//! A [`Scope`] holds the settings of one channel, user or organization. [`Scopes`] are those of the configuration file
-//! or the overrides made at run time, which win key by key. [`Layers`] resolves agent, model and effort. The
-//! [`ConfigStore`] stores versioned documents such as the overrides, independent of their content. Not here: the
-//! configuration file, and the permission to change settings (`ars-auth`).
+//! A [`Scope`] holds the settings for a single channel, user or organization. [`Scopes`] come from
+//! the configuration file or from overrides made at run time, which win key by key. [`Layers`]
+//! resolves agent, model and effort. The
+//! [`ConfigStore`] stores versioned documents such as the overrides, whatever their content. Not
+//! here: the configuration file, and the permission to change settings (`ars-auth`).
 #![forbid(unsafe_code)]
 
 mod edit;

@@ -1,4 +1,4 @@
-//! Parses scopes from JSON field by field, so that a fault names its field and never its value.
+//! Parses scopes from JSON field by field, so that a fault names the field and never the value.
 //!
 //! Unknown keys are rejected, because they would be settings without an effect.
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::{Fault, Scope, Scopes, instructions};
 
-/// Maximum characters of a channel's or user's id, as for store keys.
+/// Maximum length of a channel or user id in characters, as for store keys.
 const MAX_ID_CHARS: usize = 200;
-/// Maximum characters of an agent's name.
+/// Maximum length of an agent name in characters.
 const MAX_AGENT_CHARS: usize = 64;
 
 /// Parses the overrides document: `{ channels, users, org? }`.
@@ -51,7 +51,7 @@ fn by_id(
     entries.collect()
 }
 
-/// Checks the id of a channel or user.
+/// Checks a channel or user id.
 pub(crate) fn check_id(id: &str, field: &'static str) -> Result<(), Fault> {
     let is_id =
         !id.is_empty() && id.chars().count() <= MAX_ID_CHARS && !id.contains(char::is_control);
@@ -62,7 +62,7 @@ pub(crate) fn check_id(id: &str, field: &'static str) -> Result<(), Fault> {
     }
 }
 
-/// Parses one scope. `path` is its place in the document, for faults.
+/// Parses a single scope. `path` is the place in the document, for faults.
 pub(crate) fn scope(value: &Value, path: &str) -> Result<Scope, Fault> {
     const KEYS: [&str; 7] = [
         "agent",
@@ -116,7 +116,7 @@ fn agent(value: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Returns whether a name has the form of an agent's name. The known agents are not checked here.
+/// Returns whether a name has the form of an agent name. The known agents are not checked here.
 fn is_agent_name(name: &str) -> bool {
     (1..=MAX_AGENT_CHARS).contains(&name.len())
         && name

@@ -1,4 +1,4 @@
-//! The settings of one channel, user or organization.
+//! Settings for a single channel, user or organization.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use ars_types::{Effort, ModelRef};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// One scope. Absent settings are resolved by lower scopes.
+/// A single scope. Lower scopes resolve absent settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
-    /// Agent of requests that name none.
+    /// Agent for requests that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Model for any agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRef>,
-    /// Model by agent.
+    /// Models keyed by agent name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelRef>,
     /// Effort for any agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// Effort by agent.
+    /// Efforts keyed by agent name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub efforts: BTreeMap<String, Effort>,
     /// Advice to the model. It never chooses an agent or a model.
@@ -36,8 +36,8 @@ pub struct Scope {
 impl Scope {
     /// Returns this scope with its absent settings filled from the scope `below`.
     ///
-    /// `models.<agent>`, `efforts.<agent>` and each server are separate keys: setting the model of one agent keeps that
-    /// of another.
+    /// `models.<agent>`, `efforts.<agent>` and each server are separate keys: setting an agent's
+    /// model keeps another agent's model.
     #[must_use]
     pub fn over(&self, below: &Self) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Scope {
             .chain(self.efforts.keys().map(|agent| ("efforts", agent.as_str())))
     }
 
-    /// Merges the servers of a request: organization, channel, user. The first of equal names wins.
+    /// Merges a request's servers: organization, channel, user. Among equal names the first wins.
     pub fn servers(org: &Self, channel: &Self, user: &Self) -> Map<String, Value> {
         org.servers_over(&channel.servers_over(&user.mcp_servers))
     }

@@ -1,4 +1,4 @@
-//! The scopes of an installation, from its configuration file or as overrides made at run time.
+//! An installation's scopes, from the configuration file or as overrides made at run time.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use crate::{Fault, Scope, Target, read};
 
-/// Maximum bytes of the overrides document.
+/// Maximum size of the overrides document in bytes.
 pub const MAX_BYTES: usize = 256 * 1024;
 
 /// Scopes by owner. As JSON they are the overrides document, `{ channels, users, org? }`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Scopes {
-    /// Scopes of channels, by id.
+    /// Channel scopes, by channel id.
     pub channels: BTreeMap<String, Scope>,
-    /// Scopes of users, by actor id.
+    /// User scopes, by actor id.
     pub users: BTreeMap<String, Scope>,
-    /// Scope of the organization.
+    /// The organization's scope.
     #[serde(skip_serializing_if = "Scope::is_empty")]
     pub org: Scope,
 }

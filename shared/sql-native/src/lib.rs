@@ -1,6 +1,7 @@
-//! The storage port on rusqlite, for the bot's embedded store and the store tests of every crate.
+//! The storage port on rusqlite, for the bot's embedded store and every crate's store tests.
 //!
-//! A `NativeSql` belongs to one thread. Not here: SQL text and migrations (each store has its own).
+//! A `NativeSql` belongs to a single thread. Not here: SQL text and migrations (each store has its
+//! own).
 
 mod limits;
 mod transaction;
@@ -17,12 +18,12 @@ use ars_sql::{Row, Sql, SqlError, Value};
 
 /// Timeout for the write lock. Only a second process on the same data directory ever waits.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Size of the statement cache: all statements of a store, and room for the shapes of a filtered list.
+/// Statement cache size: all the statements in a store, and room for the shapes of a filtered list.
 const CACHED_STATEMENTS: usize = 64;
-/// 2^53 - 1, the largest integer in a row of the edge platform.
+/// 2^53 - 1, the largest integer in a row on the edge platform.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
-/// One SQLite connection with the edge platform's limits.
+/// A SQLite connection with the edge platform's limits.
 pub struct NativeSql {
     connection: Connection,
 }
@@ -53,7 +54,8 @@ impl NativeSql {
     fn over(connection: Connection) -> Result<Self, SqlError> {
         connection.busy_timeout(BUSY_TIMEOUT).map_err(engine)?;
         connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-        // Otherwise SQLite prepares a cached statement again whenever a bound time or id may change its plan.
+        // Otherwise SQLite prepares a cached statement again whenever a bound time or id may change
+        // the plan.
         connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
             .map_err(engine)?;
@@ -156,7 +158,7 @@ fn read(index: usize, value: ValueRef<'_>) -> Result<Value, SqlError> {
     }
 }
 
-/// Messages of SQLite contain statements and columns, never bound values.
+/// SQLite's messages contain statements and columns, never bound values.
 #[expect(clippy::needless_pass_by_value, reason = "the shape map_err wants")]
 fn engine(error: rusqlite::Error) -> SqlError {
     SqlError::Engine(error.to_string())

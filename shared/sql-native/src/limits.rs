@@ -6,18 +6,18 @@ use rusqlite::{Connection, limits::Limit};
 
 use ars_sql::SqlError;
 
-/// Bytes of one text, row or statement result, just above the largest request body.
+/// Maximum bytes in a text, row or statement result, just above the largest request body.
 const LENGTH: i32 = 2_200_000;
-/// Bytes of one statement.
+/// Maximum bytes in a statement.
 const STATEMENT: i32 = 100_000;
-/// Nodes from the root of an expression to its deepest leaf.
+/// Maximum nodes from an expression's root to the deepest leaf.
 const EXPRESSION_DEPTH: i32 = 100;
-/// Arguments of one function.
+/// Maximum arguments for a function.
 const FUNCTION_ARGUMENTS: i32 = 127;
-/// Bound parameters of one statement.
+/// Maximum bound parameters in a statement.
 const PARAMETERS: i32 = 100;
 
-/// Keywords that the edge platform rejects at the start of a statement.
+/// Keywords that the edge platform rejects where a statement starts.
 const REFUSED: [&str; 6] = [
     "BEGIN",
     "COMMIT",

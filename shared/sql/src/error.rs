@@ -1,4 +1,4 @@
-//! The errors of the storage port.
+//! Errors in the storage port.
 
 /// An internal storage fault. Its text is for logs only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,12 +14,12 @@ pub enum SqlError {
 /// Why a migration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// One step failed and was rolled back.
+    /// A step failed and was rolled back.
     #[error("migration {name} failed")]
     Step {
-        /// Name of the step.
+        /// The step's name.
         name: &'static str,
-        /// Error of SQLite.
+        /// The error from SQLite.
         #[source]
         source: SqlError,
     },

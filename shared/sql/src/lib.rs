@@ -18,13 +18,13 @@ pub use value::{Row, Value};
 /// Statements use `?` or `?N` parameters, at most 100 of them. The edge platform rejects `BEGIN`, `SAVEPOINT` and
 /// `PRAGMA` (docs/platform.md).
 pub trait Sql {
-    /// A text that passes from the database to a caller.
-    /// On the edge it stays a JavaScript string, because copying it into Rust and back would transcode it twice. A
-    /// large one is built piece by piece.
+    /// A text that passes from the database to a caller. On the edge it stays a JavaScript string,
+    /// because copying it into Rust and back would transcode it twice. A large text is built piece
+    /// by piece.
     type Text: From<String> + for<'a> Extend<&'a str>;
 
-    /// Runs one statement and passes on its rows one by one, for rows too large to hold all at once.
-    /// The callback must not run another statement.
+    /// Runs a statement and passes on the rows in turn, for rows too large to hold all at once. The
+    /// callback must not run another statement.
     fn each(
         &self,
         sql: &str,
@@ -32,7 +32,7 @@ pub trait Sql {
         row: impl FnMut(Row) -> Result<(), SqlError>,
     ) -> Result<(), SqlError>;
 
-    /// Runs one statement and returns every row (none for a write without `RETURNING`).
+    /// Runs a statement and returns every row (none for a write without `RETURNING`).
     fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
         let mut rows = Vec::new();
         self.each(sql, params, |row| {
@@ -42,7 +42,7 @@ pub trait Sql {
         Ok(rows)
     }
 
-    /// Runs one statement and returns its first row's first column; `None` without a row or for NULL.
+    /// Runs a statement and returns the first row's first column; `None` without a row or for NULL.
     fn text(&self, sql: &str, params: &[Value]) -> Result<Option<Self::Text>, SqlError>;
 
     /// Runs `body` atomically. An `Err` rolls back.
@@ -53,7 +53,7 @@ pub trait Sql {
         body: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E>;
 
-    /// Runs one statement and discards its rows.
+    /// Runs a statement and discards the rows.
     fn execute(&self, sql: &str, params: &[Value]) -> Result<(), SqlError> {
         self.query(sql, params).map(drop)
     }

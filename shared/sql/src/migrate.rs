@@ -1,22 +1,23 @@
-//! The migration runner: append-only steps, each applied once together with the row that records it.
+//! The migration runner: append-only steps, each applied once together with the row that records
+//! it.
 //!
-//! An older binary ignores the unknown steps of a newer schema, because schemas expand before they contract
-//! (migrations/README.md).
+//! An older binary ignores unknown steps in a newer schema, because schemas expand before they
+//! contract (migrations/README.md).
 
 use crate::{MigrationError, Sql, Value};
 
-/// One migration of a store, `migrations/<store>/NNNN_name.sql`.
+/// A store migration, `migrations/<store>/NNNN_name.sql`.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
-    /// Stem of the file, such as `0001_runs`. Steps run in the order of their slice.
+    /// The file's stem, such as `0001_runs`. Steps run in slice order.
     pub name: &'static str,
-    /// Text of the file: statements separated by `;` at the end of a line.
+    /// The file's text: statements separated by `;` at line ends.
     pub sql: &'static str,
 }
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY) STRICT";
 
-/// Applies the pending steps in order, each in its own transaction.
+/// Applies the pending steps in order, each in a separate transaction.
 pub fn migrate<S: Sql>(sql: &S, steps: &[Migration]) -> Result<(), MigrationError> {
     sql.execute(HISTORY, &[])?;
     let applied = sql.query("SELECT name FROM _migrations", &[])?;
@@ -41,8 +42,8 @@ pub fn migrate<S: Sql>(sql: &S, steps: &[Migration]) -> Result<(), MigrationErro
     Ok(())
 }
 
-/// Splits a step at `;` line ends and drops comment lines.
-/// The inner semicolons of triggers are not at line ends.
+/// Splits a step at `;` line ends and drops comment lines. The inner semicolons in triggers are not
+/// at line ends.
 fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n").map(str::trim).filter(|statement| {
         statement

@@ -1,20 +1,20 @@
-//! Values and rows of the storage port.
+//! Values and rows in the storage port.
 
 use crate::SqlError;
 
 /// Largest integer that a JavaScript number, as in a Durable Object's rows, represents exactly.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
-/// One SQLite value. No store uses blobs.
+/// A SQLite value. No store uses blobs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// SQL NULL.
+    /// The SQL value NULL.
     Null,
     /// An integer within ±(2^53 - 1).
     Integer(i64),
-    /// A double.
+    /// A double precision number.
     Real(f64),
-    /// UTF-8 text.
+    /// Text encoded as UTF-8.
     Text(String),
 }
 
@@ -55,12 +55,12 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// One row, read by column position.
+/// A row, read by column position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row(Vec<Value>);
 
 impl Row {
-    /// Returns a row of these columns.
+    /// Returns a row with these columns.
     pub fn new(columns: Vec<Value>) -> Self {
         Self(columns)
     }

@@ -1,16 +1,17 @@
-//! Several named alarms in one object, of which the platform offers one.
+//! Several named alarms in a single object, to which the platform offers only one.
 //!
-//! The alarms lie in a table of the object's database, so they survive an eviction. Each change ends in
+//! The alarms lie in a table in the object's database, so they survive an eviction. Each change
+//! ends in
 //! [`Alarms::rearm`], which sets the platform's alarm to the earliest of them.
 //!
-//! An alarm stays in the table until its handler succeeds. One that fails or panics runs again after a backoff and
-//! delays no other, so handlers are idempotent.
+//! An alarm stays in the table until the handler succeeds. An alarm that fails or panics runs again
+//! after a backoff and delays no other, so handlers are idempotent.
 
 use ars_sql::{Sql, SqlError, Value};
 
 /// Milliseconds until a failed alarm runs again. Each further failure doubles them.
 const RETRY_INTERVAL_MS: i64 = 2_000;
-/// Longest backoff of a failed alarm.
+/// Longest backoff for a failed alarm.
 const MAX_RETRY_INTERVAL_MS: i64 = 3_600_000;
 
 /// Named alarms over an object's database.
@@ -19,16 +20,16 @@ pub struct Alarms<S, A> {
     platform: A,
 }
 
-/// The one alarm of the platform.
+/// The platform's only alarm.
 pub trait PlatformAlarm {
-    /// Sets it, replacing its earlier time.
+    /// Sets it, replacing the earlier time.
     ///
     /// # Errors
     /// The platform rejected it.
     fn set(&self, at_ms: i64) -> Result<(), SqlError>;
 }
 
-/// `failures` counts the unsuccessful runs since the alarm was set, including the current one.
+/// `failures` counts the unsuccessful runs since the alarm was set, including the current run.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS named_alarms (name TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, \
     failures INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID";
 
@@ -42,7 +43,7 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
         Ok(Self { sql, platform })
     }
 
-    /// Sets one alarm, replacing its earlier time.
+    /// Sets a named alarm, replacing the earlier time.
     ///
     /// # Errors
     /// The database or the platform failed.
@@ -55,7 +56,8 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
         self.rearm()
     }
 
-    /// Cancels one alarm. The platform's alarm may still fire at its time, and then runs no handler.
+    /// Cancels a named alarm. The platform's alarm may still fire at that time, and then runs no
+    /// handler.
     ///
     /// # Errors
     /// The database or the platform failed.
@@ -67,7 +69,7 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
         self.rearm()
     }
 
-    /// Returns the time of one alarm, or `None` when it is not set.
+    /// Returns when a named alarm is due, or `None` when it is not set.
     ///
     /// # Errors
     /// The database failed.
@@ -79,8 +81,8 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
         rows.first().map(|row| row.integer(0)).transpose()
     }
 
-    /// Runs the handler of every due alarm, earliest first, and rearms.
-    /// A handler may set its alarm again. Returns the names and errors of failed handlers.
+    /// Runs every due alarm's handler, earliest first, and rearms. A handler may set its alarm
+    /// again. Returns the names and errors of failed handlers.
     ///
     /// # Errors
     /// The database or the platform failed. The platform then repeats its alarm.
@@ -117,7 +119,7 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
         Ok(failed)
     }
 
-    /// Sets the platform's alarm to the earliest of the named ones.
+    /// Sets the platform's alarm to the earliest named alarm.
     ///
     /// # Errors
     /// The database or the platform failed.
@@ -130,7 +132,7 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     }
 }
 
-/// Returns the backoff after one more failure than `earlier`.
+/// Returns the backoff after another failure beyond `earlier`.
 fn backoff(earlier: i64) -> i64 {
     RETRY_INTERVAL_MS
         .saturating_mul(1 << earlier.clamp(0, 30))

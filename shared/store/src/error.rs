@@ -1,4 +1,4 @@
-//! Failures of a store: the caller's fault or an internal one, never confused.
+//! Store failures: the caller's fault or internal, never confused.
 
 use ars_sql::SqlError;
 use ars_wire::ErrorCode;
@@ -6,13 +6,13 @@ use ars_wire::ErrorCode;
 /// A request that the store rejects in its current state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// 400: a field breaks a rule. A short text that names the field, never its value.
+    /// 400: a field breaks a rule. A short text that names the field, never the value.
     #[error("{0}")]
     Field(String),
     /// 409: the request is valid but conflicts with the stored state. Holds the whole answer body.
     #[error("conflict")]
     Conflict(String),
-    /// 413: a part of the body is larger than the store accepts. Short text.
+    /// 413: a part in the body is larger than the store accepts. Short text.
     #[error("{0}")]
     TooLarge(String),
 }
@@ -32,7 +32,7 @@ impl Refusal {
         }
     }
 
-    /// Returns a 409 with this JSON text as its body.
+    /// Returns a 409 with this JSON text as the body.
     pub fn conflict(body: impl Into<String>) -> Self {
         Self::Conflict(body.into())
     }
@@ -65,7 +65,7 @@ impl Refusal {
 /// Why a store operation failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StoreFailure {
-    /// The caller's fault.
+    /// The caller is at fault.
     #[error("refused: {0}")]
     Refusal(#[from] Refusal),
     /// An internal fault. For logs only: the caller receives a fixed text.

@@ -1,8 +1,8 @@
-//! The checks of a request before its body is read, in the contract's order
-//! (docs/reference/state-worker.md#order-of-checks), as one pure function.
+//! Checks a request before the body is read, in the contract's order, as a pure function.
 //!
-//! Each check has its own status, so their order matters. The Worker and its in-process stand-in for tests share this
-//! code. Not here: checks of the body.
+//! See docs/reference/state-worker.md#order-of-checks. Each check has a separate status, so their
+//! order matters. The Worker and the in-process stand-in for tests share this code. Not here: body
+//! checks.
 
 use ars_auth::{
     gate::{self, Credentials, Rules},
@@ -12,26 +12,26 @@ use ars_wire::{health, state::Route};
 
 pub use ars_auth::Rejection;
 
-/// The head of a request.
+/// A request without the body.
 pub struct Head<'a> {
-    /// Method, as sent.
+    /// The method as sent.
     pub method: &'a str,
     /// Path, without a query.
     pub path: &'a str,
-    /// `Authorization` header.
+    /// Value of the `Authorization` header.
     pub authorization: Option<&'a str>,
-    /// `Content-Length` header.
+    /// Value of the `Content-Length` header.
     pub content_length: Option<&'a str>,
 }
 
-/// An accepted request.
+/// A request that passed the gate.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admitted {
-    /// The health probe.
+    /// A health probe, without a call.
     Health,
-    /// A call, with the declared length of its body.
+    /// A call, with the body's declared length.
     Call {
-        /// Route of the call.
+        /// Route that is called.
         route: Route,
         /// Declared length, within the route's limit.
         length: usize,
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn checks_run_in_order() {
-        // A request that fails several checks gets the answer of the first.
+        // A request that fails several checks gets the first check's response.
         let nothing = Head {
             method: "GET",
             path: "/nowhere",

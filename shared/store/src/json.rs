@@ -1,9 +1,9 @@
-//! Reads JSON as written by the service's JavaScript and Python clients, including their number rules.
+//! Reads JSON as the service's JavaScript and Python clients write it, including number rules.
 //!
-//! A client that cuts a text in UTF-16 may produce a lone surrogate, escaped as `\ud83d`. Rust strings and SQLite
-//! cannot represent it, so it is read as U+FFFD, as browsers do. The last of duplicate keys wins. Numbers beyond a
-//! double are rejected. Stored text is either serialized again or proven to be canonical ([`crate::split`]), so SQLite,
-//! Rust and JavaScript parse it alike.
+//! A client that cuts a text in UTF-16 may produce a lone surrogate, escaped as `\ud83d`. Rust
+//! strings and SQLite cannot represent it, so it is read as U+FFFD, as browsers do. Among duplicate
+//! keys the last wins. Numbers beyond a double are rejected. Stored text is either serialized again
+//! or proven to be canonical ([`crate::split`]), so SQLite, Rust and JavaScript parse it alike.
 
 use serde_json::{Map, Value};
 
@@ -78,7 +78,7 @@ fn mend_surrogates(text: &str) -> Option<String> {
     mended
 }
 
-/// Returns the UTF-16 unit of the escape at `at`.
+/// Returns the UTF-16 unit escaped at `at`.
 fn escaped_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()

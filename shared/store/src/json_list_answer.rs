@@ -1,23 +1,24 @@
-//! An answer that is a single list of stored JSON texts, unchanged.
+//! A response that is a single list of stored JSON texts, unchanged.
 //!
-//! One statement joins the list inside SQLite. Only an answer near the platform's limit for one value is read row by
-//! row. Not here: cursors, as in the lists of runs (`ars-runs`).
+//! A single statement joins the list inside SQLite. Only a response near the platform's limit for
+//! one value is read row by row. Not here: cursors, as in run lists (`ars-runs`).
 
 use ars_sql::{Sql, SqlError, Value};
 
 use crate::add_texts;
 
-/// Maximum bytes of texts and commas joined inside SQLite. The edge platform allows 2 MB for one value.
+/// Maximum bytes of texts and commas joined inside SQLite. The edge platform allows 2 MB for a
+/// single value.
 const MAX_JOINED: i64 = 1_900_000;
 
-/// The list, and the statement that yields its texts.
+/// The list, and the statement that yields the texts.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonListAnswer<'a> {
-    /// Key of the answer's list.
+    /// Key of the list in the response.
     pub name: &'a str,
     /// A statement that yields `text` and the columns of `order`; rows with a NULL text are skipped.
     pub rows: &'a str,
-    /// Sort order of the texts: columns of `rows`.
+    /// Sort order for the texts: columns of `rows`.
     pub order: &'a str,
 }
 

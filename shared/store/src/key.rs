@@ -9,7 +9,7 @@ use ars_wire::state::Key;
 
 use crate::Refusal;
 
-/// Name of the store of a kind with a single store.
+/// Store name when the kind has a single store.
 const SINGLE: &str = "default";
 
 /// Returns the name of the store that a body addresses.
@@ -51,7 +51,7 @@ fn is_slug(name: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// Reads one key of an object and skips the others.
+/// Reads a single key from an object and skips the others.
 struct KeyOnly(&'static str);
 
 impl<'de> Visitor<'de> for KeyOnly {
@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for KeyOnly {
         while let Some(is_it) = map.next_key_seed(Name(self.0))? {
             if is_it {
                 let value: &serde_json::value::RawValue = map.next_value()?;
-                // A value of another type counts as absent. A later duplicate key wins.
+                // A value with another type counts as absent. A later duplicate key wins.
                 found = serde_json::from_str(value.get()).ok();
             } else {
                 map.next_value::<IgnoredAny>()?;

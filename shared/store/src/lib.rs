@@ -1,8 +1,8 @@
-//! The common part of the state Worker's stores: their interface, request parsing and refusals.
+//! Common parts for the state Worker's stores: interface, request parsing and refusals.
 //!
-//! A [`Store`] maps a request's JSON text to the answer's, so its shell is the same in a Durable Object and in the bot,
-//! and a hot request crosses the wasm boundary once each way. The shell asks [`gate`] first. Not here: SQL, routes, the
-//! rules of individual stores.
+//! A [`Store`] maps a request's JSON text to the response text, so its shell is the same in a
+//! Durable Object and in the bot, and a hot request crosses the wasm boundary once each way. The
+//! shell asks [`gate`] first. Not here: SQL, routes, individual stores' rules.
 #![forbid(unsafe_code)]
 
 pub mod alarms;

@@ -1,9 +1,11 @@
-//! Writes a list of JSON texts into an answer row by row.
+//! Writes a list of JSON texts into a response row by row.
+//!
 //! Lists may have tens of megabytes, which the edge platform cannot hold in memory several times.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 
-/// Adds an entry for each row of a statement, separated by commas. Rows without an entry are skipped.
+/// Adds an entry for each row that a statement yields, separated by commas. Rows without an entry
+/// are skipped.
 pub fn add_list<S: Sql>(
     sql: &S,
     statement: &str,
@@ -21,7 +23,7 @@ pub fn add_list<S: Sql>(
     })
 }
 
-/// Adds the texts of the first column. Rows with a NULL text are skipped.
+/// Adds the texts in the first column. Rows with a NULL text are skipped.
 pub fn add_texts<S: Sql>(
     sql: &S,
     statement: &str,

@@ -1,4 +1,4 @@
-//! Fields of request bodies, each with its own refusal.
+//! Request body fields, each with a separate refusal.
 //!
 //! Null does not count as absent.
 
@@ -32,7 +32,7 @@ pub fn finite(body: &Map<String, Value>, name: &str) -> Result<Option<f64>, Refu
     optional(body, name, number, "must be a finite number")
 }
 
-/// Reads an optional text of at most `max_chars` characters.
+/// Reads an optional text with at most `max_chars` characters.
 pub fn short_text(
     body: &Map<String, Value>,
     name: &str,
@@ -51,7 +51,7 @@ pub fn short_text(
     )
 }
 
-/// Returns whether a value is a text of at most `max_chars` characters.
+/// Returns whether a value is a text with at most `max_chars` characters.
 pub fn is_short(value: &Value, max_chars: usize) -> bool {
     // A text has at most as many characters as bytes.
     value

@@ -1,19 +1,19 @@
-//! Splits a body that consists mostly of one long list, without parsing the list's entries.
+//! Splits a body that consists mostly of a single long list, without parsing the list's entries.
 //!
-//! Parsing a list of events into a tree costs more than all other work on them. Here each entry stays a borrowed text.
-//! `None` means that the body cannot be read this way (lone surrogates, numbers beyond a double), and the caller parses
-//! it as a tree.
+//! Parsing an event list into a tree costs more than all other work on it. Here each entry stays a
+//! borrowed text. `None` means that the body cannot be read this way (lone surrogates, numbers
+//! beyond a double), and the caller parses it as a tree.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, value::RawValue};
 
-/// A body separated from its list.
+/// A body separated from the list.
 pub struct SplitBody<'a> {
-    /// The body. Its list is empty.
+    /// The body with an empty list.
     pub rest: Map<String, Value>,
-    /// Entries of the list.
+    /// The list's entries, unparsed.
     pub list: Vec<&'a RawValue>,
 }
 
@@ -37,7 +37,7 @@ pub fn split_body<'a>(body: &'a str, path: &[&str]) -> Option<SplitBody<'a>> {
     }
 }
 
-/// Visitor of a value on the path to the list.
+/// Visits a value on the path to the list.
 struct At<'p, 'l, 'a> {
     path: &'p [&'p str],
     list: &'l mut Option<&'a RawValue>,
@@ -67,7 +67,7 @@ impl<'a> Visitor<'a> for At<'_, '_, 'a> {
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             let value = if Some(&key.as_str()) == self.path.first() {
-                // The last of duplicate keys wins, whether or not it has a list.
+                // Among duplicate keys the last wins, whether or not it has a list.
                 *self.list = None;
                 map.next_value_seed(At {
                     path: &self.path[1..],
@@ -85,14 +85,15 @@ impl<'a> Visitor<'a> for At<'_, '_, 'a> {
 /// Facts about an entry that stays a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Peek {
-    /// Its `seq`, if that is a number.
+    /// The entry's `seq`, if that is a number.
     pub seq: Option<f64>,
     /// Whether it has a string `type`.
     pub is_typed: bool,
 }
 
-/// Reads the facts of an entry without a tree; `None` if it is no object or needs a tree.
-/// An object with a duplicate `seq` or `type` needs one, because SQLite reads the first and all other readers the last.
+/// Reads an entry's facts without a tree; `None` if it is no object or needs a tree. An object with
+/// a duplicate `seq` or `type` needs a tree, because SQLite reads the first and all other readers
+/// the last.
 pub fn peek(entry: &str) -> Option<Peek> {
     let mut deserializer = serde_json::Deserializer::from_str(entry);
     let peek = deserializer.deserialize_map(Look).ok()?;
@@ -195,7 +196,7 @@ impl<'a> Visitor<'a> for RepresentableVisitor {
     }
 }
 
-/// Maximum nesting of a canonical text, below the 127 levels that readers support.
+/// Maximum nesting in a canonical text, below the 127 levels that readers support.
 const MAX_CANONICAL_DEPTH: u32 = 100;
 
 /// Returns whether a JSON text is canonical: no white space between tokens and no unneeded escapes.

@@ -1,4 +1,4 @@
-//! The interface of a store.
+//! The store interface.
 
 use ars_sql::{MigrationError, Sql, SqlError};
 use ars_types::UnixMillis;
@@ -8,21 +8,23 @@ use crate::StoreFailure;
 
 /// A store over the storage port.
 ///
-/// The shell has passed the gate ([`crate::gate`]) and selected the store by [`crate::key_of`]. Each answer is one
-/// synchronous span: it does not await between its first read and its last write, and its writes are atomic.
+/// The shell has passed the gate ([`crate::gate`]) and selected the store by [`crate::key_of`].
+/// Each response is produced in a single synchronous span: it does not await between its first read
+/// and its last write, and writes are atomic.
 pub trait Store<S: Sql>: Sized {
-    /// The operations of the store.
+    /// The operations that the store offers.
     type Verb: Verb;
 
-    /// Interval of [`Store::sweep`] calls from the first request that [`Store::arms_sweep`]; `None`: never.
+    /// Interval between [`Store::sweep`] calls from the first request that [`Store::arms_sweep`];
+    /// `None`: never.
     const SWEEP_EVERY_MS: Option<i64> = None;
-    /// Maximum deletions of one sweep. After that many, the shell soon calls it again.
+    /// Maximum deletions per sweep. After that many, the shell soon calls it again.
     const SWEEP_AT_MOST: i64 = i64::MAX;
 
     /// Migrates the database and opens the store on it.
     fn open(sql: S) -> Result<Self, MigrationError>;
 
-    /// Handles a request. Returns the body of the answer.
+    /// Handles a request. Returns the response body.
     fn answer(
         &self,
         verb: Self::Verb,
@@ -30,7 +32,7 @@ pub trait Store<S: Sql>: Sized {
         now: UnixMillis,
     ) -> Result<S::Text, StoreFailure>;
 
-    /// Returns whether there may be data for the sweep after a successful request of this kind.
+    /// Returns whether there may be data for the sweep after this kind of request succeeds.
     fn arms_sweep(&self, _verb: Self::Verb) -> bool {
         false
     }

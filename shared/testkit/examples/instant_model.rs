@@ -1,11 +1,12 @@
 //! A model server process for `cargo xtask bench`.
 //!
-//! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` answers each request with TURNS calls of `bash`, with a command that
-//! prints `OUTPUT_BYTES` (0: `true`), and waits `PAUSE_MS` before each event of an answer. Then it ends the run
-//! (`answer`) or blocks (`hold`). It prints its base URL, and then for each model call a line with the request's mark,
-//! which is the text after the last `#` of the user messages, until it is killed. When the last event of a tool turn is
-//! sent, it prints the mark again, followed by `answered`. Calls without tools and calls for a summary are not turns:
-//! they get a word as answer and no line.
+//! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` answers each request with TURNS `bash` calls,
+//! with a command that prints `OUTPUT_BYTES` (0: `true`), and waits `PAUSE_MS` before each event in
+//! an answer. Then it ends the run (`answer`) or blocks (`hold`). It prints the base URL, and then
+//! for each model call a line with the request's mark, which is the text after the last `#` in the
+//! user messages, until it is killed. When a tool turn's last event is sent, it prints the mark
+//! again, followed by `answered`. Calls without tools and calls for a summary are not turns: they
+//! get a word as answer and no line.
 #![expect(clippy::expect_used, reason = "a failure of a test tool ends it")]
 
 use std::{
@@ -18,7 +19,7 @@ use std::{
 use ars_testkit::{FakeAnthropic, Reply, Tokens};
 use serde_json::{Value, json};
 
-/// Approximate bytes of one token. A bot that receives a lower count than it sends never compacts.
+/// Approximate bytes per token. A bot that receives a lower count than it sends never compacts.
 const BYTES_PER_TOKEN: u64 = 4;
 /// Text that only a summary request contains (`shared/agent/src/run_loop/fit.rs`).
 const SUMMARY_NOTE: &str = "this conversation is about to outgrow your window";
@@ -79,7 +80,7 @@ fn paced(reply: Reply, pause: Duration) -> Reply {
     }
 }
 
-/// Returns the text after the last `#` of the user messages.
+/// Returns the text after the last `#` in the user messages.
 fn mark(body: &Value) -> String {
     let messages = body["messages"]
         .as_array()
@@ -116,7 +117,7 @@ fn texts(message: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns whether the request asks for a summary of the conversation.
+/// Returns whether the request asks for a conversation summary.
 fn wants_summary(body: &Value) -> bool {
     let last = body["messages"]
         .as_array()
@@ -124,7 +125,7 @@ fn wants_summary(body: &Value) -> bool {
     last.is_some_and(|last| texts(last).iter().any(|text| text.contains(SUMMARY_NOTE)))
 }
 
-/// Returns the total bytes of all texts.
+/// Returns the total bytes in all texts.
 fn bytes(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,

@@ -1,7 +1,7 @@
-//! The rehearsal host of `cargo xtask up`: a code host process on a folder of bare repositories.
+//! The rehearsal host for `cargo xtask up`: a code host process on a folder of bare repositories.
 //!
-//! `rehearsal_host serve ROOT ADDRESS` prints one line, JSON with its base address and its app, and serves until it is
-//! killed. Each start makes a new key of the app.
+//! `rehearsal_host serve ROOT ADDRESS` prints a single line, JSON with the base address and the
+//! app, and serves until it is killed. Each start makes a new app key.
 #![expect(clippy::expect_used, reason = "a failure of a test tool ends it")]
 
 use std::path::PathBuf;

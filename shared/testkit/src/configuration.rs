@@ -1,7 +1,7 @@
-//! Configurations of the bot that several tests start.
+//! Bot configurations that several tests start.
 
-/// Every command that needs no state Worker is configured.
-/// The holder of the dashboard's secret may invoke each, without a limit of requests.
+/// Every command that needs no state Worker is configured. Whoever holds the dashboard's secret may
+/// invoke each, without a request limit.
 pub const OPERATOR_CONFIG: &str = r#"
 organization = "acme"
 [limits]

@@ -1,7 +1,7 @@
 //! A storage adapter with fault injection: at a statement, before a commit or after it.
 //!
-//! It wraps a real adapter, so rollbacks and commits are those of the real database. Not here: the choice of faults,
-//! and the expected state of the store (`ledger`).
+//! It wraps a real adapter, so the real database rolls back and commits. Not here: choosing faults,
+//! and the store's expected state (`ledger`).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,15 +20,17 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns whether the writes of the request up to this point are durable.
+    /// Returns whether the request's writes up to this point are durable.
     pub const fn keeps(self) -> bool {
         matches!(self, Self::AfterCommit(_))
     }
 }
 
-/// An adapter that wraps another. Clones share it: a store opened on a clone finds all committed data.
+/// An adapter that wraps another. Clones share it: a store opened on a clone finds all committed
+/// data.
 ///
-/// A transaction, or a statement outside one, counts as a commit if it changed a row. Other commits cannot be observed.
+/// A transaction, or a statement outside a transaction, counts as a commit if it changed a row.
+/// Other commits cannot be observed.
 pub struct Faulty<S> {
     shared: Rc<Shared<S>>,
 }

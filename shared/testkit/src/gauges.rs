@@ -1,8 +1,9 @@
-//! Gauges of a soak drill: what a process holds at rest after each round, and whether it grows.
+//! Gauges in a soak drill: what a process holds at rest after each round, and whether it grows.
 //!
-//! A round is a number of equal units of load. After each the drill waits until nothing is in progress, and looks. The
-//! first fifth of the rounds is warm-up. The lowest reading of the last fifth may exceed the highest of the second one by
-//! [`GROWTH_MAX`] of it. Not here: the loads, which belong to the tests of their programs.
+//! A round is a number of equal load units. After each the drill waits until nothing is in
+//! progress, and looks. The first fifth of the rounds is warm-up. The lowest reading in the last
+//! fifth may exceed the highest in the second fifth by
+//! [`GROWTH_MAX`] of the latter. Not here: the loads, which belong to their programs' tests.
 
 use std::{
     fs,
@@ -12,32 +13,31 @@ use std::{
     time::Duration,
 };
 
-/// Rounds of a short drill: two looks in each fifth.
+/// Rounds in a short drill: two looks in each fifth.
 const ROUNDS: usize = 10;
-/// The variable with the number of rounds.
+/// The variable that sets the number of rounds.
 const ROUNDS_VARIABLE: &str = "SOAK_ROUNDS";
-/// The variable with the number of units in a round.
+/// The variable that sets the number of units in a round.
 const UNITS_VARIABLE: &str = "SOAK_UNITS";
-/// The growth from the second fifth to the last one that counts as flat.
+/// The growth from the second fifth to the last fifth that counts as flat.
 pub const GROWTH_MAX: f64 = 0.05;
-/// Memory, in KiB, that a process may gain beside that.
-/// An allocator returns freed pages late, and each of its arenas, one for each thread at work, keeps some. In the long
-/// form of runs this is 2.7 KiB for each run between the two fifths.
+/// Memory, in KiB, that a process may gain beside that. An allocator returns freed pages late, and
+/// each arena, one per working thread, keeps some. In the long run form this is 2.7 KiB for each
+/// run between the two fifths.
 pub const MEMORY_SLACK_KIB: u64 = 8 << 10;
-/// The same for a runtime of JavaScript.
-/// It grows until its first full collection (docs/platform.md).
+/// The same for a JavaScript runtime. It grows until its first full collection (docs/platform.md).
 pub const RUNTIME_MEMORY_SLACK_KIB: u64 = 96 << 10;
-/// The index of memory in a reading.
+/// Position of memory in a reading.
 const MEMORY: usize = 2;
-/// Threads that a process may gain beside that.
-/// A pool for blocking work has as many as there was work at once, and ends them after ten seconds without any. A leak
-/// of one a round is beyond it in any form.
+/// Threads that a process may gain beside that. A pool for blocking work has as many as there was
+/// work at once, and ends them after ten seconds without any. A leak of one thread per round is
+/// beyond it in any form.
 const THREADS_SLACK: u64 = 4;
-/// Disk space, in KiB, that a folder may gain beside that.
-/// A write-ahead log grows to a thousand pages of 4 KiB before it is used again.
+/// Disk space, in KiB, that a folder may gain beside that. A write-ahead log grows to a thousand 4
+/// KiB pages before it is used again.
 const DISK_SLACK_KIB: u64 = 4 << 10;
-/// File descriptors that a process may gain beside that.
-/// A pool keeps a connection for each call that there was at once. A leak of one a round is beyond it in any form.
+/// File descriptors that a process may gain beside that. A pool keeps a connection for each call
+/// that there was at once. A leak of one descriptor per round is beyond it in any form.
 const DESCRIPTORS_SLACK: u64 = 3;
 /// Interval between two looks at a process that comes to rest.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -47,16 +47,16 @@ const EQUAL_LOOKS: u32 = 5;
 const LOOKS_MAX: u32 = 3_000;
 /// Where the kernel shows control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
-/// The start of the name of a bot's group.
+/// Name prefix for a bot's group.
 const GROUP: &str = "ars-";
-/// Bytes of a block in the figures of a file's size on the disk.
+/// Block size in bytes, in which file sizes on the disk are counted.
 const BLOCK_BYTES: u64 = 512;
 
-/// The gauges, in the order of a reading.
+/// The gauges, in reading order.
 const GAUGES: [(&str, u64); 7] = [
     ("file descriptors", DESCRIPTORS_SLACK),
     ("threads", THREADS_SLACK),
-    // Of each process another one.
+    // Each process has its own slack.
     ("memory, KiB", 0),
     ("disk, KiB", DISK_SLACK_KIB),
     ("files", 0),
@@ -71,17 +71,18 @@ type Reading = [u64; GAUGES.len()];
 /// A process, and the folder in which it keeps files.
 #[derive(Debug, Clone)]
 pub struct Watched {
-    /// The process. A test that watches its own needs one for itself, as nextest gives it.
+    /// The process. A test that watches its own process needs a separate process, as nextest gives
+    /// it.
     pub pid: u32,
     /// The folder, with the temporary files.
     pub folder: PathBuf,
-    /// Starts of the names of files that grow with the stored history, by design.
+    /// Name prefixes for files that grow with the stored history, by design.
     pub history: &'static [&'static str],
     /// Memory, in KiB, that the process may gain beside the growth that counts as flat.
     pub memory_slack_kib: u64,
 }
 
-/// A soak drill.
+/// Drives a soak drill.
 #[derive(Debug)]
 pub struct Soak {
     watched: Watched,
@@ -91,8 +92,8 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Begins a drill. Each round of its short form has this number of units.
-    /// The environment names other numbers.
+    /// Begins a drill. In the short form, each round has this number of units. The environment can
+    /// set other numbers.
     ///
     /// # Panics
     /// A variable is no number.
@@ -205,7 +206,7 @@ struct Found {
 }
 
 impl Found {
-    /// Adds the files below a folder. One that vanishes meanwhile counts as removed.
+    /// Adds the files below a folder. A file that vanishes meanwhile counts as removed.
     fn add(&mut self, folder: &Path, history: &[&str]) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -241,8 +242,8 @@ fn field(status: &str, name: &str) -> u64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Counts the control groups of a bot by their names: `ars-<namespace>-<process>-<start>-<number>`.
-/// Other processes of the machine make groups meanwhile.
+/// Counts a bot's control groups by name: `ars-<namespace>-<process>-<start>-<number>`. Other
+/// processes on the machine make groups meanwhile.
 fn groups(folder: &Path, pid: u32) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

@@ -1,9 +1,11 @@
 //! Test tools: fake model vendors that validate requests like the real ones, and a fake code host.
-//! Also the state Worker in process, the ledger as a model, storage with fault injection, gauges of soak drills, what
-//! hostile callers plant, a check of migrations against their folder, and the programs that a test can go without.
 //!
-//! Crates use this one as a dev-dependency only (the benchmark runs its example `instant_model` as a process). Each
-//! fake vendor is checked by an official client (`tests/models`).
+//! Also the state Worker in process, the ledger as a model, storage with fault injection, gauges
+//! for soak drills, everything that hostile callers plant, a check that compares migrations with
+//! their folder, and the programs that a test can go without.
+//!
+//! Crates use this crate as a dev-dependency only (the benchmark runs its example `instant_model`
+//! as a process). An official client checks each fake vendor (`tests/models`).
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -11,7 +11,7 @@ use ars_sql_native::NativeSql;
 /// The schema after all steps.
 const SCHEMA: &str = "schema.sql";
 
-/// Fails unless the steps are the files of the folder, in order, and produce its `schema.sql`.
+/// Fails unless the steps are the folder's files, in order, and produce the `schema.sql`.
 #[track_caller]
 pub fn assert_matches_folder(store: &str, steps: &[Migration]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -54,8 +54,8 @@ pub fn assert_matches_folder(store: &str, steps: &[Migration]) {
     );
 }
 
-/// Returns the schema and the tables' initial rows.
-/// The schema has no white space, which differs between an added column and an original one.
+/// Returns the schema and the tables' initial rows. The schema has no white space, which differs
+/// between an added column and an original column.
 fn everything(steps: &[Migration]) -> (Vec<String>, Vec<(String, Vec<Row>)>) {
     let sql = NativeSql::in_memory().expect("a database");
     migrate(&sql, steps).expect("the steps apply");

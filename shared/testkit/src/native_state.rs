@@ -1,7 +1,7 @@
-//! The state Worker in process: its gate, its stores, and an in-memory database for each object.
+//! The state Worker in process: the gate, the stores, and an in-memory database for each object.
 //!
-//! It lacks only the platform's part: the runtime's HTTP, isolates and alarms. `tests/contract` keeps it equal to the
-//! built Worker. Not here: a socket. Tests that need one add a server.
+//! It lacks only the platform's part: the runtime's HTTP, isolates and alarms. `tests/contract`
+//! keeps it equal to the built Worker. Not here: a socket. Tests that need a socket add a server.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -20,10 +20,10 @@ use ars_store::{
 use ars_types::{StoreKey, UnixMillis};
 use ars_wire::{health::StateHealth, state::Route};
 
-/// Body of an internal error (`ars_platform::INTERNAL_BODY`).
+/// Body for an internal error (`ars_platform::INTERNAL_BODY`).
 const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
-/// Every store of the state Worker, by object name.
+/// Every store in the state Worker, by object name.
 pub struct NativeState {
     secret: RotatingSecret,
     runs: Objects<RunStore<NativeSql>>,
@@ -35,7 +35,8 @@ pub struct NativeState {
 }
 
 impl NativeState {
-    /// Returns a Worker without data that accepts this bearer. Without one it serves only its health.
+    /// Returns a Worker without data that accepts this bearer. Without a bearer it serves only its
+    /// health.
     pub fn new(token: Option<&str>) -> Self {
         Self::rotating(token, None)
     }
@@ -82,7 +83,7 @@ impl NativeState {
     }
 }
 
-/// Stores of one kind, each with a separate database.
+/// Stores with the same kind, each with a separate database.
 struct Objects<T>(HashMap<StoreKey, T>);
 
 impl<T> Default for Objects<T> {

@@ -1,10 +1,11 @@
-//! What a hostile caller leaves on a resident, and how the next one looks for it.
+//! Everything a hostile caller leaves on a resident, and how the next caller looks for it.
 //!
-//! The drills of two subjects run these commands, on one machine and in containers. Not here: who runs them.
+//! Two subjects' drills run these commands, on a single machine and in containers. Not here: who
+//! runs them.
 
 /// The word in everything that is planted. No command contains it, so only what was planted shows it.
 pub const PLANTED: &str = "planted-by-another";
-/// The last line of [`HONEST`].
+/// The last line in [`HONEST`].
 pub const PASSED: &str = "honest-work-passed";
 
 /// Shell commands that plant the word wherever their user may write.
@@ -37,7 +38,7 @@ true"##;
 pub const TIDY: &str = "git stash clear; git reset -q --hard \"$(git rev-parse origin/HEAD)\"; git clean -qfdx; \
     git for-each-ref --format '%(refname)' | grep 'planted[-]by' | xargs -n 1 git update-ref -d; git status --porcelain";
 
-/// Shell commands that print what they find of the word.
+/// Shell commands that print everything they find about the word.
 pub const FIND: &str = r##"
 name='planted[-]by-another'
 for place in / "$HOME" "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm /run "$PWD"; do
@@ -49,7 +50,7 @@ git for-each-ref | grep "$name"; git config --list --show-origin | grep "$name";
 grep -alz "$name" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2> /dev/null | while read -r file; do tr '\0' ' ' < "$file"; done
 env | grep "$name"; true"##;
 
-/// Shell commands of a caller who works: what another one left would change their outcome.
+/// Shell commands by a caller who works: leftovers from another caller would change their outcome.
 pub const HONEST: &str = "set -e; echo new > honest.txt; git status --porcelain | grep -q honest.txt; git add honest.txt; \
     git -c user.name=t -c user.email=t@localhost commit -qm Honest; git show HEAD:honest.txt | grep -qx new; \
     sh -c 'mktemp > /dev/null'; echo $(printf 'honest-work%s' -passed)";

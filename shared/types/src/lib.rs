@@ -1,4 +1,4 @@
-//! Validated ids, names and statuses, and the rules of platforms.
+//! Validated ids, names and statuses, and the platforms' rules.
 //!
 //! Not here: JSON bodies (`ars-wire`), events (`ars-events`) and I/O.
 #![forbid(unsafe_code)]
@@ -25,5 +25,5 @@ pub use platform::{
 pub use ref_rules::is_ref_name;
 pub use status::{Cgroup, RunStatus, SandboxKind, SandboxNetwork, StopMode, TreePlace, Visibility};
 
-/// Milliseconds since the Unix epoch, the only representation of time across crates.
+/// Milliseconds since the Unix epoch, the only time representation across crates.
 pub type UnixMillis = i64;

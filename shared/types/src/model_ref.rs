@@ -9,7 +9,8 @@ use crate::{InvalidName, status::words};
 /// Maximum length of a model, in characters.
 pub const MODEL_MAX: usize = 200;
 
-/// A model of a configured provider, split at the first slash, because model names may contain slashes.
+/// A configured provider's model, split at the first slash, because model names may contain
+/// slashes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelRef {
     provider: String,
@@ -17,8 +18,8 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// Parses `provider/model`, at most 200 characters.
-    /// Both parts must be non-empty and free of white space.
+    /// Parses `provider/model`, at most 200 characters. Both parts must be non-empty and free from
+    /// white space.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         let refused = InvalidName {
             what: "model",
@@ -36,7 +37,7 @@ impl ModelRef {
         })
     }
 
-    /// Returns the name of the configured provider.
+    /// Returns the configured provider's name.
     pub fn provider(&self) -> &str {
         &self.provider
     }
@@ -66,17 +67,17 @@ impl<'de> Deserialize<'de> for ModelRef {
 }
 
 words!(
-    /// Reasoning effort of a model.
+    /// A model's reasoning effort.
     Effort {
-        /// Lowest effort.
+        /// The lowest effort there is.
         Low = "low",
-        /// Medium effort.
+        /// An effort in the middle.
         Medium = "medium",
-        /// High effort.
+        /// More effort than medium.
         High = "high",
         /// More than high, if the model supports it.
         Xhigh = "xhigh",
-        /// Maximum of the model.
+        /// The model's maximum effort.
         Max = "max",
     }
 );

@@ -1,7 +1,7 @@
-//! Platforms, which begin the ids of actors, channels and threads, with their rules.
+//! Platforms, which begin actor, channel and thread ids, with their rules.
 //!
-//! A reader of an id rejects an unknown platform, which has no rules. Not here: the channels that send messages
-//! (`ars-bot-ports`) and the surfaces of commands (`ars-commands`).
+//! Whoever reads an id rejects an unknown platform, which has no rules. Not here: the channels that
+//! send messages (`ars-bot-ports`) and the command surfaces (`ars-commands`).
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ pub const CLI_LOCAL: &str = "cli:local";
 words!(
     /// A platform through which people and machines reach the service.
     Platform {
-        /// The chat platform.
+        /// The chat platform Slack.
         Slack = "slack",
-        /// `POST /ingress`.
+        /// The route `POST /ingress`.
         Http = "http",
-        /// `POST /mcp`.
+        /// The route `POST /mcp`.
         Mcp = "mcp",
         /// The code host, through webhooks.
         CodeHost = "github",
         /// The local command line.
         Cli = "cli",
-        /// Schedules that fire.
+        /// Schedules when they fire.
         Schedule = "schedule",
         /// The dashboard, with or without an access proxy.
         Access = "access",
@@ -37,7 +37,7 @@ words!(
 /// Actor class, which decides permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorClass {
-    /// A person.
+    /// A person, not a machine.
     User,
     /// A machine with a token.
     Service,
@@ -50,9 +50,9 @@ pub enum ActorClass {
 /// Actors that can have an entry below `[grants]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grantees {
-    /// No actor.
+    /// No actor can have an entry.
     None,
-    /// Single actors.
+    /// Single actors can have an entry.
     Actors,
     /// Single actors, and everyone on the platform by `<platform>:*`.
     ActorsAndPlatform,
@@ -76,7 +76,7 @@ pub struct ChannelTraits {
     pub can_wait: bool,
     /// Whether messages can contain text from strangers, such as a check's name.
     pub has_untrusted_text: bool,
-    /// Whether a reply replaces the earlier one, so that it can be repeated.
+    /// Whether a reply replaces the earlier reply, so that it can be repeated.
     pub replaces_replies: bool,
 }
 
@@ -159,7 +159,7 @@ const HTTP: PlatformRules = PlatformRules {
     ..CLOSED
 };
 
-/// A token is one caller over HTTP and MCP.
+/// A token is the same caller over HTTP and MCP.
 const MCP: PlatformRules = PlatformRules {
     counts_as: Some(Platform::Http),
     ..HTTP
@@ -209,7 +209,7 @@ const ACCESS: PlatformRules = PlatformRules {
     ..CLOSED
 };
 
-/// An agent has at most the grants of the principal, so that no entry can add more.
+/// An agent has at most its principal's grants, so that no entry can add more.
 const AGENT: PlatformRules = PlatformRules {
     actors: Some(ActorClass::Agent),
     ..CLOSED
@@ -248,7 +248,7 @@ impl Platform {
             .map_or(Visibility::Unknown, |channels| channels.visibility)
     }
 
-    /// Returns the channel traits, the most restrictive ones without channels.
+    /// Returns the channel traits, the most restrictive traits without channels.
     pub fn channel_traits(self) -> ChannelTraits {
         self.rules()
             .channels

@@ -2,10 +2,10 @@
 
 /// Characters that no ref has, beside control characters.
 const NEVER: &[u8] = b" ~^:?*[\\";
-/// The end of names that git locks refs with.
+/// Name suffix with which git locks refs.
 const LOCK: &str = ".lock";
 
-/// Returns whether git accepts a name as that of a branch, which also makes it no option.
+/// Returns whether git accepts a name for a branch, which also makes it no option.
 pub fn is_ref_name(text: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(LOCK);
     text != "@"

@@ -1,4 +1,4 @@
-//! Enumerations of run attributes with their wire values.
+//! Enumerations for run attributes with their wire values.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// Parses a wire value. Returns `None` for an unknown one.
+            /// Parses a wire value. Returns `None` for an unknown value.
             pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
@@ -33,15 +33,15 @@ macro_rules! words {
 pub(crate) use words;
 
 words!(
-    /// Final status of a run. The ingress receipt uses all but `Interrupted`.
+    /// A run's final status. The ingress receipt uses all but `Interrupted`.
     RunStatus {
         /// The loop answered, possibly with a summary after an exhausted budget.
         Completed = "completed",
         /// Stopped softly: the run wrapped up and answered.
         StoppedSoft = "stopped_soft",
-        /// Stopped immediately.
+        /// Stopped at once by request.
         StoppedHard = "stopped_hard",
-        /// The run failed, or its reply could not be delivered.
+        /// The run failed, or the reply could not be delivered.
         Failed = "failed",
         /// The process died or abandoned the run.
         Interrupted = "interrupted",
@@ -49,31 +49,31 @@ words!(
 );
 
 words!(
-    /// Kind of sandbox in which commands of tools run.
+    /// The kind of sandbox in which tool commands run.
     SandboxKind {
-        /// Namespaces of their own, by bubblewrap.
+        /// Separate namespaces, made by bubblewrap.
         Bubblewrap = "bubblewrap",
         /// Rights that the kernel's Landlock takes from them.
         Landlock = "landlock",
-        /// No sandbox.
+        /// There is no sandbox.
         None = "none",
     }
 );
 
 words!(
-    /// Network of the commands of tools.
+    /// The network that tool commands can use.
     SandboxNetwork {
-        /// A proxy with a list of hosts.
+        /// A proxy with a host list.
         Proxy = "proxy",
-        /// The network of the machine, its loopback interface included.
+        /// The machine's network, loopback interface included.
         Open = "open",
-        /// No network.
+        /// There is no network.
         None = "none",
     }
 );
 
 words!(
-    /// Version of the control groups that limit the commands of a run.
+    /// Version of the control groups that limit a run's commands.
     Cgroup {
         /// One hierarchy for all controllers.
         V2 = "v2",
@@ -85,33 +85,33 @@ words!(
 );
 
 words!(
-    /// Place of the working tree of a run.
+    /// Where a run's working tree is.
     TreePlace {
-        /// The disk of the bot.
+        /// On the bot's disk.
         Local = "local",
-        /// A resident of the repository.
+        /// On a resident for the repository.
         Resident = "resident",
     }
 );
 
 words!(
-    /// Visibility of the channel of a run. `Unknown` is never treated as public.
+    /// Visibility of a run's channel. `Unknown` is never treated as public.
     Visibility {
-        /// Anyone of the installation.
+        /// Anyone in the installation.
         Public = "public",
-        /// Members of the channel.
+        /// The channel's members only.
         Private = "private",
-        /// Both participants of a direct message.
+        /// Both participants in a direct message.
         Dm = "dm",
         /// A machine channel: HTTP and MCP ingress.
         Machine = "machine",
-        /// Not resolved.
+        /// The visibility was not resolved.
         Unknown = "unknown",
     }
 );
 
 words!(
-    /// Stop request of a live run. Soft may become hard, but hard never becomes soft.
+    /// A live run's stop request. Soft may become hard, but hard never becomes soft.
     StopMode {
         /// The current step finishes, then the run wraps up and answers.
         Soft = "soft",

@@ -1,7 +1,8 @@
-//! Visibility of runs as a predicate.
+//! Run visibility as a predicate.
 //!
-//! The bot compiles it from an actor's grants (`ars-auth`), it is sent as JSON, and the store evaluates it inside SQL
-//! (`ars-runs`). `allows` is the reference implementation for tests. Not here: parsing, which is the store's.
+//! The bot compiles it from an actor's grants (`ars-auth`), it is sent as JSON, and the store
+//! evaluates it inside SQL (`ars-runs`). `allows` is the reference implementation for tests. Not
+//! here: parsing, which is the store's.
 
 use serde::{Serialize, Serializer};
 
@@ -10,17 +11,17 @@ use crate::Visibility;
 /// A predicate over runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
-    /// Every run.
+    /// Allows every run there is.
     All,
-    /// No run.
+    /// Allows no run at all.
     None,
-    /// Runs of these channels.
+    /// Runs in these channels.
     ChannelsIn(Vec<String>),
-    /// Runs of this user.
+    /// Runs by this user.
     UserIs(String),
     /// Runs on these repositories.
     ReposIn(Vec<String>),
-    /// Runs of channels with one of these visibilities.
+    /// Runs in channels with one of these visibilities.
     VisibilityIn(Vec<Visibility>),
     /// Runs that any of these allows. An empty list allows none.
     Or(Vec<Filter>),
@@ -28,16 +29,16 @@ pub enum Filter {
     And(Vec<Filter>),
 }
 
-/// The fields of a run that a predicate reads.
+/// The run fields that a predicate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subject<'a> {
-    /// Channel of the run.
+    /// The run's channel id.
     pub channel_id: &'a str,
-    /// User of the run.
+    /// The run's user id.
     pub user_id: &'a str,
-    /// Repository of the run.
+    /// The run's repository, if any.
     pub repo: Option<&'a str>,
-    /// Visibility of the channel.
+    /// The channel's visibility, stamped on the run.
     pub visibility: Visibility,
 }
 
@@ -59,7 +60,8 @@ impl Filter {
     }
 }
 
-/// Wire form of a predicate: serde cannot tag variants with a list, so these borrow it under its name.
+/// A predicate's wire form: serde cannot tag variants with a list, so these borrow it under that
+/// name.
 #[derive(Serialize)]
 #[serde(
     tag = "kind",

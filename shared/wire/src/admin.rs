@@ -17,11 +17,10 @@ pub const RESTART_ROUTE: &str = "/admin/restart";
 /// The edge strips it from every request from outside.
 pub const SUBJECT_HEADER: &str = "x-ars-restart-subject";
 
-/// Header with the secret that the edge gave to its container.
-/// It proves that the edge names the subject.
-/// The edge strips it from every request from outside.
+/// Header with the secret that the edge gave to the container. It proves that the edge names the
+/// subject. The edge strips it from every outside request.
 pub const EDGE_SECRET_HEADER: &str = "x-ars-edge-secret";
-/// The variable of the container with this secret.
+/// The container variable that holds this secret.
 pub const EDGE_SECRET: &str = "EDGE_SECRET";
 
 /// Returns a subject as the header's value, percent-encoded, because headers cannot contain every text.
@@ -29,7 +28,7 @@ pub fn subject_header(subject: &str) -> String {
     utf8_percent_encode(subject, NON_ALPHANUMERIC).to_string()
 }
 
-/// Returns the subject of a header's value, or `None` if it is empty or malformed.
+/// Returns the subject in a header value, or `None` if it is empty or malformed.
 pub fn subject_of(value: &[u8]) -> Option<String> {
     let subject = percent_decode(value).decode_utf8().ok()?.into_owned();
     (!subject.is_empty()).then_some(subject)
@@ -38,10 +37,10 @@ pub fn subject_of(value: &[u8]) -> Option<String> {
 /// The permission that each of these routes needs.
 pub const ACTION: &str = "deploy:write";
 
-/// 202 of a crash.
+/// Response 202 to a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crashing {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
     /// The process's generation; null while the run ledger is off.
     pub generation: Option<Generation>,
@@ -49,25 +48,25 @@ pub struct Crashing {
     pub pid: u32,
 }
 
-/// 200 of an authorization.
+/// Response 200 to an authorization.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorized {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
-    /// The authorized subject.
+    /// The subject that is authorized.
     pub subject: String,
 }
 
-/// Every failure of an admin route.
+/// Every failure on an admin route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
-    /// Always false.
+    /// Always false in this response.
     pub ok: bool,
     /// The error, without the sent values.
     pub error: String,
 }
 
-/// The body of a restart; an empty one is the default.
+/// A restart's body; an empty body is the default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RestartRequest {
@@ -80,24 +79,25 @@ pub struct RestartRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Restarting {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
-    /// Always true.
+    /// Always true in this response.
     pub stopping: bool,
     /// Whether the request set `force`.
     pub forced: bool,
     /// Runs in flight; null if unknown.
     pub in_flight: Option<u64>,
-    /// Start of the bot that shuts down; null if unknown. A later start marks the restart as complete.
+    /// When the bot that shuts down was started; null if unknown. A later start marks the restart
+    /// as complete.
     pub previous_started_at: Option<String>,
 }
 
 /// 200: the bot was not running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRunning {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
-    /// Always false.
+    /// Always false in this response.
     pub stopping: bool,
     /// The consequence, for humans.
     pub note: String,
@@ -106,11 +106,11 @@ pub struct NotRunning {
 /// 409: the restart needs `force`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestartRefused {
-    /// Always false.
+    /// Always false in this response.
     pub ok: bool,
-    /// Always true.
+    /// Always true in this response.
     pub refused: bool,
-    /// Every reason.
+    /// Every reason for the refusal.
     pub problems: Vec<String>,
 }
 

@@ -2,5 +2,5 @@
 
 /// A command, as `<group>.<verb>`.
 pub const ROUTE: &str = "/api/{command}";
-/// The description of the routes: `GET` only.
+/// Describes the routes: `GET` only.
 pub const OPENAPI: &str = "/api/openapi.json";

@@ -3,31 +3,31 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The key of the settings changed at run time.
+/// Key of the settings changed at run time.
 pub const OVERRIDES: &str = "overrides";
 
-/// Body of `/config/get`.
+/// Request body for `/config/get`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct GetRequest<'a> {
     /// The document's key, a lowercase slug.
     pub key: &'a str,
 }
 
-/// Answer of `/config/get`.
+/// Response from `/config/get`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GetResponse {
     /// The document; null before the first put, but never absent.
     #[serde(deserialize_with = "Option::deserialize")]
     pub document: Option<Value>,
-    /// Number of puts.
+    /// Number of puts so far.
     pub version: u64,
 }
 
-/// Body of `/config/put`.
+/// Request body for `/config/put`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PutRequest<'a> {
-    /// The document's key.
+    /// Key of the document.
     pub key: &'a str,
     /// The document, an object.
     pub document: &'a Value,
@@ -35,20 +35,20 @@ pub struct PutRequest<'a> {
     pub expected_version: u64,
 }
 
-/// Answer of `/config/put`.
+/// Response from `/config/put`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PutResponse {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
     /// The document's new version.
     pub version: u64,
 }
 
-/// 409 of `/config/put`: another writer was first.
+/// 409 from `/config/put`: another writer was first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stale {
-    /// Short text.
+    /// Short text for people.
     pub error: String,
-    /// The current version.
+    /// The version that is current.
     pub version: u64,
 }

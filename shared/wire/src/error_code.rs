@@ -1,7 +1,8 @@
-//! Every error code of the service, and its form on each surface.
+//! Every error code in the service, and its form on each surface.
 //!
-//! A code is chosen once, where a request is rejected or fails. HTTP status, JSON-RPC code and exit code follow from it
-//! here and nowhere else. Not here: the text beside the code, which the channel renders.
+//! A code is chosen once, where a request is rejected or fails. HTTP status, JSON-RPC code and exit
+//! code follow from it here and nowhere else. Not here: the text beside the code, which the channel
+//! renders.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -16,7 +17,7 @@ pub enum ErrorCode {
     NotFound,
     /// The request contradicts the current state.
     Conflict,
-    /// A fault of the service.
+    /// A fault in the service.
     Internal,
     /// A dependency is off, unreachable or shutting down. A retry may succeed.
     Unavailable,
@@ -25,9 +26,9 @@ pub enum ErrorCode {
     Unauthenticated,
     /// The surface has no credentials configured.
     Disabled,
-    /// The caller is on another machine and the surface serves this one only.
+    /// The caller is on another machine and the surface serves only this machine.
     Forbidden,
-    /// A write from a page of another origin.
+    /// A page from another origin tried to write.
     ForbiddenOrigin,
     /// The route exists for another method.
     MethodNotAllowed,
@@ -39,7 +40,7 @@ pub enum ErrorCode {
     PayloadTooLarge,
     /// The body did not arrive in time.
     RequestTimeout,
-    /// The caller exceeds a limit of its own. A later request may succeed.
+    /// The caller exceeds a limit for this caller. A later request may succeed.
     RateLimited,
 
     /// The JSON-RPC body is not JSON.
@@ -56,7 +57,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// Every code.
+    /// Every code, in order.
     pub const ALL: [Self; 21] = [
         Self::Unauthorized,
         Self::InvalidInput,
@@ -113,7 +114,7 @@ impl ErrorCode {
         Self::ALL.into_iter().find(|code| code.as_str() == name)
     }
 
-    /// Returns the HTTP status of an answer with this code.
+    /// Returns the HTTP status for a response with this code.
     pub const fn http_status(self) -> u16 {
         match self {
             Self::InvalidInput | Self::ParseError | Self::InvalidRequest => 400,
@@ -158,7 +159,8 @@ impl ErrorCode {
         }
     }
 
-    /// Returns the exit code of the command line: 2 for a rejected invocation, 1 for every other failure.
+    /// Returns the command line's exit code: 2 for a rejected invocation, 1 for every other
+    /// failure.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::InvalidInput => 2,
@@ -198,7 +200,7 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// Reads a code. A code of a newer version reads as `None`, so that the text beside it is not lost.
+/// Reads a code. A newer version's code reads as `None`, so that the text beside it is not lost.
 pub(crate) fn known<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<ErrorCode>, D::Error> {

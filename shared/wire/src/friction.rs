@@ -1,6 +1,7 @@
 //! Friction ledger bodies.
 //!
-//! Clients use these types. The store reads requests as JSON, because each field has its own error.
+//! Clients use these types. The store reads requests as JSON, because each field has a separate
+//! error.
 
 use ars_types::{StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -8,52 +9,52 @@ use serde_json::Value;
 
 use crate::millis::rounded;
 
-/// The ledger of runs without a repository; a repository's ledger is `friction:<owner/name>`.
+/// The ledger for runs without a repository; a repository's ledger is `friction:<owner/name>`.
 pub const DEFAULT_LEDGER: &str = "friction:default";
 
-/// Body of `/friction/record`.
+/// Request body for `/friction/record`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordRequest {
-    /// The ledger.
+    /// Key of the ledger.
     pub ledger_key: StoreKey,
-    /// The record, which replaces the run's earlier one.
+    /// The record, which replaces the run's earlier record.
     pub record: FrictionRecord,
 }
 
-/// The diagnosis of one run.
+/// A single run's diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrictionRecord {
-    /// The run, 1 to 200 characters. A ledger does not enforce the grammar of run ids.
+    /// The run, 1 to 200 characters. A ledger does not enforce the run id grammar.
     pub run_id: String,
     /// Time at which it finished.
     #[serde(deserialize_with = "rounded")]
     pub finished_at: UnixMillis,
-    /// Its title.
+    /// Title of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The agent.
+    /// Name of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The analyzer's output, opaque to the store.
     pub diagnosis: Value,
 }
 
-/// Answer of `/friction/record`.
+/// Response from `/friction/record`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordResponse {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
     /// Number of records in the ledger.
     pub retained: u64,
 }
 
-/// Body of `/friction/recent`.
+/// Request body for `/friction/recent`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecentRequest {
-    /// The ledger.
+    /// Key of the ledger.
     pub ledger_key: StoreKey,
     /// Page size, 1 to 1000; 500 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +64,7 @@ pub struct RecentRequest {
     pub since_ms: Option<UnixMillis>,
 }
 
-/// Answer of `/friction/recent`.
+/// Response from `/friction/recent`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecentResponse {
     /// The newest records, oldest first.

@@ -3,10 +3,10 @@
 use ars_types::{Cgroup, Generation, SandboxKind, SandboxNetwork};
 use serde::{Deserialize, Serialize};
 
-/// `GET /healthz` of both the bot and the Workers.
+/// `GET /healthz` on both the bot and the Workers.
 pub const ROUTE: &str = "/healthz";
 
-/// The features of the state Worker.
+/// Features that the state Worker has.
 pub const STATE_FEATURES: [&str; 4] = ["memory", "friction", "schedules", "runs"];
 
 /// The state Worker's health. A feature is listed once its routes are served.
@@ -14,12 +14,12 @@ pub const STATE_FEATURES: [&str; 4] = ["memory", "friction", "schedules", "runs"
 pub struct StateHealth {
     /// Always true: the Worker answered.
     pub ok: bool,
-    /// Served features.
+    /// Features that are served.
     pub features: Vec<String>,
 }
 
 impl StateHealth {
-    /// Returns the body of a running Worker.
+    /// Returns a running Worker's body.
     pub fn up() -> Self {
         Self {
             ok: true,
@@ -28,7 +28,7 @@ impl StateHealth {
     }
 }
 
-/// The bot's health.
+/// How healthy the bot is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BotHealth {
@@ -38,40 +38,40 @@ pub struct BotHealth {
     pub in_flight: u64,
     /// The process is shutting down.
     pub draining: bool,
-    /// Deadline of a drain in milliseconds.
+    /// A drain's deadline in milliseconds.
     pub drain_deadline_ms: u64,
-    /// The build.
+    /// Build of the process.
     pub build: Build,
-    /// The chat socket.
+    /// State of the chat socket.
     pub slack: Chat,
-    /// The process.
+    /// Figures about the process.
     pub process: Process,
-    /// ISO time of the process's start.
+    /// When the process started, as ISO time.
     pub started_at: String,
-    /// ISO time of the drain's start, while draining.
+    /// When the drain started, as ISO time, while draining.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_started_at: Option<String>,
     /// The process's generation, if the run ledger is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
-    /// The sandbox of commands. Absent where no command runs.
+    /// The sandbox for commands. Absent where no command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxKind>,
-    /// The network of commands. Absent where no command runs.
+    /// The commands' network. Absent where no command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<SandboxNetwork>,
-    /// The control groups of runs. Absent where no command runs.
+    /// The runs' control groups. Absent where no command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<Cgroup>,
 }
 
-/// The build of the process.
+/// The build that the process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Build {
-    /// Commit, or `unknown`.
+    /// Commit, or `unknown` without any.
     pub commit: String,
-    /// ISO time of the build.
+    /// When it was built, as ISO time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_at: Option<String>,
 }
@@ -83,11 +83,11 @@ pub struct Chat {
     pub connected: bool,
 }
 
-/// Figures of the process.
+/// Process figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Process {
-    /// Resident memory, MiB.
+    /// Resident memory in MiB.
     pub rss_mb: f64,
     /// Heap in use, MiB.
     pub heap_used_mb: f64,

@@ -1,4 +1,4 @@
-//! Idempotency keys of requests, as a claim carries them (docs/reference/ledger.md#idempotency-keys).
+//! Request idempotency keys, as a claim carries them (docs/reference/ledger.md#idempotency-keys).
 
 use ars_types::RunId;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const HEADER: &str = "idempotency-key";
 /// The longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_MAX: usize = 255;
-/// Time for which an idempotency key is kept after the claim of its run, in milliseconds.
+/// How long an idempotency key is kept after its run is claimed, in milliseconds.
 pub const IDEMPOTENCY_MAX_AGE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Returns whether a text is an idempotency key: 1 to 255 visible ASCII characters.
@@ -16,30 +16,30 @@ pub fn is_idempotency_key(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The idempotency key of a request.
+/// A request's idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyKey {
-    /// The caller. Keys of different callers are independent.
+    /// The caller. Different callers' keys are independent.
     pub subject: String,
     /// The key, see [`is_idempotency_key`].
     pub key: String,
-    /// SHA-256 of the request, 64 lower-case hexadecimal digits.
+    /// SHA-256 over the request, 64 lower-case hexadecimal digits.
     pub fingerprint: String,
 }
 
-/// Fields of `/runs/first-use`.
+/// Request fields for `/runs/first-use`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FirstUseRequest<'a> {
-    /// The caller.
+    /// The caller that sent it.
     pub subject: &'a str,
-    /// The key.
+    /// The idempotency key itself.
     pub key: &'a str,
 }
 
-/// Answer of `/runs/first-use`.
+/// Response from `/runs/first-use`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstUseResponse {
-    /// The first request with the key; null without one, but never absent.
+    /// The first request with the key; null without any, but never absent.
     #[serde(deserialize_with = "Option::deserialize")]
     pub first: Option<FirstUse>,
 }
@@ -48,9 +48,9 @@ pub struct FirstUseResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FirstUse {
-    /// Its run.
+    /// The run that it started.
     pub run_id: RunId,
-    /// Its fingerprint.
+    /// Fingerprint of the request.
     pub fingerprint: String,
 }
 

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, error_code};
 
-/// `POST` only.
+/// Accepts the method `POST` only.
 pub const ROUTE: &str = "/ingress";
-/// Webhooks of the code host, `POST` only.
+/// Code host webhooks, `POST` only.
 pub const GITHUB_ROUTE: &str = "/ingress/github";
 
-/// The preference of the header `Prefer` (RFC 7240) for an answer at the creation of the run.
-/// It is no part of the body, so a repeated request without it waits for the answer.
+/// The preference in the `Prefer` header (RFC 7240) to respond when the run is created. It is no
+/// part of the body, so a repeated request without it waits for the answer.
 pub const RESPOND_ASYNC: &str = "respond-async";
 
-/// 200: the collected reply, and the receipt of the run if there is one.
+/// 200: the collected reply, and the run's receipt if there is any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reply {
-    /// Every reply text joined by one blank line.
+    /// Every reply text joined by a blank line.
     pub reply: String,
     /// The ended run, without its capability token.
     /// Absent if no run was created or another process continues it.
@@ -27,7 +27,7 @@ pub struct Reply {
     /// The run that another process continues. It has no outcome yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Why the request was refused, or its command failed. The text is in `reply`.
+    /// Why the request was refused, or the command failed. The text is in `reply`.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -36,12 +36,12 @@ pub struct Reply {
     pub code: Option<ErrorCode>,
 }
 
-/// A run and its outcome.
+/// A run with the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The run.
+    /// Id of the run.
     pub id: RunId,
-    /// The outcome.
+    /// How the run ended.
     pub status: RunStatus,
 }
 
@@ -49,7 +49,7 @@ pub struct Receipt {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
-    /// The run.
+    /// Id of the run.
     pub run_id: RunId,
     /// `<PUBLIC_BASE_URL>/runs/<id>`, or the path alone.
     pub run_url: String,
@@ -57,19 +57,19 @@ pub struct Accepted {
     pub thread_key: String,
 }
 
-/// Every other answer.
+/// Every other response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorBody {
-    /// Short text; names the offending field, never its value.
+    /// Short text; names the offending field, never the value.
     pub error: String,
-    /// The code, where the surface has one.
+    /// The code, where the surface has codes.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "error_code::known"
     )]
     pub code: Option<ErrorCode>,
-    /// More for humans.
+    /// More details for humans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }

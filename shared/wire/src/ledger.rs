@@ -1,7 +1,8 @@
 //! Live-run ledger bodies.
 //!
-//! Clients use these types, requests within [`crate::runs::Keyed`]. The store reads requests as JSON, because each field
-//! has its own error. Columns that are opaque to the store (`meta`, `state`, `tools`, messages) are JSON here too.
+//! Clients use these types, requests within [`crate::runs::Keyed`]. The store reads requests as
+//! JSON, because each field has a separate error. Columns that are opaque to the store (`meta`,
+//! `state`, `tools`, messages) are JSON here too.
 
 use ars_types::{Generation, RunId, StopMode};
 use serde::{Deserialize, Serialize};
@@ -449,7 +450,7 @@ pub enum Conflict {
         /// That request.
         first: FirstUse,
     },
-    /// Another generation owns the run, or its phase forbids the write.
+    /// Another generation owns the run, or the phase forbids the write.
     Fenced,
     /// The run is not live.
     UnknownRun,

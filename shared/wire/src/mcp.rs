@@ -1,22 +1,22 @@
-//! The bodies of `POST /mcp`: JSON-RPC 2.0 with one response per request, for the 2025 protocols.
+//! The `POST /mcp` bodies: JSON-RPC 2.0 with one response per request, for the 2025 protocols.
 //!
-//! Not here: the order of checks of a request and the tools (`ars-bot-http`).
+//! Not here: a request's check order and the tools (`ars-bot-http`).
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::ErrorCode;
 
-/// `POST` only.
+/// Accepts the method `POST` only.
 pub const ROUTE: &str = "/mcp";
 /// The value of `jsonrpc` in every message.
 pub const JSON_RPC: &str = "2.0";
 /// Protocol versions, oldest first.
 pub const VERSIONS: [&str; 3] = ["2025-03-26", "2025-06-18", LATEST_VERSION];
-/// The version for a client that offers an unknown one.
+/// The version for a client that offers an unknown version.
 pub const LATEST_VERSION: &str = "2025-11-25";
 
-/// Returns the protocol version for a client that offers this one.
+/// Returns the protocol version for a client that offers this version.
 pub fn negotiated(offered: Option<&str>) -> &'static str {
     VERSIONS
         .into_iter()
@@ -50,7 +50,7 @@ impl Response {
         }
     }
 
-    /// Returns the id of the request, or null.
+    /// Returns the request's id, or null.
     pub fn id(&self) -> &Value {
         &self.id
     }
@@ -61,19 +61,19 @@ impl Response {
     }
 }
 
-/// The error of a response.
+/// The error in a response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RpcError {
-    /// JSON-RPC code.
+    /// JSON-RPC code for the error.
     pub code: i32,
     /// Short text. Names fields, never their values.
     pub message: String,
-    /// The code of the service, for errors of tools.
+    /// The service's code, for tool errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<ErrorData>,
 }
 
-/// The data of an error.
+/// An error's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ErrorData {
     /// The code that `/api` and the command line show too.
@@ -81,7 +81,7 @@ pub struct ErrorData {
 }
 
 impl RpcError {
-    /// Returns an error of the transport or the protocol.
+    /// Returns an error from the transport or the protocol.
     pub fn of_protocol(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code: code.json_rpc_code(),
@@ -90,7 +90,7 @@ impl RpcError {
         }
     }
 
-    /// Returns an error of a tool.
+    /// Returns an error from a tool.
     pub fn of_tool(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             data: Some(ErrorData { code }),
@@ -99,58 +99,58 @@ impl RpcError {
     }
 }
 
-/// Result of `initialize`.
+/// What `initialize` returns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialized {
-    /// The negotiated version.
+    /// The version that was negotiated.
     pub protocol_version: &'static str,
-    /// The features of the server.
+    /// Features that the server has.
     pub capabilities: Capabilities,
-    /// The server.
+    /// Name and version of the server.
     pub server_info: ServerInfo,
     /// Advice for the client's model.
     pub instructions: &'static str,
 }
 
-/// The features of the server: a fixed list of tools.
+/// Server features: a fixed tool list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
     /// Always an empty object.
     pub tools: NoDetails,
 }
 
-/// An empty object.
+/// An object without any field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct NoDetails {}
 
 /// The server, for clients that show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerInfo {
-    /// Name.
+    /// Name of the server.
     pub name: &'static str,
-    /// Version of the interface.
+    /// The interface's version.
     pub version: &'static str,
 }
 
-/// Result of a tool: one text, and for a command its output.
+/// A tool's result: a single text, and for a command its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// The content, always one item.
+    /// The content, always a single item.
     pub content: [Content; 1],
     /// The output that the tool's schema describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
 }
 
-/// An item of a tool's result.
+/// An item in a tool's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Content {
-    /// Plain text.
+    /// An item with plain text.
     Text {
-        /// The text.
+        /// The text as returned.
         text: String,
     },
 }

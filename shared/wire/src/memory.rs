@@ -1,29 +1,30 @@
 //! Memory bodies.
 //!
-//! Clients use these types. The store reads requests as JSON, because each field has its own error.
+//! Clients use these types. The store reads requests as JSON, because each field has a separate
+//! error.
 
 use ars_types::{StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::millis::rounded;
 
-/// Body of `/retrieve`.
+/// Request body for `/retrieve`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RetrieveRequest {
-    /// The scope.
+    /// Key of the scope.
     pub scope_key: StoreKey,
-    /// Any text of at most 4000 characters.
+    /// Any text with at most 4000 characters.
     pub query: String,
     /// Page size, 1 to 50.
     pub limit: u32,
 }
 
-/// Body of `/list`.
+/// Request body for `/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListRequest {
-    /// The scope.
+    /// Key of the scope.
     pub scope_key: StoreKey,
     /// Page size, 1 to 50.
     pub limit: u32,
@@ -32,22 +33,23 @@ pub struct ListRequest {
     pub query: Option<String>,
 }
 
-/// Answer of `/retrieve` and `/list`. With JSON values as records, a reader can skip a malformed one.
+/// Response from `/retrieve` and `/list`. With JSON values as records, a reader can skip a
+/// malformed record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordsResponse<R = MemoryRecord> {
     /// Best first, or newest first.
     pub records: Vec<R>,
 }
 
-/// Body of `/write`.
+/// Request body for `/write`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteRequest {
-    /// The scope.
+    /// Key of the scope.
     pub scope_key: StoreKey,
-    /// At most 50.
+    /// Candidates, at most 50.
     pub records: Vec<Candidate>,
-    /// Most active records of the scope, 1 to 10000; 500 if absent.
+    /// Maximum number of active records in the scope, 1 to 10000; 500 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<u32>,
 }
@@ -56,13 +58,13 @@ pub struct WriteRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
-    /// The kind.
+    /// Kind of the record.
     pub kind: Kind,
     /// The text, at most 4000 characters.
     pub text: String,
     /// The thread it was learned in.
     pub source_thread_key: String,
-    /// At most 20, of at most 64 characters each. Without any the words of the text are used.
+    /// At most 20, with at most 64 characters each. Without any the words in the text are used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// The run it was learned in.
@@ -79,10 +81,10 @@ pub struct Candidate {
     pub taint: Vec<Taint>,
 }
 
-/// Answer of `/write`: every candidate is inserted or deduped.
+/// Response from `/write`: every candidate is inserted or deduped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteResponse {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
     /// Candidates that became a record.
     pub inserted: u64,
@@ -95,38 +97,38 @@ pub struct WriteResponse {
     pub evicted: u64,
 }
 
-/// Body of `/forget`.
+/// Request body for `/forget`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForgetRequest {
-    /// The scope.
+    /// Key of the scope.
     pub scope_key: StoreKey,
-    /// The record.
+    /// Id of the record.
     pub id: String,
 }
 
-/// Answer of `/forget`.
+/// Response from `/forget`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetResponse {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
     /// The record was active.
     pub forgotten: bool,
 }
 
-/// A record of a scope.
+/// A record in a scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryRecord {
-    /// `mem:<scopeKey>:<n>`.
+    /// Record id, `mem:<scopeKey>:<n>`.
     pub id: String,
-    /// The scope.
+    /// Key of the scope.
     pub scope_key: StoreKey,
-    /// The kind.
+    /// Kind of the record.
     pub kind: Kind,
-    /// The text.
+    /// Text of the record.
     pub text: String,
-    /// Keywords for retrieval.
+    /// Keywords for finding the record.
     pub keywords: Vec<String>,
     /// The thread it was learned in.
     pub source_thread_key: String,
@@ -136,7 +138,7 @@ pub struct MemoryRecord {
     /// Time at which it was learned.
     #[serde(deserialize_with = "rounded")]
     pub created_at: UnixMillis,
-    /// Time of its last retrieval.
+    /// When it was last retrieved.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -151,38 +153,38 @@ pub struct MemoryRecord {
     /// The record that it replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
-    /// Untrusted sources that the run had read. Empty also for records of earlier releases.
+    /// Untrusted sources that the run had read. Empty also for records from earlier releases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<Taint>,
     /// Always active on the wire.
     pub status: Status,
 }
 
-/// The kind of a record.
+/// A record's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A lasting fact.
+    /// A fact that lasts.
     Fact,
-    /// The outcome of a conversation.
+    /// A conversation's outcome.
     Summary,
 }
 
-/// An untrusted source: text of it may steer a model.
+/// An untrusted source: its text may steer a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Taint {
-    /// Pages and search results of the web.
+    /// Pages and search results from the web.
     Web,
     /// A repository that the configuration does not name.
     Repository,
-    /// A record of a run that had read such a source.
+    /// A record from a run that had read such a source.
     Memory,
-    /// A pull request under review, or an event of the code host.
+    /// A pull request under review, or a code host event.
     Host,
-    /// An earlier run of the thread had read such a source, or it is not known whether one had.
+    /// An earlier run in the thread had read such a source, or it is not known whether any had.
     Thread,
-    /// A source of a later release.
+    /// A source from a later release.
     #[serde(other)]
     Other,
 }
@@ -201,11 +203,11 @@ impl Taint {
     }
 }
 
-/// The status of a record.
+/// A record's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Retrieved and listed.
+    /// The record is retrieved and listed.
     Active,
     /// Replaced by another record.
     Superseded,

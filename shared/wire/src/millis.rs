@@ -1,6 +1,6 @@
-//! Deserializes times of stores that return a client's JSON unchanged.
+//! Deserializes times from stores that return a client's JSON unchanged.
 //!
-//! Such a time may be any finite number, also one with a fraction or an exponent (`2e3`).
+//! Such a time may be any finite number, also with a fraction or an exponent (`2e3`).
 
 use ars_types::UnixMillis;
 use serde::{Deserialize as _, Deserializer};

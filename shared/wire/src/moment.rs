@@ -1,7 +1,7 @@
 //! A point in time as a store keeps it: any finite number of milliseconds.
 //!
-//! Times of other writers may have a fraction or be written as `2e3`, and a cursor must name such a row exactly. Not
-//! here: times of the clock, which are [`UnixMillis`].
+//! Other writers' times may have a fraction or be written as `2e3`, and a cursor must name such a
+//! row exactly. Not here: clock times, which are [`UnixMillis`].
 
 use std::{cmp::Ordering, fmt};
 
@@ -15,22 +15,22 @@ const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 #[derive(Clone, Copy, PartialEq)]
 pub struct Moment(f64);
 
-// Never NaN, and zero has one sign.
+// Never NaN, and zero has a single sign.
 impl Eq for Moment {}
 
 impl Moment {
-    /// Returns the moment of a finite number, or `None`.
+    /// Returns the moment for a finite number, or `None`.
     pub fn new(millis: f64) -> Option<Self> {
-        // The sum maps both zeros to one.
+        // The sum maps both zeros to the same zero.
         millis.is_finite().then_some(Self(millis + 0.0))
     }
 
-    /// Parses the form of `Display` and every other spelling of the number.
+    /// Parses the form that `Display` writes and every other spelling of the number.
     pub fn parse(text: &str) -> Option<Self> {
         Self::new(text.parse().ok()?)
     }
 
-    /// Returns the number.
+    /// Returns the number of milliseconds.
     pub const fn millis(self) -> f64 {
         self.0
     }

@@ -1,6 +1,7 @@
 //! Run history bodies.
 //!
-//! Clients use these types. The store reads requests as JSON, because each field has its own error.
+//! Clients use these types. The store reads requests as JSON, because each field has a separate
+//! error.
 
 use ars_types::{RunId, StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -8,30 +9,30 @@ use serde_json::Value;
 
 use crate::Moment;
 
-/// The store key of the bot.
+/// The bot's store key.
 pub const DEFAULT_STORE: &str = "runs:default";
 
-/// Body of a route of the run store: the route's own fields beside the store's key.
+/// Request body for a run store route: the route's own fields beside the store's key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Keyed<'a, B> {
-    /// The store.
+    /// Key of the store.
     pub store_key: &'a StoreKey,
     /// The route's own fields.
     #[serde(flatten)]
     pub body: B,
 }
 
-/// Fields of `/runs/put`, and of `/runs/finish` beside the writer's.
+/// Fields for `/runs/put`, and for `/runs/finish` beside the writer's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PutRequest<R> {
-    /// The record, whole.
+    /// The record as a whole.
     pub record: R,
-    /// The proposed retention.
+    /// The retention that is proposed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
-    /// Time of the proposal.
+    /// When it was proposed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_updated_at: Option<UnixMillis>,
 }
@@ -40,21 +41,21 @@ pub struct PutRequest<R> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Policy {
-    /// Days kept.
+    /// Days that runs are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention_days: Option<u64>,
-    /// Runs kept.
+    /// Number of runs kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
-    /// Bytes kept.
+    /// Number of bytes kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }
 
-/// Answer of `/runs/put`.
+/// Response from `/runs/put`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PutResponse {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
     /// Rows the policy keeps.
     pub retained: u64,
@@ -64,14 +65,14 @@ pub struct PutResponse {
     pub rewritten: bool,
 }
 
-/// Field of `/runs/get`, `/runs/summary` and `/runs/delete`.
+/// The field for `/runs/get`, `/runs/summary` and `/runs/delete`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GetRequest<'a> {
-    /// The run.
+    /// Id of the run.
     pub id: &'a RunId,
 }
 
-/// Answer of `/runs/get`.
+/// Response from `/runs/get`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "R: Deserialize<'de>"))]
 pub struct GetResponse<R> {
@@ -80,7 +81,7 @@ pub struct GetResponse<R> {
     pub record: Option<R>,
 }
 
-/// Answer of `/runs/summary`.
+/// Response from `/runs/summary`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SummaryResponse {
     /// The record without events, with `bytes`; null when unknown, expired or hidden, but never absent.
@@ -88,23 +89,23 @@ pub struct SummaryResponse {
     pub summary: Option<Value>,
 }
 
-/// Answer of `/runs/delete`.
+/// Response from `/runs/delete`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeleteResponse {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
-    /// The record existed.
+    /// Whether the record existed.
     pub deleted: bool,
 }
 
-/// Filters and cursor of `/runs/list`.
+/// Filters and cursor for `/runs/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListRequest {
     /// Page size, at most 200; 50 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Cursor: finished before.
+    /// Cursor: runs that finished before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Moment>,
     /// Cursor: among equal times, ids below.
@@ -113,17 +114,17 @@ pub struct ListRequest {
     /// Finished at or after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_ms: Option<Moment>,
-    /// Exactly this agent.
+    /// Runs by exactly this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Exactly this channel.
+    /// Runs in exactly this channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// The viewer's filter; absent means every run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible_to: Option<Value>,
-    /// Whether items have their diagnosis; absent means true.
-    /// An older store ignores this field and the next one.
+    /// Whether items have their diagnosis; absent means true. An older store ignores this field and
+    /// the next field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<bool>,
     /// Most rows to search. The page then has a cursor even if it is not full.
@@ -131,13 +132,13 @@ pub struct ListRequest {
     pub max_scanned: Option<u32>,
 }
 
-/// Answer of `/runs/list`.
+/// Response from `/runs/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "R: Deserialize<'de>"))]
 pub struct ListResponse<R = Value> {
     /// Records without events, newest first, with `bytes`.
     pub items: Vec<R>,
-    /// The cursor of the next page, if there is one.
+    /// The next page's cursor, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<Cursor>,
 }
@@ -146,17 +147,17 @@ pub struct ListResponse<R = Value> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cursor {
-    /// The end of the last row's run.
+    /// When the last row's run ended.
     pub finished_at: Moment,
     /// The last row's run.
     pub id: RunId,
 }
 
-/// Fields of `/runs/events`.
+/// Fields for `/runs/events`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventsRequest<'a> {
-    /// The run.
+    /// Id of the run.
     pub id: &'a RunId,
     /// Only events after it.
     pub after_seq: u64,
@@ -165,23 +166,23 @@ pub struct EventsRequest<'a> {
     pub limit: Option<u32>,
 }
 
-/// Answer of `/runs/events`: `events` is null when the run is unknown.
+/// Response from `/runs/events`: `events` is null when the run is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventsResponse {
     /// Events in seq order.
     #[serde(deserialize_with = "Option::deserialize")]
     pub events: Option<Vec<Value>>,
-    /// The last seq of the page, if more follow.
+    /// The page's last seq, if more follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after_seq: Option<u64>,
 }
 
-/// A page of events of a known run.
+/// A page of events from a known run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EventsPage {
     /// Events in seq order.
     pub events: Vec<Value>,
-    /// The last seq of the page, if more follow.
+    /// The page's last seq, if more follow.
     pub next_after_seq: Option<u64>,
 }

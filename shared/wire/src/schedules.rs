@@ -1,24 +1,25 @@
 //! Schedule bodies.
 //!
-//! Clients use these types. The store reads requests as JSON, because each field has its own error.
+//! Clients use these types. The store reads requests as JSON, because each field has a separate
+//! error.
 
 use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
 
 use crate::millis::rounded;
 
-/// Body of `/schedules/record`.
+/// Request body for `/schedules/record`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordRequest {
-    /// The firing.
+    /// The firing to store.
     pub firing: Firing,
 }
 
-/// One firing of a schedule and its outcome.
+/// A schedule's firing and outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Firing {
-    /// The schedule's name.
+    /// Name of the schedule.
     pub schedule: String,
     /// Time at which it fired.
     #[serde(deserialize_with = "rounded")]
@@ -26,20 +27,20 @@ pub struct Firing {
     /// The run that it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// The outcome.
+    /// How the firing ended.
     pub outcome: Outcome,
     /// A line for humans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// The outcome of a firing.
+/// A firing's outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The run answered.
+    /// The run gave an answer.
     Completed,
-    /// The run failed, or its reply could not be delivered.
+    /// The run failed, or the reply could not be delivered.
     Failed,
     /// The run was stopped softly.
     StoppedSoft,
@@ -55,23 +56,23 @@ pub enum Outcome {
     Misconfigured,
 }
 
-/// Answer of `/schedules/record`.
+/// Response from `/schedules/record`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordResponse {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
-    /// Number of stored firings of this schedule.
+    /// Number of stored firings for this schedule.
     pub retained: u64,
 }
 
-/// Body of `/schedules/latest`, without fields.
+/// Request body for `/schedules/latest`, without fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatestRequest {}
 
-/// Answer of `/schedules/latest`.
+/// Response from `/schedules/latest`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatestResponse {
-    /// The newest firing of each schedule, by name.
+    /// Each schedule's newest firing, by name.
     pub firings: Vec<Firing>,
 }
 

@@ -1,44 +1,45 @@
-//! The state Worker's routes: every path, the limit of its body and the field that names its store.
+//! The state Worker's routes: every path, the body limit and the field that names the store.
 //!
-//! docs/reference/state-worker.md#routes lists bodies and answers. All are POST with a bearer, JSON in and out. The
-//! Worker, its objects and the bot's clients share these enums, so each route is defined once. Not here: bodies
-//! (`memory`, `runs`, `ledger` and their neighbours) and their validation.
+//! docs/reference/state-worker.md#routes lists bodies and answers. All are POST with a bearer, JSON
+//! in and out. The Worker, the objects and the bot's clients share these enums, so each route is
+//! defined once. Not here: bodies (`memory`, `runs`, `ledger` and their neighbours) and their
+//! validation.
 
 /// Largest bodies in bytes, inclusive.
 pub mod body_limit {
     /// Routes that carry a record, events or a transcript.
     pub const RECORD: usize = 2 * 1024 * 1024;
-    /// Every other route.
+    /// For every other route.
     pub const OTHER: usize = 512 * 1024;
 }
 
-/// The field of a body that names its store.
+/// The body field that names the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// A store key.
+    /// The field holds a store key.
     Named(&'static str),
-    /// A run id.
+    /// The field holds a run id.
     Run(&'static str),
-    /// A lowercase slug.
+    /// The field holds a lowercase slug.
     Slug(&'static str),
-    /// No field: there is one store.
+    /// No field: there is a single store.
     Single,
 }
 
-/// The requests of one kind of store.
+/// The requests that a store kind accepts.
 pub trait Verb: Copy + Eq + 'static {
-    /// Every verb.
+    /// Every verb, in order.
     const ALL: &'static [Self];
     /// The field that names the store.
     const KEY: Key;
 
-    /// Returns the path.
+    /// Returns the route's path.
     fn path(self) -> &'static str;
 
-    /// Returns the limit of the body in bytes.
+    /// Returns the body limit in bytes.
     fn max_body_bytes(self) -> usize;
 
-    /// Returns the verb of a path.
+    /// Returns the verb at a path.
     fn of(path: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|verb| verb.path() == path)
     }
@@ -68,42 +69,42 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// Requests of one memory scope.
+    /// Requests to a memory scope.
     MemoryVerb by Key::Named("scopeKey"),
     /// Records that match a query, best first; counts as use.
     Retrieve "/retrieve" OTHER,
-    /// Writes candidates.
+    /// Writes candidates as records.
     Write "/write" OTHER,
     /// Records, newest first; does not count as use.
     List "/list" OTHER,
-    /// Hides one record permanently.
+    /// Hides a record permanently.
     Forget "/forget" OTHER,
 }
 
 verbs! {
-    /// Requests of one friction ledger.
+    /// Requests to a friction ledger.
     FrictionVerb by Key::Named("ledgerKey"),
-    /// Stores a diagnosis.
+    /// Stores a run's diagnosis.
     Record "/friction/record" OTHER,
     /// The newest diagnoses, oldest first.
     Recent "/friction/recent" OTHER,
 }
 
 verbs! {
-    /// Requests of the schedule store.
+    /// Requests to the schedule store.
     ScheduleVerb by Key::Single,
-    /// Stores a firing.
+    /// Stores a schedule's firing.
     Record "/schedules/record" OTHER,
-    /// The newest firing of each schedule.
+    /// Each schedule's newest firing.
     Latest "/schedules/latest" OTHER,
 }
 
 verbs! {
-    /// Requests of one run store: finished runs and the ledger of live ones.
+    /// Requests to a run store: finished runs and the ledger for live runs.
     RunVerb by Key::Named("storeKey"),
     /// Writes a finished record.
     Put "/runs/put" RECORD,
-    /// Reads a record.
+    /// Reads a record with events.
     Get "/runs/get" OTHER,
     /// Reads a record without its events.
     Summary "/runs/summary" OTHER,
@@ -115,7 +116,7 @@ verbs! {
     Delete "/runs/delete" OTHER,
     /// Claims a run on its thread.
     Claim "/runs/claim" OTHER,
-    /// Reads the run of an idempotency key.
+    /// Reads an idempotency key's run.
     FirstUse "/runs/first-use" OTHER,
     /// Lists every live run.
     Live "/runs/live" OTHER,
@@ -123,7 +124,7 @@ verbs! {
     Step "/runs/step" OTHER,
     /// Extends the lease; returns a requested stop.
     Heartbeat "/runs/heartbeat" OTHER,
-    /// Appends events.
+    /// Appends a run's events.
     Append "/runs/append" RECORD,
     /// Replaces the dispatcher's state.
     State "/runs/state" OTHER,
@@ -135,9 +136,9 @@ verbs! {
     Finishing "/runs/finishing" OTHER,
     /// Writes the record and ends the live run.
     Finish "/runs/finish" RECORD,
-    /// Reclaims orphaned runs of other generations.
+    /// Reclaims other generations' orphaned runs.
     Reclaim "/runs/reclaim" OTHER,
-    /// Reads the events of a live run.
+    /// Reads a live run's events.
     LiveEvents "/runs/live-events" OTHER,
     /// Queues a follow-up for a live run.
     Inbox "/runs/inbox" OTHER,
@@ -146,20 +147,20 @@ verbs! {
 }
 
 verbs! {
-    /// Requests of one run's transcript.
+    /// Requests to a single run's transcript.
     TranscriptVerb by Key::Run("runId"),
     /// Sets the generation that may write.
     Owner "/runs/transcript/owner" OTHER,
     /// Writes parts and attachments.
     Write "/runs/transcript/write" RECORD,
-    /// Reads everything.
+    /// Reads the whole transcript.
     Read "/runs/transcript/read" OTHER,
-    /// Removes everything.
+    /// Removes the whole transcript.
     Clear "/runs/transcript/clear" OTHER,
 }
 
 verbs! {
-    /// Requests of one configuration document.
+    /// Requests to a configuration document.
     ConfigVerb by Key::Slug("key"),
     /// Reads the document and its version.
     Get "/config/get" OTHER,
@@ -167,25 +168,25 @@ verbs! {
     Put "/config/put" OTHER,
 }
 
-/// One route of the state Worker: a verb of one kind of store.
+/// A state Worker route: a verb on a store kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// Of a memory scope.
+    /// A route to a memory scope.
     Memory(MemoryVerb),
-    /// Of a friction ledger.
+    /// A route to a friction ledger.
     Friction(FrictionVerb),
-    /// Of the schedule store.
+    /// A route to the schedule store.
     Schedules(ScheduleVerb),
-    /// Of a run store.
+    /// A route to a run store.
     Runs(RunVerb),
-    /// Of a transcript.
+    /// A route to a transcript.
     Transcript(TranscriptVerb),
-    /// Of a configuration document.
+    /// A route to a configuration document.
     Config(ConfigVerb),
 }
 
 impl Route {
-    /// Returns every route.
+    /// Returns every route, store by store.
     pub fn all() -> impl Iterator<Item = Self> {
         let memory = MemoryVerb::ALL.iter().copied().map(Self::Memory);
         let friction = FrictionVerb::ALL.iter().copied().map(Self::Friction);
@@ -201,7 +202,7 @@ impl Route {
             .chain(config)
     }
 
-    /// Returns the route of a path, or `None`.
+    /// Returns the route at a path, or `None`.
     pub fn of(path: &str) -> Option<Self> {
         let transcript = || TranscriptVerb::of(path).map(Self::Transcript);
         let runs = || RunVerb::of(path).map(Self::Runs).or_else(transcript);
@@ -218,7 +219,7 @@ impl Route {
         MemoryVerb::of(path).map(Self::Memory).or_else(friction)
     }
 
-    /// Returns the path.
+    /// Returns the route's path.
     pub fn path(self) -> &'static str {
         match self {
             Self::Memory(verb) => verb.path(),
@@ -230,7 +231,7 @@ impl Route {
         }
     }
 
-    /// Returns the limit of the body in bytes.
+    /// Returns the body limit in bytes.
     pub fn max_body_bytes(self) -> usize {
         match self {
             Self::Memory(verb) => verb.max_body_bytes(),

@@ -1,50 +1,51 @@
 //! Transcript bodies.
 //!
-//! Clients use these types. The store reads requests as JSON, because each field has its own error. Not here: the
-//! encoding of a conversation in parts.
+//! Clients use these types. The store reads requests as JSON, because each field has a separate
+//! error. Not here: encoding a conversation in parts.
 
 use ars_types::RunId;
 use serde::{Deserialize, Serialize};
 
 use crate::{ledger::Owner, whole::whole};
 
-/// Body of `/runs/transcript/write`. The body of `/runs/transcript/owner` is an [`Owner`].
+/// Request body for `/runs/transcript/write`. The body for `/runs/transcript/owner` is an
+/// [`Owner`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WriteRequest<'a> {
-    /// The writer.
+    /// Who writes: run and generation.
     #[serde(flatten)]
     pub owner: &'a Owner,
-    /// Parts; each replaces the one with its key.
+    /// Parts; each replaces any part with the same key.
     pub rows: &'a [Part],
-    /// Attachments; each replaces the one with its name.
+    /// Attachments; each replaces any attachment with the same name.
     pub attachments: &'a [Attachment],
 }
 
-/// Body of `/runs/transcript/read`, and of `/runs/transcript/clear` for a run that ended.
-/// The body of a fenced `/runs/transcript/clear` is an [`Owner`].
+/// Request body for `/runs/transcript/read`, and for `/runs/transcript/clear` if the run ended. The
+/// body for a fenced `/runs/transcript/clear` is an [`Owner`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfRun<'a> {
-    /// The run.
+    /// Id of the run.
     pub run_id: &'a RunId,
 }
 
-/// Answer of `/runs/transcript/read`, empty for an unknown run.
+/// Response from `/runs/transcript/read`, empty for an unknown run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// Parts in order of turn and index.
+    /// Parts ordered by turn and index.
     pub rows: Vec<Part>,
-    /// Attachments by name.
+    /// Attachments with their names.
     pub attachments: Vec<Attachment>,
 }
 
-/// One content part of a turn.
+/// A turn's content part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// The turn.
+    /// Index of the turn.
     #[serde(deserialize_with = "whole")]
     pub idx: u64,
-    /// Its index in the turn.
+    /// The part's index in the turn.
     #[serde(deserialize_with = "whole")]
     pub part: u64,
     /// The part as text, opaque to the store.
@@ -55,12 +56,12 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// Its name, by which a part refers to it.
+    /// The name by which a part refers to it.
     #[serde(rename = "ref")]
     pub name: String,
-    /// Its media type.
+    /// Media type of the data.
     pub media_type: String,
-    /// Its data, base64.
+    /// The data in base64.
     pub data: String,
 }
 

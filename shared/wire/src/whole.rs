@@ -1,4 +1,4 @@
-//! Counts in answers of a store that preserves its input: integers, possibly written as `2.0` or `1e3`.
+//! Counts from a store that preserves the input: integers, possibly written as `2.0` or `1e3`.
 
 use serde::{Deserialize as _, Deserializer, de::Error as _};
 

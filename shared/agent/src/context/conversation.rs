@@ -1,14 +1,15 @@
 //! A run's conversation, of which the model receives a part.
 //!
-//! The whole is numbered from the run's start and never changes. It is stored turn by turn (`resume::encode`), and only
-//! the part for the model stays in memory:
+//! The whole is numbered from the run's start and never changes. It is stored turn by turn
+//! (`resume::encode`), and only the part for the model stays in memory:
 //!
 //! ```text
 //! [earlier turns of the thread] request [+ summary] kept turns…
 //! ```
 //!
-//! The kept turns begin with one of the model's, so a call is never separated from its results. [`Shape`] selects the
-//! part of the whole. With it and the stored turns, a resume restores exactly the same part.
+//! The kept turns begin with a model turn, so a call is never separated from the results. [`Shape`]
+//! selects the part from the whole. With it and the stored turns, a resume restores exactly the
+//! same part.
 
 use std::collections::BTreeSet;
 
@@ -17,41 +18,41 @@ use serde::{Deserialize, Serialize};
 use super::{estimate, oversize, trim};
 use crate::{Part, Role, Turn};
 
-/// The share of the limit, in percent, that the newest turns may keep through a compaction.
+/// Share of the limit, in percent, that the newest turns may keep through a compaction.
 const KEEP_PERCENT: u64 = 30;
-/// The least share of the limit, in percent, that a compaction must free.
-/// Below it, the summary's own call would cost more than it frees.
+/// Least share of the limit, in percent, that a compaction must free. Below it, the summary call
+/// would cost more than it frees.
 const GAIN_PERCENT: u64 = 12;
 /// The longest summary, in characters: about 4,000 tokens. Every later step record contains it.
 const SUMMARY_CHARS: u64 = 16_000;
-/// The longest summary in a small window, in characters per hundred tokens: a fifth of the limit.
+/// Longest summary in a small window, in characters per hundred tokens: a fifth of the limit.
 const SUMMARY_CHARS_PERCENT: u64 = 80;
 
-/// The part of the conversation that the model receives.
+/// Selects the conversation part that the model receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Shape {
     /// The first turn shown.
     from: u64,
-    /// The request's turn.
+    /// The turn that holds the request.
     request: u64,
     /// The first turn shown after the request.
     kept_from: u64,
-    /// Outputs of the turns before this one were dropped.
+    /// Outputs in the turns before this index were dropped.
     #[serde(default)]
     trimmed_to: u64,
-    /// Turns whose images and documents were left out, because the model's API rejected them.
+    /// Turns without their images and documents, because the model's API rejected them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     files_left_out: BTreeSet<u64>,
-    /// Replaces the turns between the request and the kept ones, and those before the request.
+    /// Replaces the turns before the request and those between it and the kept turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
-    /// Names of the tools that replaced turns called.
+    /// Names of the tools that the replaced turns called.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     summarized_tools: BTreeSet<String>,
 }
 
-/// The part for the model, and its place in the whole.
+/// The part for the model, and the place in the whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Conversation {
     shown: Vec<Turn>,
@@ -61,7 +62,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// A conversation of these turns, the last of which is the request.
+    /// Creates a conversation from these turns, which end with the request.
     pub(crate) fn new(turns: Vec<Turn>) -> Self {
         let sealed = turns.len() as u64;
         let shape = Shape {
@@ -111,7 +112,7 @@ impl Conversation {
         &self.shown
     }
 
-    /// Returns the names of the tools that were called, also in turns that a summary replaced.
+    /// Returns the names of all called tools, including those in turns that a summary replaced.
     pub(crate) fn tools(&self) -> BTreeSet<String> {
         called_tools(&self.shown)
             .map(str::to_owned)
@@ -123,12 +124,12 @@ impl Conversation {
         &self.shape
     }
 
-    /// Number of turns of the whole conversation.
+    /// Number of turns in the whole conversation.
     pub(crate) fn total(&self) -> u64 {
         self.shape.kept_from + self.shown.len().saturating_sub(self.head()) as u64
     }
 
-    /// Returns the turns from this one on, as far as they are in memory.
+    /// Returns the turns from this index on, as far as they are in memory.
     pub(crate) fn since(&self, turn: u64) -> &[Turn] {
         let missing = self.total().saturating_sub(turn);
         let count = usize::try_from(missing)
@@ -149,7 +150,7 @@ impl Conversation {
             .min(self.shown.len())
     }
 
-    /// Adds the model's answer. The continuation of a paused turn is merged into it.
+    /// Adds the model's answer. Merges the continuation of a paused turn into that turn.
     pub(crate) fn answer(&mut self, parts: Vec<Part>) {
         if !parts.is_empty() {
             self.say(Role::Assistant, parts);
@@ -164,13 +165,13 @@ impl Conversation {
         });
     }
 
-    /// Adds text of the service or the requester, behind the results of the same turn.
+    /// Adds text from the service or the requester, behind the same turn's results.
     pub(crate) fn add_user_parts(&mut self, parts: Vec<Part>) {
         self.say(Role::User, parts);
     }
 
-    /// Appends to the last turn if it has the same speaker and is not stored yet.
-    /// Adapters merge neighbouring turns of one speaker, so stored turns need no change.
+    /// Appends to the last turn if it has the same speaker and is not stored yet. Adapters merge
+    /// neighbouring turns with the same speaker, so stored turns need no change.
     fn say(&mut self, role: Role, parts: Vec<Part>) {
         let is_stored = self.sealed >= self.total();
         match self.shown.last_mut() {
@@ -184,9 +185,9 @@ impl Conversation {
         self.sealed = self.total();
     }
 
-    /// Returns how many of the turns a summary would replace, or `None` if it is not worth its call.
+    /// Returns how many turns a summary would replace, or `None` if the call is not worth it.
     ///
-    /// The newest calls, their results and all later turns are always kept.
+    /// Always keeps the newest calls, their results and all later turns.
     pub(crate) fn cut(&self, limit: u64) -> Option<usize> {
         let head = self.head();
         let newest = self.newest_cut(head);
@@ -206,7 +207,8 @@ impl Conversation {
         (gain > 0 && gain >= share(limit, GAIN_PERCENT)).then_some(cut)
     }
 
-    /// Returns the last possible start of the kept turns: the newest calls, or the turn after the request.
+    /// Returns the last possible start for the kept turns: the newest calls, or the turn after the
+    /// request.
     fn newest_cut(&self, head: usize) -> usize {
         let calls = |turn: &Turn| {
             turn.parts
@@ -254,7 +256,7 @@ impl Conversation {
         replaced
     }
 
-    /// Drops the oldest outputs, then earlier turns of the thread, until the estimate is at most `target`.
+    /// Drops the oldest outputs, then earlier thread turns, until the estimate is at most `target`.
     /// Stops when no more can be dropped. Returns how many outputs and turns were dropped.
     pub(crate) fn trim(&mut self, target: u64) -> usize {
         let mut size = estimate::estimate_turns(&self.shown);
@@ -300,7 +302,7 @@ impl Conversation {
         total
     }
 
-    /// Drops earlier turns of the thread. Vendors require a conversation to begin with a user's turn.
+    /// Drops earlier thread turns. Vendors require a conversation to begin with a user turn.
     fn trim_history(&mut self, mut size: u64, target: u64) -> usize {
         let history = self.head().saturating_sub(1);
         let begins_well = |turn: &Turn| turn.role == Role::User;
@@ -316,7 +318,7 @@ impl Conversation {
     }
 }
 
-/// Returns the names of the called tools.
+/// Iterates over the called tools' names.
 fn called_tools(turns: &[Turn]) -> impl Iterator<Item = &str> {
     turns
         .iter()

@@ -1,4 +1,4 @@
-//! Tests of the part of a conversation that the model receives.
+//! Tests which part of a conversation the model receives.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
@@ -58,7 +58,7 @@ fn is_request(part: &Part) -> bool {
     *part == Part::text("the request")
 }
 
-/// Every call is followed by a turn with its result, every result preceded by its call.
+/// Every call is followed by a turn with the result, and every result is preceded by the call.
 fn is_paired(turns: &[Turn]) -> bool {
     let called = |turn: Option<&Turn>| -> Vec<String> {
         let parts = turn.into_iter().flat_map(|turn| &turn.parts);
@@ -165,7 +165,7 @@ fn summary_replaces_all_but_request_and_newest_turns() {
     assert_eq!(conversation.total(), whole.len() as u64);
 }
 
-/// The kept part has no call of that tool any more, here and after a resume.
+/// The kept part no longer calls that tool, here and after a resume.
 #[test]
 fn tools_of_summarized_turns_are_known() {
     let (mut whole, _) = after(0, &[4_000, 4_000, 40]);
@@ -307,7 +307,7 @@ fn what_continues_a_paused_turn_joins_it() {
     );
 }
 
-/// A change of a conversation.
+/// A change to a conversation.
 #[derive(Debug, Clone)]
 enum Deed {
     Step(usize),

@@ -1,31 +1,31 @@
-//! Estimates the tokens of a conversation before a provider counts them.
+//! Estimates a conversation's tokens before a provider counts them.
 //!
-//! The provider's count corrects the estimate (`limit::Measure`). Bytes stand for characters, because texts in scripts
-//! other than Latin have more tokens per character and more bytes.
+//! The provider's count corrects the estimate (`limit::Measure`). Bytes stand for characters,
+//! because texts in non-Latin scripts have more tokens per character and more bytes.
 
 use serde_json::Value;
 
 use crate::{Part, ToolContent, Turn};
 
-/// Bytes of text to a token.
+/// Text bytes per token.
 const BYTES_PER_TOKEN: u64 = 4;
-/// Overhead of a part: its kind and its ids.
+/// Overhead of a part: kind and ids.
 const PART_TOKENS: u64 = 8;
 /// Bytes taken for a number in JSON.
 const NUMBER_BYTES: u64 = 8;
 /// Bytes around a string or between two values in JSON.
 const PUNCTUATION_BYTES: u64 = 3;
-/// Tokens of an image. Vendors scale larger ones down to about this.
+/// Tokens per image. Vendors scale larger images down to about this.
 pub const IMAGE_TOKENS: u64 = 1_600;
-/// Tokens of a document of a few pages. Its bytes do not indicate its pages.
+/// Tokens for a document of a few pages. Its size in bytes does not indicate the page count.
 pub const DOCUMENT_TOKENS: u64 = 10_000;
 
-/// Estimates turns.
+/// Estimates the tokens in these turns.
 pub fn estimate_turns(turns: &[Turn]) -> u64 {
     turns.iter().map(turn).sum()
 }
 
-/// Estimates a text.
+/// Estimates the tokens in a text.
 pub fn estimate_text(text: &str) -> u64 {
     (text.len() as u64).div_ceil(BYTES_PER_TOKEN)
 }

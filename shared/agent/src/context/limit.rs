@@ -1,29 +1,30 @@
-//! The size limit of a conversation, and the correction of its estimate by the provider's count.
+//! A conversation's size limit, and how the provider's count corrects the estimate.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
-/// The share of the window for the conversation and the answer. The rest absorbs a wrong estimate.
+/// Share of the window for the conversation and the answer. The rest absorbs a wrong estimate.
 const SHARE_PERCENT: u64 = 80;
-/// The least share of the window for the conversation, at any output limit.
+/// Least share of the window for the conversation, at any output limit.
 const LEAST_PERCENT: u64 = 25;
-/// The least plausible count of a provider, as a share of the estimate in percent.
-/// It means eight bytes per token, which no text reaches. Some servers omit cached tokens, and the conversation would
+/// Least plausible provider count, as a share of the estimate in percent. It means eight bytes per
+/// token, which no text reaches. Some servers omit cached tokens, and the conversation would
 /// outgrow its window.
 const LEAST_REPORTED_PERCENT: u64 = 50;
 
-/// The window of a run's model.
+/// The context window of a run's model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextLimit {
     /// The model's window, in tokens.
     pub window_tokens: u64,
-    /// The share of the window, in percent, that conversation and answer may fill.
+    /// Share of the window, in percent, that conversation and answer may fill.
     pub share_percent: u64,
     /// The most output asked for, in tokens.
     pub max_output_tokens: u64,
-    /// Estimate of the system prompt and the tools (`estimate_text`), used until the provider has counted.
+    /// Estimate for the system prompt and the tools (`estimate_text`), used until the provider has
+    /// counted.
     pub fixed_tokens: u64,
 }
 
@@ -47,7 +48,7 @@ impl ContextLimit {
     }
 }
 
-/// A provider's count for a conversation, with the estimate of the same conversation.
+/// A provider's count for a conversation, with our estimate for the same conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Measure {
@@ -56,7 +57,7 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// Returns the measure of a call, never far below the estimate; `None` without reported input.
+    /// Returns a call's measure, never far below the estimate; `None` without reported input.
     pub(crate) fn of(usage: Usage, estimated: u64) -> Option<Self> {
         let reported = usage
             .input_tokens
@@ -69,7 +70,7 @@ impl Measure {
         })
     }
 
-    /// Returns the size of a conversation: the count, corrected by the estimate of later changes.
+    /// Returns a conversation's size: the count, corrected by the estimate for later changes.
     pub(crate) fn size(self, estimated: u64) -> u64 {
         self.reported
             .saturating_add(estimated)

@@ -1,6 +1,7 @@
-//! The part of a run's conversation that its model receives, which always fits the model's window.
+//! The part of a run's conversation that the model receives, which always fits the model's window.
 //!
-//! Not here: when the loop compacts (`run_loop/fit.rs`), and storing the whole conversation (`resume`).
+//! Not here: when the loop compacts (`run_loop/fit.rs`), and storing the whole conversation
+//! (`resume`).
 
 mod conversation;
 mod estimate;

@@ -1,14 +1,14 @@
-//! Tool output that is too long for the conversation: kept in a file, shown by its head and tail.
+//! Tool output that is too long for the conversation: kept in a file, shown by head and tail.
 //!
-//! Not here: keeping it. The caller checks [`is_oversized`], writes the whole text to a readable place, and gives the
-//! model the result of [`referenced`].
+//! Not here: keeping it. The caller checks [`is_oversized`], writes the whole text to a readable
+//! place, and gives the model what [`referenced`] returns.
 
 use std::borrow::Cow;
 
-/// Marks the place of a cut.
+/// Marks where a text was cut.
 const CUT_OUT: &str = "\n[…]\n";
-/// The share of the head, in percent.
-/// The tail shows how an output ended and the head its kind; errors occur in both.
+/// Share for the head, in percent. The tail shows how an output ended and the head what kind it is;
+/// errors occur in both.
 const HEAD_PERCENT: usize = 60;
 
 /// Whether the text has too many characters for the conversation.
@@ -21,14 +21,14 @@ pub fn is_oversized(text: &str, max_chars: usize) -> bool {
 pub enum Kept<'a> {
     /// The whole text is in this file.
     Whole(&'a str),
-    /// The text as received is in this file. Its producer had dropped its middle.
+    /// The text as received is in this file. The producer had dropped the middle.
     Ends(&'a str),
-    /// Nowhere.
+    /// No file keeps the text.
     Nowhere,
 }
 
-/// Returns the head and the tail of an oversized text, with a line between them that names the file.
-/// Head and tail have `max_chars` characters together.
+/// Returns an oversized text's head and tail, with a line between them that names the file. Head
+/// and tail have `max_chars` characters together.
 pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     let total = text.chars().count();
     let Some((head, tail)) = ends(text, total, max_chars) else {
@@ -54,7 +54,7 @@ pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     format!("{head}\n[{note}]\n{tail}")
 }
 
-/// Returns the head and the tail of a longer text with a mark between them, `max_chars` in all.
+/// Returns a longer text's head and tail with a mark between them, `max_chars` in all.
 pub(crate) fn both_ends(text: &str, max_chars: usize) -> Cow<'_, str> {
     let kept = max_chars.saturating_sub(CUT_OUT.chars().count());
     if !is_oversized(text, max_chars) {
@@ -67,7 +67,7 @@ pub(crate) fn both_ends(text: &str, max_chars: usize) -> Cow<'_, str> {
     }
 }
 
-/// Returns the head and the tail of a text of `total` characters; `None` if it fits `max_chars`.
+/// Splits a text of `total` characters into head and tail; `None` if it fits `max_chars`.
 fn ends(text: &str, total: usize, max_chars: usize) -> Option<(&str, &str)> {
     if total <= max_chars {
         return None;

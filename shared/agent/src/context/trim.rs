@@ -8,7 +8,7 @@ use crate::{Part, ToolContent, Turn};
 /// Outputs up to this size stay, because their replacement would save little.
 const KEPT_TOKENS: u64 = 100;
 
-/// Drops the outputs of a turn. Returns how many.
+/// Drops a turn's outputs. Returns how many.
 pub(super) fn drop_outputs(turn: &mut Turn) -> usize {
     let mut dropped = 0;
     for part in &mut turn.parts {
@@ -51,7 +51,7 @@ pub(super) fn leave_out_files(turn: &mut Turn) -> usize {
     left_out
 }
 
-/// The start of the line in place of a rejected file.
+/// Starts the line that replaces a rejected file.
 const REJECTED: &str = "[Note from the service: a file (";
 
 fn rejected(media_type: &str) -> String {

@@ -1,7 +1,7 @@
-//! Reads turns from a stored transcript up to its first gap (docs/reference/ledger.md#resume).
+//! Reads turns from a stored transcript up to the first gap (docs/reference/ledger.md#resume).
 //!
-//! Rows may come in any order. Of two rows for one place the later counts, as in the store. Not here: the consequences
-//! of a gap (`decide`).
+//! Rows may come in any order. When two rows claim the same place the later counts, as in the
+//! store. Not here: how a gap affects the run (`decide`).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use ars_wire::transcript::Transcript;
 use super::row::{DATA_REF, PartReferences, Read, References};
 use crate::{Part, ToolContent, Turn, error::Gap};
 
-/// The content of a transcript.
+/// The turns read from a transcript.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assembled {
     /// The turns before the gap.
@@ -21,7 +21,7 @@ pub struct Assembled {
     pub inbox_consumed: u64,
 }
 
-/// Reads a transcript up to its first gap.
+/// Reads a transcript up to the first gap.
 pub fn assemble(transcript: Transcript) -> Assembled {
     let attachments: Attachments = transcript
         .attachments
@@ -115,7 +115,7 @@ fn holds_data(part: &Part) -> bool {
     }
 }
 
-/// Restores data that a part refers to. The error is the name of the missing attachment.
+/// Restores data that a part refers to. The error names the missing attachment.
 fn fill(
     part: &mut Part,
     references: PartReferences,

@@ -1,37 +1,37 @@
 //! Counts resumes without progress.
 //!
-//! A run may move any number of times as long as its step number grows. A handoff does not count. An expired lease
-//! does, because the process may have died of this very step. The count is stored in the run's state before the run
-//! resumes. Not here: storing it.
+//! A run may move any number of times as long as the step number grows. A handoff does not count.
+//! An expired lease does, because the process may have died from this very step. The count is
+//! stored in the run's state before the run resumes. Not here: storing it.
 
 use ars_wire::ledger::Phase;
 use serde::{Deserialize, Serialize};
 
-/// Most resumes at one step behind expired leases.
+/// Maximum resumes at a single step after expired leases.
 pub const MAX_ATTEMPTS: u32 = 5;
 
-/// Resumes at one step.
+/// Counts the resumes at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempts {
-    /// The step.
+    /// The step at which the run resumed.
     pub step: u64,
-    /// Their number, including the current one.
+    /// How many resumes, including the current one.
     pub attempts: u32,
 }
 
 impl Attempts {
-    /// Of a run that left the queue and has not stored a step.
+    /// A run that left the queue and has not stored a step.
     pub const STARTED: Self = Self {
         step: 0,
         attempts: 0,
     };
 
-    /// Counts one more start of a run without a stored step, reclaimed from `phase`.
+    /// Counts another start for a run without a stored step, reclaimed from `phase`.
     pub fn restarted(self, phase: Phase) -> Self {
         Self::after(Some(self), Self::STARTED.step, phase)
     }
 
-    /// Counts one more resume, at `step`, of a run reclaimed from `phase`.
+    /// Counts another resume, at `step`, for a run reclaimed from `phase`.
     pub(super) fn after(before: Option<Self>, step: u64, phase: Phase) -> Self {
         let before = before
             .filter(|before| before.step == step)

@@ -1,7 +1,7 @@
 //! Decides whether a reclaimed run resumes or closes (docs/reference/ledger.md#resume).
 //!
-//! Not here: whether its agent, channel and thread still exist. The caller checks those, and closes a run as
-//! interrupted without them.
+//! Not here: whether the agent, channel and thread still exist. The caller checks those, and closes
+//! a run as interrupted without them.
 
 use ars_types::{RunStatus, StopMode};
 use ars_wire::{
@@ -19,7 +19,7 @@ use crate::{Effects, Part, Role, ToolCall, Turn, error::Reason};
 
 /// The tool that uses up no turn in a step without other calls.
 const STATUS_TOOL: &str = "update_status";
-/// Turns of one step: the results of the previous step, and the answer with the next calls.
+/// Turns per step: the previous step's results, and the answer with the next calls.
 const TURNS_OF_A_STEP: u64 = 2;
 
 /// The decision on a reclaimed run.
@@ -27,21 +27,21 @@ const TURNS_OF_A_STEP: u64 = 2;
 pub enum Decision {
     /// Write a record with this status, without a reply.
     Close {
-        /// The status.
+        /// The status that the run ended with.
         status: RunStatus,
         /// The reason, for the log.
         reason: Reason,
     },
     /// Resume at the last record.
     Resume(Resume),
-    /// Run the calls of the next step, which is stored without its record, so none of them ran.
+    /// Run the calls of the next step, which is stored without the record, so no call ran.
     RunStep(RunStep),
 }
 
-/// The point of a resume. Store `attempts` in the state before anything else.
+/// Where a run resumes. Store `attempts` in the state before anything else.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resume {
-    /// The conversation.
+    /// The conversation to resume from.
     pub turns: Vec<Turn>,
     /// The settled calls in flight. Their results are the next user turn. With none, the model is called.
     pub settle: Vec<Settlement>,
@@ -55,20 +55,19 @@ pub struct Resume {
 /// Store `attempts` in the state, then `record`, and only then run the calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStep {
-    /// The conversation.
+    /// The conversation to resume from.
     pub turns: Vec<Turn>,
-    /// The calls of the last turn, which did not run.
+    /// The last turn's calls, which did not run.
     pub calls: Vec<ToolCall>,
-    /// The lost record.
-    /// The conversation contains the follow-ups up to its `inbox_consumed_seq`, so only later ones of the reclaimed
-    /// inbox count.
+    /// The lost record. The conversation contains the follow-ups up to its `inbox_consumed_seq`, so
+    /// only later follow-ups in the reclaimed inbox count.
     pub record: StepRecord,
     /// The count including this attempt.
     pub attempts: Attempts,
 }
 
-/// Decides on a reclaimed run with its transcript.
-/// `effects` returns the effects of a tool of this process, and `None` for an unknown or bridged tool.
+/// Decides on a reclaimed run with the transcript. `effects` returns a tool's effects in this
+/// process, and `None` for an unknown or bridged tool.
 pub fn decide(
     run: &Reclaimed,
     transcript: Transcript,
@@ -148,10 +147,11 @@ fn try_resume(
     Ok(decision)
 }
 
-/// Refuses a run that cannot resume by its row alone.
+/// Refuses a run that cannot resume according to the row alone.
 fn refuse_by_row(run: &Reclaimed) -> Result<(), Reason> {
     let state = RunState::of_row(&run.row.state);
-    // A process that reclaimed the run from `finishing` and died before closing it leaves it `live`, with its status.
+    // A process that reclaimed the run from `finishing` and died before closing it leaves it
+    // `live`, with the status.
     if state.has_ended() {
         return Err(Reason::MaybeReplied);
     }
@@ -167,7 +167,7 @@ fn refuse_by_row(run: &Reclaimed) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Returns the system prompt of every model call; empty when the process died before it was known.
+/// Returns the system prompt for every model call; empty when the process died before it was known.
 pub fn system_of(run: &Reclaimed) -> String {
     system_in(&RunState::of_row(&run.row.state), run).to_owned()
 }
@@ -184,8 +184,8 @@ fn closed_as(reason: &Reason) -> RunStatus {
     }
 }
 
-/// Settles the calls in flight, which must be those of the last turn.
-/// Without any, the last turn must be the user's.
+/// Settles the calls in flight, which must match the last turn's calls. Without any, the last turn
+/// must be the user's.
 fn settle(
     turns: &[Turn],
     in_flight: &[Call],
@@ -214,7 +214,7 @@ fn settle(
     Ok(settled.collect())
 }
 
-/// Returns the calls of the last turn, if it is the model's.
+/// Returns the last turn's calls, if the model spoke it.
 fn last_calls(turns: &[Turn]) -> Option<Vec<ToolCall>> {
     let turn = turns.last().filter(|turn| turn.role == Role::Assistant)?;
     let calls = turn.parts.iter().filter_map(|part| match part {

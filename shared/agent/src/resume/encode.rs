@@ -15,22 +15,22 @@ use crate::{Part, Role, ToolContent, Turn, error::EncodeError};
 
 /// Base64 characters above which data becomes an attachment.
 const INLINE_CHARS: usize = 1_000_000;
-/// Maximum bytes of one row's JSON.
+/// Maximum size of a row's JSON in bytes.
 const MAX_ROW: usize = 1_500_000;
 
 /// Turns in wire form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encoded {
-    /// Rows, in order.
+    /// Rows in conversation order.
     pub rows: Vec<Row>,
-    /// Attachments of the rows.
+    /// Attachments that the rows refer to.
     pub attachments: Vec<Attachment>,
 }
 
-/// Encodes `turns`, the first of which is turn `first` of the run's conversation.
+/// Encodes `turns`, which start at turn `first` of the run's conversation.
 ///
-/// Turns are numbered from the run's start, also behind a compaction. `inbox_consumed` is the last follow-up in these
-/// turns or earlier ones.
+/// Turns are numbered from the run's start, also behind a compaction. `inbox_consumed` is the last
+/// follow-up in these turns or earlier turns.
 pub fn encode(first: u64, turns: &[Turn], inbox_consumed: u64) -> Result<Encoded, EncodeError> {
     let mut encoded = Encoded::default();
     let last = turns.len().saturating_sub(1);
@@ -148,7 +148,7 @@ impl Encoded {
             part,
             json,
         };
-        // A row is JSON text within the JSON of a request, so it is escaped twice.
+        // A row is JSON text within a request's JSON, so it is escaped twice.
         let travelling = size(&row);
         if travelling > REQUEST_BYTES {
             return Err(too_large(travelling));
@@ -164,7 +164,7 @@ impl Encoded {
             data: data.to_owned(),
         };
         let bytes = size(&attachment);
-        // A request holds one attachment, and a row of the store slightly more than a request.
+        // A request holds one attachment, and a stored row slightly more than a request.
         if bytes > REQUEST_BYTES {
             return Err(EncodeError::AttachmentTooLarge {
                 name: attachment.name,
@@ -208,7 +208,7 @@ fn emptied(part: &Part) -> Value {
     serde_json::to_value(light).unwrap_or_default()
 }
 
-/// Names the attachment that holds the data of the object at this JSON pointer.
+/// Names the attachment that holds the data for the object at this JSON pointer.
 fn refer(part: &mut Value, pointer: &str, name: &str) {
     if let Some(Value::Object(fields)) = part.pointer_mut(pointer) {
         fields.insert(DATA_REF.to_owned(), Value::from(name));

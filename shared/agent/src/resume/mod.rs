@@ -1,15 +1,16 @@
-//! The durable form of a run at each step, and the pure decision of a process that reclaims it.
+//! A run's durable form at each step, and the pure decision made by a process that reclaims it.
 //!
-//! [`encode()`] and [`pack()`] turn a conversation into writes, [`assemble()`] reads it back, [`decide()`] decides on a
-//! reclaimed run, and a [`Settlement`] on each call that was in flight.
+//! [`encode()`] and [`pack()`] turn a conversation into writes, [`assemble()`] reads it back,
+//! [`decide()`] decides on a reclaimed run, and a [`Settlement`] on each call that was in flight.
 //!
-//! The decisions rely on the caller's order of writes: the step's turns, then its record, and no call before both are
-//! acknowledged. A run that continues although a step could not be stored marks its state ([`RunState::unresumable`])
-//! first, because a resume would repeat its later calls.
+//! The decisions rely on the caller's write order: the step's turns, then the record, and no call
+//! before both are acknowledged. A run that continues although a step could not be stored marks its
+//! state ([`RunState::unresumable`]) first, because a resume would repeat the later calls.
 //!
-//! A new owner becomes the transcript's owner before it reads, because the previous one could still write.
+//! A new owner becomes the transcript's owner before it reads, because the previous owner could
+//! still write.
 //!
-//! Not here: the record of a run that does not resume (`ars_runs::closing_record`), and the wire.
+//! Not here: the record for a run that does not resume (`ars_runs::closing_record`), and the wire.
 
 mod assemble;
 mod attempts;

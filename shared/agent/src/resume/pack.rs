@@ -7,19 +7,19 @@ use ars_wire::{
 
 use super::{encode::Encoded, row::size};
 
-/// Bytes of rows in one request: the route's body limit less 4 KiB for the rest of the body.
+/// Row bytes per request: the route's body limit less 4 KiB for the rest of the body.
 pub(super) const REQUEST_BYTES: usize = body_limit::RECORD - 4096;
 
-/// The content of one `/runs/transcript/write` request.
+/// The body of a `/runs/transcript/write` request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Rows.
+    /// Rows to write with this request.
     pub rows: Vec<Row>,
     /// At most one attachment.
     pub attachments: Vec<Attachment>,
 }
 
-/// Returns the requests of one step. Each is sent once the previous one was acknowledged.
+/// Returns the requests for a step. Send each after the previous request was acknowledged.
 ///
 /// Attachments precede the rows that refer to them.
 pub fn pack(encoded: Encoded) -> Vec<Batch> {
@@ -30,7 +30,7 @@ pub fn pack(encoded: Encoded) -> Vec<Batch> {
     let mut batches: Vec<_> = encoded.attachments.into_iter().map(alone).collect();
     let (mut open, mut taken) = (Batch::default(), 0);
     for row in encoded.rows {
-        // One more for the comma.
+        // Plus one for the comma.
         let bytes = size(&row) + 1;
         if !open.rows.is_empty() && taken + bytes > REQUEST_BYTES {
             batches.push(std::mem::take(&mut open));

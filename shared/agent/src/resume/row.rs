@@ -1,8 +1,9 @@
 //! The text of a transcript row: `{ role, part }`.
 //!
-//! A turn without parts is one row with a null part, which distinguishes it from a lost turn. The first row of a turn
-//! with several parts has their number, so that lost rows are detected. Image and document data that is too large for a
-//! row is an attachment, named by `dataRef` beside the emptied data.
+//! A turn without parts is a single row with a null part, which distinguishes it from a lost turn.
+//! In a turn with several parts, the first row has their number, so that lost rows are detected.
+//! Image and document data that is too large for a row is an attachment, named by `dataRef` beside
+//! the emptied data.
 
 use std::io;
 
@@ -13,7 +14,7 @@ use crate::{Part, Role};
 /// Names the attachment that holds a part's data.
 pub(super) const DATA_REF: &str = "dataRef";
 
-/// A row to write. `P` is a part or its JSON.
+/// A row to write. `P` is a part or a part's JSON.
 #[derive(Serialize)]
 pub(super) struct Written<P> {
     pub(super) role: Role,
@@ -22,20 +23,20 @@ pub(super) struct Written<P> {
     pub(super) marks: Marks,
 }
 
-/// Optional marks of a row.
+/// Optional marks on a row.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Marks {
-    /// Parts of the turn, on its first row when there are several.
+    /// Number of parts in the turn, on the first row when there are several.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) parts: u64,
-    /// The last follow-up in the conversation, on the last row of a write.
-    /// Without it, a step whose record was lost would consume its follow-ups again.
+    /// The last follow-up in the conversation, on the last row of a write. Without it, a step with
+    /// a lost record would consume follow-ups again.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) inbox_consumed_seq: u64,
 }
 
-/// A stored row without its references.
+/// A stored row without references.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Read {
@@ -48,24 +49,24 @@ pub(super) struct Read {
     pub(super) inbox_consumed_seq: u64,
 }
 
-/// The references of a row.
+/// The references in a row.
 #[derive(Deserialize)]
 pub(super) struct References {
     pub(super) part: PartReferences,
 }
 
-/// The references of its part.
+/// The references in the row's part.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PartReferences {
     #[serde(default)]
     pub(super) data_ref: Option<String>,
-    /// References of the pieces of a tool result.
+    /// References from the pieces of a tool result.
     #[serde(default)]
     pub(super) content: Vec<PieceReference>,
 }
 
-/// The reference of one piece.
+/// The reference from a single piece.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PieceReference {
@@ -73,10 +74,10 @@ pub(super) struct PieceReference {
     pub(super) data_ref: Option<String>,
 }
 
-/// Counts the bytes of a value's JSON without a buffer.
+/// Counts the bytes in a value's JSON without a buffer.
 pub(super) fn size(value: &impl Serialize) -> usize {
     let mut count = Count(0);
-    // Every type of this module has a JSON form.
+    // Every type in this module has a JSON form.
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 

@@ -1,6 +1,7 @@
-//! The durable state of a run beside its steps: the `state` object of its row in the ledger.
+//! A run's durable state beside the steps: the `state` object of the ledger row.
 //!
-//! Every field is read by itself, so one that this version cannot read costs no other. Unknown fields are kept.
+//! Every field is read by itself, so a field that this version cannot read costs no other. Unknown
+//! fields are kept.
 
 use ars_types::RunStatus;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
@@ -50,14 +51,14 @@ pub struct RunState {
         deserialize_with = "lenient"
     )]
     pub replied: Option<bool>,
-    /// Where the events of the current step begin.
+    /// Where the current step's events begin.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "lenient"
     )]
     pub step_events: Option<StepEvents>,
-    /// How often the run was resumed at one step.
+    /// How often the run was resumed at the same step.
     #[serde(
         default,
         rename = "resume",
@@ -65,7 +66,7 @@ pub struct RunState {
         deserialize_with = "lenient"
     )]
     pub attempts: Option<Attempts>,
-    /// The request of a run that waits for a slot, from which another process starts it.
+    /// The request of a run that waits for a slot. Another process starts the run from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<Value>,
     /// The branch that the run's commits are pushed to.
@@ -75,37 +76,37 @@ pub struct RunState {
         deserialize_with = "lenient"
     )]
     pub branch: Option<String>,
-    /// The tests and builds of the run.
+    /// The run's tests and builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Value>,
-    /// The pull request that the request of a coding run names.
+    /// The pull request that a coding run's request names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<Value>,
     /// The pull request under review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Value>,
-    /// Fields of a later version.
+    /// Fields from a later version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Where the events of a step begin.
+/// Where a step's events begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEvents {
-    /// The step.
+    /// The step that the events belong to.
     pub step: u64,
-    /// The last seq before its events.
+    /// The last seq before the step's events.
     pub after: u64,
 }
 
 impl RunState {
-    /// Reads the state of a row.
+    /// Reads the state from a row.
     pub fn of_row(state: &Map<String, Value>) -> Self {
         // Each field reads leniently, so the whole cannot fail.
         Self::deserialize(state).unwrap_or_default()
     }
 
-    /// Returns the state as its row stores it.
+    /// Returns the state as the row stores it.
     pub fn to_row(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(state)) => state,
@@ -114,7 +115,7 @@ impl RunState {
         }
     }
 
-    /// Records how the run ended, and whether its reply was delivered.
+    /// Records how the run ended, and whether the reply was delivered.
     pub fn set_ended(&mut self, status: RunStatus, replied: bool) {
         self.final_status = Some(status.as_str().into());
         self.replied = Some(replied);
@@ -139,7 +140,7 @@ impl RunState {
     }
 }
 
-/// Reads a field; a value of another shape counts as absent.
+/// Reads a field; a value with another shape counts as absent.
 fn lenient<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     field: D,
 ) -> Result<Option<T>, D::Error> {
@@ -156,7 +157,7 @@ mod tests {
         RunState::of_row(state.as_object().unwrap())
     }
 
-    /// Rows of earlier and later releases hold this very text.
+    /// Rows from earlier and later releases hold this very text.
     #[test]
     fn stored_bytes_are_fixed() {
         let mut state = RunState {

@@ -1,7 +1,7 @@
-//! Settles each call that was in flight when a run lost its process (docs/reference/ledger.md#resume).
+//! Settles each call that was in flight when a run lost its process.
 //!
-//! A call runs again only where that is harmless. For any other call the model learns that its effects are unknown. Not
-//! here: running calls.
+//! See docs/reference/ledger.md#resume. A call runs again only where that is harmless. For any
+//! other call the model learns that the effects are unknown. Not here: running calls.
 
 use ars_events::{EventBody, NoteKind};
 
@@ -17,7 +17,7 @@ pub const RERUN_SAFE: [&str; 5] = [
     "submit_dispositions",
 ];
 
-/// The result of a call with unknown effects.
+/// The result for a call with unknown effects.
 const UNKNOWN: &str = "Note from the service: the process that ran this call was replaced before the call's result \
     was stored. The call may have had its effect, a part of it, or none. Check the present state before you repeat it.";
 
@@ -26,9 +26,9 @@ const UNKNOWN: &str = "Note from the service: the process that ran this call was
 pub enum Settle {
     /// It runs again, without a second `tool_call` event.
     RunAgain,
-    /// It does not run again, and the model has to check its effects.
+    /// It does not run again, and the model has to check the effects.
     Unknown,
-    /// Its tool no longer exists.
+    /// The tool no longer exists.
     Gone,
 }
 
@@ -37,12 +37,12 @@ pub enum Settle {
 pub struct Settlement {
     /// The call as the model made it.
     pub call: ToolCall,
-    /// How.
+    /// How the call is settled.
     pub how: Settle,
 }
 
 impl Settlement {
-    /// Settles a call of a tool with these effects; none when the tool is not there.
+    /// Settles a call to a tool with these effects; none when the tool is not there.
     pub(super) fn of(call: ToolCall, effects: Option<Effects>) -> Self {
         let how = match effects {
             None => Settle::Gone,
@@ -75,7 +75,7 @@ impl Settlement {
     }
 }
 
-/// Returns one result per call, in call order: the outcome of the second run, or the synthetic one.
+/// Returns a result per call, in call order: the second run's outcome, or the synthetic result.
 pub fn outcomes(settlements: &[Settlement], mut reran: Vec<ToolOutcome>) -> Vec<ToolOutcome> {
     let mut settled = Vec::with_capacity(settlements.len());
     for settlement in settlements {
@@ -87,7 +87,7 @@ pub fn outcomes(settlements: &[Settlement], mut reran: Vec<ToolOutcome>) -> Vec<
     settled
 }
 
-/// The `resumed` note of a run with these calls in flight.
+/// Builds the `resumed` note for a run with these calls in flight.
 pub fn resumed_note(settlements: &[Settlement]) -> EventBody {
     let of = |how| {
         settlements

@@ -13,7 +13,7 @@ use super::protocol::{
     RECORD_BACKOFF, RECORD_RETRY_TIMEOUT, RecordWrite, ReplyPermit,
 };
 
-/// The end of one run.
+/// Drives a single run's end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunEnd {
     ledger: LedgerKnowledge,
@@ -57,7 +57,7 @@ enum RetryStep {
     Trying,
 }
 
-/// The ledger's inbox of the run.
+/// The run's inbox in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Inbox {
     /// It was not read, so it may hold unread follow-ups, and the run may be another process's.
@@ -69,7 +69,7 @@ enum Inbox {
 }
 
 impl RunEnd {
-    /// The end of a run that is still running.
+    /// Creates the machine for a run that is still running.
     pub const fn new(ledger: LedgerKnowledge) -> Self {
         Self {
             ledger,
@@ -138,9 +138,9 @@ impl RunEnd {
         ]
     }
 
-    /// Decides for a run that is fenced out.
-    /// Without a permit the owner replies and writes the record. With one, only this process may reply, so it continues
-    /// and the record write decides. A requested permit may already be granted, so its answer is awaited.
+    /// Decides for a run that is fenced out. Without a permit the owner replies and writes the
+    /// record. With a permit, only this process may reply, so it continues and the record write
+    /// decides. A requested permit may already be granted, so the machine awaits the response.
     fn fenced_out(&mut self) -> Vec<Action> {
         self.is_fenced = true;
         match self.state {
@@ -271,8 +271,8 @@ impl RunEnd {
         ]
     }
 
-    /// The ledger did not answer and another process may have reclaimed the run.
-    /// Its inbox stays untouched until the record write decides, and the thread does not wait for that.
+    /// The ledger did not respond and another process may have reclaimed the run. The inbox stays
+    /// untouched until the record write decides, and the thread does not wait for that.
     fn record_with_unknown_owner(&mut self) -> Vec<Action> {
         self.state = State::Recording;
         vec![
@@ -298,7 +298,8 @@ impl RunEnd {
             }
             (Inbox::Unread, _) => actions.push(Action::DispatchFollowUps(FollowUps::Local)),
         }
-        // Without a ledger no later process learns of the run, and the store's own retries are used up.
+        // Without a ledger no later process learns about the run, and the store's own retries are
+        // used up.
         let is_retried = write == RecordWrite::Lost
             && self.ledger != LedgerKnowledge::Absent
             && !self.stops_waiting();
@@ -380,8 +381,9 @@ impl RunEnd {
         }
     }
 
-    /// A shutdown waits for no store that is down, because the next process finds the run in the ledger.
-    /// The exception is a reply without a permit: only this process knows of it, and the next one would repeat it.
+    /// A shutdown waits for no store that is down, because the next process finds the run in the
+    /// ledger. The exception is a reply without a permit: only this process knows about it, and the
+    /// next process would repeat it.
     fn stops_waiting(&self) -> bool {
         let replied_without_permit = self.ledger == LedgerKnowledge::Confirmed
             && self.permit == Some(ReplyPermit::Unavailable);
@@ -389,7 +391,8 @@ impl RunEnd {
     }
 }
 
-/// Returns the recorded status: an undelivered reply makes a completed run `failed`, not a stopped one.
+/// Returns the recorded status: an undelivered reply makes a completed run `failed`, not a stopped
+/// run.
 pub fn recorded_status(status: RunStatus, reply_ok: Option<bool>) -> RunStatus {
     match (status, reply_ok) {
         (RunStatus::Completed, Some(false)) => RunStatus::Failed,

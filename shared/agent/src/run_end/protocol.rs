@@ -1,10 +1,10 @@
-//! Inputs and actions of the end of a run.
+//! Inputs and actions at a run's end.
 
 use std::time::Duration;
 
 use ars_types::RunStatus;
 
-/// Wait between two attempts of the final flush.
+/// Wait between two final flush attempts.
 pub const FLUSH_BACKOFF: Duration = Duration::from_secs(1);
 /// How long the thread stays claimed for the final flush: two leases.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(60);
@@ -13,7 +13,7 @@ pub const RECORD_BACKOFF: Duration = Duration::from_secs(5);
 /// How long a lost record is retried: as long as a shutdown may wait for it.
 pub const RECORD_RETRY_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// How the run stands in the ledger when its loop ends.
+/// The run's standing in the ledger when the loop ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LedgerKnowledge {
     /// There is no ledger.
@@ -29,7 +29,7 @@ pub enum LedgerKnowledge {
 pub enum Input {
     /// The loop ended the run.
     Ended {
-        /// How.
+        /// How the run ended.
         status: RunStatus,
         /// There is an answer to deliver. A hard stop leaves none.
         has_answer: bool,
@@ -38,13 +38,13 @@ pub enum Input {
     HandedOff,
     /// The ledger reported that another generation owns the run.
     FencedOut,
-    /// The process shuts down and a successor can reclaim its runs.
+    /// The process shuts down and a successor can reclaim the runs.
     ShutdownRequested,
-    /// Answers [`Operation::AcquireReplyPermit`].
+    /// The response to [`Operation::AcquireReplyPermit`].
     Permit(ReplyPermit),
-    /// Answers [`Operation::Flush`].
+    /// The response to [`Operation::Flush`].
     Flushed(FinalFlush),
-    /// Answers [`Operation::SendReply`].
+    /// The response to [`Operation::SendReply`].
     Replied {
         /// The channel accepted the reply.
         delivered: bool,
@@ -53,7 +53,7 @@ pub enum Input {
     ReplyMarked,
     /// Answers [`Operation::WriteRecord`] and [`Operation::RetryLostRecord`].
     Record(RecordWrite),
-    /// Answers [`Operation::Wait`].
+    /// The [`Operation::Wait`] is over.
     Elapsed,
 }
 
@@ -68,30 +68,30 @@ pub enum ReplyPermit {
     Unavailable,
 }
 
-/// Result of a flush that also reads the run's inbox.
+/// The outcome when a flush also reads the run's inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FinalFlush {
     /// The ledger answered, or refused in a way that no retry changes.
     Done,
-    /// The ledger did not answer; its inbox may hold unread follow-ups.
+    /// The ledger did not respond; the inbox may hold unread follow-ups.
     Failed,
 }
 
-/// Result of writing the final record.
+/// The outcome when the final record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordWrite {
     /// It is the run's record.
     Written,
-    /// Another process owns the run or has ended it: its record counts.
+    /// Another process owns the run or has ended it: that process's record counts.
     OwnedElsewhere,
     /// No store accepted it.
     Lost,
 }
 
-/// A part of the unread follow-ups.
+/// Selects among the unread follow-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FollowUps {
-    /// All of them.
+    /// All unread follow-ups.
     All,
     /// Those that the ledger's inbox does not hold, so that no other process can read them.
     Local,
@@ -100,17 +100,17 @@ pub enum FollowUps {
 /// An effect to perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Perform an operation and feed its answer back before the next step.
+    /// Perform an operation and feed the answer back before the next step.
     Await(Operation),
     /// Publish the answer event.
     PublishAnswer,
-    /// Mark the run finished in the registry, with its cost.
+    /// Mark the run finished in the registry, with the cost.
     Finish(RunStatus),
-    /// Settle the reserved spend with the cost of the run.
+    /// Settle the reserved spend with the run's cost.
     SettleSpend,
-    /// Close the mailbox of a run that is over. Its content becomes unread follow-ups.
+    /// Close the mailbox of a run that is over. The content becomes unread follow-ups.
     CloseMailbox,
-    /// Take the content of the mailbox as unread follow-ups, and leave it open.
+    /// Take the mailbox content as unread follow-ups, and leave the mailbox open.
     CollectFollowUps,
     /// Report cost and status to the channel.
     SendReceipt(RunStatus),
@@ -118,13 +118,13 @@ pub enum Action {
     Seal {
         /// Whether the reply was delivered; `None` without a reply.
         reply_ok: Option<bool>,
-        /// The status of the record.
+        /// The record's status.
         status: RunStatus,
     },
     /// Reject those unread follow-ups that cannot run as a turn.
     /// Repeating a rejection after a crash is harmless, so this precedes the record.
     RejectFollowUps(FollowUps),
-    /// Run the remaining ones as one turn.
+    /// Run the remaining follow-ups as a single turn.
     DispatchFollowUps(FollowUps),
     /// Pass those that the ledger's inbox lacks to the run's owner. The others are with the owner already.
     ForwardFollowUps,
@@ -134,10 +134,11 @@ pub enum Action {
     Reflect,
     /// Offer the run to the next generation in the ledger.
     HandOff,
-    /// Close the mailbox of a run that continues in another process. Its content becomes unread follow-ups.
+    /// Close the mailbox of a run that continues in another process. The content becomes unread
+    /// follow-ups.
     RedirectMailbox,
-    /// Remove the run from this process without a record.
-    /// Its viewers reconnect where it continues, and a caller that waits receives the run's id.
+    /// Remove the run from this process without a record. Viewers reconnect where it continues, and
+    /// a waiting caller receives the run id.
     AbortLocal,
 }
 
@@ -148,7 +149,7 @@ pub enum Operation {
     AcquireReplyPermit(RunStatus),
     /// Flush the last events and read the inbox; [`Input::Flushed`] answers at the deadline at the latest.
     Flush {
-        /// On the clock of `step`.
+        /// Deadline on the clock that `step` uses.
         deadline: Option<Duration>,
     },
     /// Deliver the answer. Answered by [`Input::Replied`].
@@ -162,7 +163,7 @@ pub enum Operation {
     },
     /// Try once more to write a lost record. Answered by [`Input::Record`].
     RetryLostRecord {
-        /// As in [`Operation::WriteRecord`].
+        /// The same as in [`Operation::WriteRecord`].
         flush_first: bool,
     },
     /// Wait. Answered by [`Input::Elapsed`].

@@ -1,4 +1,4 @@
-//! Tombstones: records of runs that the shutdown deadline leaves unfinished.
+//! Tombstones: records for runs that the shutdown deadline leaves unfinished.
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,19 +13,18 @@ pub enum Stage {
     Recording,
 }
 
-/// A record that the final one replaces.
+/// A record that the final record replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tombstone {
     /// The run was cut off.
     Interrupted,
-    /// The run ended as it did, and its final record is held up.
+    /// The run ended as it did, and the final record is held up.
     Ended,
 }
 
 impl Stage {
-    /// The tombstone that a run at this stage gets.
-    /// Of a run that replies the outcome is not yet known, and a final record that is being written must not be
-    /// overtaken.
+    /// Returns the tombstone for a run at this stage. While a run replies, the outcome is not yet
+    /// known, and a final record that is being written must not be overtaken.
     pub const fn tombstone(self) -> Option<Tombstone> {
         match self {
             Self::Running => Some(Tombstone::Interrupted),

@@ -1,4 +1,4 @@
-//! Handles the model's answers and its tools' results.
+//! Handles the model's answers and the tools' results.
 //!
 //! Not here: the boundary between two steps (`run_loop.rs`).
 

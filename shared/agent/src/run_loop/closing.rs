@@ -17,20 +17,20 @@ pub(super) const INFRA_FAILURES: u32 = 2;
     rename_all_fields = "camelCase"
 )]
 pub(super) enum Closing {
-    /// The time budget.
+    /// The time budget is used up.
     Time,
     /// The turn budget, or twice as many model calls.
     Turns,
     /// The money cap, in micro-dollars.
     Money { cap: u64 },
-    /// The workspace fails.
+    /// The workspace keeps failing.
     SandboxDead { last_error: String },
-    /// A soft stop.
+    /// Someone requested a soft stop.
     Stopped,
 }
 
 impl Closing {
-    /// The note about it in the stream of events.
+    /// The note about it in the event stream.
     pub(super) fn note(&self, budget: Budget) -> EventBody {
         match self {
             Self::Time => EventBody::note(
@@ -85,7 +85,7 @@ impl Closing {
         }
     }
 
-    /// The status of the run.
+    /// The resulting run status.
     pub(super) const fn status(&self) -> RunStatus {
         match self {
             Self::Time | Self::Turns | Self::Money { .. } | Self::SandboxDead { .. } => {

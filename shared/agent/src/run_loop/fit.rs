@@ -15,10 +15,10 @@ use crate::{
     message::{ModelTurn, StopReason},
 };
 
-/// Time limit of a summary, which is one short answer like the closing call.
+/// Time limit for a summary, which is a single short answer like the closing call.
 const SUMMARY_CALL_MS: i64 = 3 * 60_000;
-/// Size of a conversation after dropped outputs, as a share of the limit in percent.
-/// A higher share would drop outputs at every step, and lose the provider's prompt cache each time.
+/// Conversation size after dropping outputs, as a share of the limit in percent. A higher share
+/// would drop outputs at every step, and lose the provider's prompt cache each time.
 const TRIM_PERCENT: u64 = 75;
 /// Consecutive calls that may be too long before the run ends.
 const TOO_LONG: u32 = 3;
@@ -28,12 +28,12 @@ const FILES_REJECTED: u32 = 3;
 const SUMMARY_AGAIN_AFTER: u32 = 8;
 
 impl Loop {
-    /// Returns the best estimate of the conversation's tokens.
+    /// Returns the best token estimate for the conversation.
     pub(super) fn size(&self) -> u64 {
         self.size_of(estimate_turns(self.conversation.shown()))
     }
 
-    /// Returns the best estimate of turns with this raw estimate.
+    /// Returns the best token estimate for turns with this raw estimate.
     pub(super) fn size_of(&self, estimated: u64) -> u64 {
         match (self.saved.measure, self.saved.limits.context) {
             (Some(measure), _) => measure.size(estimated),
@@ -42,7 +42,8 @@ impl Loop {
         }
     }
 
-    /// Makes the next model call, or a summary first when the conversation exceeds its limit.
+    /// Makes the next model call, or requests a summary first when the conversation exceeds the
+    /// limit.
     pub(super) fn ask(&mut self, now: UnixMillis) -> Vec<Action> {
         let remaining = self.remaining_ms(now);
         if let Some((cut, most_chars)) = self.worth_compacting() {
@@ -55,7 +56,7 @@ impl Loop {
         actions
     }
 
-    /// Returns the turns that a summary would replace, and its length limit.
+    /// Returns the number of turns that a summary would replace, and the summary's length limit.
     fn worth_compacting(&self) -> Option<(usize, usize)> {
         if self.iterations < self.saved.summary_not_before {
             return None;
@@ -103,7 +104,7 @@ impl Loop {
         actions
     }
 
-    /// Drops outputs if the conversation is over its limit, and publishes a note if there were any.
+    /// Drops outputs if the conversation is over the limit, and publishes a note if there were any.
     pub(super) fn trim_to_fit(&mut self) -> Option<Action> {
         let limit = self.saved.limits.context?.tokens();
         if self.size() <= limit {
@@ -114,7 +115,7 @@ impl Loop {
     }
 
     fn trim_to(&mut self, target: u64) -> Option<Action> {
-        // The conversation has only its estimate. The provider's surplus over it does not shrink.
+        // The conversation has only an estimate. The provider's surplus over it does not shrink.
         let estimated = estimate_turns(self.conversation.shown());
         let over = self.size().saturating_sub(target);
         let dropped = self.conversation.trim(estimated.saturating_sub(over));
@@ -125,7 +126,7 @@ impl Loop {
         })
     }
 
-    /// Sends less of a conversation that the model rejected as too long, or ends the run.
+    /// Shortens a conversation that the model rejected as too long, or ends the run.
     pub(super) fn too_long(&mut self, reason: String, now: UnixMillis) -> Vec<Action> {
         if self.purpose == Purpose::Compact {
             return self.not_summed_up(now);
@@ -151,7 +152,8 @@ impl Loop {
         }
     }
 
-    /// Repeats a call that was rejected for a file, without the newest ones, and finally without any.
+    /// Repeats a call that was rejected for a file, without the newest files, and finally without
+    /// any.
     pub(super) fn file_rejected(&mut self, reason: String, now: UnixMillis) -> Vec<Action> {
         if self.purpose == Purpose::Compact {
             return self.not_summed_up(now);

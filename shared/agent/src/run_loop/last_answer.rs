@@ -1,4 +1,4 @@
-//! The closing call, and the last answer of a run.
+//! The closing call, and a run's last answer.
 
 use ars_types::{RunStatus, StopMode, UnixMillis};
 
@@ -17,7 +17,7 @@ const UNPRICED: &str = "❌ The run was not allowed to go on: the money a run ma
     configured for its model. Add one to the configuration, as [prices.\"provider/model\"].";
 
 impl Loop {
-    /// Returns the reason against another step, if there is one.
+    /// Returns the reason against another step, if there is any.
     pub(super) fn must_close(&self, now: UnixMillis) -> Option<Closing> {
         let saved = &self.saved;
         if saved.soft_stop {
@@ -55,7 +55,7 @@ impl Loop {
         actions
     }
 
-    /// Repeats the closing call of a run that was resumed during one.
+    /// Repeats the closing call when a run was resumed during it.
     pub(super) fn close_again(&mut self, why: &Closing) -> Vec<Action> {
         let request = Part::text(why.request());
         let is_told = self
@@ -69,8 +69,8 @@ impl Loop {
         vec![self.call(Purpose::Close, CLOSING_CALL_MS)]
     }
 
-    /// Ends a run that was closing. A concurrent stop determines the status, because its sender received an
-    /// acknowledgement.
+    /// Ends a run that was closing. A concurrent stop determines the status, because the sender
+    /// received an acknowledgement.
     pub(super) fn finish_closing(&mut self, why: &Closing, said: &str) -> Vec<Action> {
         if self.saved.soft_stop && *why != Closing::Stopped {
             return self.finish_stopped(said);

@@ -1,4 +1,4 @@
-//! Inputs and actions of the loop.
+//! Inputs and actions for the loop.
 
 use ars_events::EventBody;
 use ars_types::RunStatus;
@@ -13,7 +13,7 @@ use crate::{ModelTurn, ToolContent};
 pub enum Input {
     /// The run starts, or a resumed run continues without a call in flight.
     Start,
-    /// The model answered.
+    /// The model answered the call.
     Model(ModelTurn),
     /// The model call failed, with a text that is safe to show.
     ModelFailed(String),
@@ -23,9 +23,9 @@ pub enum Input {
     FileRejected(String),
     /// The model call timed out.
     ModelTimedOut,
-    /// The outcomes of the last `RunTools`, in call order.
+    /// The outcomes from the last `RunTools`, in call order.
     Tools(Vec<ToolOutcome>),
-    /// Messages of the thread for this run, at any time. Kept until the next step boundary.
+    /// Thread messages for this run, at any time. Kept until the next step boundary.
     Steered(Vec<Steered>),
     /// A soft stop was requested. It applies at the next step boundary.
     SoftStop,
@@ -36,16 +36,16 @@ pub enum Input {
 /// An effect to perform.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Publish an event.
+    /// Publish an event for the run.
     Publish(EventBody),
     /// Call the model with [`Loop::turns`](super::Loop::turns). Ends the list.
     CallModel {
-        /// The purpose of the call.
+        /// Why the model is called.
         purpose: Purpose,
         /// Time limit in milliseconds.
         limit_ms: i64,
     },
-    /// Run these calls: consecutive side-effect-free ones together, others alone. Ends the list.
+    /// Run these calls: consecutive side-effect-free calls together, others alone. Ends the list.
     RunTools(Vec<ToolCall>),
     /// The run is over. Ends the list.
     Finish(RunOutcome),
@@ -53,14 +53,14 @@ pub enum Action {
     Wait,
 }
 
-/// The purpose of a model call.
+/// Why a model is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// The next step: calls or the final answer.
     Answer,
-    /// A summary of earlier turns, without tools.
+    /// Summarize earlier turns, without tools.
     Compact,
-    /// The last answer of a run that may take no further step, without tools.
+    /// Write the last answer for a run that may take no further step, without tools.
     Close,
 }
 
@@ -87,10 +87,10 @@ impl Purpose {
 /// The messages that it did not consume are [`Loop::unconsumed`](super::Loop::unconsumed).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutcome {
-    /// The status.
+    /// The status to record.
     pub status: RunStatus,
-    /// Whether a budget, a dead workspace or a stop ended it instead of the model.
-    /// The status does not show it: a run that used up its budget is completed.
+    /// Whether a budget, a dead workspace or a stop ended it instead of the model. The status does
+    /// not show it: a run that used up the budget is completed.
     pub cut_short: bool,
     /// The answer for the requester; `None` behind a hard stop.
     pub answer: Option<String>,
@@ -99,15 +99,15 @@ pub struct RunOutcome {
 /// A call that the model makes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Pairs the call with its outcome.
+    /// Pairs the call with the outcome.
     pub call_id: String,
-    /// The tool; may name one that does not exist.
+    /// The tool name; the model may name a tool that does not exist.
     pub name: String,
-    /// The arguments.
+    /// The arguments as the model wrote them.
     pub input: Value,
 }
 
-/// The state of the run's sandbox, as a call showed it.
+/// The run's sandbox state, as a call showed it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sandbox {
     /// The call was not run, was refused, or needs no sandbox.
@@ -117,18 +117,19 @@ pub enum Sandbox {
     Works,
     /// The sandbox or transport failed, not the command.
     Failed,
-    /// None was free. This neither counts as a failure of the workspace nor ends a series of failures.
+    /// No sandbox was free. This neither counts as a workspace failure nor ends a series of
+    /// failures.
     Busy,
 }
 
-/// The outcome of a call.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
-    /// The call.
+    /// The call with this outcome.
     pub call_id: String,
     /// False when the tool failed.
     pub ok: bool,
-    /// The state of the run's sandbox.
+    /// The sandbox state that the call showed.
     pub sandbox: Sandbox,
     /// The content for the model.
     pub content: Vec<ToolContent>,

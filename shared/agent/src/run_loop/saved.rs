@@ -1,4 +1,4 @@
-//! A loop without its conversation: the part of a step record that a resume needs besides the turns.
+//! A loop without the conversation: the step record part that a resume needs besides the turns.
 
 use ars_wire::ledger::StepRecord;
 use serde::{Deserialize, Serialize};
@@ -12,25 +12,25 @@ use crate::{
     money::{MoneyCap, Price},
 };
 
-/// Its field in a step record.
+/// Name of the field in a step record.
 const FIELD: &str = "loop";
 
-/// The limits of a run besides its budget. There are none by default.
+/// A run's limits besides the budget. By default, there are none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// The model's window.
+    /// The model's context window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextLimit>,
-    /// The model's price.
+    /// The model's price; absent when unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// The cost cap of the run. With it, a model without a price is not called.
+    /// The run's cost cap. With it, a model without a price is not called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<MoneyCap>,
 }
 
-/// A loop without its conversation, clock and durable inbox: small, and stored with each step record.
+/// A loop without conversation, clock and durable inbox: small, and stored with each step record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Saved {
@@ -50,7 +50,7 @@ pub struct Saved {
     pub(super) spent: Spent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) measure: Option<Measure>,
-    /// Model calls before the next attempt of a summary.
+    /// Model calls before the next summary attempt.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) summary_not_before: u32,
     pub(super) shape: Shape,
@@ -67,7 +67,7 @@ const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Consecutive infrastructure failures.
+/// Counts consecutive infrastructure failures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Infra {
@@ -75,7 +75,7 @@ pub(super) struct Infra {
     pub(super) last_error: String,
 }
 
-/// Money spent.
+/// Tracks the money spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Spent {
@@ -85,7 +85,7 @@ pub(super) struct Spent {
 }
 
 impl Saved {
-    /// Reads the loop of a step record; `None` for one of a version without it.
+    /// Reads the loop from a step record; `None` if the record's version has no loop.
     pub fn of(record: &StepRecord) -> Option<Self> {
         Self::deserialize(record.extra.get(FIELD)?).ok()
     }
@@ -97,12 +97,12 @@ impl Saved {
         is_known.then_some(spent.microusd)
     }
 
-    /// The cost cap of the run.
+    /// The run's cost cap.
     pub fn cap(&self) -> Option<MoneyCap> {
         self.limits.cap
     }
 
-    /// Writes it into the extra fields of a step record.
+    /// Writes it into a step record's extra fields.
     pub fn store(&self, extra: &mut Map<String, Value>) {
         // Only a map with keys other than strings could fail, and there is none.
         if let Ok(value) = serde_json::to_value(self) {
@@ -111,20 +111,20 @@ impl Saved {
     }
 }
 
-/// The position of a loop: the fields of a step record that belong to it.
+/// A loop's position: the step record fields that belong to the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Started steps: model answers that were not merely paused.
     pub step: u64,
-    /// Turns used of the budget.
+    /// Turns used from the budget.
     pub turn: u64,
-    /// Model calls answered.
+    /// Number of answered model calls.
     pub iteration: u64,
-    /// Turns of the whole conversation, compacted or not.
+    /// Turns in the whole conversation, compacted or not.
     pub turn_index: u64,
-    /// The last message of the durable inbox that the model received.
+    /// The last durable inbox message that the model received.
     pub inbox_consumed_seq: u64,
-    /// The rest of the time budget.
+    /// Milliseconds left in the time budget.
     pub remaining_ms: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The run's spend, and whether the next call can be paid.
 //!
-//! A cap fails closed: without a price no call is affordable. A step is affordable only if a closing call can be paid
-//! behind it, so that the run ends with an answer of the model.
+//! A cap fails closed: without a price no call is affordable. A step is affordable only if a
+//! closing call can be paid behind it, so that the run ends with an answer from the model.
 
 use super::{
     Loop,
@@ -20,13 +20,13 @@ impl Loop {
         self.saved.cost()
     }
 
-    /// Whether a model with this price may be called. Under a cap its cost must be known.
+    /// Whether a model with this price may be called. Under a cap the cost must be known.
     pub fn allows_price(&self, price: Option<Price>) -> bool {
         self.saved.limits.cap.is_none() || price.is_some()
     }
 
-    /// Returns the estimated usage of the current call.
-    /// It counts when the call is cut off before the provider reports any.
+    /// Returns the current call's estimated usage. It counts when the call is cut off before the
+    /// provider reports any.
     pub fn sent_usage(&self) -> Usage {
         Usage {
             input_tokens: self.size_of(self.sent),
@@ -34,7 +34,7 @@ impl Loop {
         }
     }
 
-    /// Counts the usage of a call without an answer.
+    /// Counts usage from a call without an answer.
     pub fn charge(&mut self, usage: Usage) {
         self.spend(usage);
     }
@@ -46,7 +46,8 @@ impl Loop {
         if !self.allows_price(price) {
             return false;
         }
-        // The count of one model does not apply to another's tokens. The same model with the same window keeps it.
+        // A model's count does not apply to another model's tokens. The same model with the same
+        // window keeps it.
         if self.saved.limits.price != price || self.saved.limits.context != context {
             self.saved.measure = None;
         }

@@ -12,7 +12,7 @@ use crate::{
 
 /// Before messages that arrived while the model worked.
 const WHILE_WORKING: &str = "New from the thread while you were working; take it into account:";
-/// Before messages that arrived while the model wrote its final answer.
+/// Precedes messages that arrived while the model wrote the final answer.
 const WHILE_ANSWERING: &str = "Note from the service: your last answer was not delivered, because something new came \
     from the thread while you wrote it. Do what it asks for, then write one complete answer: nobody has seen the one before.";
 
@@ -20,15 +20,15 @@ const WHILE_ANSWERING: &str = "Note from the service: your last answer was not d
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Steered {
-    /// Its number in the run's durable inbox; absent when it is not stored there.
+    /// The message's number in the run's durable inbox; absent when it is not stored there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// The text.
+    /// The message's text, without attachments.
     pub text: String,
     /// Images and documents with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Part>,
-    /// Its origin, for its event.
+    /// The message's origin, for the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<InputSource>,
 }
@@ -36,9 +36,9 @@ pub struct Steered {
 /// The text before the messages for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrived {
-    /// They arrived with the results of a turn.
+    /// They arrived with a turn's results.
     WhileWorking,
-    /// They replaced the delivery of an answer.
+    /// They prevented an answer's delivery.
     WhileAnswering,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// The inbox of a resumed run, with the last consumed number and the run's own messages.
+    /// Restores a resumed run's inbox, with the last consumed number and the run's own messages.
     pub(super) fn restore(consumed: u64, waiting: Vec<Steered>) -> Self {
         Self {
             waiting,
@@ -81,14 +81,14 @@ impl Inbox {
         self.consumed
     }
 
-    /// Estimates the tokens of the waiting messages.
+    /// Estimates the tokens in the waiting messages.
     pub(super) fn tokens(&self) -> u64 {
         let tokens =
             |message: &Steered| estimate_text(&message.text) + estimate_parts(&message.attachments);
         self.waiting.iter().map(tokens).sum()
     }
 
-    /// Returns the events and parts of all waiting messages, if there are any.
+    /// Returns the events and parts for all waiting messages, if there are any.
     pub(super) fn hand_over(&mut self, arrived: Arrived) -> Option<(Vec<EventBody>, Vec<Part>)> {
         if self.waiting.is_empty() {
             return None;
@@ -129,7 +129,7 @@ fn told(messages: &[Steered], arrived: Arrived) -> String {
     match messages {
         [message] => format!("{lead}\n\n{}", message.text),
         messages => {
-            // Further lines of a bullet are indented, so that the message stays one bullet.
+            // Further lines in a bullet are indented, so that the message stays a single bullet.
             let bullets = messages
                 .iter()
                 .map(|message| format!("- {}", message.text.replace('\n', "\n  ")));

@@ -1,17 +1,17 @@
-//! The texts of the model's answers and of errors.
+//! Texts for the model's answers and for errors.
 
 use crate::message::{Part, StopReason, ToolContent};
 
 use super::protocol::ToolCall;
 
-/// Most characters of an error.
+/// Maximum length of an error in characters.
 const ERROR_CHARS: usize = 200;
 /// Most characters shown from a refusal's reason.
 const REASON_CHARS: usize = 1_000;
 /// Notice that the model refused.
 const DECLINED: &str = "⚠️ The model declined to go on with this request.";
 
-/// Returns the answer of a run that the model ended, never empty.
+/// Returns the answer when the model ended the run, never empty.
 pub(super) fn final_answer(prose: String, stop: &StopReason) -> String {
     let answer = last_words(prose, stop);
     if answer.is_empty() {
@@ -66,7 +66,7 @@ pub(super) fn calls(parts: &[Part]) -> Vec<ToolCall> {
     calls.collect()
 }
 
-/// Returns the first line of a result, short enough for a note, an answer and a step record.
+/// Returns a result's first line, short enough for a note, an answer and a step record.
 pub(super) fn first_line(content: &[ToolContent]) -> String {
     let first = content.iter().find_map(|piece| match piece {
         ToolContent::Text { text } => text.lines().next(),

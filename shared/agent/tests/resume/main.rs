@@ -1,5 +1,6 @@
-//! Resume as a whole: the round trip of conversations, and the tables of decisions.
-//! Runs killed at every write are in `tests/simulation`.
+//! Resume as a whole: conversation round trips, and the decision tables.
+//!
+//! `tests/simulation` kills runs at every write.
 
 #![expect(
     clippy::unwrap_used,

@@ -96,7 +96,7 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
     )
 }
 
-/// Everything that the writes of these turns leave, written in two steps.
+/// Returns everything that writing these turns leaves behind, written in two steps.
 fn written(turns: &[Turn], cut: usize) -> Transcript {
     let (before, after) = turns.split_at(cut.min(turns.len()));
     let mut stored = Transcript::default();
@@ -115,7 +115,7 @@ fn written(turns: &[Turn], cut: usize) -> Transcript {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Every conversation is read back byte for byte, in any order of its rows.
+    /// Every conversation is read back byte for byte, in any row order.
     #[test]
     fn a_conversation_comes_back_as_it_was((turns, order) in (turns(), any::<u64>()), cut in 0_usize..5) {
         let mut stored = written(&turns, cut);
@@ -146,7 +146,8 @@ proptest! {
     }
 }
 
-/// The turn that is incomplete without the row, and its gap; a lost last one-row turn leaves no gap.
+/// Returns the turn that is incomplete without the row, and the gap; a lost last one-row turn
+/// leaves no gap.
 fn lost_row(row: &Row, turns: &[Turn]) -> (usize, Option<Gap>) {
     let (turn, is_alone) = (row.idx as usize, turns[row.idx as usize].parts.len() <= 1);
     let gap = match () {

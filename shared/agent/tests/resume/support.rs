@@ -7,7 +7,7 @@ use ars_wire::{
 };
 use serde_json::{Map, Value, json};
 
-/// The tools of the new process.
+/// The new process's tools.
 pub fn effects(tool: &str) -> Option<Effects> {
     match tool {
         "read_file" | "search" | "web_fetch" => Some(Effects::None),
@@ -51,7 +51,7 @@ pub fn request() -> Turn {
     Turn::text(Role::User, "do it")
 }
 
-/// The record of a step at `turns` turns with these calls in flight.
+/// Returns a step record at `turns` turns with these calls in flight.
 pub fn record(step: u64, turns: u64, in_flight: &[(&str, &str)]) -> StepRecord {
     let call = |(id, tool): &(&str, &str)| Call {
         call_id: (*id).into(),
@@ -78,7 +78,7 @@ pub fn transcript(turns: &[Turn]) -> Transcript {
     }
 }
 
-/// A reclaimed run, with `changes` in place of the fields of a healthy row.
+/// Returns a reclaimed run, with `changes` in place of a healthy row's fields.
 pub fn reclaimed(from: &str, last_step: Option<StepRecord>, changes: Value) -> Reclaimed {
     let mut row = json!({ "runId": "r1", "threadKey": "http:t1", "ownerGen": "g2", "leaseUntil": 1, "startedAt": 0,
         "phase": "live", "stop": null, "meta": {}, "card": null, "system": "You are", "tools": [], "state": {} });

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{calls, effects, reclaimed, record, request, results, transcript};
 
-/// Four turns of a run with two calls in its second step.
+/// Four turns from a run with two calls in the second step.
 fn conversation() -> Vec<Turn> {
     vec![
         request(),
@@ -72,7 +72,7 @@ fn finishing_run_closes_with_its_final_status() {
         (json!({}), RunStatus::Completed),
     ];
     for (state, status) in table {
-        // At any other content of its row.
+        // With any other row content.
         for (step, turns) in [(at_four(), conversation()), (None, vec![])] {
             let run = reclaimed(
                 "finishing",
@@ -214,7 +214,7 @@ fn resume_settles_every_call_of_its_record() {
 fn calls_in_flight_must_match_the_last_turn() {
     let of =
         |in_flight: &[(&str, &str)]| reclaimed("live", Some(record(2, 4, in_flight)), json!({}));
-    // Results follow the order of the calls, not of the record.
+    // Results follow the call order, not the record.
     let resume = resumed(&of(&[("c", "read_file"), ("b", "bash")]), &conversation());
     assert_eq!(resume.settle[0].call.call_id, "b");
     for other in [

@@ -411,7 +411,7 @@ fn shutdown_ends_waiting_for_a_store() {
         .over();
 }
 
-/// Only this process knows of the reply, and the next one would repeat it.
+/// Only this process knows about the reply, and the next process would repeat it.
 #[test]
 fn reply_without_permit_outlasts_a_shutdown() {
     Course::confirmed()

@@ -1,4 +1,4 @@
-//! Every order of inputs that the world can produce, and the promises that hold in each.
+//! Every input order that the world can produce, and the promises that hold in each.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -7,7 +7,7 @@ use ars_types::RunStatus;
 
 use crate::world::{Attempts, Mailbox, Place, Row, World};
 
-/// Every world that can follow from this one.
+/// Explores every world that can follow from this world.
 fn explored(first: World) -> HashMap<World, Vec<World>> {
     let mut successors = HashMap::new();
     let mut open = VecDeque::from([first]);
@@ -34,7 +34,7 @@ fn explored(first: World) -> HashMap<World, Vec<World>> {
     successors
 }
 
-/// Every running run.
+/// Returns every running run.
 fn beginnings() -> Vec<World> {
     let claims = [
         (LedgerKnowledge::Absent, Row::Missing),

@@ -1,4 +1,4 @@
-//! The end of a run: its regular courses as tables, and every order of inputs against a world model.
+//! A run's end: the regular courses as tables, and every input order against a world model.
 
 mod courses;
 mod every_order;

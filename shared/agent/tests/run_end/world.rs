@@ -1,7 +1,7 @@
-//! A model of the ledger, the store, the channel, the mailbox and other processes at a run's end.
+//! Models the ledger, the store, the channel, the mailbox and other processes at a run's end.
 //!
-//! Each method of [`World`] yields every outcome that the real counterpart can have, including effects whose answer is
-//! lost. Not here: which outcomes are promises (`every_order`).
+//! Each method on [`World`] yields every outcome that the real counterpart can have, including
+//! effects with a lost answer. Not here: which outcomes are promises (`every_order`).
 
 use std::time::Duration;
 
@@ -43,12 +43,12 @@ pub const WAYS: [Way; 3] = [Way::Numbered, Way::Unnumbered, Way::Elsewhere];
 /// Where a follow-up is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// Not sent, or refused to its sender.
+    /// Not sent, or refused to the sender.
     Outside,
     /// In the ledger's inbox alone.
     Inbox,
     Mailbox,
-    /// Taken out of the mailbox.
+    /// Taken out of the mailbox and not yet read.
     Unread,
     /// Run here as a turn, or rejected.
     Settled,
@@ -78,7 +78,7 @@ pub enum Mailbox {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Attempts {
     None,
-    /// Every answer so far was lost; the first one at this age.
+    /// Every answer so far was lost; the first at this age.
     Lost {
         since: u8,
     },
@@ -111,14 +111,14 @@ pub struct World {
     pub is_sealed: bool,
     pub has_thread: bool,
     pub is_aborted: bool,
-    /// A record was written here, whether or not its answer arrived.
+    /// A record was written here, whether or not the answer arrived.
     pub records: u8,
     pub attempts: Attempts,
-    /// Broken promises.
+    /// Promises that this world broke.
     pub broken: Vec<&'static str>,
 }
 
-/// The effect of a record write, and its answer.
+/// A record write's effect, and the answer to it.
 type Write = (bool, RecordWrite);
 
 impl World {
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Feeds an input and performs the actions up to the one that is answered later.
+    /// Feeds an input and performs the actions up to the operation that is answered later.
     pub fn feed(mut self, input: Input) -> Self {
         let mut repeated = self.end.clone();
         let now = AGE * u32::from(self.age);
@@ -316,7 +316,7 @@ impl World {
         worlds
     }
 
-    /// Every answer that the pending operation can have, with its effects.
+    /// Returns every answer that the pending operation can have, with the effects.
     pub fn answered(&self) -> Vec<Self> {
         let Some(pending) = self.pending else {
             return if self.has_exited {
@@ -369,7 +369,7 @@ impl World {
                 return vec![flushed.feed(Input::Flushed(FinalFlush::Done))];
             }
             Row::Ours => flushed.read_inbox(),
-            // The caller learns of the fence from the same answer.
+            // The caller learns about the fence from the same answer.
             Row::Theirs | Row::Finished { .. } => flushed = flushed.fenced(),
             Row::Missing => {}
         }
@@ -459,7 +459,7 @@ impl World {
                 ..self.clone()
             });
         }
-        // The grant precedes its answer, so a fence can come between them.
+        // The grant precedes the answer, so a fence can come between them.
         let is_requested = matches!(self.pending, Some(Operation::AcquireReplyPermit(_)));
         if is_requested && self.row == Row::Ours && !self.is_finishing {
             worlds.push(Self {
@@ -497,9 +497,9 @@ impl World {
         worlds
     }
 
-    /// A follow-up arrives.
-    /// From the drained inbox to the record of a run without a permit, the ledger still accepts one that no process
-    /// reads. That window is known and not modelled.
+    /// Delivers a follow-up. Between draining the inbox and recording a run without a permit, the
+    /// ledger still accepts a follow-up that no process reads. That window is known and not
+    /// modelled.
     fn sent(&self, way: Way) -> Option<Self> {
         let mut world = self.clone();
         let is_taken = self.row == Row::Ours && !self.is_finishing;
@@ -517,7 +517,7 @@ impl World {
         Some(world)
     }
 
-    /// The other process ends the run and runs its inbox.
+    /// The other process ends the run and runs the inbox.
     pub fn owner_ends(&mut self) {
         for follow_up in self
             .follow_ups

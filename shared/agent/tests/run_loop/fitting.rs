@@ -12,7 +12,7 @@ use crate::support::{
     notes, output, play, says, status, texts, used,
 };
 
-/// A window of 10,000 tokens, of which 7,000 may be filled.
+/// A 10,000-token window, of which 7,000 tokens may be filled.
 const LIMIT: u64 = 7_000;
 /// Characters that take about a fifth of the limit.
 const FIFTH: usize = 5_600;
@@ -141,7 +141,7 @@ fn refused_or_truncated_answer_is_no_summary() {
 #[test]
 fn long_summary_keeps_its_end() {
     let (mut run, _) = outgrown();
-    // 80 characters per hundred tokens of the limit.
+    // 80 characters per hundred tokens in the limit.
     let asked = texts(run.turns());
     assert!(asked.contains("in at most 5600 characters"), "{asked}");
     let story = format!("asked: fix it {} next: run the tests", "s".repeat(20_000));
@@ -165,7 +165,8 @@ fn provider_count_overrides_the_estimate() {
     };
     run.step(used(asks(&["bash"]), usage), START);
     let mut elsewhere = run.clone();
-    // A few tokens by the estimate; the one exchange there is cannot be summed up, so its output is dropped.
+    // A few tokens by the estimate; the only exchange cannot be summed up, so the output is
+    // dropped.
     let actions = run.step(output(2_000), START);
     assert_eq!(notes(&actions), [NoteKind::Compacted]);
     assert!(is_call(&actions, Purpose::Answer));

@@ -1,4 +1,4 @@
-//! Invariants of every run, at any behaviour of model, tools, requester and clock.
+//! Invariants for every run, however model, tools, requester and clock behave.
 
 use std::collections::BTreeMap;
 
@@ -23,14 +23,14 @@ const PRICE: Price = Price {
     cache_write: 3_750_000,
 };
 
-/// How the world answers one list of actions.
+/// How the world answers an action list.
 #[derive(Debug, Clone)]
 struct World {
-    /// The model's answer.
+    /// The model's response to the call.
     model: Model,
     /// Tools it asks for.
     calls: usize,
-    /// Characters of each output, or of its prose.
+    /// Characters per output, or in the prose.
     chars: usize,
     infra: bool,
     minutes: i64,
@@ -109,7 +109,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-/// The observations of a run under test.
+/// Records what a run under test does.
 struct Run {
     agent: Loop,
     now: i64,
@@ -280,7 +280,7 @@ impl Run {
         }
     }
 
-    /// One turn of the world.
+    /// Plays a single turn of the world.
     fn turn(&mut self, world: &World) {
         self.count();
         self.now += world.minutes * MINUTE;
@@ -341,9 +341,9 @@ fn play(run: &mut Run, worlds: &[World], mut each: impl FnMut(&mut Run, &World))
 }
 
 proptest! {
-    /// Every run ends, and after its end nothing happens.
-    /// It makes at most twice its turns in model calls for steps (a call may be repeated three times when the
-    /// conversation is too long), and at most one summary before each.
+    /// Every run ends, and after that nothing happens. It makes at most twice as many model calls
+    /// for steps as it has turns (a call may be repeated three times when the conversation is too
+    /// long), and at most one summary before each.
     #[test]
     fn every_run_ends_within_its_budget(limits in limits(), worlds in vec(world(), 1..40)) {
         let mut run = Run::begin(limits);
@@ -368,7 +368,7 @@ proptest! {
             if !is_paired(turns) || !has_request || turns[0].role != Role::User {
                 failed = Some(turns.to_vec());
             }
-            // Only outputs are dropped, never text of the model or for it.
+            // Only outputs are dropped, never text from the model or for it.
             let large = |part: &Part| matches!(part, Part::ToolResult { content, .. } if format!("{content:?}").len() > 800);
             let droppable = flat(turns).iter().any(|(_, part)| large(part));
             if let Some(limit) = limits.context
@@ -382,7 +382,7 @@ proptest! {
         prop_assert_eq!(failed, None);
     }
 
-    /// After a stop at most the step under way runs its tools; after the stop took effect none do.
+    /// After a stop at most the step under way runs tools; after the stop took effect no step does.
     #[test]
     fn a_stopped_run_never_calls_a_tool_again(limits in limits(), worlds in vec(world(), 1..40)) {
         let mut run = Run::begin(limits);
@@ -397,7 +397,8 @@ proptest! {
                 tools_after_note += u32::from(is_noted);
             }
         });
-        // Two lists: the tools that ran when the stop came, and none; or those of the answer then awaited, and none.
+        // Two lists: the tools that ran when the stop came, and none; or the tools of the answer
+        // then awaited, and none.
         prop_assert!(tools_after_stop <= 1, "{tools_after_stop}");
         prop_assert_eq!(tools_after_note, 0);
     }

@@ -1,4 +1,4 @@
-//! The agent loop through its public face: each rule by a test, then invariants over random runs.
+//! The agent loop through its public face: a test for each rule, then invariants over random runs.
 
 #![expect(
     clippy::unwrap_used,

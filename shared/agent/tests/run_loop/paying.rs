@@ -1,4 +1,4 @@
-//! The cost of a run, and its cap.
+//! A run's cost and cap.
 
 use ars_agent::{
     Action, Input, Limits, Loop, Purpose, StopReason, Usage,
@@ -20,7 +20,7 @@ const PRICE: Price = Price {
     cache_read: 1_000_000,
     cache_write: 1_000_000,
 };
-/// The least that a call of these small conversations costs is a little more than this.
+/// The least cost for a call in these small conversations is a little more than this.
 const CALL: u64 = 256;
 
 fn capped(cap: u64, price: Option<Price>) -> Loop {
@@ -208,7 +208,7 @@ fn summary_must_leave_money_for_a_step() {
         run.step(output(5_600), START)
     };
     assert!(is_call(&outgrown(40_000), Purpose::Compact));
-    // Two calls of 7,000 tokens can be paid, three cannot.
+    // The cap pays for two calls with 7,000 tokens, but not for three.
     let actions = outgrown(18_000);
     assert_eq!(notes(&actions), [NoteKind::Compacted]);
     assert!(is_call(&actions, Purpose::Answer));

@@ -1,4 +1,4 @@
-//! A run that another process resumes from its stored state.
+//! A run that another process resumes from the stored state.
 
 use ars_agent::{
     Input, Limits, Loop, Position, Saved,
@@ -18,7 +18,7 @@ const PRICE: Price = Price {
     cache_write: 1_000_000,
 };
 
-/// The stored state of a run, and the loop that a process restores from it at `now`.
+/// Takes a run's stored state, and returns the loop that a process restores from it at `now`.
 fn carried_on(run: &Loop, stored_at: i64, now: i64) -> Loop {
     let at = run.position(stored_at);
     let mut extra = Map::new();

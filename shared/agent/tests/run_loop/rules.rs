@@ -1,4 +1,4 @@
-//! The rules of the loop, one by one.
+//! The loop's rules, tested individually.
 
 use ars_agent::{
     Action, Input, ModelTurn, Part, Purpose, RunOutcome, Sandbox, StopReason, ToolOutcome, Usage,

@@ -1,4 +1,4 @@
-//! Short constructors of inputs and actions.
+//! Short constructors for inputs and actions.
 
 use ars_agent::{
     Action, Budget, CLOSING_CALL_MS, Input, Loop, ModelTurn, Part, Purpose, Role, RunOutcome,
@@ -10,7 +10,7 @@ use serde_json::json;
 
 pub(crate) const MINUTE: i64 = 60_000;
 pub(crate) const START: i64 = 1_000_000;
-/// The request of every run here.
+/// The request in every run here.
 pub(crate) const REQUEST: &str = "fix it";
 
 pub(crate) fn new_loop(turns: u32) -> Loop {
@@ -53,7 +53,7 @@ pub(crate) fn asks(tools: &[&str]) -> Input {
     })
 }
 
-/// The outcome of a call in the sandbox.
+/// Builds the outcome when a call ran in the sandbox.
 pub(crate) fn outcome(ok: bool, infra: bool) -> ToolOutcome {
     let content = vec![ToolContent::Text {
         text: "pipe broke\nmore".into(),
@@ -88,7 +88,7 @@ pub(crate) fn play<const N: usize>(run: &mut Loop, inputs: [Input; N]) -> Vec<Ac
         .fold(Vec::new(), |_, input| run.step(input, START))
 }
 
-/// The one call of `asks(&["bash"])`, answered with so much text.
+/// Answers the only call in `asks(&["bash"])` with so much text.
 pub(crate) fn output(chars: usize) -> Input {
     Input::Tools(vec![ToolOutcome {
         content: vec![ToolContent::Text {
@@ -127,7 +127,7 @@ pub(crate) fn notes(actions: &[Action]) -> Vec<NoteKind> {
     kinds.collect()
 }
 
-/// The texts of the `input` events.
+/// Returns the texts of the `input` events.
 pub(crate) fn inputs(actions: &[Action]) -> Vec<&str> {
     let texts = actions.iter().filter_map(|action| match action {
         Action::Publish(EventBody::Input { text, .. }) => Some(text.as_str()),

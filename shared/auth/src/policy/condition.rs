@@ -1,4 +1,4 @@
-//! Conditions of a row of the policy table on an actor and a resource.
+//! Conditions that a policy row puts on an actor and a resource.
 
 use ars_types::{ActorClass, Visibility};
 
@@ -8,16 +8,16 @@ use crate::{
     actor::{EVERY_AGENT, ONE_AGENT},
 };
 
-/// One condition.
+/// A single condition in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Always holds.
+    /// Holds for every actor and resource.
     Always,
     /// The channel is public or among the actor's.
     Member,
     /// The actor has every channel.
     AllChannels,
-    /// The resource belongs to the actor or its principal.
+    /// The resource belongs to the actor or the actor's principal.
     Own,
     /// The actor is of this kind.
     Class(ActorClass),
@@ -25,9 +25,9 @@ pub enum Condition {
     Granted,
     /// The actor holds this grant.
     Grant(&'static str),
-    /// The actor holds the grant of the agent, or that of all agents.
+    /// The actor holds the agent's grant, or the grant for all agents.
     AgentGranted,
-    /// The agent is this one.
+    /// The agent has this name.
     AgentIs(&'static str),
     /// The repository is among the actor's.
     RepoListed,
@@ -77,7 +77,7 @@ impl Condition {
         }
     }
 
-    /// Returns the reason of the denial if the condition does not hold.
+    /// Returns why access is denied if the condition does not hold.
     pub(super) const fn refusal(self) -> Denied {
         match self {
             Self::Member | Self::AllChannels => Denied::NotMember,

@@ -1,4 +1,4 @@
-//! Evaluates the table for one actor, action and resource.
+//! Evaluates the table for a single actor, action and resource.
 
 use super::{ROWS, Resource};
 use crate::{Actor, Denied};

@@ -1,4 +1,4 @@
-//! The table, row by row: every pair of actor and resource that it covers, and some that it does not.
+//! The table, row by row: every covered pair of actor and resource, and some uncovered pairs.
 
 use ars_types::Visibility::{self, Dm, Machine, Private, Public, Unknown};
 

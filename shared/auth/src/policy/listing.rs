@@ -1,7 +1,7 @@
-//! The runs on which an actor may perform an action, as the predicate of a list.
+//! The runs on which an actor may perform an action, as a list predicate.
 //!
-//! It is compiled from the rows that [`super::decide()`] evaluates, so a list agrees with single reads. Not here: the
-//! predicate's evaluation (`ars-runs`).
+//! It is compiled from the rows that [`super::decide()`] evaluates, so a list agrees with single
+//! reads. Not here: evaluating the predicate (`ars-runs`).
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub struct Listing {
     pub left_out: usize,
 }
 
-/// Compiles the rows about runs for one actor. An action without a row lists no run.
+/// Compiles the rows about runs for a single actor. An action without a row lists no run.
 pub fn listing(actor: &Actor, action: &str) -> Listing {
     let about = ROWS
         .iter()
@@ -121,7 +121,7 @@ fn sorted<T>(set: BTreeSet<T>) -> Vec<T> {
     set.into_iter().collect()
 }
 
-/// Returns the number of ids as the store counts them.
+/// Counts the ids as the store does.
 fn ids(filter: &Filter) -> usize {
     match filter {
         Filter::All | Filter::None => 0,

@@ -77,7 +77,7 @@ fn missing_grant_or_unknown_action_lists_none() {
 
 #[test]
 fn excess_channels_are_omitted_and_counted() {
-    // Besides the channels the predicate has one word and one user.
+    // Besides the channels the predicate has a single word and user.
     for (channels, left_out) in [(MAX_IDS - 2, 0), (MAX_IDS - 1, 1), (500, 500 + 2 - MAX_IDS)] {
         let ids = many(channels);
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();

@@ -1,10 +1,10 @@
 //! The policy table: permitted actions by actor and resource.
 //!
-//! An action is permitted if all conditions of one of its rows hold. Actions without a row are denied. The table is
-//! data:
-//! [`decide()`] evaluates it for one resource, and [`listing()`] compiles the same rows into the predicate of a list,
-//! so that a list never contains a run that a read would deny. Not here: configured grants (`grants.rs`) and
-//! restrictions (`gates.rs`), and the audit line.
+//! An action is permitted if all conditions in any row hold. Actions without a row are denied. The
+//! table is data:
+//! [`decide()`] evaluates it for a single resource, and [`listing()`] compiles the same rows into a
+//! list predicate, so that a list never contains a run that a read would deny. Not here: configured
+//! grants (`grants.rs`) and restrictions (`gates.rs`), and the audit line.
 
 mod condition;
 mod decide;

@@ -1,61 +1,61 @@
-//! Resources of actions, and their attributes in the policy table.
+//! Resources that actions apply to, and their attributes in the policy table.
 
 use ars_types::Visibility;
 
-/// Resource of an action.
+/// The resource that an action applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource<'a> {
-    /// A command, independent of its arguments.
+    /// A command, independent of the arguments.
     Command,
-    /// A run.
+    /// A run with channel and user.
     Run {
-        /// Channel of the run.
+        /// The run's channel id.
         channel: &'a str,
         /// Visibility stamped at dispatch.
         visibility: Visibility,
-        /// User of the run.
+        /// The user who started the run.
         user: &'a str,
     },
-    /// A repository.
+    /// A repository on the code host.
     Repo(&'a str),
-    /// An agent.
+    /// An agent that can run.
     Agent(&'a str),
     /// Data shared by the organization.
     OrgScope {
-        /// Visibility of the channel of the request.
+        /// Visibility of the request's channel.
         origin: Visibility,
     },
-    /// Data of one user.
+    /// Data that belongs to a single user.
     UserScope(&'a str),
-    /// Data of one channel.
+    /// Data that belongs to a single channel.
     ChannelScope {
-        /// The channel.
+        /// Id of the data's channel.
         channel: &'a str,
-        /// Visibility of the channel, unknown unless it was resolved.
+        /// The channel's visibility, unknown unless it was resolved.
         visibility: Visibility,
     },
-    /// Data of one repository.
+    /// Data that belongs to a single repository.
     RepoScope(&'a str),
 }
 
-/// The kinds of resources.
+/// Resource kinds, as the table's rows name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceKind {
-    /// A command.
+    /// A command, independent of the arguments.
     Command,
-    /// A run.
+    /// A run with channel and user.
     Run,
-    /// A repository.
+    /// A repository on the code host.
     Repo,
-    /// An agent.
+    /// An agent that can run.
     Agent,
     /// Data shared by the organization.
     OrgScope,
-    /// Data of a user.
+    /// Data that belongs to a user.
     UserScope,
-    /// Data of a channel.
+    /// Data that belongs to a channel.
     ChannelScope,
-    /// Data of a repository.
+    /// Data that belongs to a repository.
     RepoScope,
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Attribute {
 }
 
 impl<'a> Resource<'a> {
-    /// Returns the kind.
+    /// Returns the kind that rows name.
     pub const fn kind(&self) -> ResourceKind {
         match self {
             Self::Command => ResourceKind::Command,
@@ -128,7 +128,7 @@ impl<'a> Resource<'a> {
 }
 
 impl ResourceKind {
-    /// Returns whether resources of this kind have the attribute.
+    /// Returns whether this kind of resource has the attribute.
     pub(super) const fn has(self, attribute: Attribute) -> bool {
         match attribute {
             Attribute::Channel => matches!(self, Self::Run | Self::ChannelScope),

@@ -1,7 +1,7 @@
-//! The rows of the policy table.
+//! The rows in the policy table.
 //!
-//! Conditions, resources and kinds are types, so unknown ones do not compile. [`check`] covers the rest at compile
-//! time.
+//! Conditions, resources and kinds are types, so unknown ones do not compile. [`check`] covers the
+//! rest at compile time.
 
 use ars_types::{ActorClass, Visibility};
 
@@ -14,21 +14,21 @@ use super::{
 };
 use crate::TableFault;
 
-/// One row: an actor that meets all conditions may perform any of the actions on such a resource.
+/// A row: an actor that meets all conditions may perform any of the actions on such a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Actions.
+    /// Actions that the row permits.
     pub actions: &'static [&'static str],
-    /// Kind of resource.
+    /// The resource kind it applies to.
     pub resource: ResourceKind,
-    /// Conditions.
+    /// Conditions that must all hold.
     pub when: &'static [Condition],
 }
 
-/// Defines the command groups and the actions of their commands.
+/// Defines the command groups and the actions that their commands perform.
 macro_rules! commands {
     ($($group:literal)+) => {
-        /// The groups of commands.
+        /// Names of the command groups.
         pub const GROUPS: &[&str] = &[$($group),+];
         const COMMANDS: &[&str] = &[$(concat!($group, ":read"), concat!($group, ":write")),+];
     };
@@ -36,7 +36,7 @@ macro_rules! commands {
 
 commands! { "runs" "friction" "repo" "config" "help" "status" "schedule" "deploy" "mcp" "memory" "review" "env" }
 
-/// The table. If no row permits an action, the first one determines the reason of the denial.
+/// The table. If no row permits an action, the first determines why it is denied.
 pub const ROWS: &[Row] = &[
     row(&["runs:read"], Run, &[Member]),
     row(&["runs:read"], Run, &[AllChannels]),

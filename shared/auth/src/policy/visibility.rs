@@ -1,11 +1,11 @@
-//! Visibility of a channel, stamped on a run once at dispatch.
+//! A channel's visibility, stamped on a run once at dispatch.
 
 use ars_types::{Platform, Visibility};
 
-/// Returns the stamp of a channel; `looked_up` is the platform's answer, if it was asked.
-/// It can open a Slack channel and no other. Unresolved channels are unknown, which is never treated as public.
+/// Returns a channel's stamp; `looked_up` is the platform's response, if it was asked. It can open
+/// a Slack channel and no other. Unresolved channels are unknown, which is never treated as public.
 pub fn stamp(channel: &str, looked_up: Option<Visibility>) -> Visibility {
-    // Slack names its channels without the platform.
+    // Slack names channels without the platform.
     let id = match Platform::split(channel) {
         Some((Platform::Slack, id)) => id,
         Some((platform, _)) => return platform.visibility(),

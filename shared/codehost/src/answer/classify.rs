@@ -1,41 +1,42 @@
-//! The meaning of an answer.
+//! Classifies what a response means.
 //!
-//! The host uses one status for several meanings: 403 is a missing permission, a limit, or an archived repository; 404
-//! is an unknown item or one that the app may not see. The order of the checks decides.
+//! The host uses the same status for several meanings: 403 is a missing permission, a limit, or an
+//! archived repository; 404 is an unknown item or an item that the app may not see. The check order
+//! decides.
 
 use ars_types::UnixMillis;
 
 use super::headers::Limits;
 
-/// Wait of a secondary limit without a header: the host requires one minute at least.
+/// Wait for a secondary limit without a header: the host requires at least a minute.
 const SECONDARY_WAIT_MS: i64 = 60_000;
-/// Base of the backoff for answers without a limit.
+/// Base of the backoff for responses without a limit.
 const BACKOFF_MS: i64 = 1_000;
-/// Maximum wait before one attempt of a request to the host.
-/// A longer one fails, and the request is a person's to repeat.
+/// Maximum wait before an attempt of a request to the host. With a longer wait the request fails,
+/// and a person has to repeat it.
 const MAX_WAIT_MS: i64 = 300_000;
-/// Maximum attempts of a request to the host.
+/// Maximum attempts per request to the host.
 const MAX_HOST_ATTEMPTS: u32 = 4;
 
-/// An answer, without its content.
+/// A response, reduced to the parts that give its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer<'a> {
-    /// Status.
+    /// The HTTP status code.
     pub status: u16,
-    /// Limits of its headers.
+    /// Limits that the headers state.
     pub limits: Limits,
-    /// `location`.
+    /// Value of the `location` header.
     pub location: Option<&'a str>,
-    /// `message` of its body, with those of `errors`.
+    /// The body's `message`, with those in `errors`.
     pub message: &'a str,
 }
 
-/// The meaning of an answer.
+/// What a response means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
-    /// It succeeded.
+    /// The request succeeded.
     Success,
-    /// The token is not valid (any more), so a fresh one is minted, once.
+    /// The token is not valid (any more), so a fresh token is minted, once.
     BadCredentials,
     /// The primary limit is used up; `None` without a time.
     RateLimited {
@@ -53,9 +54,10 @@ pub enum Meaning {
     Archived,
     /// The branch is protected.
     Protected,
-    /// The repository has another name, and the request is sent there after its gate was checked again.
+    /// The repository has another name. The request is sent there after that repository's gate was
+    /// checked again.
     Moved {
-        /// Address.
+        /// The address to send the request to.
         to: String,
     },
     /// There is no such item, or the app may not see it. The two are not distinguished for a requester.
@@ -66,15 +68,16 @@ pub enum Meaning {
     AlreadyExists,
     /// The repository has no draft pull requests.
     NoDrafts,
-    /// The diff has more files or lines than the host shows in one answer. It lists the files instead.
+    /// The diff has more files or lines than the host shows in a single response. It lists the
+    /// files instead.
     DiffTooLarge,
-    /// A comment's line is not part of the diff.
+    /// A comment's line is not in the diff.
     AnchorRejected,
-    /// The repository is not part of the installation: the answer of a mint.
+    /// The repository does not belong to the installation: the response to a mint.
     OutsideInstallation,
     /// The request is invalid.
     Invalid,
-    /// The host failed.
+    /// The host failed to answer.
     Unavailable,
     /// A status that the service does not know.
     Unknown,
@@ -83,24 +86,24 @@ pub enum Meaning {
 /// Whether a request is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// No.
+    /// The request is not sent again.
     No,
-    /// After this time. A request with effects is preceded by a search for its effect.
+    /// After this time. A request with effects is preceded by a search for that effect.
     After(i64),
     /// At once, with a fresh token.
     WithFreshToken,
 }
 
-/// The attempts of a request so far.
+/// How often a request was attempted so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Attempts {
     /// Those that were sent.
     pub sent: u32,
-    /// One of them was answered with 401, and the next one had a fresh token.
+    /// An attempt was answered with 401, and the next had a fresh token.
     pub has_fresh_token: bool,
 }
 
-/// Classifies an answer.
+/// Classifies a response by status and message.
 pub fn classify(answer: &Answer<'_>, now: UnixMillis) -> Meaning {
     let message = answer.message.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
@@ -176,7 +179,7 @@ pub fn retry(meaning: &Meaning, attempts: Attempts, jitter: u16) -> Retry {
         return Retry::No;
     }
     let doubled = |base: i64| base.saturating_mul(1 << attempts.sent.saturating_sub(1).min(16));
-    // Half to one and a half of the wait, so that several callers spread.
+    // Half to one and a half times the wait, so that several callers spread.
     let spread = |wait: i64| wait / 2 + wait * i64::from(jitter.min(999)) / 1_000;
     let wait = match meaning {
         Meaning::BadCredentials if !attempts.has_fresh_token => return Retry::WithFreshToken,

@@ -1,4 +1,4 @@
-//! Tests of the meaning of answers.
+//! Tests what responses mean.
 
 use proptest::prelude::*;
 
@@ -208,7 +208,7 @@ fn only_passing_faults_are_retried() {
 }
 
 proptest! {
-    /// A stated wait is never undercut, and no wait exceeds its bound.
+    /// A stated wait is never undercut, and no wait exceeds the bound.
     #[test]
     fn waits_are_bounded(
         seconds in 0i64..=i64::MAX, reset in 0i64..=i64::MAX, attempts in 0u32..9, jitter: u16, status in 100u16..600

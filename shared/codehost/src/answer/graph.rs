@@ -1,24 +1,25 @@
-//! The meaning of an answer of the GraphQL interface, which reports most faults in a success.
+//! Classifies responses from the GraphQL API, which reports most faults in a success.
 
 use ars_types::UnixMillis;
 
 use super::classify::{Answer, Meaning, classify, secondary};
 
-/// The first error in the body of an answer.
+/// The first error in a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GraphError<'a> {
-    /// `type`.
+    /// The error's `type` field.
     pub kind: Option<&'a str>,
-    /// `message`.
+    /// The error's `message` field.
     pub message: &'a str,
-    /// The operation writes, and the body has data beside the error, so a part of it was performed.
+    /// The operation writes, and the body has data beside the error, so it was performed in part.
     pub has_written: bool,
 }
 
-/// Classifies an answer of the GraphQL interface.
+/// Classifies a response from the GraphQL API.
 ///
-/// A limit that ended a mutation part-way is [`Meaning::Unavailable`]: its effect is unknown, so it is sent again
-/// only if that is harmless. A query has no effect, and waits for the end of the limit with or without data.
+/// A limit that ended a mutation part-way is [`Meaning::Unavailable`]: the effect is unknown, so it
+/// is sent again only if that is harmless. A query has no effect, and waits until the limit ends,
+/// with or without data.
 pub fn classify_graph(
     answer: &Answer<'_>,
     error: Option<&GraphError<'_>>,

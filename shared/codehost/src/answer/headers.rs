@@ -1,23 +1,23 @@
-//! The limits that the headers of an answer state.
+//! The limits that a response's headers state.
 
 use ars_types::UnixMillis;
 
-/// Milliseconds of a second.
+/// Milliseconds in a second.
 const SECOND: i64 = 1_000;
 
 /// The headers that concern limits, parsed. Malformed values count as absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// `retry-after` in seconds.
+    /// `retry-after`, in seconds.
     pub retry_after_s: Option<i64>,
-    /// `x-ratelimit-remaining`.
+    /// The `x-ratelimit-remaining` header value.
     pub remaining: Option<i64>,
     /// `x-ratelimit-reset` in seconds since the Unix epoch.
     pub reset_s: Option<i64>,
 }
 
 impl Limits {
-    /// Parses the headers. `header` returns the value of a name in lower case.
+    /// Parses the headers. `header` returns the value for a lower-case name.
     pub fn parse<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Self {
         let number = |name: &str| {
             header(name)?

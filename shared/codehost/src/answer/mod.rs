@@ -1,4 +1,4 @@
-//! Answers of the host: their meaning, and whether and when a request is sent again.
+//! The host's responses: their meaning, and whether and when a request is sent again.
 
 mod classify;
 mod graph;

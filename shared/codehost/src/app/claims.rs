@@ -6,9 +6,9 @@ use serde_json::json;
 
 /// Seconds before now at which the token begins, for clocks that differ.
 const SKEW_SECONDS: i64 = 60;
-/// Maximum seconds for which the token of the app is valid. The host accepts 600.
+/// Maximum lifetime of the app token in seconds. The host accepts 600.
 const MAX_APP_TOKEN_SECONDS: i64 = 540;
-/// Milliseconds of a second.
+/// Milliseconds in a second.
 const SECOND: i64 = 1_000;
 
 /// Returns the bytes that the app's key signs.
@@ -21,7 +21,7 @@ pub fn signing_input(app_id: &str, now: UnixMillis) -> String {
     format!("{}.{}", part(&header), part(&claims))
 }
 
-/// Joins the signing input and its signature.
+/// Joins the signing input and the signature.
 pub fn signed_token(signing_input: &str, signature: &[u8]) -> String {
     format!("{signing_input}.{}", URL_SAFE_NO_PAD.encode(signature))
 }

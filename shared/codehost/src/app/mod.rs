@@ -1,4 +1,4 @@
-//! Credentials of a GitHub App: the signed token, the cache of installation tokens.
+//! GitHub App credentials: the signed token, the cache for installation tokens.
 
 mod claims;
 mod private_key;

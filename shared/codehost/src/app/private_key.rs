@@ -5,18 +5,18 @@
 use ars_auth::Secret;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-/// Label of a key in PKCS#1.
+/// Label on a PKCS#1 key.
 const PKCS1: &str = "RSA PRIVATE KEY";
-/// Label of a key in PKCS#8.
+/// Label on a PKCS#8 key.
 const PKCS8: &str = "PRIVATE KEY";
 /// Version 0, and the algorithm `rsaEncryption` without parameters, in DER.
 const RSA_PREFIX: [u8; 18] = [
     0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01,
     0x05, 0x00,
 ];
-/// DER's tag of a sequence.
+/// DER tag for a sequence.
 const SEQUENCE: u8 = 0x30;
-/// DER's tag of a string of bytes.
+/// DER tag for a byte string.
 const OCTETS: u8 = 0x04;
 
 /// Returns the key in PKCS#8, as DER; `None` if the text has no key.
@@ -82,7 +82,7 @@ mod tests {
         let der = [&[SEQUENCE, 0x82, 0x01, 0x00][..], &[7; 256]].concat();
         for line in ["\n", "\r\n", "\\n"] {
             let wrapped = pkcs8_of_pem(&key(PKCS1, &der, line)).unwrap();
-            // 18 bytes of prefix, 4 of the inner header, 260 of the key.
+            // 18 bytes for the prefix, 4 for the inner header, 260 for the key.
             assert_eq!(wrapped[..4], [SEQUENCE, 0x82, 0x01, 0x1a]);
             assert_eq!(wrapped[4..22], RSA_PREFIX);
             assert_eq!(wrapped[22..26], [OCTETS, 0x82, 0x01, 0x04]);

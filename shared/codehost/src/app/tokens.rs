@@ -1,30 +1,31 @@
-//! The cache of installation tokens, one for each repository.
+//! Caches installation tokens, one for each repository.
 
 use std::collections::BTreeMap;
 
 use ars_auth::Secret;
 use ars_types::{RepoSlug, UnixMillis};
 
-/// Minimum life of an installation token that is served: the longest command of 20 minutes, and slack.
+/// Minimum remaining life of a served installation token: the longest command (20 minutes), and
+/// slack.
 pub(super) const MIN_TOKEN_LIFE_MS: i64 = 1_500_000;
 /// Maximum installation tokens in the cache.
 const MAX_TOKENS: usize = 1_000;
 
-/// A token for one repository.
+/// A token for a single repository.
 #[derive(Clone)]
 pub struct InstallationToken {
-    /// The token.
+    /// The token that requests carry.
     pub secret: Secret,
-    /// Its end.
+    /// When the token expires.
     pub expires_at: UnixMillis,
 }
 
-/// Tokens by repository. A caller without one mints it.
+/// Tokens by repository. A caller that finds none mints it.
 #[derive(Default)]
 pub struct TokenCache(BTreeMap<RepoSlug, InstallationToken>);
 
 impl TokenCache {
-    /// Returns the token of a repository, if more than 25 minutes of its life are left.
+    /// Returns a repository's token, if it lives for more than another 25 minutes.
     pub fn get(&self, repository: &RepoSlug, now: UnixMillis) -> Option<&InstallationToken> {
         let token = self.0.get(repository)?;
         has_life(token.expires_at, now).then_some(token)
@@ -41,8 +42,8 @@ impl TokenCache {
         }
     }
 
-    /// Drops the token that the host answered with 401, so that the next caller mints one.
-    /// A newer token of another caller stays.
+    /// Drops the token that the host answered with 401, so that the next caller mints another. A
+    /// newer token from another caller stays.
     pub fn reject(&mut self, repository: &RepoSlug, rejected: &Secret) {
         if self
             .0

@@ -1,4 +1,4 @@
-//! A commit by its whole id.
+//! A commit by full id.
 
 use std::fmt;
 

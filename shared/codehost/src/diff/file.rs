@@ -1,13 +1,13 @@
-//! The changed lines of files, and the anchors of comments.
+//! The changed lines in files, and the comment anchors.
 
 use std::ops::RangeInclusive;
 
-/// Maximum files of a diff that the host lists.
+/// Maximum number of files that the host lists in a diff.
 pub(super) const MAX_DIFF_FILES: usize = 3_000;
-/// Maximum lines of one file's diff that are kept.
+/// Maximum number of lines kept from a single file's diff.
 pub(super) const MAX_FILE_DIFF_LINES: usize = 20_000;
 
-/// The diff of a pull request.
+/// A pull request's diff.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
     /// Files, in the host's order.
@@ -16,16 +16,16 @@ pub struct Diff {
     pub truncated: bool,
 }
 
-/// The diff of one file.
+/// The diff for a single file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff {
-    /// The current path, or the last one of a deleted file.
+    /// The current path, or a deleted file's last path.
     pub path: String,
-    /// Its lines.
+    /// How the file's content changed.
     pub change: Change,
 }
 
-/// The change of a file's content.
+/// How a file's content changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Lines were changed. Empty for a file that was only renamed.
@@ -36,10 +36,10 @@ pub enum Change {
     TooLarge,
 }
 
-/// A range of lines that a diff shows.
+/// A line range that a diff shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// Lines of the new content, changed or not; `None` if none is left.
+    /// Lines in the new content, changed or not; `None` if none is left.
     pub right: Option<RangeInclusive<u64>>,
     /// Removed lines by their old numbers, in order.
     pub removed: Vec<u64>,
@@ -47,7 +47,7 @@ pub struct Hunk {
     pub added: Vec<u64>,
 }
 
-/// A side of the diff.
+/// One of the diff's two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The old content: removed lines.
@@ -61,11 +61,11 @@ pub enum Side {
 pub enum Rejected {
     /// The pull request does not change the file.
     UnknownFile,
-    /// The host shows no lines of the file.
+    /// The host shows no lines for the file.
     NoLines,
     /// The diff does not show the line on that side.
     LineNotShown,
-    /// The range is reversed, or extends over several parts of the diff.
+    /// The range is reversed, or extends over several hunks.
     BadRange,
 }
 
@@ -73,7 +73,7 @@ impl Diff {
     /// Checks an anchor: a line, or a range that ends at it.
     ///
     /// # Errors
-    /// Returns why the host would reject it. One rejected anchor fails a whole review.
+    /// Returns why the host would reject it. A single rejected anchor fails a whole review.
     pub fn accepts(
         &self,
         path: &str,
@@ -100,7 +100,7 @@ impl Diff {
         }
     }
 
-    /// Returns the numbers of added and removed lines.
+    /// Counts the added and the removed lines.
     pub fn totals(&self) -> (usize, usize) {
         let hunks = self.files.iter().flat_map(|file| match &file.change {
             Change::Lines(hunks) => hunks.as_slice(),

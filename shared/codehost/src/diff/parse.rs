@@ -1,8 +1,8 @@
-//! Parsing of unified diffs, of git and of the host's list of files.
+//! Parses unified diffs, from git and from the host's file list.
 
 use super::file::{Change, Diff, FileDiff, Hunk, MAX_DIFF_FILES, MAX_FILE_DIFF_LINES};
 
-/// Parses the output of `git diff`. Text outside of files and hunks is skipped.
+/// Parses `git diff` output. Text outside files and hunks is skipped.
 pub fn parse_unified(text: &str) -> Diff {
     let mut diff = Diff::default();
     let mut lines = text.split('\n').peekable();
@@ -47,8 +47,8 @@ pub fn parse_unified(text: &str) -> Diff {
     diff
 }
 
-/// Reads the diff of one file of the host's list. A binary or huge file has no `patch`.
-/// `changes` is the number of changed lines that the host counts: 0 for a binary file.
+/// Reads a single file's diff from the host's list. A binary or huge file has no `patch`. `changes`
+/// is the number of changed lines that the host counts: 0 for a binary file.
 pub fn read_patch(path: &str, patch: Option<&str>, changes: u64) -> FileDiff {
     let change = match patch {
         Some(patch) => {
@@ -66,7 +66,7 @@ pub fn read_patch(path: &str, patch: Option<&str>, changes: u64) -> FileDiff {
 }
 
 impl Diff {
-    /// Collects the host's list of files, which ends at 3,000.
+    /// Collects the host's file list, which ends at 3,000.
     pub fn from_files(files: impl IntoIterator<Item = FileDiff>) -> Self {
         let mut files = files.into_iter();
         let listed: Vec<_> = files.by_ref().take(MAX_DIFF_FILES).collect();
@@ -78,8 +78,8 @@ impl Diff {
     }
 }
 
-/// Reads hunks line by line.
-/// The counts of a header decide where a hunk ends, so a removed line `-- a/x` is no header.
+/// Reads hunks line by line. A header's counts decide where a hunk ends, so a removed line `-- a/x`
+/// is no header.
 #[derive(Default)]
 struct HunkReader {
     hunks: Vec<Hunk>,
@@ -114,7 +114,7 @@ impl HunkReader {
                 hunk.removed.push(self.old);
                 self.advance(1, 0);
             }
-            // No line: a note about the end of the file.
+            // No line: a note about the file's end.
             Some(b'\\') => {}
             _ => self.advance(1, 1),
         }
@@ -153,7 +153,7 @@ impl HunkReader {
     }
 }
 
-/// Reads `@@ -old[,count] +new[,count] @@`: the first line and the count of each side.
+/// Reads `@@ -old[,count] +new[,count] @@`: each side's first line and count.
 fn header(line: &str) -> Option<((u64, u64), (u64, u64))> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -164,7 +164,7 @@ fn header(line: &str) -> Option<((u64, u64), (u64, u64))> {
     Some((range(old)?, range(new)?))
 }
 
-/// Returns the path of `a/x b/x`, which git prints for a change without content.
+/// Returns the path in `a/x b/x`, which git prints for a change without content.
 fn path_of_both(names: &str) -> Option<String> {
     if let Some(start) = names.find(" \"b/").filter(|_| names.ends_with('"')) {
         return Some(strip_side(&unquoted(&names[start + 1..])).to_owned());
@@ -174,7 +174,7 @@ fn path_of_both(names: &str) -> Option<String> {
     (old.strip_prefix("a/") == new.strip_prefix("b/")).then(|| strip_side(new).to_owned())
 }
 
-/// Returns the path of a `---` or `+++` line; `None` for `/dev/null`.
+/// Returns the path in a `---` or `+++` line; `None` for `/dev/null`.
 fn side_path(name: &str) -> Option<String> {
     // Git ends a name that has blanks with a tab.
     let name = unquoted(name.strip_suffix('\t').unwrap_or(name));
@@ -188,7 +188,7 @@ fn strip_side(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Undoes git's quoting of unusual names.
+/// Reverts git's quoting for unusual names.
 pub fn unquoted(name: &str) -> String {
     let Some(inner) = name
         .strip_prefix('"')

@@ -1,4 +1,4 @@
-//! Tests of diffs and their anchors.
+//! Tests diffs and their anchors.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Which patterns become issues, and the output of the command.
+//! Which patterns become issues, and what the command prints.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use super::proposal::{Proposal, keys_of, proposal};
 
-/// Default number of issues that one call files.
+/// Default number of issues filed per call.
 const DEFAULT_TOP: usize = 3;
-/// Default label.
+/// Label to use by default.
 const DEFAULT_LABEL: &str = "self-improvement";
 
-/// Options of a call.
+/// Options for a single call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposeOptions {
     /// Maximum issues to file.
     pub top: usize,
-    /// Label of the issues.
+    /// Label for the filed issues.
     pub label: String,
     /// Nothing is filed.
     pub dry_run: bool,
@@ -33,72 +33,72 @@ impl Default for ProposeOptions {
     }
 }
 
-/// An open issue of the target repository.
+/// An open issue in the target repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenIssue {
-    /// Number.
+    /// The issue's number in the repository.
     pub number: u64,
-    /// Address.
+    /// The issue's web address.
     pub url: String,
-    /// Body.
+    /// The body, which may hold a pattern marker.
     pub body: String,
 }
 
-/// The decision about the patterns of a report.
+/// Decides about the patterns in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Issues to file, costliest first.
     pub to_file: Vec<Proposal>,
-    /// Patterns that an open issue is about, with its number and address.
+    /// Patterns that an open issue is about, with the issue's number and address.
     pub duplicates: Vec<Filed>,
     /// Nothing is filed.
     pub dry_run: bool,
 }
 
-/// A proposal and its issue.
+/// A proposal and the issue for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Filed {
-    /// The proposal.
+    /// The proposal for the pattern.
     pub proposal: Proposal,
-    /// The issue.
+    /// The issue about the pattern.
     pub issue: IssueRef,
 }
 
-/// An issue.
+/// References an issue by number and address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IssueRef {
-    /// Number.
+    /// The issue's number in the repository.
     pub number: u64,
-    /// Address.
+    /// The issue's web address.
     pub url: String,
 }
 
 /// A proposal that the host did not accept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failed {
-    /// The proposal.
+    /// The proposal for the pattern.
     pub proposal: Proposal,
-    /// Reason.
+    /// Why the host did not accept it.
     pub error: String,
 }
 
-/// The output of the command.
+/// The command's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposed {
     /// Number of analyzed runs.
     pub runs_analyzed: u64,
-    /// Patterns.
+    /// Patterns that the report found.
     pub patterns: Vec<Pattern>,
-    /// The proposals of this call.
+    /// The proposals from this call.
     pub proposals: Vec<Proposal>,
-    /// Filed issues.
+    /// Issues that this call filed.
     pub filed: Vec<Filed>,
     /// Patterns that an open issue is about.
     pub duplicates: Vec<Filed>,
     /// Proposals that were not accepted.
     pub failed: Vec<Failed>,
-    /// Nothing was filed.
+    /// Whether the call filed nothing by request.
     pub dry_run: bool,
     /// Number of runs with an incomplete stream.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +138,7 @@ pub fn plan(patterns: &[Pattern], open: &[OpenIssue], options: &ProposeOptions) 
 }
 
 impl Plan {
-    /// Returns the output, given the end of each attempt in the order of `to_file`. A dry run has none.
+    /// Returns the output, given how each attempt in `to_file` order ended. A dry run has none.
     pub fn output(self, report: Report, attempts: Vec<Result<IssueRef, String>>) -> Proposed {
         let (mut filed, mut failed) = (Vec::new(), Vec::new());
         for (proposal, attempt) in self

@@ -1,4 +1,4 @@
-//! Tests of proposals and their plan.
+//! Tests proposals and their plan.
 
 use ars_friction::{Category, Example, Kind, Severity};
 use proptest::prelude::*;

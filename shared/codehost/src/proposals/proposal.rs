@@ -1,6 +1,7 @@
-//! The issue about one pattern of friction.
+//! The issue about a single friction pattern.
 //!
-//! Its texts come from commands and their output, so they are neutralised and fenced: an agent may read the issue.
+//! The texts come from commands and their output, so they are neutralised and fenced: an agent may
+//! read the issue.
 
 use ars_events::wrap_untrusted;
 use ars_friction::{Pattern, duration};
@@ -8,30 +9,30 @@ use serde::Serialize;
 
 use crate::text::{hidden_marker, markers, neutral_line};
 
-/// Kind of the marker of an issue.
+/// Marker kind in an issue.
 const MARKER: &str = "friction";
-/// Maximum characters of an issue's title.
+/// Maximum length of an issue title in characters.
 const MAX_ISSUE_TITLE_CHARS: usize = 120;
-/// Maximum characters of one example's summary in an issue.
+/// Maximum length of an example summary in an issue, in characters.
 const MAX_EXAMPLE_CHARS: usize = 300;
 /// Maximum runs that an issue names.
 const MAX_NAMED_RUNS: usize = 20;
 
-/// A proposed issue, with the data of its pattern.
+/// A proposed issue, with the pattern's data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proposal {
-    /// Title.
+    /// The issue's title, neutralised.
     pub title: String,
-    /// Body. It ends with a hidden marker of the pattern's key.
+    /// Body. It ends with a hidden marker that holds the pattern's key.
     pub body: String,
-    /// Labels.
+    /// Labels for the issue.
     pub labels: Vec<String>,
     /// The pattern, with its `key`.
     #[serde(flatten)]
     pub pattern: Pattern,
 }
 
-/// Builds the issue of a pattern.
+/// Builds a pattern's issue.
 pub fn proposal(pattern: &Pattern, label: &str) -> Proposal {
     let kind = pattern.kind.as_str();
     let title = neutral_line(
@@ -80,7 +81,7 @@ pub fn proposal(pattern: &Pattern, label: &str) -> Proposal {
     }
 }
 
-/// Shows a text as code, which no line of it can end: all are indented.
+/// Shows a text as code, which no line can end: all are indented.
 fn block(text: &str) -> String {
     text.lines()
         .map(|line| format!("    {line}\n"))

@@ -1,17 +1,17 @@
-//! The check run that shows the evidence on the head of a pull request.
+//! The check run that shows the evidence on a pull request's head.
 
 use serde::Serialize;
 
 use super::evidence::{self, CheckResult, Evidence};
 use crate::text::neutral_block;
 
-/// Name of the check run.
+/// The check run's name.
 const NAME: &str = "ars";
-/// Maximum annotations of one check run. The host accepts 50 in a request.
+/// Maximum annotations per check run. The host accepts 50 in a request.
 const MAX_ANNOTATIONS: usize = 50;
-/// Maximum characters of an annotation.
+/// Maximum length of an annotation in characters.
 const MAX_ANNOTATION_CHARS: usize = 1_000;
-/// Maximum characters of an annotated path.
+/// Maximum length of an annotated path in characters.
 const MAX_ANNOTATED_PATH_CHARS: usize = 500;
 
 /// A completed check run, as the host reads it.
@@ -19,7 +19,7 @@ const MAX_ANNOTATED_PATH_CHARS: usize = 500;
 pub struct CheckRun {
     name: &'static str,
     head_sha: String,
-    /// The run and its head, by which a check run of an earlier attempt is found.
+    /// The run and head, by which a check run from an earlier attempt is found.
     external_id: String,
     status: &'static str,
     conclusion: Conclusion,
@@ -28,7 +28,7 @@ pub struct CheckRun {
     output: Output,
 }
 
-/// Conclusion of a check run.
+/// How a check run concludes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Conclusion {
@@ -57,7 +57,7 @@ struct Annotation {
     message: String,
 }
 
-/// Builds the check run of the evidence. Results at another commit neither pass nor fail it.
+/// Builds the check run for the evidence. Results at another commit neither pass nor fail it.
 pub fn check_run(run_id: &str, evidence: &Evidence) -> CheckRun {
     let at_head = evidence
         .checks
@@ -108,7 +108,7 @@ fn annotation(line: &str) -> Option<Annotation> {
     {
         message = after;
     }
-    // The path belongs to the repository, and is no time of day or address.
+    // The path belongs to the repository, and is no time or address.
     let is_inside =
         !path.starts_with('/') && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     let is_path = path.contains(['/', '.']) && path.len() <= MAX_ANNOTATED_PATH_CHARS;

@@ -2,7 +2,7 @@
 
 use super::evidence::ExpectedCheck;
 
-/// Characters with a meaning in a shell: with one, the exit code may be another program's.
+/// Characters with a meaning in a shell: they can make the exit code another program's.
 const SPECIAL: &[char] = &[
     '|', ';', '&', '<', '>', '`', '$', '(', ')', '{', '}', '!', '#', '\\', '\n', '\r',
 ];
@@ -11,7 +11,7 @@ const SPECIAL: &[char] = &[
 const OTHERS: [&str; 6] = ["cd", "ls", "pwd", "pip", "mkdir", "cat"];
 /// Programs without effect, which a table names where a repository has no command.
 const NO_OPS: [&str; 2] = ["true", ":"];
-/// Tests and builds: the program, its subcommands (none means any words), and the name of the result.
+/// Tests and builds: the program, subcommands (none means any words), and the result's name.
 const CHECKS: [(&str, &[&str], &str); 21] = [
     ("cargo", &["test", "nextest"], "test"),
     ("cargo", &["build", "check"], "build"),
@@ -36,18 +36,19 @@ const CHECKS: [(&str, &[&str], &str); 21] = [
     ("ruff", &["check"], "lint"),
 ];
 
-/// The commands of a repository's own table, such as `uv run pytest`.
+/// The commands from a repository's own table, such as `uv run pytest`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownCommands {
-    /// Words of a plain command, and the name of its result. One without a name may precede others.
+    /// Words in a plain command, and the result's name. A command without a name may precede
+    /// others.
     parts: Vec<(Vec<String>, Option<&'static str>)>,
-    /// The first command of each result, also one that is no evidence.
+    /// The first command for each result, even if it is no evidence.
     expected: Vec<ExpectedCheck>,
 }
 
 impl KnownCommands {
-    /// Adds the command with this name in the table: `test`, `build` or `install`.
-    /// One whose exit code may be another program's is expected only, because it is no evidence.
+    /// Adds the command with this name in the table: `test`, `build` or `install`. A command that
+    /// may report another program's exit code is expected only, because it is no evidence.
     pub fn add(&mut self, name: &str, command: &str) {
         let result = match name {
             "test" => Some("test"),
@@ -85,13 +86,13 @@ impl KnownCommands {
         }
     }
 
-    /// Returns the test and build command of the table, without those that have no effect.
+    /// Returns the table's test and build commands, without those that have no effect.
     pub fn expected(&self) -> &[ExpectedCheck] {
         &self.expected
     }
 
-    /// Returns the result's name of the table's command, if these words are one.
-    /// The inner `None` is an installation.
+    /// Returns the result's name if these words are a command in the table. The inner `None` is an
+    /// installation.
     fn find(&self, words: &[&str]) -> Option<Option<&'static str>> {
         let is_this =
             |own: &[String]| own.len() <= words.len() && own.iter().zip(words).all(|(a, b)| a == b);
@@ -102,10 +103,10 @@ impl KnownCommands {
     }
 }
 
-/// Returns the name of the result of a command, such as `test`, if its exit code is one.
+/// Returns a command's result name, such as `test`, if the exit code is such a result.
 ///
-/// Plain commands count, and chains of them with `&&`, of which the last part names the result. A pipe, a list with `;`
-/// or an assignment may hide a failure or replace the program.
+/// Plain commands count, and chains with `&&` whose last part names the result. A pipe, a list with
+/// `;` or an assignment may hide a failure or replace the program.
 pub fn check_of(command: &str, known: &KnownCommands) -> Option<&'static str> {
     let mut name = None;
     for part in command.trim().split("&&") {
@@ -139,7 +140,7 @@ fn name_of(words: &[&str]) -> Option<&'static str> {
     found.map(|(_, _, name)| *name)
 }
 
-/// Returns whether the words of a plain command are more than a preparation of the next one.
+/// Returns whether a plain command's words do more than prepare the next command.
 fn has_effect(words: &[&str]) -> bool {
     words
         .first()

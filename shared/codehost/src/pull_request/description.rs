@@ -1,72 +1,72 @@
-//! The description that an agent submits: the input of `submit_pr_description`.
+//! The description that an agent submits: the input to `submit_pr_description`.
 
 use serde::Deserialize;
 
-/// Maximum characters of a pull request's title.
+/// Maximum length of a pull request title in characters.
 pub(super) const MAX_TITLE_CHARS: usize = 200;
-/// Maximum characters of one part of a pull request's description.
+/// Maximum length of a single part in a pull request's description, in characters.
 const MAX_PART_CHARS: usize = 20_000;
-/// Maximum steps of a description's tour, and entries of its lists.
+/// Maximum number of steps in a description's tour, and of entries in the lists.
 const MAX_ENTRIES: usize = 40;
 
-/// A description of a change. Its texts are a model's.
+/// Describes a change. A model wrote the texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Description {
-    /// Title.
+    /// The pull request's title.
     pub title: String,
     /// The change in one or two sentences.
     pub tldr: String,
-    /// The change and its reason.
+    /// The change and the reason for it.
     pub what_why: String,
     /// A walk through the change.
     #[serde(default)]
     pub tour: Vec<TourStep>,
-    /// Work that remains.
+    /// Work that still has to be done.
     #[serde(default)]
     pub remaining: Vec<String>,
-    /// Decisions.
+    /// Decisions that the agent took.
     #[serde(default)]
     pub decisions: Vec<String>,
-    /// Risks.
+    /// Risks that the change brings.
     #[serde(default)]
     pub risks: Vec<String>,
-    /// How the change was validated, in the words of the agent.
+    /// How the change was validated, in the agent's words.
     #[serde(default)]
     pub validation: String,
 }
 
-/// A step of a tour.
+/// A step in a tour.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TourStep {
-    /// Title.
+    /// The step's title.
     pub title: String,
-    /// Text.
+    /// What the step shows.
     pub description: String,
     /// A hint for the reader.
     #[serde(default)]
     pub look_for: Option<String>,
-    /// Place.
+    /// Where the step stands in the code.
     pub anchor: TourAnchor,
 }
 
-/// The place of a step.
+/// Where a step stands in the code.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TourAnchor {
-    /// File.
+    /// Path of the file.
     pub path: String,
-    /// First line.
+    /// First line of the range.
     pub from: u64,
-    /// Last line.
+    /// Last line of the range, inclusive.
     pub to: u64,
 }
 
 /// Why a description is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDescription {
-    /// The input has another form. The text names the field, without its value.
+    /// The input has another form. The text names the field, without the value.
     #[error("the description has another form: {0}")]
     Form(String),
     /// A text is missing.
@@ -75,9 +75,9 @@ pub enum InvalidDescription {
     /// A text is too long.
     #[error("`{field}` must have at most {max} characters")]
     TooLong {
-        /// Field.
+        /// Name of the field.
         field: &'static str,
-        /// Limit.
+        /// The limit in characters.
         max: usize,
     },
     /// A list is too long.
@@ -89,7 +89,7 @@ pub enum InvalidDescription {
 }
 
 impl Description {
-    /// Parses and checks the input of a call. The last valid call of a run counts.
+    /// Parses and checks a call's input. The last valid call in a run counts.
     ///
     /// # Errors
     /// Returns what the agent has to change.

@@ -1,50 +1,51 @@
-//! The evidence of a coding run, which code collects.
+//! A coding run's evidence, which code collects.
 
 use crate::{
     diff::Commit,
     text::{neutral_block, neutral_line},
 };
 
-/// Maximum characters of a command in the evidence.
+/// Maximum length of a command in the evidence, in characters.
 const MAX_COMMAND_CHARS: usize = 200;
-/// Maximum characters of the end of a failed command's output.
+/// Maximum number of characters kept from the end of a failed command's output.
 const MAX_OUTPUT_CHARS: usize = 1_000;
-/// Maximum lines of the end of a failed command's output.
+/// Maximum number of lines kept from the end of a failed command's output.
 const MAX_OUTPUT_LINES: usize = 30;
-/// Maximum commands in the evidence; the last ones are shown.
+/// Maximum number of commands in the evidence; the last are shown.
 const MAX_CHECKS: usize = 20;
-/// The line of an ordinary pull request that stands for a draft.
+/// The line that marks an ordinary pull request as a draft.
 const MARKED_DRAFT: &str = "\nThis is a draft of the service. The repository has no draft pull requests, so its title says so.\n";
-/// Names of results that verify a change.
+/// Names of the results that verify a change.
 const VERIFYING: [&str; 2] = ["test", "build"];
-/// Micro-dollars of a cent.
+/// Micro-dollars in a cent.
 const CENT: i64 = 10_000;
 
-/// Evidence of a run.
+/// The evidence from a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// The commit that was pushed.
     pub head: Commit,
-    /// The page of the run, if the service has a public address.
+    /// The run's page, if the service has a public address.
     pub run_url: Option<String>,
     /// Cost in micro-dollars, if known.
     pub cost_micro_usd: Option<i64>,
     /// Address of a pull request that the request names and the run does not continue.
     pub refers_to: Option<String>,
-    /// The pull request is an ordinary one that stands for a draft.
+    /// The pull request is ordinary and stands for a draft.
     pub is_marked_draft: bool,
-    /// Tests, builds and linters of the run, in order.
+    /// Tests, builds and linters that ran, in order.
     pub checks: Vec<Check>,
-    /// The test and build commands of the repository's table. Those that the run did not use are listed.
+    /// The test and build commands in the repository's table. Those that the run did not use are
+    /// listed.
     pub expected: Vec<ExpectedCheck>,
 }
 
-/// A test or build command of the repository's table.
+/// A test or build command from the repository's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedCheck {
-    /// The name of its result: `test` or `build`.
+    /// The result's name: `test` or `build`.
     pub name: &'static str,
-    /// Command.
+    /// The command as it is written.
     pub command: String,
 }
 
@@ -53,22 +54,22 @@ pub struct ExpectedCheck {
 pub struct Check {
     /// Name, such as `test`.
     pub name: String,
-    /// Command.
+    /// The command as it is written.
     pub command: String,
-    /// The commit of the tree; `None` if the tree had other changes.
+    /// The tree's commit; `None` if the tree had other changes.
     pub head: Option<Commit>,
-    /// Result.
+    /// How the command ended.
     pub result: CheckResult,
 }
 
-/// Result of a test or build.
+/// How a test or build ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckResult {
-    /// It succeeded.
+    /// The command succeeded.
     Passed,
-    /// It failed.
+    /// The command failed.
     Failed {
-        /// The end of its output.
+        /// The end of the command's output.
         output: String,
     },
     /// It did not end.
@@ -156,7 +157,7 @@ fn line(name: &str, result: &str, command: &str) -> String {
     format!("- {name} {result}: `{command}`\n")
 }
 
-/// Quotes the end of an output as a block of code in a list.
+/// Quotes an output's end as a code block in a list.
 fn quoted(output: &str) -> String {
     let lines: Vec<&str> = output.trim_end().lines().collect();
     let last = lines[lines.len().saturating_sub(MAX_OUTPUT_LINES)..].join("\n");

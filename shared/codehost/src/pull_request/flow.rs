@@ -1,13 +1,14 @@
-//! The end of a coding run on the code host, as a state machine.
+//! A coding run's end on the code host, as a state machine.
 //!
-//! A pushed branch with a description becomes a draft pull request, or changes the texts of the one that is open for
-//! the branch. There is no action that merges, approves or pushes. The host is searched before every pull request is
-//! opened, so a lost answer or a crash never opens two: the machine starts again from its beginning.
+//! A pushed branch with a description becomes a draft pull request, or changes the texts of the
+//! branch's open pull request. There is no action that merges, approves or pushes. The host is
+//! searched before every pull request is opened, so a lost response or a crash never opens two: the
+//! machine starts again from the beginning.
 
 /// Maximum attempts to open or edit a pull request.
 const MAX_FLOW_ATTEMPTS: u32 = 3;
 
-/// The flow of one run.
+/// Drives the pull request flow for a single run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestFlow {
     state: State,
@@ -25,7 +26,7 @@ enum State {
     Over,
 }
 
-/// The state of the branch when the run ended.
+/// The branch's state when the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// It has no commits on the host.
@@ -36,31 +37,31 @@ pub enum Pushed {
     WithDescription,
 }
 
-/// An event.
+/// An event for the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// The run ended.
+    /// The run ended with this branch state.
     Ended(Pushed),
-    /// The pull request of the branch, or `None` if the host does not answer.
+    /// The branch's pull request, or `None` if the host does not respond.
     Found(Option<Found>),
-    /// The end of an attempt to open one, or to edit it.
+    /// How an attempt to open or edit a pull request ended.
     Written(Opened),
 }
 
-/// The pull request of a branch.
+/// A branch's pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// There is none.
+    /// The branch has no pull request.
     Absent,
-    /// It is open.
+    /// The service's pull request is open.
     Open(u64),
-    /// A person opened it, so its texts are theirs.
+    /// A person opened it, so the texts are theirs.
     Theirs(u64),
     /// A person closed or merged it.
     Closed(u64),
 }
 
-/// The end of an attempt.
+/// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opened {
     /// The host confirmed it.
@@ -76,15 +77,15 @@ pub enum Opened {
 /// An effect that the driver performs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Searches the pull request of the branch, of any state.
+    /// Searches the branch's pull request, in any state.
     Search,
-    /// Opens a draft.
+    /// Opens a draft pull request.
     OpenDraft,
-    /// Opens an ordinary pull request whose text says that it is a draft, because the repository has none.
+    /// Opens an ordinary pull request marked as a draft, because the repository has no drafts.
     OpenOrdinary,
     /// Replaces title and body.
     Edit(u64),
-    /// Ends.
+    /// Ends with this outcome.
     End(Outcome),
 }
 
@@ -95,13 +96,13 @@ pub enum Outcome {
     NothingPushed,
     /// The branch is pushed, and a person opens the pull request.
     Compare,
-    /// A draft was opened, or an ordinary one where the repository has no drafts.
+    /// A draft was opened, or an ordinary pull request where the repository has no drafts.
     Opened(u64),
-    /// The texts of the open one were replaced.
+    /// Replaced the open pull request's texts.
     Edited(u64),
-    /// A person opened the pull request of this branch, whose texts stay.
+    /// A person opened this branch's pull request; the texts stay.
     Theirs(u64),
-    /// A person closed the pull request of this branch, which stays so.
+    /// A person closed this branch's pull request, which stays so.
     Closed(u64),
     /// The host did not open or edit it.
     Failed,
@@ -270,14 +271,14 @@ mod tests {
         );
     }
 
-    /// A host that has at most the drafts that were opened, and the texts of the last write.
+    /// A host that has at most the opened drafts, and the texts from the last write.
     #[derive(Default)]
     struct FakeHost {
         drafts: u64,
         writes: u64,
     }
 
-    /// Drives the flow to its end; `None` after a crash.
+    /// Drives the flow until it ends; `None` after a crash.
     fn drive(host: &mut FakeHost, faults: &mut impl Iterator<Item = Fault>) -> Option<Outcome> {
         let mut flow = PullRequestFlow::default();
         let mut input = Input::Ended(Pushed::WithDescription);

@@ -1,4 +1,4 @@
-//! Pull requests of coding runs: the description by the agent, the evidence by code, and the flow.
+//! Coding runs' pull requests: the description by the agent, the evidence by code, and the flow.
 
 mod check_run;
 mod command;

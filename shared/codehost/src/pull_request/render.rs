@@ -1,4 +1,4 @@
-//! Title and body of a pull request.
+//! A pull request's title and body.
 //!
 //! The evidence precedes the description, so the description can neither hide nor imitate it.
 
@@ -8,23 +8,23 @@ use super::{
 };
 use crate::text::{MAX_BODY_CHARS, hidden_marker, neutral_block, neutral_line};
 
-/// Maximum characters of one entry of a description's list or tour.
+/// Maximum length of an entry in a description's list or tour, in characters.
 const MAX_ENTRY_CHARS: usize = 3_000;
-/// Start of the title of an ordinary pull request that stands for a draft.
+/// Title prefix on an ordinary pull request that stands for a draft.
 const DRAFT_MARK: &str = "[Draft] ";
-/// Kind of the marker that names the run.
+/// Marker kind that names the run.
 const MARKER: &str = "run";
 
-/// The texts of a pull request.
+/// A pull request's texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestText {
-    /// Title.
+    /// The title as the host shows it.
     pub title: String,
-    /// Body.
+    /// The body in Markdown.
     pub body: String,
 }
 
-/// Renders the texts of a pull request. A description that is too long is cut; the evidence never is.
+/// Renders a pull request's texts. A description that is too long is cut; the evidence never is.
 pub fn render(run_id: &str, description: &Description, evidence: &Evidence) -> PullRequestText {
     let marker = hidden_marker(MARKER, run_id);
     let summary = neutral_block(&description.tldr, MAX_BODY_CHARS / 8);
@@ -57,7 +57,7 @@ pub fn render(run_id: &str, description: &Description, evidence: &Evidence) -> P
     PullRequestText { title, body }
 }
 
-/// Returns whether a title is that of an ordinary pull request that stands for a draft.
+/// Returns whether this title belongs to an ordinary pull request that stands for a draft.
 pub fn is_marked_draft(title: &str) -> bool {
     title.starts_with(DRAFT_MARK)
 }

@@ -1,4 +1,4 @@
-//! Tests of the texts of a pull request.
+//! Tests a pull request's texts.
 
 use proptest::prelude::*;
 
@@ -94,7 +94,8 @@ fn missing_checks_are_named() {
     assert!(text.body.contains("- no test or build ran at this head"));
 }
 
-/// A linter that passed hides neither that nothing was tested, nor the unused commands of the table.
+/// A linter that passed hides neither that nothing was tested, nor the unused commands from the
+/// table.
 #[test]
 fn unused_commands_are_not_verified() {
     let expected = |name, command: &str| ExpectedCheck {
@@ -153,7 +154,7 @@ fn long_description_is_cut_before_the_evidence() {
 }
 
 proptest! {
-    /// A hostile description adds no heading of the evidence and no marker.
+    /// A hostile description adds no evidence heading and no marker.
     #[test]
     fn description_cannot_imitate_the_service(
         pieces in prop::collection::vec(

@@ -1,6 +1,7 @@
-//! The repository of a request, chosen from the signals of its text.
+//! Chooses the request's repository from signals in the text.
 //!
-//! Strong signals may replace the thread's repository. Weak ones never do, because prose has many words with a slash.
+//! Strong signals may replace the thread's repository. Weak signals never do, because prose has
+//! many words with a slash.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use super::signals::{Item, ItemKind, Signal, Strength};
 /// Whether a repository is among those that the service knows, by configuration or as a resident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// It is known.
+    /// The service knows the repository.
     Known,
     /// It is not known.
     Unknown,
@@ -19,32 +20,33 @@ pub enum Listing {
     Unavailable,
 }
 
-/// The repository of a request.
-/// The requester's gate checks each of [`Resolution::repositories`] before any call.
+/// The repository for a request. The requester's gate checks each of [`Resolution::repositories`]
+/// before any call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     /// The text names none, and the thread has none.
     None,
-    /// The thread's own.
+    /// The thread's own repository.
     Thread {
-        /// The repository.
+        /// The repository of the request.
         repository: RepoSlug,
     },
-    /// The one that the text names.
+    /// The repository that the text names.
     Named {
-        /// The repository.
+        /// The repository of the request.
         repository: RepoSlug,
-        /// Its items that the text names, in order of their numbers.
+        /// The items that the text names in it, ordered by number.
         items: Vec<Item>,
     },
     /// The text names several, so the requester has to choose.
     Ambiguous {
-        /// The repositories.
+        /// The repositories to choose from.
         repositories: Vec<RepoSlug>,
     },
-    /// The list of known repositories cannot be read, so it is open whether this one is meant.
+    /// The list of known repositories cannot be read, so it is open whether this repository is
+    /// meant.
     Undetermined {
-        /// The repository.
+        /// The repository of the request.
         repository: RepoSlug,
     },
 }
@@ -61,7 +63,7 @@ impl Resolution {
         }
     }
 
-    /// Returns the numbers of the items that the text names and that may be pull requests, in order.
+    /// Returns the numbers of named items that may be pull requests, in order.
     pub fn pull_requests(&self) -> Vec<u64> {
         let Self::Named { items, .. } = self else {
             return Vec::new();
@@ -109,7 +111,7 @@ pub fn resolve(
             repository: repository.clone(),
         };
     }
-    // Without a repository of the thread, a weak signal binds nothing that is not known.
+    // Without a thread repository, a weak signal binds nothing that is not known.
     let weak = signals
         .iter()
         .filter(|signal| signal.strength == Strength::Weak)

@@ -1,6 +1,6 @@
-//! The places of a text that name a repository.
+//! The places in a text that name a repository.
 //!
-//! Not here: the choice among them (`resolution`).
+//! Not here: choosing among them (`resolution`).
 
 use ars_types::RepoSlug;
 
@@ -9,15 +9,15 @@ use crate::{
     text::code_spans,
 };
 
-/// Maximum signals read from one text.
+/// Maximum number of signals read from a text.
 const MAX_SIGNALS: usize = 50;
-/// Characters around a word that are not part of a name.
+/// Characters before a word that are not part of a name.
 const OPENING: &[char] = &['(', '[', '{', '<', '"', '\'', '*', '_', '~', '“', '‘', '«'];
 /// Characters behind a word that are not part of a name.
 const CLOSING: &[char] = &[
     ')', ']', '}', '>', '"', '\'', '*', '_', '~', '”', '’', '»', ',', '.', ';', ':', '!', '?', '…',
 ];
-/// First parts of paths that are pages of the host and no owners.
+/// First path segments that are pages on the host and no owners.
 const PAGES: [&str; 16] = [
     "about",
     "apps",
@@ -36,7 +36,7 @@ const PAGES: [&str; 16] = [
     "topics",
     "users",
 ];
-/// Word before a slug that makes it a place of work.
+/// Word before a slug that makes it a workplace.
 const PLACE_WORD: &str = "in";
 
 /// How clearly a signal names a repository.
@@ -53,35 +53,35 @@ pub enum Strength {
 /// A repository that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signal {
-    /// The repository.
+    /// The repository that is named.
     pub repository: RepoSlug,
     /// How clearly it is named.
     pub strength: Strength,
-    /// The item of the repository, if the text names one.
+    /// The item in the repository, if the text names any.
     pub item: Option<Item>,
 }
 
-/// A numbered item of a repository.
+/// A numbered item in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Item {
-    /// Number.
+    /// Number within the repository.
     pub number: u64,
     /// Kind, as far as the text shows it.
     pub kind: ItemKind,
 }
 
-/// Kind of an item.
+/// An item's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ItemKind {
     /// `owner/name#n` may be either.
     Either,
-    /// An address of an issue.
+    /// The address names an issue.
     Issue,
-    /// An address of a pull request.
+    /// The address names a pull request.
     PullRequest,
 }
 
-/// Returns the signals of a text, in order. Words in Markdown code are none.
+/// Returns a text's signals, in order. Words in Markdown code are none.
 pub fn signals(text: &str, host: &Host) -> Vec<Signal> {
     let mut code = code_spans(text).into_iter().peekable();
     let (mut found, mut at, mut before) = (Vec::new(), 0, "");
@@ -138,7 +138,7 @@ fn signal(word: &str, before: &str, host: &Host) -> Option<Signal> {
     })
 }
 
-/// Returns the address in a word, without its scheme. It may be the target of a Markdown link.
+/// Returns the address in a word, without the scheme. It may be a Markdown link's target.
 fn address_in(word: &str) -> Option<&str> {
     let after = ["https://", "http://"]
         .iter()
@@ -151,7 +151,7 @@ fn address_in(word: &str) -> Option<&str> {
     Some(rest[..end].trim_end_matches(CLOSING))
 }
 
-/// Reads `host/owner/name[/pull/n]`, or `host:owner/name` of git.
+/// Reads `host/owner/name[/pull/n]`, or git's `host:owner/name`.
 fn at_address(address: &str, host: &Host) -> Option<Signal> {
     let path_at = address.find('/')?;
     let (authority, path) = match address[..path_at].split_once(':') {

@@ -1,4 +1,4 @@
-//! Tests of the signals of a text.
+//! Tests a text's signals.
 
 use proptest::prelude::*;
 

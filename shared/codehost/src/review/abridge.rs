@@ -1,4 +1,5 @@
-//! The abridged reading diff of a finished review. One call of a large model makes it on demand.
+//! The abridged reading diff for a finished review. A single call to a large model makes it on
+//! demand.
 
 use ars_events::{MeatTokens, Redactor, wrap_untrusted};
 use ars_types::UnixMillis;
@@ -6,19 +7,19 @@ use serde_json::{Map, Value, json};
 
 use super::reading_diff::readable_diff;
 
-/// Maximum characters of an abridged summary.
+/// Maximum length of an abridged summary in characters.
 const MAX_SUMMARY_CHARS: usize = 20_000;
-/// Maximum characters of the reason why a diff was not abridged.
+/// Maximum length of the reason why a diff was not abridged, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
 /// The run to abridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReviewRun {
-    /// Its agent reviews.
+    /// The run's agent reviews.
     pub is_review: bool,
-    /// It ended.
+    /// The run has ended.
     pub is_finished: bool,
-    /// It reviewed a pull request, which the host has a diff of.
+    /// It reviewed a pull request for which the host has a diff.
     pub has_pull_request: bool,
 }
 
@@ -33,55 +34,55 @@ pub enum AbridgeRefused {
     NothingToAbridge,
 }
 
-/// The latest job of a run in this process.
+/// A run's latest job in this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
-    /// There is none.
+    /// There is no job.
     None,
     /// It is in progress.
     Running {
-        /// Start.
+        /// When the job started.
         started_at: UnixMillis,
     },
-    /// It failed.
+    /// The job has failed.
     Failed {
-        /// Reason.
+        /// Why the job failed.
         reason: String,
-        /// End.
+        /// When the job ended.
         at: UnixMillis,
     },
 }
 
-/// An abridged diff.
+/// The abridged diff and how it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abridged {
-    /// Model.
+    /// The model that abridged it.
     pub model: Option<String>,
-    /// Summary, cleaned.
+    /// The summary after cleaning.
     pub summary: Option<String>,
     /// The range that was read.
     pub input: Option<String>,
-    /// Bytes of the host's diff.
+    /// Size of the host's diff in bytes.
     pub input_bytes: Option<u64>,
-    /// Characters of the diff that the model read.
+    /// How many diff characters the model read.
     pub diff_chars: u64,
     /// The diff was cut.
     pub truncated: bool,
-    /// Tokens of the call.
+    /// Tokens that the call used.
     pub tokens: Option<MeatTokens>,
 }
 
-/// The decision about a call of `review.abridge`.
+/// The decision about a `review.abridge` call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decided {
     /// The stored artifact answers it.
     Reuse(Abridged),
     /// The job in progress answers it.
     Join {
-        /// Start of the job.
+        /// When the job started.
         started_at: UnixMillis,
     },
-    /// A job starts.
+    /// The call starts a job.
     Start,
 }
 
@@ -92,26 +93,26 @@ pub enum Abridgement {
     Absent,
     /// A job is in progress.
     Running {
-        /// Start.
+        /// When the job started.
         started_at: UnixMillis,
     },
-    /// The job failed.
+    /// The latest job failed.
     Failed {
-        /// Reason.
+        /// Why the job failed.
         reason: String,
-        /// End.
+        /// When the job ended.
         at: UnixMillis,
     },
-    /// The artifact.
+    /// The abridged diff is stored.
     Done {
         /// It was stored before this call.
         reused: bool,
-        /// The artifact.
+        /// The abridged diff is stored.
         artifact: Abridged,
     },
 }
 
-/// Decides about a call. Calls at the same time share one job, also with `force`.
+/// Decides about a call. Concurrent calls share a job, also with `force`.
 ///
 /// # Errors
 /// Returns why the run is not abridged.
@@ -139,7 +140,7 @@ pub fn abridge(
     })
 }
 
-/// Returns the input for a diff, the characters of the diff in it, and whether it was cut.
+/// Returns the input for a diff, the number of diff characters in it, and whether it was cut.
 pub fn abridge_input(diff: &[u8], truncated: bool, redactor: &Redactor) -> (String, u64, bool) {
     let (readable, truncated) = readable_diff(diff, truncated, redactor);
     let chars = readable.chars().count() as u64;
@@ -185,7 +186,7 @@ impl Abridged {
 }
 
 impl Abridgement {
-    /// Returns the output of the command for a run. The summary is fenced, because a model wrote it.
+    /// Returns the command's output for a run. The summary is fenced, because a model wrote it.
     pub fn to_json(&self, run_id: &str) -> Value {
         match self {
             Self::Absent => json!({ "id": run_id, "state": "absent" }),

@@ -1,8 +1,9 @@
-//! Claims of reviews: of several runs that reviewed a head, only the owner of its claim posts.
+//! Review claims: when several runs reviewed a head, only the claim's owner posts.
 //!
-//! The host lists a review a moment after its submission only, so two runs could both find none. A claim is stored by
-//! compare-and-swap before each submission. A run that certainly posted nothing releases it, and the claim of a run that
-//! ended otherwise is free a moment later, once the host lists no review of the head. It expires in any case.
+//! The host lists a review only a moment after submission, so two runs could both find none. A
+//! claim is stored by compare-and-swap before each submission. A run that certainly posted nothing
+//! releases it, and the claim of a run that ended otherwise is free a moment later, once the host
+//! lists no review for the head. It expires in any case.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +12,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::diff::Commit;
 
-/// Maximum claims that are kept, the newest ones: they fit a document of 256 KiB.
-/// An old one only names the run of a posted review.
+/// Maximum number of claims kept, newest first: they fit a 256 KiB document. An old claim only
+/// names the run behind a posted review.
 const MAX_CLAIMS: usize = 600;
-/// Maximum age of a live claim in milliseconds, longer than all writes of a run to the host may take.
+/// Maximum age of a live claim in milliseconds, longer than all of a run's writes to the host may
+/// take.
 const MAX_CLAIM_AGE_MS: i64 = 600_000;
-/// Time in milliseconds after which the host lists a submitted review.
-/// The claim of an ended run is then free without one.
+/// Time in milliseconds after which the host lists a submitted review. An ended run's claim is then
+/// free without a review.
 const MAX_LISTING_DELAY_MS: i64 = 60_000;
 
-/// The claims of an installation.
+/// All claims in an installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewClaims {
     #[serde(default)]
@@ -33,22 +35,22 @@ struct Claim {
     at: UnixMillis,
 }
 
-/// The result of a claim.
+/// How a claim ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// The run owns the review of the head, and posts it.
+    /// The run owns the head's review, and posts it.
     Own,
-    /// Another run does.
+    /// Another run owns it.
     Other(RunId),
 }
 
 impl ReviewClaims {
-    /// Claims the review of a head for a run, or renews its claim.
+    /// Claims a head's review for a run, or renews the run's claim.
     pub fn claim(&mut self, key: &str, run: &RunId, now: UnixMillis) -> Claimed {
         self.claim_behind(key, run, None, now)
     }
 
-    /// Claims the review of a head whose owner ended, and of which the host lists no review.
+    /// Claims the review of a head when the owner ended and the host lists no review.
     pub fn claim_of_ended(
         &mut self,
         key: &str,
@@ -101,20 +103,20 @@ impl ReviewClaims {
         Claimed::Own
     }
 
-    /// Releases the claim of a run that posted no review of the head. The claim of another run stays.
+    /// Releases a run's claim if it posted no review of the head. Another run's claim stays.
     pub fn release(&mut self, key: &str, run: &RunId) {
         if self.owner(key) == Some(run) {
             self.claims.remove(key);
         }
     }
 
-    /// Returns the run that claimed the review of a head last.
+    /// Returns the run that last claimed a head's review.
     pub fn owner(&self, key: &str) -> Option<&RunId> {
         self.claims.get(key).map(|claim| &claim.run)
     }
 }
 
-/// Returns the key of the review of a head.
+/// Returns the key for a head's review.
 pub fn claim_key(repository: &RepoSlug, number: u64, head: &Commit) -> String {
     format!("{repository}#{number}@{head}")
 }

@@ -1,20 +1,20 @@
-//! The first line of a review's answer, written by code from the verdict and never by the model.
+//! The first line in a review's answer, written by code from the verdict and never by the model.
 
 use ars_types::RunStatus;
 
 use super::verdict::{Decision, Verdict};
 
-/// Maximum characters of the summary on the first line. The call's event has the whole summary.
+/// Maximum summary length on the first line, in characters. The call's event has the whole summary.
 const SUMMARY_CHARS: usize = 500;
 
-/// The end of a review.
+/// How a review ended.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
-    /// The run's status.
+    /// The run's final status.
     pub status: RunStatus,
     /// It ended early by a budget, a dead workspace or a stop.
     pub cut_short: bool,
-    /// The commit of its tree, if known.
+    /// The commit in the working tree, if known.
     pub head: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! The findings of a review, as comments on lines of the diff or as a list in its body.
+//! A review's findings, as comments on diff lines or as a list in the body.
 
 use serde::{Serialize, Serializer};
 
@@ -7,44 +7,44 @@ use crate::{
     text::{neutral_block, neutral_line},
 };
 
-/// Maximum comments on lines of one review. The body lists the other findings.
+/// Maximum number of line comments in a review. The body lists the other findings.
 const MAX_INLINE_COMMENTS: usize = 50;
-/// Maximum characters of one finding.
+/// Maximum length of a finding in characters.
 pub const MAX_FINDING_CHARS: usize = 4_000;
-/// Maximum characters of a path in a review's body.
+/// Maximum length of a path in a review's body, in characters.
 const MAX_PATH_CHARS: usize = 300;
 
-/// A finding of a review.
+/// A finding in a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// File.
+    /// Path of the file.
     pub path: String,
     /// First line, if it concerns several.
     pub start: Option<u64>,
-    /// Line, or the last one.
+    /// Line, or the last line.
     pub line: u64,
-    /// Side of the diff.
+    /// The diff side that the line is on.
     pub side: Side,
-    /// Markdown of the reviewer.
+    /// The reviewer's text in Markdown.
     pub text: String,
 }
 
 /// A comment on a line, as the host reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InlineComment {
-    /// File.
+    /// Path of the file.
     pub path: String,
-    /// Line, or the last one.
+    /// Line, or the last line.
     pub line: u64,
-    /// Side.
+    /// The diff side that the line is on.
     pub side: Side,
-    /// First line.
+    /// First line, if the comment spans several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_line: Option<u64>,
-    /// Side of the first line.
+    /// The first line's side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_side: Option<Side>,
-    /// Text.
+    /// The comment's text in Markdown.
     pub body: String,
 }
 
@@ -60,15 +60,15 @@ impl Serialize for Side {
 /// Findings by their place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placed {
-    /// Comments on lines.
+    /// Comments attached to diff lines.
     pub inline: Vec<InlineComment>,
-    /// Entries of a list in the body.
+    /// Entries for a list in the body.
     pub listed: Vec<String>,
 }
 
-/// Places the findings.
-/// One that the host would reject on its line is listed in the body, so none is lost.
-/// Without a diff every finding is listed, which is the form for a host that rejected an anchor anyway.
+/// Places the findings. A finding that the host would reject on that line is listed in the body, so
+/// none is lost. Without a diff every finding is listed, which is the form for a host that rejected
+/// an anchor anyway.
 pub fn place(findings: &[Finding], diff: Option<&Diff>) -> Placed {
     let mut placed = Placed::default();
     for finding in findings {

@@ -1,27 +1,28 @@
-//! The post of a review, as a state machine.
+//! Posts a review, as a state machine.
 //!
-//! The head that was read decides. A review of another or unknown head is not posted. A head that moved is reviewed
-//! again once. Own reviews are listed before every submission, so a repeated request, a lost answer or a crash never
-//! posts twice: the machine starts again from its beginning and finds the review. Then the review of the head is
-//! claimed, so of two runs at the same time only one submits.
+//! The head that was read decides. A review of another or unknown head is not posted. A head that
+//! moved is reviewed again once. Own reviews are listed before every submission, so a repeated
+//! request, a lost response or a crash never posts twice: the machine starts again from the
+//! beginning and finds the review. Then the head's review is claimed, so only one of two
+//! simultaneous runs submits.
 
 use crate::diff::Commit;
 
-/// Maximum submissions of a review.
+/// Maximum number of submissions for a review.
 const MAX_SUBMIT_ATTEMPTS: u32 = 3;
 
 /// A review that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewPost {
-    /// The head of the pull request when the review began.
+    /// The pull request's head when the review began.
     target: Commit,
     state: State,
     has_reviewed_again: bool,
-    /// The head differs, but its changes are those that were read.
+    /// The head differs, but has the same changes that were read.
     is_rebased: bool,
     head: Option<Commit>,
     is_folded: bool,
-    /// Another run claimed the review of the head.
+    /// Another run claimed the head's review.
     is_claimed_elsewhere: bool,
     attempts: u32,
 }
@@ -37,40 +38,40 @@ enum State {
     Over,
 }
 
-/// An event.
+/// An event for the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// The review ended.
+    /// The review has ended.
     Ended {
-        /// The commit of its tree, read before the tree was released.
+        /// The tree's commit, read before the tree was released.
         observed: Option<Commit>,
-        /// The commit that its verdict names, which may be shortened.
+        /// The commit that the verdict names, possibly shortened.
         reported: Option<String>,
     },
-    /// The head of the pull request now, or `None` if it cannot be read or was deleted.
+    /// The pull request's head now, or `None` if it cannot be read or was deleted.
     Head(Option<Commit>),
     /// Whether the new head has the same changes; `None` if that is unknown.
     SameChanges(Option<bool>),
     /// Whether the service's review of the head exists; `None` if that cannot be read.
     Listed(Option<bool>),
-    /// The end of a claim.
+    /// How a claim attempt ended.
     Claimed(ClaimEnd),
-    /// The end of a submission.
+    /// How a submission attempt ended.
     Submitted(Submitted),
 }
 
-/// The end of a claim.
+/// How a claim attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimEnd {
-    /// The run owns the review of the head.
+    /// The run owns the head's review.
     Own,
-    /// Another run does.
+    /// Another run owns it.
     Other,
-    /// The store of the claims does not answer.
+    /// The claim store does not respond.
     Unknown,
 }
 
-/// The end of a submission.
+/// How a submission attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submitted {
     /// The host confirmed it.
@@ -86,31 +87,31 @@ pub enum Submitted {
 /// An effect that the driver performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Reads the head of the pull request.
+    /// Reads the pull request's head.
     FetchHead,
-    /// Compares the changes of two heads.
+    /// Compares the changes in two heads.
     CompareChanges {
         /// The head that was read.
         read: Commit,
-        /// The head now.
+        /// The pull request's head now.
         head: Commit,
     },
     /// Notes `head_moved`, and lets the same run review this head.
     ReviewAgain {
-        /// The head.
+        /// The head to review.
         head: Commit,
     },
-    /// Lists the service's own reviews, for the marker of this head.
+    /// Lists the service's own reviews, for this head's marker.
     ListReviews {
-        /// The head.
+        /// The head to review.
         head: Commit,
     },
-    /// Claims the review of this head for the run, or renews its claim.
+    /// Claims this head's review for the run, or renews the run's claim.
     Claim {
-        /// The head.
+        /// The head to review.
         head: Commit,
     },
-    /// Submits the review.
+    /// Submits the finished review.
     Submit {
         /// The head that it is bound to.
         head: Commit,
@@ -119,16 +120,16 @@ pub enum Action {
         /// Lists every finding in the body, because the host rejected an anchor.
         is_folded: bool,
     },
-    /// Ends.
+    /// Ends with this outcome.
     End(Outcome),
 }
 
 /// How the post ended. The reply to the requester names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The review of this head is on the pull request.
+    /// This head's review is on the pull request.
     Posted {
-        /// The head.
+        /// The head to review.
         head: Commit,
     },
     /// No review was posted.
@@ -144,9 +145,9 @@ pub enum Unposted {
     OtherHead,
     /// The head moved again after the second review.
     Stale,
-    /// Another run posts the review of this head.
+    /// Another run posts this head's review.
     Claimed,
-    /// The store of the claims does not answer.
+    /// The claim store does not respond.
     StoreUnavailable,
     /// The head, or the own reviews, cannot be read now.
     HostUnavailable,
@@ -155,7 +156,7 @@ pub enum Unposted {
 }
 
 impl ReviewPost {
-    /// A review of this head.
+    /// Starts a review of this head.
     pub const fn new(target: Commit) -> Self {
         Self {
             target,
@@ -169,7 +170,7 @@ impl ReviewPost {
         }
     }
 
-    /// The second review of a run, of this head.
+    /// Starts a run's second review, of this head.
     pub const fn again(target: Commit) -> Self {
         let mut post = Self::new(target);
         post.has_reviewed_again = true;

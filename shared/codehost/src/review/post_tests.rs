@@ -1,4 +1,4 @@
-//! Tests of the post of a review, against a host that loses answers and a driver that crashes.
+//! Tests posting a review, with a host that loses responses and a driver that crashes.
 
 use ars_types::RunId;
 use proptest::prelude::*;
@@ -160,7 +160,7 @@ struct FakeHost {
     rejects_anchors: bool,
 }
 
-/// Drives the machine to its end; `None` after a crash.
+/// Drives the machine until it ends; `None` after a crash.
 fn drive(
     host: &mut FakeHost,
     faults: &mut impl Iterator<Item = Fault>,
@@ -241,7 +241,7 @@ proptest! {
         prop_assert_eq!(host.reviews.len(), 1);
     }
 
-    /// Two runs review one head, and their steps interleave in any order.
+    /// Two runs review the same head, and their steps interleave in any order.
     #[test]
     fn interleaved_runs_post_one_review(order: Vec<bool>) {
         let mut reviews: Vec<OwnReview> = Vec::new();

@@ -1,27 +1,27 @@
-//! Which program makes the reading diffs of reviews, and whether they can be abridged.
+//! Which program makes reading diffs for reviews, and whether they can be abridged.
 
-/// Default timeout of an abridger in seconds.
+/// Default abridger timeout in seconds.
 const DEFAULT_ABRIDGER_TIMEOUT_S: u64 = 240;
 
 /// Program that makes reading diffs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
-    /// Git makes the diff of each review.
+    /// Git makes each review's diff.
     Git,
-    /// An abridger shortens the diff of each review as well.
+    /// An abridger also shortens each review's diff.
     Meat,
-    /// There are none.
+    /// There are no reading diffs.
     Off,
 }
 
-/// Settings of reading diffs.
+/// Settings for reading diffs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadingDiffSettings {
-    /// Program.
+    /// The program that makes them.
     pub provider: Provider,
-    /// Model of the abridger.
+    /// The abridger's model, if configured.
     pub model: Option<String>,
-    /// Timeout of the abridger in seconds.
+    /// Abridger timeout in seconds.
     pub timeout_s: u64,
 }
 
@@ -40,14 +40,14 @@ impl Default for ReadingDiffSettings {
 pub struct AbridgerParts {
     /// The abridger is installed.
     pub has_abridger: bool,
-    /// The key of its model is configured.
+    /// The model's API key is configured.
     pub has_model_key: bool,
-    /// Runs are stored.
+    /// Runs are stored in a history.
     pub has_history: bool,
 }
 
 impl Provider {
-    /// Parses its name.
+    /// Parses the provider's name.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "git" => Some(Self::Git),
@@ -59,7 +59,7 @@ impl Provider {
 }
 
 impl ReadingDiffSettings {
-    /// Applies the word of the environment, which wins. An unknown word is ignored.
+    /// Applies the environment's word, which wins. An unknown word is ignored.
     pub fn with_override(self, word: Option<&str>) -> Self {
         let provider = word.and_then(Provider::parse).unwrap_or(self.provider);
         Self { provider, ..self }

@@ -1,4 +1,4 @@
-//! The text of a reading diff, from the output of git or the code host.
+//! The text of a reading diff, from git or code host output.
 //!
 //! Not here: fetching the diff.
 
@@ -9,7 +9,7 @@ const MAX_DIFF_UNITS: usize = 120_000;
 
 /// Removes control sequences and secrets, and truncates the diff to the cap with a note.
 pub fn readable_diff(output: &[u8], mut truncated: bool, redactor: &Redactor) -> (String, bool) {
-    // A partial line could hold part of a secret, which no pattern matches.
+    // A partial line could hold a partial secret, which no pattern matches.
     let whole_lines = match truncated {
         true => output
             .iter()

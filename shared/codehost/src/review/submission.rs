@@ -1,6 +1,7 @@
-//! The one review that a run posts: a comment, bound to the head that it read.
+//! The only review that a run posts: a comment, bound to the head that it read.
 //!
-//! An approval and a request for changes are not representable: the service never decides for a person.
+//! An approval and a request for changes are not representable: the service never decides for a
+//! person.
 
 use serde::Serialize;
 
@@ -10,9 +11,10 @@ use crate::{
     text::{MAX_BODY_CHARS, hidden_marker, markers, neutral_block},
 };
 
-/// Maximum characters of the list of findings in a review's body, so that the answer keeps its room.
+/// Maximum length of the findings list in a review's body, in characters, so that the answer keeps
+/// room.
 const MAX_LISTED_CHARS: usize = 20_000;
-/// Kind of the marker of a posted review.
+/// Marker kind in a posted review.
 const MARKER: &str = "review";
 
 /// A review as the host reads it.
@@ -32,8 +34,8 @@ enum Event {
 }
 
 impl Submission {
-    /// Builds the review of a head. `answer` starts with the first line that code wrote.
-    /// After a rebase without changes, `read_at` is the commit that was read instead of the head.
+    /// Builds a head's review. `answer` starts with the first line that code wrote. After a rebase
+    /// without changes, `read_at` is the commit that was read instead of the head.
     pub fn new(head: &Commit, read_at: Option<&Commit>, answer: &str, placed: Placed) -> Self {
         let marker = hidden_marker(MARKER, head.as_str());
         let mut end = String::new();
@@ -60,7 +62,7 @@ impl Submission {
         }
     }
 
-    /// Returns the text of the review.
+    /// Returns the review's text.
     pub fn body(&self) -> &str {
         &self.body
     }
@@ -84,13 +86,13 @@ fn listed(entries: &[String]) -> String {
 /// A review that exists on the pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnReview {
-    /// The service's own account wrote it. A marker in the text of anybody else proves no post.
+    /// The service's own account wrote it. A marker in anybody else's text proves no post.
     pub is_own: bool,
-    /// Text.
+    /// The review's text in Markdown.
     pub body: String,
 }
 
-/// Returns whether the service posted a review of this head.
+/// Returns whether the service posted a review for this head.
 pub fn is_posted(reviews: &[OwnReview], head: &Commit) -> bool {
     let own = reviews.iter().filter(|review| review.is_own);
     own.flat_map(|review| markers(&review.body, MARKER))

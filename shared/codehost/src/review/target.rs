@@ -8,42 +8,42 @@ use crate::{
     text::{code_spans, cut_block, neutral_line},
 };
 
-/// Maximum characters of a pull request's description in a prompt.
+/// Maximum length of a pull request description in a prompt, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 16_000;
-/// Maximum characters of a branch or title in a prompt.
+/// Maximum length of a branch or title in a prompt, in characters.
 const MAX_NAME_CHARS: usize = 300;
 /// Words with which a requester declines the post.
 const OPT_OUTS: [&str; 4] = ["slack only", "don't post", "don’t post", "post:off"];
 
-/// A pull request, as the host describes it now. Its texts are untrusted.
+/// A pull request, as the host describes it now. The texts are untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
-    /// Repository.
+    /// The pull request's repository.
     pub repository: RepoSlug,
-    /// Number.
+    /// Number within the repository.
     pub number: u64,
-    /// State.
+    /// Whether it is open, closed or merged.
     pub state: PullRequestState,
     /// Branch with the changes.
     pub head_branch: String,
-    /// Its commit; `None` if it was deleted or is no commit.
+    /// The head commit; `None` if it was deleted or is no commit.
     pub head: Option<Commit>,
     /// Branch that the changes are for.
     pub base_branch: String,
-    /// Title.
+    /// The title, which is untrusted.
     pub title: String,
-    /// Description.
+    /// The description, which is untrusted.
     pub description: String,
 }
 
-/// State of a pull request.
+/// A pull request's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullRequestState {
-    /// Open.
+    /// Still open for changes.
     Open,
     /// Closed without a merge.
     Closed,
-    /// Merged.
+    /// Closed by a merge.
     Merged,
 }
 
@@ -52,7 +52,7 @@ pub enum PullRequestState {
 pub enum TargetRefused {
     /// The request names a pull request that is not there.
     NotFound,
-    /// Its head is not known, so a review could not be posted.
+    /// The head is not known, so a review could not be posted.
     UnknownHead,
     /// The working tree has another commit, and the branch moved.
     Moved,
@@ -79,9 +79,8 @@ pub fn review_target(
     }
 }
 
-/// Returns the head that the review reads, before its first turn.
-/// `now` is the head that the host names after the
-/// working tree was prepared.
+/// Returns the head that the review reads, before the first turn. `now` is the head that the host
+/// names after the working tree was prepared.
 ///
 /// # Errors
 /// Returns [`TargetRefused::Moved`] if the tree has a commit that is no longer the head.
@@ -109,8 +108,8 @@ pub fn wants_post(text: &str) -> bool {
     !OPT_OUTS.iter().any(|words| prose.contains(words))
 }
 
-/// Returns the block of the system prompt that describes the target.
-/// Its title and description are fenced as untrusted.
+/// Returns the system prompt block that describes the target. Title and description are fenced as
+/// untrusted.
 pub fn target_block(target: &PullRequest, head: &Commit) -> String {
     let PullRequest {
         repository,

@@ -1,19 +1,19 @@
-//! The decision of a review.
+//! A review's decision.
 //!
 //! Not here: the tool that submits it, and the line that shows it (`first_line`).
 
-/// A review's decision.
+/// A reviewer's decision, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The direction of the decision.
+    /// Approval or request for changes.
     pub decision: Decision,
     /// The reason, in the reviewer's words.
     pub summary: String,
-    /// The reviewed commit according to the reviewer, or `None` without a valid one.
+    /// The reviewed commit according to the reviewer, or `None` without a valid commit.
     pub head: Option<String>,
 }
 
-/// The direction of a decision.
+/// The direction that a decision takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The change is approved.
@@ -26,7 +26,7 @@ impl Decision {
     /// Every word `parse` accepts.
     pub const WORDS: [&'static str; 2] = ["approve", "request_changes"];
 
-    /// Parses the word of a call.
+    /// Parses the word from a call.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "approve" => Some(Self::Approve),

@@ -1,17 +1,17 @@
-//! The ranges of Markdown code in a text: fenced blocks and inline code.
+//! The Markdown code ranges in a text: fenced blocks and inline code.
 //!
-//! Words in code are never directives. Not here: indented blocks, which cannot be distinguished from a handwritten
-//! request.
+//! Words in code are never directives. Not here: indented blocks, which cannot be distinguished
+//! from a handwritten request.
 
 use std::{collections::HashMap, ops::Range};
 
 /// Minimum number of marks that open a code block.
 const MIN_BLOCK_MARKS: usize = 3;
 
-/// Returns the ranges of code, in order. An unclosed block extends to the end.
+/// Returns the code ranges, in order. An unclosed block extends to the end.
 pub fn code_spans(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
-    // The start of the current prose, and the open block with its start.
+    // Where the current prose starts, and the open block with where it starts.
     let (mut prose, mut block) = (0, None);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -36,7 +36,7 @@ pub fn code_spans(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Returns the mark of an opening line and its count.
+/// Returns an opening line's mark and the number of repetitions.
 fn block_mark_of(line: &str) -> Option<(char, usize)> {
     let line = line.trim();
     let mark = line
@@ -49,17 +49,18 @@ fn block_mark_of(line: &str) -> Option<(char, usize)> {
     (count >= MIN_BLOCK_MARKS && !(mark == '`' && rest.contains('`'))).then_some((mark, count))
 }
 
-/// Returns whether a line closes the block: at least as many of its marks and no other text.
+/// Returns whether a line closes the block: at least as many of the same marks and no other text.
 fn closes(opened: (char, usize), closing: (char, usize), line: &str) -> bool {
     opened.0 == closing.0
         && closing.1 >= opened.1
         && line.trim().trim_start_matches(closing.0).is_empty()
 }
 
-/// Adds the inline code of a range of prose: from one run of backticks to the next of the same length.
+/// Adds the inline code in a prose range: from each backtick run to the next with the same length.
 fn inline(text: &str, prose: Range<usize>, spans: &mut Vec<Range<usize>>) {
     let runs = runs(text, prose);
-    // The next run of the same length for each, found from the end, because a search from each would be quadratic.
+    // The next run with the same length for each, found from the end, because a search from each
+    // would be quadratic.
     let mut next_of = HashMap::new();
     let mut partners = vec![None; runs.len()];
     for (index, run) in runs.iter().enumerate().rev() {
@@ -77,7 +78,7 @@ fn inline(text: &str, prose: Range<usize>, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The runs of backticks.
+/// Finds the backtick runs.
 fn runs(text: &str, within: Range<usize>) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (offset, _) in text[within.clone()].match_indices('`') {

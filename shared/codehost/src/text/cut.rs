@@ -1,15 +1,15 @@
 //! Cuts a block to a length, visibly.
 
-/// Maximum characters of a body that the host accepts.
+/// Maximum length of a body that the host accepts, in characters.
 pub const MAX_BODY_CHARS: usize = 65_536;
-/// Marks the end of a block that was cut.
+/// Ends a block that was cut.
 const NOTE: &str = "[… the rest is cut …]";
 /// The note and the blank line before it.
 const NOTE_CHARS: usize = 23;
 
-/// Renders the longest start of `source` that fits in `max_chars`, with a note if it is not the whole.
+/// Renders the longest start of `source` that fits in `max_chars`, with a note if it was cut.
 ///
-/// `render` may lengthen the text. A limit below the length of the note yields an empty text.
+/// `render` may lengthen the text. A limit below the note's length yields an empty text.
 pub fn cut_block(source: &str, max_chars: usize, render: impl Fn(&str) -> String) -> String {
     let whole = render(source);
     if whole.chars().count() <= max_chars {

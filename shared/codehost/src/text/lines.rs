@@ -1,8 +1,8 @@
-//! Breaks constructs at the start of a line: headings, rules, code blocks, commands.
+//! Breaks constructs where a line starts: headings, rules, code blocks, commands.
 
 use super::neutral::BREAK;
 
-/// Breaks the construct that the line would start, behind its markers of lists and quotations.
+/// Breaks the construct that the line would start, behind list and quotation markers.
 pub(super) fn break_line(line: &str) -> String {
     let rest = behind_containers(line);
     let whole = line.trim_start();
@@ -14,7 +14,7 @@ pub(super) fn break_line(line: &str) -> String {
     format!("{}{BREAK}{}", &line[..at], &line[at..])
 }
 
-/// Returns the line without blanks and markers of lists and quotations.
+/// Returns the line without blanks, list markers and quotation markers.
 fn behind_containers(line: &str) -> &str {
     let mut rest = line.trim_start();
     loop {
@@ -45,7 +45,7 @@ fn starts_block(rest: &str) -> bool {
     is_heading || is_code || is_command || is_rule(rest)
 }
 
-/// Returns whether the line is a rule, or underlines the one before it as a heading.
+/// Returns whether the line is a rule, or underlines the previous line as a heading.
 fn is_rule(rest: &str) -> bool {
     let marks: String = rest
         .chars()

@@ -1,11 +1,11 @@
 //! Hidden markers: HTML comments by which the service recognizes its own texts.
 
-/// Start of every marker.
+/// Starts every marker.
 const OPEN: &str = "<!-- ars:";
-/// End of every marker.
+/// Ends every marker.
 const CLOSE: &str = " -->";
 
-/// Returns the marker of a kind, which is a plain word, and a value, which may be any text.
+/// Returns the marker for a kind, which is a plain word, and a value, which may be any text.
 pub fn hidden_marker(kind: &str, value: &str) -> String {
     let mut encoded = String::new();
     for byte in value.bytes() {
@@ -18,7 +18,7 @@ pub fn hidden_marker(kind: &str, value: &str) -> String {
     format!("{OPEN}{kind}={encoded}{CLOSE}")
 }
 
-/// Returns the values of the markers of this kind in a text.
+/// Returns the values of this marker kind in a text.
 pub fn markers(text: &str, kind: &str) -> Vec<String> {
     let open = format!("{OPEN}{kind}=");
     let values = text

@@ -1,4 +1,4 @@
-//! Text on its way to and from the code host.
+//! Text on the way to and from the code host.
 
 mod code_spans;
 mod cut;

@@ -1,9 +1,9 @@
 //! Neutralises text that no person wrote, before it is posted to a code host.
 //!
-//! A mention notifies people, a closing keyword closes an issue, an image reports that it was seen, and a heading, an
-//! HTML comment or an open code block may imitate or hide the text of the service. An invisible blank breaks each of
-//! these. The text looks the same. Text in code is broken too, because a host may decide otherwise than this module
-//! where code begins.
+//! A mention notifies people, a closing keyword closes an issue, an image reports that it was seen,
+//! and a heading, an HTML comment or an open code block may imitate or hide the service's text. An
+//! invisible blank breaks each of these. The text looks the same. Text in code is broken too,
+//! because a host may decide otherwise than this module where code begins.
 
 use super::{
     cut::{cut_block, fitting, longest},
@@ -12,14 +12,14 @@ use super::{
 
 /// Invisible blank that ends a word.
 pub(super) const BREAK: char = '\u{200b}';
-/// Marks the end of a line that was cut.
+/// Ends a line that was cut.
 const ELLIPSIS: char = '…';
-/// Maximum characters of an entity such as `&commat;`, without the first.
+/// Maximum length of an entity such as `&commat;` in characters, without the first.
 const MAX_ENTITY_CHARS: usize = 33;
-/// Ends of addresses that the host turns into a reference to the item that follows.
+/// Address endings that make the host turn the following item into a reference.
 const ITEM_PATHS: [&str; 3] = ["/issues/", "/pull/", "/discussions/"];
 
-/// Neutralises a text for one line, such as a title, and cuts it to `max_chars`.
+/// Neutralises a text for a single line, such as a title, and cuts it to `max_chars`.
 pub fn neutral_line(text: &str, max_chars: usize) -> String {
     let flat = visible(text)
         .split_whitespace()
@@ -36,9 +36,9 @@ pub fn neutral_line(text: &str, max_chars: usize) -> String {
     .unwrap_or_default()
 }
 
-/// Neutralises a block of Markdown, and cuts it to `max_chars` with a visible note.
+/// Neutralises a Markdown block, and cuts it to `max_chars` with a visible note.
 ///
-/// No construct of the block extends beyond its end: a code block that is still open is closed.
+/// No construct extends beyond the block's end: a code block that is still open is closed.
 pub fn neutral_block(text: &str, max_chars: usize) -> String {
     let source = visible(text);
     cut_block(
@@ -82,8 +82,8 @@ fn neutral_lines(source: &str) -> String {
     block
 }
 
-/// The mark of a code block.
-/// Only one in the first column counts, because it cannot belong to a list or a quotation.
+/// A code block's mark. Only a mark in the first column counts, because it cannot belong to a list
+/// or a quotation.
 #[derive(Debug, Clone, Copy)]
 struct CodeBlock {
     mark: char,
@@ -111,7 +111,7 @@ impl CodeBlock {
     }
 }
 
-/// Returns the text without characters that are invisible or change the order of others.
+/// Returns the text without invisible characters and those that reorder others.
 fn visible(text: &str) -> String {
     let is_hidden = |char: char| {
         matches!(char,
@@ -124,7 +124,7 @@ fn visible(text: &str) -> String {
     lines.chars().filter(|char| !is_hidden(*char)).collect()
 }
 
-/// Breaks mentions, references, entities, HTML, images and the targets of links in one line.
+/// Breaks mentions, references, entities, HTML, images and link targets in a line.
 fn break_spans(line: &str) -> String {
     let chars: Vec<char> = line.chars().collect();
     let mut out = String::with_capacity(line.len());

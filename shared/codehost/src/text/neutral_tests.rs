@@ -1,4 +1,4 @@
-//! Tests of neutral text.
+//! Tests neutral text.
 
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
-//! The automatic attempts to mend the failed checks of a pull request.
+//! Automatic attempts to mend a pull request's failed checks.
 //!
-//! Each attempt may push a commit whose checks fail again. One attempt per head and a limit per pull request bound the
-//! runs of a check that fails forever.
+//! Each attempt may push a commit whose checks fail again. One attempt per head and a limit per
+//! pull request bound the runs for a check that fails forever.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::diff::Commit;
 
-/// Maximum heads of one pull request for which failed checks start a run.
+/// Maximum heads per pull request for which failed checks start a run.
 pub const MAX_CHECK_ATTEMPTS: usize = 3;
-/// Maximum pull requests with remembered attempts: they fit a document of 256 KiB.
+/// Maximum pull requests with remembered attempts: they fit a 256 KiB document.
 const MAX_PULL_REQUESTS: usize = 200;
 
-/// The attempts of an installation.
+/// All attempts in an installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckAttempts {
     #[serde(default)]
@@ -32,17 +32,17 @@ struct Attempts {
 /// Whether a failed check starts an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// It does.
+    /// A new attempt begins.
     Begins,
-    /// Another failed check of this head began one, which sees all of them.
+    /// Another failed check at this head began an attempt, which sees all of them.
     Begun,
-    /// The attempts of this pull request are used up.
+    /// This pull request's attempts are used up.
     UsedUp,
 }
 
 impl CheckAttempts {
-    /// Counts the attempt of a failed check.
-    /// The same delivery may begin it again, because its process may end before the run begins.
+    /// Counts the attempt for a failed check. The same delivery may begin it again, because the
+    /// process may end before the run begins.
     pub fn begin(
         &mut self,
         (repository, number): (&RepoSlug, u64),
@@ -82,8 +82,8 @@ impl CheckAttempts {
         Attempt::Begins
     }
 
-    /// Gives the attempt of a delivery back, because no run of it began.
-    /// The next failed check of the head begins one.
+    /// Gives a delivery's attempt back, because no run began. The head's next failed check begins
+    /// another.
     pub fn give_back(
         &mut self,
         (repository, number): (&RepoSlug, u64),

@@ -1,4 +1,4 @@
-//! Repeated deliveries: the host sends a webhook again under the id of the first.
+//! Repeated deliveries: the host sends a webhook again under the first id.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,18 +7,18 @@ use sha2::{Digest as _, Sha256};
 
 /// Maximum webhook deliveries that are remembered.
 const MAX_DELIVERIES: usize = 10_000;
-/// Retention of a webhook delivery: the host sends one again for three days.
+/// How long a webhook delivery is remembered: the host resends for three days.
 const DELIVERY_RETENTION_MS: i64 = 259_200_000;
-/// Maximum characters of a delivery's id.
+/// Maximum length of a delivery id in characters.
 const MAX_DELIVERY_ID_CHARS: usize = 100;
 
-/// Hexadecimal digits of the digest of a delivery's id.
+/// Hexadecimal digits in a delivery id's digest.
 const DIGEST_CHARS: usize = 16;
-/// Hexadecimal digits of its minute.
+/// Hexadecimal digits in a delivery's minute.
 const MINUTE_CHARS: usize = 8;
 const MINUTE_MS: i64 = 60_000;
 
-/// The deliveries of the last days, as digests of their ids.
+/// Recent deliveries, as digests of their ids.
 #[derive(Debug, Clone, Default)]
 pub struct Deliveries {
     known: BTreeMap<String, UnixMillis>,
@@ -28,11 +28,11 @@ pub struct Deliveries {
 /// Whether a delivery was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// It is new.
+    /// The delivery is new.
     First,
     /// It was seen, so it has no effect.
     Repeated,
-    /// Its id is missing or too long.
+    /// The id is missing or too long.
     Invalid,
 }
 
@@ -55,7 +55,7 @@ impl Deliveries {
         deliveries
     }
 
-    /// Returns the stored form: digest and minute of each delivery, oldest first.
+    /// Returns the stored form: each delivery's digest and minute, oldest first.
     pub fn text(&self) -> String {
         let minute = |digest: &String| {
             let at = self.known.get(digest).copied().unwrap_or_default();
@@ -68,7 +68,7 @@ impl Deliveries {
             .collect()
     }
 
-    /// Returns whether a delivery was recorded, after its signature was checked.
+    /// Returns whether a delivery was recorded, after the signature was checked.
     pub fn check(&self, id: &str, now: UnixMillis) -> Delivery {
         if id.is_empty() || id.len() > MAX_DELIVERY_ID_CHARS {
             return Delivery::Invalid;
@@ -80,7 +80,7 @@ impl Deliveries {
         }
     }
 
-    /// Records a delivery. Old ones, and the oldest beyond the limit, are forgotten.
+    /// Records a delivery. Forgets old deliveries, and the oldest beyond the limit.
     pub fn record(&mut self, id: &str, now: UnixMillis) {
         while let Some(oldest) = self.order.front() {
             let age = self
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// The stored form fits into a configuration document of 256 KiB.
+    /// The stored form fits into a 256 KiB configuration document.
     #[test]
     fn memory_of_deliveries_is_bounded() {
         let mut deliveries = Deliveries::default();

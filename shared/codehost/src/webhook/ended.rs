@@ -1,4 +1,4 @@
-//! Ends of the service's own pull requests: merged or closed.
+//! How the service's own pull requests end: merged or closed.
 
 use ars_types::{RepoSlug, RunId};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::trigger::has_shape;
 use crate::{branch::run_of_branch, host::parse_slug};
 
-/// A pull request of a run's branch that ended.
+/// A pull request from a run's branch that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedPullRequest {
     /// The run that opened it.
     pub run: RunId,
-    /// Repository.
+    /// The pull request's repository.
     pub repository: RepoSlug,
-    /// Number.
+    /// Number within the repository.
     pub number: u64,
     /// It was merged. Otherwise it was closed.
     pub is_merged: bool,
@@ -21,9 +21,10 @@ pub struct EndedPullRequest {
     pub ended_at: Option<String>,
 }
 
-/// Returns the pull request that an event ends. `event` is the header `X-GitHub-Event`.
+/// Returns the pull request that an event ends. `event` is the `X-GitHub-Event` header.
 ///
-/// Anyone can name a branch of a fork like one of a run, so repository and number must be those of the run's record.
+/// Anyone can name a fork's branch like a run's branch, so repository and number must match the
+/// run's record.
 pub fn ended_pull_request(event: &str, body: &Value) -> Option<EndedPullRequest> {
     if event != "pull_request" || !has_shape(event, body) || body["action"] != "closed" {
         return None;

@@ -1,4 +1,4 @@
-//! Webhooks of the host: their signature, their repetition, and the messages that they become.
+//! The host's webhooks: their signature, their repetition, and the messages that they become.
 
 mod attempts;
 mod deliveries;

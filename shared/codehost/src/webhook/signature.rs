@@ -1,14 +1,14 @@
-//! The signature of a webhook: HMAC-SHA256 over the bytes of its body (RFC 2104).
+//! A webhook's signature: HMAC-SHA256 over the body bytes (RFC 2104).
 
 use ars_auth::Secret;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// Start of the header `X-Hub-Signature-256`.
+/// Prefix of the `X-Hub-Signature-256` header.
 const PREFIX: &str = "sha256=";
-/// Block of SHA-256 in bytes.
+/// SHA-256 block size in bytes.
 const BLOCK: usize = 64;
-/// Digest of SHA-256 in bytes.
+/// SHA-256 digest size in bytes.
 const DIGEST: usize = 32;
 
 /// Returns whether the header signs the body. The comparison takes the same time for every signature.
@@ -58,7 +58,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Test cases 1, 2, 4 and 6 of RFC 4231.
+    /// Test cases 1, 2, 4 and 6 from RFC 4231.
     #[test]
     fn digests_are_those_of_the_standard() {
         let counted: Vec<u8> = (1..=25).collect();
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn only_the_signature_of_the_body_is_accepted() {
         let secret = Secret::parse(Some("It's a Secret to Everybody".into())).unwrap();
-        // The example of the host's documentation.
+        // The example in the host's documentation.
         let valid = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         let body = b"Hello, World!";
         assert!(is_signed(&secret, body, &format!("sha256={valid}")));

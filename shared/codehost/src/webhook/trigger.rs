@@ -1,7 +1,8 @@
-//! Events that become messages: a mention, a requested review, a failed check of an own pull request.
+//! Events that become messages: a mention, a requested review, an own pull request's failed check.
 //!
-//! A message belongs to the thread of its pull request or issue, and to the user who caused it. The requester's policy
-//! applies to it as to every message. Events of bots are ignored, so two of them cannot answer each other forever.
+//! A message belongs to the thread for a pull request or issue, and to the user who caused it. The
+//! requester's policy applies to it as to every message. Bot events are ignored, so two bots cannot
+//! answer each other forever.
 
 use ars_events::wrap_untrusted;
 use ars_types::{ChannelName, Platform, RepoSlug, ThreadKey, ThreadName};
@@ -14,16 +15,16 @@ use crate::{
     text::{code_spans, neutral_line},
 };
 
-/// User of failed checks. No login has brackets, except those of apps, which are ignored.
+/// User for failed checks. No login has brackets, except for apps, which are ignored.
 pub const CHECKS_USER: &str = "github:[checks]";
-/// Maximum characters of a login of the host.
+/// Maximum length of a host login in characters.
 const MAX_LOGIN_CHARS: usize = 39;
-/// Maximum characters of a check's name in a message.
+/// Maximum length of a check name in a message, in characters.
 const MAX_CHECK_NAME_CHARS: usize = 200;
-/// Maximum characters of a comment that becomes a message.
+/// Maximum length of a comment that becomes a message, in characters.
 const MAX_COMMENT_CHARS: usize = 65_536;
 
-/// The service's account.
+/// The service's own account.
 #[derive(Debug, Clone, Copy)]
 pub struct Bot<'a> {
     /// Login by which people mention it, without `@` and `[bot]`.
@@ -33,24 +34,24 @@ pub struct Bot<'a> {
 /// A message from the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trigger {
-    /// Repository. The gate of the user checks it first.
+    /// Repository. The user's gate checks it first.
     pub repository: RepoSlug,
-    /// Number of the pull request or issue.
+    /// Pull request or issue number.
     pub number: u64,
-    /// Thread: `github:<owner>/<name>:<number>`.
+    /// Thread key: `github:<owner>/<name>:<number>`.
     pub thread: ThreadKey,
     /// User: `github:<login>` in lower case, or [`CHECKS_USER`].
     pub user: String,
-    /// Cause.
+    /// Why the event became a message.
     pub kind: TriggerKind,
     /// Text for the agent.
     pub text: String,
-    /// Identity of the event by its signed body, the same in each delivery of it.
-    /// The comment, the requested review with its head, or the check run with its head; `None` without one.
+    /// The event's identity according to its signed body, the same in each delivery. The comment,
+    /// the requested review with the head, or the check run with the head; `None` without any.
     pub identity: Option<String>,
 }
 
-/// Cause of a message.
+/// Why an event becomes a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TriggerKind {
     /// A person mentioned the service.
@@ -60,12 +61,12 @@ pub enum TriggerKind {
     },
     /// A person requested a review.
     ReviewRequest {
-        /// Head of the pull request.
+        /// The pull request's head.
         head: Commit,
     },
-    /// A check failed at the head of a pull request of a run.
+    /// A check failed at the head of a run's pull request.
     FailedCheck {
-        /// The head.
+        /// The head with the failed check.
         head: Commit,
     },
 }
@@ -73,7 +74,7 @@ pub enum TriggerKind {
 /// Why an event has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ignored {
-    /// Its kind or action has none.
+    /// Events with this kind or action have no effect.
     OtherEvent,
     /// A bot caused it.
     CausedByBot,
@@ -83,9 +84,9 @@ pub enum Ignored {
     Malformed,
 }
 
-/// Maps an event to a message. `event` is the header `X-GitHub-Event`.
+/// Maps an event to a message. `event` is the `X-GitHub-Event` header.
 ///
-/// The signature was checked. It covers the body only, so the body must have the shape of the event.
+/// The signature was checked. It covers the body only, so the body must have the event's shape.
 ///
 /// # Errors
 /// Returns why the event has no effect.
@@ -102,7 +103,7 @@ pub fn trigger(event: &str, body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignor
     }
 }
 
-/// Returns whether a body is one of an event, by the objects that the host puts into it.
+/// Returns whether a body belongs to an event, by the objects that the host puts into it.
 pub(super) fn has_shape(event: &str, body: &Value) -> bool {
     let has = |field: &str| body[field].is_object();
     match event {
@@ -172,7 +173,7 @@ fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
 
 fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let check = &body["check_run"];
-    // The evidence of a run, which knows that it failed. A message about it could cause the next one.
+    // A run's evidence, which knows that it failed. A message about it could cause the next.
     if check["app"]["slug"]
         .as_str()
         .is_some_and(|slug| slug.eq_ignore_ascii_case(bot.login))
@@ -186,7 +187,7 @@ fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let requests = check["pull_requests"]
         .as_array()
         .ok_or(Ignored::Malformed)?;
-    // Of a fork the host lists no pull request, and a check of an older head is no longer of interest.
+    // The host lists no pull request from a fork, and a check at an older head no longer matters.
     let is_own = |request: &&Value| {
         request["head"]["ref"]
             .as_str()
@@ -197,7 +198,8 @@ fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
                 .is_some_and(|sha| head.as_str().eq_ignore_ascii_case(sha))
     };
     let request = requests.iter().find(is_own).ok_or(Ignored::NotForUs)?;
-    // A bot runs the check, so the message is the service's own: the shell maps it to the user of the run.
+    // A bot runs the check, so the message is the service's own: the shell maps it to the run's
+    // user.
     let user = CHECKS_USER.to_owned();
     // In code, where no word is a directive.
     let name = neutral_line(
@@ -247,7 +249,7 @@ fn build(
     })
 }
 
-/// Returns repository and number of a thread's pull request or issue, if it is one of the host.
+/// Returns the repository and number of a thread's pull request or issue, if the host has it.
 pub fn item_of_thread(thread: &str) -> Option<(RepoSlug, u64)> {
     let (Platform::CodeHost, place) = Platform::split(thread)? else {
         return None;
@@ -263,7 +265,7 @@ fn repository(body: &Value) -> Result<RepoSlug, Ignored> {
         .ok_or(Ignored::Malformed)
 }
 
-/// Returns the id of a person; an account of another type is a bot's.
+/// Returns a person's id; any other account type is a bot.
 fn person(user: &Value) -> Result<String, Ignored> {
     let login = user["login"].as_str().ok_or(Ignored::Malformed)?;
     if user["type"].as_str() != Some("User") || login.ends_with("[bot]") {
@@ -290,8 +292,8 @@ fn commit(value: &Value) -> Result<Commit, Ignored> {
         .ok_or(Ignored::Malformed)
 }
 
-/// Returns a comment without its mentions of the login, or `None` without any.
-/// Code and quoted lines do not count.
+/// Returns a comment without mentions of the login, or `None` without any. Code and quoted lines do
+/// not count.
 fn without_mentions(text: &str, login: &str) -> Option<String> {
     let code = code_spans(text);
     let lower = text.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Tests of the messages that events become.
+//! Tests the messages that events become.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -132,7 +132,7 @@ fn failed_check_of_an_own_pull_request_becomes_a_message() {
     );
 }
 
-/// The user of checks has an actor of its own, which no person gets by a login.
+/// The checks user has a separate actor, which no person gets by a login.
 #[test]
 fn no_login_is_the_user_of_checks() {
     for (login, expected) in [
@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// The signature covers the body only, so a header cannot make another event of it.
+/// The signature covers the body only, so a header cannot make another event from it.
 #[test]
 fn event_must_have_the_shape_of_its_body() {
     let bodies = [

@@ -1,15 +1,16 @@
-//! Secrets that are recognized by their name: `name = value` and `name: value`.
+//! Secrets that are recognized by name: `name = value` and `name: value`.
 //!
-//! Names are split at `_` and `-`, and where camel case begins a word: `accessToken` is as common as `access_token`.
+//! Names are split at `_` and `-`, and where camel case begins a word: `accessToken` is as common
+//! as `access_token`.
 //!
-//! The scan is linear: it moves from one separator to the next, looks back at most to the previous one, and continues
-//! after a value. It never restarts inside a long token.
+//! The scan is linear: it moves from one separator to the next, looks back at most to the previous
+//! separator, and continues after a value. It never restarts inside a long token.
 
 use std::{borrow::Cow, ops::Range};
 
 use super::placeholder::PLACEHOLDER;
 
-/// Words in a name that mark its value as a secret.
+/// Words in a name that mark the value as a secret.
 const SECRET_WORDS: &[&str] = &[
     "secret",
     "token",
@@ -25,7 +26,7 @@ const SECRET_WORDS: &[&str] = &[
     "sessionid",
     "cookie",
 ];
-/// Words in a name that mark its value as a message, such as `auth_error: connection reset`.
+/// Words in a name that mark the value as a message, such as `auth_error: connection reset`.
 const ERROR_WORDS: &[&str] = &[
     "failed",
     "failure",
@@ -48,7 +49,7 @@ const BARE_MIN: usize = 4;
 /// Punctuation that may follow an unquoted value without belonging to it.
 const TRAILING: &[char] = &[',', ';', ')', '}', ']', '\\', '.'];
 
-/// Replaces the value of every name that denotes a secret.
+/// Replaces the value after every name that denotes a secret.
 pub(super) fn redact_assignments(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
@@ -120,11 +121,11 @@ fn name_before(text: &str, separator: usize) -> &str {
     &head[before.len()..]
 }
 
-/// Returns the range of the value after the separator, or `None` if it is not a secret.
+/// Returns the value's range after the separator, or `None` if it is not a secret.
 fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
     let after = &text[separator + 1..];
     let after = match text.as_bytes()[separator] {
-        // Part of a path (`Token::new`), or the scheme of a URL.
+        // Part of a path (`Token::new`), or a URL scheme.
         b':' if after.starts_with(':')
             || text[..separator].ends_with(':')
             || after.starts_with("//") =>
@@ -137,7 +138,7 @@ fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
         _ => after.strip_prefix('>').unwrap_or(after),
     };
     let value = after.trim_start_matches([' ', '\t']);
-    // The password of a URL, already replaced; the host follows.
+    // The password in a URL, already replaced; the host follows.
     if value
         .strip_prefix(PLACEHOLDER)
         .is_some_and(|rest| rest.starts_with('@'))
@@ -152,7 +153,7 @@ fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
     Some(start + within.start..start + within.end)
 }
 
-/// Returns the opening quote with its backslashes and a prefix of up to two letters (`b"`, `rb'`).
+/// Returns the opening quote with backslashes and a prefix of up to two letters (`b"`, `rb'`).
 fn opening_quote(value: &str) -> Option<Range<usize>> {
     let letters = value.bytes().take_while(u8::is_ascii_alphabetic).count();
     let slashes = value[letters..]
@@ -163,9 +164,10 @@ fn opening_quote(value: &str) -> Option<Range<usize>> {
     (letters <= 2 && value[quote..].starts_with(['"', '\'', '`'])).then_some(letters..quote + 1)
 }
 
-/// Returns the range between a quote and its closing quote, or the end of the line if there is none.
+/// Returns the range between a quote and the closing quote, or up to the line end if there is none.
 ///
-/// A quote after at most as many backslashes as the opening one closes; after more it is part of the value.
+/// A quote after at most as many backslashes as the opening quote closes; after more it belongs to
+/// the value.
 fn quoted(value: &str, opening: Range<usize>) -> Option<Range<usize>> {
     let slashes = opening.len() - 1;
     let quote = value.as_bytes()[opening.end - 1];
@@ -189,7 +191,7 @@ fn quoted(value: &str, opening: Range<usize>) -> Option<Range<usize>> {
     (end > opening.end).then_some(opening.end..end)
 }
 
-/// Returns the length of an unquoted value, up to a blank, a quote or the next query parameter.
+/// Returns an unquoted value's length, up to a blank, a quote or the next query parameter.
 /// Punctuation after it does not count.
 fn bare(value: &str) -> Option<usize> {
     let run = value

@@ -1,4 +1,4 @@
-//! Removal of terminal control sequences, which could hide text, forge it, or split a secret.
+//! Removes terminal control sequences, which could hide text, forge it, or split a secret.
 //!
 //! DEL and the C1 controls are removed as well: a terminal may read U+009B as the two-byte `ESC [`.
 
@@ -58,8 +58,8 @@ fn after_csi(text: &str) -> &str {
         .unwrap_or(rest)
 }
 
-/// A control string ends with BEL or ST.
-/// A truncated one ends with its line, so that it cannot remove the rest of an output.
+/// A control string ends with BEL or ST. A truncated string ends with the line, so that it cannot
+/// remove the rest of an output.
 fn after_string(text: &str) -> &str {
     let Some(end) = text.find(['\u{7}', '\u{9c}', '\u{1b}', '\n']) else {
         return "";

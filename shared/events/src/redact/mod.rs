@@ -1,7 +1,7 @@
-//! Removal of secrets from all text that is shown or stored (docs/reference/events.md#redaction).
+//! Removes secrets from all text that is shown or stored (docs/reference/events.md#redaction).
 //!
-//! The order is fixed: strip control sequences, redact, cut. Cutting first could leave half of a secret, which matches
-//! no shape.
+//! The order is fixed: strip control sequences, redact, cut. Cutting first could leave half a
+//! secret, which matches no shape.
 //!
 //! Not here: delimiters around text from outside (`untrusted`).
 

@@ -1,4 +1,4 @@
-//! The text in place of a secret.
+//! The text that replaces a secret.
 
-/// Replaces a secret. It matches no shape and no name of a secret, so redaction is idempotent.
+/// Replaces a secret. It matches neither a shape nor a secret's name, so redaction is idempotent.
 pub const PLACEHOLDER: &str = "[redacted]";

@@ -1,23 +1,23 @@
-//! Redaction of a text.
+//! Redacts a text.
 
 use std::borrow::Cow;
 
 use super::{assignments, control::strip_controls, placeholder::PLACEHOLDER, shapes};
 use crate::summary::cap;
 
-/// Minimum length of a configured secret: shorter ones occur in ordinary text by accident.
+/// Minimum length of a configured secret: shorter secrets occur in ordinary text by accident.
 const KNOWN_MIN: usize = 6;
-/// Minimum length of a line of a configured secret that is searched on its own.
-/// It protects a key that is read line by line. Shorter lines are braces and names that occur in any file.
+/// Minimum length of a line in a configured secret that is searched alone. It protects a key that
+/// is read line by line. Shorter lines are braces and names that occur in any file.
 const KNOWN_LINE_MIN: usize = 16;
-/// Prefix of the first and the last line of a key, which are not secret.
+/// Prefix of a key's first and last lines, which are not secret.
 const KEY_FRAME: &str = "-----";
-/// Maximum number of rounds.
-/// Removing one secret can expose another (the password of a URL that a named value ran into), so rounds continue until
-/// nothing changes. Each is linear, and ordinary text needs two.
+/// Maximum number of rounds. Removing a secret can expose another (the password in a URL that a
+/// named value ran into), so rounds continue until nothing changes. Each is linear, and ordinary
+/// text needs two.
 const ROUNDS_MAX: usize = 4;
 
-/// Redacts by shape, by name, and by the values of configured secrets.
+/// Redacts by shape, by name, and by configured secret values.
 ///
 /// Has no `Debug`, because it holds secrets.
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Returns a redactor that also knows these secrets and the lines of multi-line ones.
+    /// Returns a redactor that also knows these secrets and the lines of multi-line secrets.
     /// Secrets shorter than 6 characters are ignored.
     pub fn new(known: impl IntoIterator<Item = String>) -> Self {
         let forms = known.into_iter().flat_map(|secret| {
@@ -107,13 +107,13 @@ pub fn clean(text: &str, cap_chars: usize) -> String {
     Redactor::default().clean(text, cap_chars)
 }
 
-/// Returns the lines of a multi-line secret that are long enough to be searched.
+/// Returns a multi-line secret's lines that are long enough to be searched.
 fn long_lines(secret: &str) -> impl Iterator<Item = &str> {
     let lines = secret.trim().lines().map(str::trim);
     lines.filter(|line| line.chars().count() >= KNOWN_LINE_MIN && !line.starts_with(KEY_FRAME))
 }
 
-/// Returns the forms of a secret in shown text: without control characters, and as inside JSON.
+/// Returns how a secret may look in shown text: without control characters, and as inside JSON.
 fn shown_forms(secret: &str) -> Vec<String> {
     let stripped = strip_controls(secret);
     let plain = stripped.trim();

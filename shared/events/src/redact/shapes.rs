@@ -1,8 +1,8 @@
-//! Secrets that are recognized by their shape, one row each.
+//! Secrets that are recognized by their shape, one per row.
 //!
-//! Not here: the prefixes of further vendors (`vendors`), and `name = value` (`assignments`), which includes
-//! `x-access-token:`. Every row is linear on any input: the engine is linear, and no row matches a short text after
-//! scanning a long one, which would make finding all matches quadratic.
+//! Not here: the prefixes of further vendors (`vendors`), and `name = value` (`assignments`), which
+//! includes `x-access-token:`. Every row is linear on any input: the engine is linear, and no row
+//! matches a short text after scanning a long text, which would make finding all matches quadratic.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -13,7 +13,7 @@ use regex_lite::{Error, Regex};
 
 use super::{placeholder::PLACEHOLDER, vendors::TOKENS};
 
-/// White space of any script, inside a class. `\s` would be ASCII only in a Worker.
+/// White space in any script, inside a class. `\s` would be ASCII only in a Worker.
 macro_rules! white_space {
     () => {
         r"\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}"
@@ -24,15 +24,15 @@ macro_rules! white_space {
 ///
 /// The order matters: a header line is replaced as a whole before a shape inside it can split it.
 ///
-/// Both engines, that of native programs and the small one of Workers, read a pattern the same way: classes and the
-/// letters that fold to `s` and `k` (U+017F, U+212A) are written out.
+/// Both engines, that of native programs and the small engine in Workers, read a pattern the same
+/// way: classes and the letters that fold to `s` and `k` (U+017F, U+212A) are written out.
 const SHAPES: &[(&str, &str)] = &[
     // PEM private key, whole.
     (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.)*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
         "[redacted]",
     ),
-    // PEM header and the base64 lines after it: a key without its footer.
+    // PEM header and the base64 lines after it: a key without the footer.
     (
         concat!(
             r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:\\[nr]|[",
@@ -66,7 +66,8 @@ const SHAPES: &[(&str, &str)] = &[
         ),
         "${1}${2}${3}${4}[redacted]",
     ),
-    // The password of `scheme://user:password@`. Up to the last `@` of the authority: passwords hold them too.
+    // The password in `scheme://user:password@`. Up to the last `@` in the authority: passwords
+    // hold them too.
     (
         concat!(
             r#"(://[^/:@""#,
@@ -117,7 +118,7 @@ static VENDORS: LazyLock<Result<Vec<(&str, Regex)>, Error>> = LazyLock::new(|| {
 
 /// Replaces every known shape.
 pub(super) fn redact_shapes(text: &str) -> Cow<'_, str> {
-    // A test compiles the constant patterns. If one fails to compile, the whole text is hidden.
+    // A test compiles the constant patterns. If any fails to compile, the whole text is hidden.
     let (Ok(shapes), Ok(vendors)) = (&*COMPILED, &*VENDORS) else {
         return Cow::Owned(PLACEHOLDER.to_owned());
     };

@@ -1,10 +1,10 @@
-//! The engine of Workers against that of native programs: both redact every text alike.
+//! Compares the Workers' engine with the native engine: both redact every text alike.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Compiles every pattern with the engine of native programs and with that of Workers.
+/// Compiles every pattern with the native engine and with the Workers' engine.
 static BOTH: LazyLock<Vec<(Regex, regex_lite::Regex, &str)>> = LazyLock::new(|| {
     let vendors = TOKENS.iter().map(|&(_, pattern)| (pattern, PLACEHOLDER));
     let all = SHAPES.iter().copied().chain(vendors);
@@ -85,7 +85,7 @@ fn texts_of_other_scripts_are_redacted_alike() {
     }
 }
 
-/// Generates texts of fragments of patterns and of characters outside of ASCII.
+/// Generates texts from pattern fragments and non-ASCII characters.
 fn foreign_text() -> impl Strategy<Value = String> {
     const PIECES: &str = "=|:| |\t|\n|\"|'|\\|://|@|/|-u |--user=|Bearer |bearer |Authorization: |auth=|Basic |token |token=\
         |Cookie:|set-cookie: |\"cookie\": [|]|,|;|hunter2hunter2|user:|sk-|sk-ant-|ghp_|xoxb-|AKIA|A1B2C3D4E5F6G7H8\

@@ -1,4 +1,4 @@
-//! Tests of redaction, one per row of docs/reference/events.md#redaction.
+//! Tests redaction, one test per row in docs/reference/events.md#redaction.
 
 use std::borrow::Cow;
 
@@ -462,7 +462,7 @@ fn nested_span_attributes_are_redacted() {
     assert_eq!(serde_json::Value::Object(attrs), want);
 }
 
-/// Returns one event of every kind, with `text` in every string field.
+/// Returns an event of every kind, with `text` in every string field.
 fn every_event(text: &str) -> Vec<EventBody> {
     let some = || Some(text.to_owned());
     let attrs = Some(
@@ -632,7 +632,7 @@ fn commands_and_outputs_are_capped_after_redaction() {
     }
 }
 
-/// Generates texts that contain many fragments of patterns.
+/// Generates texts that contain many pattern fragments.
 fn dense_text() -> impl Strategy<Value = String> {
     const PIECES: &str = "password|token|api_key|error|Key|=|:| |\t|\n|\"|'|`|\\|\\\"|://|@|/|&|?|-u |Bearer \
         |Authorization: |Basic |Cookie:|set-cookie|[|]|,|;|)|.|hunter2hunter2|user:|abc|sk-|sk-ant-|ghp_|xoxb-|AKIA\

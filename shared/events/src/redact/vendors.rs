@@ -1,10 +1,10 @@
-//! Tokens with a prefix or a form that only one vendor uses.
+//! Tokens with a prefix or a form that only a single vendor uses.
 //!
-//! Most texts have none, so a pattern is searched only where the part of it that is always the same occurs. Each one
-//! matches as soon as its minimum is read, so the search stays linear (see `shapes`). A boundary before a prefix is not
-//! needed, and an escaped line break has none.
+//! Most texts have none, so a pattern is searched only where the constant part occurs. Each matches
+//! as soon as the minimum is read, so the search stays linear (see `shapes`). A boundary before a
+//! prefix is not needed, and an escaped line break has none.
 
-/// The fixed part of each token, and its pattern.
+/// Each token's fixed part and pattern.
 pub(super) const TOKENS: &[(&str, &str)] = &[
     // JSON Web Tokens: header and payload are JSON objects in base64url. The signature may be cut off.
     (
@@ -27,10 +27,10 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("xai-", r"xai-[A-Za-z0-9]{60,}"),
     ("pplx-", r"pplx-[A-Za-z0-9]{40,}"),
     ("r8_", r"r8_[A-Za-z0-9]{37,}"),
-    // Google: access tokens and secrets of clients.
+    // Google: access tokens and client secrets.
     ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}"),
     ("GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{20,}"),
-    // Azure: secrets of applications, keys of storage accounts, signatures of shared access.
+    // Azure: application secrets, storage account keys, shared access signatures.
     ("Q~", r"[A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{31,}"),
     ("AccountKey=", r"AccountKey=[A-Za-z0-9+/]{40,}={0,2}"),
     ("sig=", r"[?&]sig=[A-Za-z0-9%+/=]{40,}"),
@@ -50,7 +50,7 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("sb", r"sb[ps]_[0-9a-f]{40,}"),
     ("pscale_", r"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_.=-]{32,}"),
     ("sntry", r"sntry[su]_[A-Za-z0-9_+/=]{32,}"),
-    // Telegram bots, and identities of age.
+    // Telegram bots, and age identities.
     (":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33,}"),
     ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
 ];
@@ -61,7 +61,7 @@ mod tests {
 
     use super::super::redact;
 
-    /// Returns so many characters that keys consist of. In the source there is no whole token.
+    /// Returns so many key characters. No whole token appears in the source.
     fn chars(count: usize) -> String {
         "a1B2c3D4e5F6g7H8i9J0".chars().cycle().take(count).collect()
     }

@@ -1,25 +1,25 @@
-//! Reads a saved run: JSON lines, or the raw bytes of its event stream as a client received them.
+//! Reads a saved run: JSON lines, or its raw event stream as a client received it.
 //!
-//! More tolerant than `Decoder`, which follows the standard: a capture may be truncated anywhere, and may begin with
-//! the response's head. Anything that is not an event is skipped and counted.
+//! More tolerant than `Decoder`, which follows the standard: a capture may be truncated anywhere,
+//! and may begin with the response's head. Anything that is not an event is skipped and counted.
 
 use serde_json::Value;
 
 use super::{Decoder, Frame};
 
-/// Prefixes of a line of an event stream.
+/// Line prefixes in an event stream.
 const FIELDS: [&str; 5] = ["data:", "id:", "event:", "retry:", ":"];
 /// The field that every stream with an event has.
 const DATA: &str = "data:";
 
-/// A saved run.
+/// A run as it was saved.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Capture {
-    /// Events in order.
+    /// Events in stream order.
     pub events: Vec<Value>,
     /// Number of lines or frames that are not events.
     pub skipped: usize,
-    /// First and last `seq` that the server elided from its replay.
+    /// First and last `seq` that the server elided from the replay.
     pub elided: Option<(u64, u64)>,
     /// Time at which the agent stopped, if the stream contains it.
     pub finished_at: Option<i64>,
@@ -48,7 +48,8 @@ impl Capture {
     fn of_stream(text: &str) -> Self {
         let mut capture = Self::default();
         let mut decoder = Decoder::default();
-        // The capture may end after the last event's data and before the blank line that ends its frame.
+        // The capture may end after the last event's data and before the blank line that ends the
+        // frame.
         for bytes in [text.as_bytes(), b"\n\n"] {
             for frame in decoder.push(bytes) {
                 capture.take_frame(&frame);
@@ -81,14 +82,14 @@ impl Capture {
     }
 }
 
-/// JSON lines never begin with a field of a stream, because an object begins with a brace.
+/// JSON lines never begin with a stream field, because an object begins with a brace.
 fn is_stream(text: &str) -> bool {
     let begins = |line: &str| FIELDS.iter().any(|field| line.starts_with(field));
     let first = lines(text).find(|line| !line.trim().is_empty());
     first.is_some_and(begins) || lines(text).any(|line| line.starts_with(DATA))
 }
 
-/// Splits at the three line ends of the format. The empty line between CR and LF is harmless here.
+/// Splits at the format's three line ends. The empty line between CR and LF is harmless here.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', '\r'])
 }

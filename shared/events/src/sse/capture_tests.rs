@@ -1,4 +1,4 @@
-//! Tests of captures: complete, truncated, with the response's head, with other line ends.
+//! Tests captures: complete, truncated, with the response's head, with other line ends.
 
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,20 +1,21 @@
-//! Client side of a stream: bytes in pieces of any size become frames.
+//! The client side of a stream: turns bytes in pieces of any size into frames.
 //!
-//! Follows the event stream interpretation of the HTML standard. Not here: reconnecting, for which a caller has
-//! `last_event_id` and `retry_ms`. Memory grows with the longest frame, so servers must be trusted to end their frames.
+//! Follows the HTML standard's event stream interpretation. Not here: reconnecting, for which a
+//! caller has `last_event_id` and `retry_ms`. Memory grows with the longest frame, so servers must
+//! be trusted to end their frames.
 
-/// One dispatched frame.
+/// A frame that was dispatched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Last id so far, which may come from an earlier frame; a client resumes after it.
     pub id: Option<String>,
-    /// The name of a named event.
+    /// The event's name, if it is named.
     pub event: Option<String>,
     /// The data lines, joined by newlines.
     pub data: String,
 }
 
-/// Decodes one stream.
+/// Decodes a single stream.
 #[derive(Debug, Default)]
 pub struct Decoder {
     /// The unfinished line. Bytes, because a character may arrive in two pieces.

@@ -1,4 +1,4 @@
-//! Frames of a run's stream as text (docs/reference/runs.md#event-stream).
+//! A run stream's frames as text (docs/reference/runs.md#event-stream).
 
 use std::time::Duration;
 
@@ -6,24 +6,25 @@ use ars_types::UnixMillis;
 use serde::Serialize;
 use serde_json::json;
 
-/// First bytes of every stream: proxies then forward the head, and clients know the reconnect delay.
+/// First bytes in every stream: proxies then forward the head, and clients know the reconnect
+/// delay.
 pub const PREAMBLE: &str = "retry: 3000\n\n";
 /// A comment that keeps an idle connection open.
 pub const KEEPALIVE: &str = ": keep-alive\n\n";
-/// Interval of keepalive comments.
+/// Interval between keepalive comments.
 pub const KEEPALIVE_EVERY: Duration = Duration::from_secs(20);
-/// Maximum digits of a `Last-Event-ID`.
+/// Maximum number of digits in a `Last-Event-ID`.
 const EVENT_ID_DIGITS_MAX: usize = 15;
 
-/// Returns the frame of an event. `json` is the stored form of `Event`.
+/// Returns an event's frame. `json` is the stored form of `Event`.
 pub fn event(seq: u64, json: &str) -> String {
     format!("id: {seq}\n{}", data(json))
 }
 
-/// Returns an unnamed frame without id. A payload of several lines stays one payload.
+/// Returns an unnamed frame without id. A payload with several lines stays a single payload.
 pub fn data(payload: &str) -> String {
     let mut frame = String::with_capacity(payload.len() + 8);
-    // A lone CR inside a payload would end its line.
+    // A lone CR inside a payload would end the line.
     for line in payload.replace("\r\n", "\n").split(['\n', '\r']) {
         frame.push_str("data: ");
         frame.push_str(line);
@@ -41,7 +42,7 @@ pub fn finished(finished_at: UnixMillis) -> String {
     )
 }
 
-/// Returns the last frame of a live stream.
+/// Returns the frame that ends a live stream.
 pub fn end_live(sealed_at: UnixMillis, reply_ok: Option<bool>) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -60,12 +61,12 @@ pub fn end_live(sealed_at: UnixMillis, reply_ok: Option<bool>) -> String {
     )
 }
 
-/// Returns the last frame of a stored stream.
+/// Returns the frame that ends a stored stream.
 pub fn end_stored() -> String {
     named("end", "{}")
 }
 
-/// Returns the first frame of a live stream whose replay omits these events.
+/// Returns the frame that starts a live stream when the replay omits these events.
 pub fn replay_elided(from_seq: u64, to_seq: u64) -> String {
     named(
         "replay_elided",
@@ -73,7 +74,7 @@ pub fn replay_elided(from_seq: u64, to_seq: u64) -> String {
     )
 }
 
-/// Returns the frame of a stored stream that reports missing events.
+/// Returns the frame that reports missing events in a stored stream.
 pub fn replay_note(summary: &str) -> String {
     data(&json!({ "type": "replay_note", "summary": summary }).to_string())
 }

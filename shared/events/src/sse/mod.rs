@@ -1,4 +1,4 @@
-//! Server-sent events: framing of a run's stream, and reading it, live or saved.
+//! Server-sent events: framing a run's stream, and reading it, live or saved.
 //!
 //! Not here: headers and sockets (`ars-bot-http`).
 

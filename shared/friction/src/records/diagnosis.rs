@@ -1,7 +1,8 @@
-//! The stored diagnosis: checks and normalization (docs/reference/friction.md#stored-diagnosis).
+//! The stored diagnosis: checks and normalization.
 //!
-//! Not here: the analysis. The checks are structural, and categories are read leniently, so that diagnoses of other
-//! versions stay readable.
+//! See docs/reference/friction.md#stored-diagnosis. Not here: the analysis. The checks are
+//! structural, and categories are read leniently, so that diagnoses from other versions stay
+//! readable.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +20,7 @@ pub const CATEGORIES: [&str; 8] = [
     "infra_failure",
 ];
 
-/// Terms of a `shape`.
+/// Terms in a `shape`.
 const SHAPE_TERMS: [&str; 8] = [
     "windowMs",
     "gettingReadyMs",
@@ -31,7 +32,7 @@ const SHAPE_TERMS: [&str; 8] = [
     "notLoadedMs",
 ];
 
-/// Rejects a diagnosis that readers of run records could not parse; `field` is its name in the refusal.
+/// Rejects a diagnosis that run record readers could not parse; `field` is the name in the refusal.
 pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     const TOTALS: &str = "must be an object of totals with a numeric count and durationMs";
     let total = |value: &Value| {
@@ -63,7 +64,7 @@ pub(super) fn check_outline(diagnosis: &Value, field: &str) -> Result<(), Refusa
     .map(drop)
 }
 
-/// Checks common to both; they differ in the form of a total.
+/// Makes the checks common to both, which write a total differently.
 fn outline<'a>(
     diagnosis: &'a Value,
     field: &str,

@@ -1,4 +1,4 @@
-//! A record of a request, checked (docs/reference/friction.md#routes). Unknown fields are stored.
+//! Checks a record in a request (docs/reference/friction.md#routes). Unknown fields are stored.
 
 use serde_json::{Map, Value as Json};
 
@@ -6,21 +6,21 @@ use ars_store::{Refusal, json::number, request::is_short};
 
 use super::diagnosis;
 
-/// Maximum characters of a run id.
+/// Maximum length of a run id in characters.
 const MAX_RUN_ID_CHARS: usize = 200;
-/// Maximum characters of a record's JSON.
+/// Maximum length of a record's JSON in characters.
 const MAX_RECORD_CHARS: usize = 65_536;
 
-/// An accepted record.
+/// A record that was accepted.
 pub(super) struct Entry<'a> {
     pub(super) run_id: &'a str,
     pub(super) finished_at: f64,
-    /// JSON of the record.
+    /// The record as JSON.
     pub(super) text: String,
 }
 
 impl<'a> Entry<'a> {
-    /// Parses the record of a body.
+    /// Parses the record in a body.
     pub(super) fn read(body: &'a Map<String, Json>) -> Result<Self, Refusal> {
         let Some(record @ Json::Object(fields)) = body.get("record") else {
             return Err(Refusal::field("record", "must be an object"));

@@ -1,20 +1,20 @@
-//! The store: its migrations and its verbs.
+//! The store: migrations and verbs.
 
 use ars_sql::{Migration, MigrationError, Sql, migrate};
 use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::FrictionVerb;
 
-/// Migrations of the store, `migrations/friction-ledger/`.
+/// The store's migrations, `migrations/friction-ledger/`.
 pub const MIGRATIONS: &[Migration] = &[Migration {
     name: "0001_records",
     sql: include_str!("../../../../migrations/friction-ledger/0001_records.sql"),
 }];
 
-/// Maximum records of a ledger.
+/// Maximum number of records in a ledger.
 pub const MAX_RECORDS: i64 = 500;
 
-/// Friction ledgers on one SQLite database.
+/// Friction ledgers in a single SQLite database.
 pub struct FrictionStore<S> {
     pub(super) sql: S,
 }

@@ -9,12 +9,12 @@ use ars_store::{
 
 use super::{FrictionStore, ledger_key::ledger};
 
-/// Default number of records.
+/// Number of records returned by default.
 const DEFAULT_LIMIT: i64 = 500;
-/// Maximum number of records. It exceeds the bound of a ledger, so that the bound may rise.
+/// Maximum number of records returned. It exceeds the ledger's bound, so that the bound may rise.
 const MAX_LIMIT: i64 = 1000;
 
-/// Walks the index from its newest end. Unreadable rows are skipped.
+/// Walks the index from the newest end. Unreadable rows are skipped.
 const NEWEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: "SELECT record AS text, finished_at, run_id FROM friction_records \
@@ -24,7 +24,7 @@ const NEWEST: JsonListAnswer<'_> = JsonListAnswer {
 };
 
 impl<S: Sql> FrictionStore<S> {
-    /// Answers `/friction/recent`.
+    /// Handles a `/friction/recent` request.
     pub(super) fn recent(&self, body: &str) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let ledger = ledger(&body)?;

@@ -1,4 +1,4 @@
-//! `/friction/record`: writes a run's record, replacing an earlier one.
+//! `/friction/record`: writes a run's record, replacing an earlier record.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body};
@@ -10,7 +10,7 @@ const TRIM: &str = "DELETE FROM friction_records WHERE rowid IN (SELECT rowid FR
     WHERE ledger_key = ?1 ORDER BY finished_at DESC, run_id DESC LIMIT -1 OFFSET ?2)";
 
 impl<S: Sql> FrictionStore<S> {
-    /// Answers `/friction/record`.
+    /// Handles a `/friction/record` request.
     pub(super) fn record(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let (ledger, entry) = (Value::from(ledger(&body)?), Entry::read(&body)?);

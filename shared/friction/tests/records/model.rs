@@ -21,7 +21,7 @@ impl Model {
         self.0.len()
     }
 
-    /// Oldest first.
+    /// Returns the rows, oldest first.
     fn sorted(&self) -> Vec<(i64, &str, &Value)> {
         let mut all: Vec<_> = self
             .0

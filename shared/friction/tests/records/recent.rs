@@ -1,4 +1,4 @@
-//! Tests of `/friction/recent`.
+//! Tests `/friction/recent`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Tests of `/friction/record`.
+//! Tests `/friction/record`.
 
 use serde_json::json;
 
@@ -83,7 +83,7 @@ fn ledger_keeps_the_newest_500() {
         assert_eq!(store.record(&record(&format!("r{nth:03}"), 10.0)), nth + 1);
     }
     assert_eq!(store.record(&record("r499", 10.0)), 500);
-    // Of equal times the run with the smaller id is older.
+    // When times are equal, the run with the smaller id is older.
     assert_eq!(store.record(&record("r500", 10.0)), 500);
     assert_eq!(store.runs(&json!({}))[0], "r001");
     // A late record is older than all that are stored.

@@ -1,4 +1,4 @@
-//! Tests of the migrations in `migrations/friction-ledger`.
+//! Tests the migrations in `migrations/friction-ledger`.
 
 use ars_friction::records::{FrictionStore, MIGRATIONS};
 use ars_sql::{Migration, Sql, migrate};

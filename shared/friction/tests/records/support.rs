@@ -26,7 +26,7 @@ pub fn record(run: &str, finished_at: f64) -> Value {
 
 impl Store {
     pub fn ask(&self, verb: FrictionVerb, body: &Value) -> Result<Value, StoreFailure> {
-        // The store does not use its clock here.
+        // The store does not use the clock here.
         self.0
             .answer(verb, &body.to_string(), 0)
             .map(|text| serde_json::from_str(&text).unwrap())
@@ -89,7 +89,7 @@ pub fn runs(answer: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Returns `base` with the fields of `changes` replaced.
+/// Returns `base` with the fields in `changes` replaced.
 pub fn with(base: &Value, changes: &Value) -> Value {
     let mut base = base.clone();
     base.as_object_mut()

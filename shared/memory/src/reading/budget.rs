@@ -1,23 +1,23 @@
-//! Limits on the memory of one prompt.
+//! Limits the memory in a prompt.
 
 use ars_wire::memory::MemoryRecord;
 
 use super::block::bullet;
 
-/// Characters per token.
+/// Assumed number of characters per token.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// Limits of one prompt.
+/// Limits for a single prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Maximum records.
+    /// Maximum number of records.
     pub limit: usize,
-    /// Maximum tokens of all lines.
+    /// Maximum number of tokens over all lines.
     pub max_tokens: usize,
 }
 
 impl Default for Budget {
-    /// Returns the limits of an installation that configures none.
+    /// Returns the limits when an installation configures none.
     fn default() -> Self {
         Self {
             limit: 8,
@@ -26,9 +26,9 @@ impl Default for Budget {
     }
 }
 
-/// Returns the leading records that fit the budget.
-/// The first record is always kept, so that the best match is never lost because of its length. Records after one that
-/// does not fit are dropped, however short.
+/// Returns the leading records that fit the budget. The first record is always kept, so that the
+/// best match is never lost because of the length. When a record does not fit, all later records
+/// are dropped, however short.
 pub fn within(mut records: Vec<MemoryRecord>, budget: Budget) -> Vec<MemoryRecord> {
     let mut cost = 0_usize;
     let mut fits = |(index, record): (usize, &MemoryRecord)| {
@@ -130,7 +130,7 @@ mod tests {
             prop_assert!(kept.len() <= limit);
             prop_assert!(kept.len() <= 1 || cost(&kept) <= max_tokens);
             prop_assert!(limit == 0 || all.is_empty() || !kept.is_empty());
-            // One of the limits ended the list.
+            // A limit ended the list.
             if let Some(next) = all.get(kept.len()) {
                 prop_assert!(kept.len() == limit || cost(&kept) + tokens(&bullet(next)) > max_tokens);
             }

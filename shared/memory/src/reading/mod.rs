@@ -1,4 +1,4 @@
-//! From the records of several scopes to a prompt's block (docs/reference/memory.md#in-a-run).
+//! Turns records from several scopes into a prompt block (docs/reference/memory.md#in-a-run).
 //!
 //! In order: [`union()`], [`within`], [`block()`]. Not here: requests to the stores, and redaction.
 

@@ -1,4 +1,4 @@
-//! Ranks the records of several scopes as one list.
+//! Ranks records from several scopes as a single list.
 
 use std::cmp::Ordering;
 
@@ -7,8 +7,8 @@ use ars_wire::memory::MemoryRecord;
 
 use crate::Query;
 
-/// Ranks the records, best first, and drops those that do not match the query.
-/// Of equal scores the earlier scope's record comes first, and within a scope the order of its store holds.
+/// Ranks the records, best first, and drops those that do not match the query. Among equal scores
+/// the earlier scope's record comes first, and within a scope the store's order holds.
 pub fn union(
     of_scopes: impl IntoIterator<Item = Vec<MemoryRecord>>,
     query: &Query,

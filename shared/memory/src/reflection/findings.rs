@@ -1,40 +1,41 @@
-//! Findings of a reflection, parsed from the model's answer.
+//! A reflection's findings, parsed from the model's answer.
 //!
-//! The answer is untrusted: invalid parts are dropped, and without an envelope the answer is `None`.
+//! The answer is untrusted: invalid parts are dropped, and without an envelope the answer is
+//! `None`.
 
 use ars_wire::memory::MemoryRecord;
 use serde_json::{Map, Value as Json};
 
 use crate::{Scope, candidate, normalize};
 
-/// Maximum facts of an answer.
+/// Maximum number of facts in an answer.
 const MAX_FACTS: usize = 5;
-/// Maximum keywords of a fact.
+/// Maximum number of keywords per fact.
 const MAX_KEYWORDS: usize = 10;
-/// Valid confidence of a fact.
+/// Valid confidence range for a fact.
 const CONFIDENCE: std::ops::RangeInclusive<f64> = 0.6..=1.0;
-/// Maximum bytes of an answer that are parsed: far more than the call's output limit allows.
+/// Maximum size of a parsed answer in bytes: far more than the call's output limit allows.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// Parsed findings; may be empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
-    /// Facts.
+    /// Facts that the answer states.
     pub facts: Vec<Fact>,
-    /// Summary of the conversation.
+    /// Summary of the whole conversation.
     pub summary: Option<String>,
 }
 
-/// One fact.
+/// A single fact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    /// Text.
+    /// The fact as text.
     pub text: String,
     /// Confidence from 0.6 to 1.
     pub confidence: f64,
     /// Keywords; may be empty.
     pub keywords: Vec<String>,
-    /// Audience.
+    /// Who the fact is for.
     pub audience: Scope,
     /// Id of the shown record that it replaces.
     pub supersedes: Option<String>,
@@ -110,7 +111,8 @@ fn keywords(keywords: Option<&Json>, clean: &impl Fn(&str) -> String) -> Vec<Str
         .flatten()
         .filter_map(Json::as_str)
     {
-        // Cleaned twice: lower-casing may hide a secret from the redactor, or turn text into one.
+        // Cleaned twice: lower-casing may hide a secret from the redactor, or turn text into a
+        // secret.
         let keyword = clean(&normalize(&clean(keyword)));
         let is_short = keyword.chars().nth(candidate::MAX_KEYWORD_CHARS).is_none();
         if is_short && !keyword.is_empty() && !kept.contains(&keyword) {

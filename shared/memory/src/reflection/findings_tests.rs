@@ -1,4 +1,4 @@
-//! Tests of answers, well-formed and hostile.
+//! Tests answers, well-formed and hostile.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -14,7 +14,7 @@ fn read(answer: &str) -> Option<Findings> {
     Findings::read(answer, &shown, str::to_owned)
 }
 
-/// Returns the fact of an envelope with one entry.
+/// Returns the fact in an envelope with a single entry.
 fn fact(entry: &Json) -> Option<Fact> {
     let mut facts = read(&json!({ "facts": [entry] }).to_string())
         .unwrap()

@@ -5,14 +5,14 @@ const MIN_TOOL_CALLS: u32 = 1;
 /// Earlier turns from which a run without such calls is reflected on.
 const MIN_PRIOR_TURNS: usize = 4;
 
-/// An ended run.
+/// A run that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Number of tool calls.
+    /// Number of tool calls made.
     pub tool_calls: u32,
-    /// Number of earlier turns of the thread.
+    /// Number of earlier turns in the thread.
     pub prior_turns: usize,
-    /// It was a review: its findings do not outlast the change.
+    /// It was a review: the findings do not outlast the change.
     pub is_review: bool,
 }
 

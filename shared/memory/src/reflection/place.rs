@@ -6,38 +6,38 @@ use ars_wire::memory::{Candidate, Kind, MemoryRecord, Taint};
 use super::{Fact, Findings};
 use crate::{Scope, Scopes, candidate};
 
-/// Origin of findings.
+/// Where findings come from.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     /// Scopes that the run may read and write.
     pub scopes: Scopes<'a>,
-    /// Visibility of its channel.
+    /// The channel's visibility.
     pub visibility: Visibility,
-    /// Thread.
+    /// Key of the run's thread.
     pub thread_key: &'a str,
-    /// Run id.
+    /// Id of the run.
     pub run_id: &'a str,
     /// Untrusted sources that the run had read. With any, findings reach its user's memory only.
     pub taint: &'a [Taint],
 }
 
-/// Candidates for one scope; never empty.
+/// Candidates for a single scope; never empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
-    /// Key of the scope.
+    /// The scope's store key.
     pub scope: StoreKey,
-    /// Candidates in their order of discovery.
+    /// Candidates in order of discovery.
     pub candidates: Vec<Candidate>,
 }
 
-/// Destination of a finding.
+/// Where a finding goes.
 struct Place {
     scope: StoreKey,
-    /// It was meant for a wider scope, which its origin does not permit.
+    /// It was meant for a wider scope, which the origin does not permit.
     is_narrowed: bool,
 }
 
-/// Groups findings by scope and drops those without one; facts may replace the `shown` records.
+/// Groups findings by scope and drops those without a scope; facts may replace the `shown` records.
 pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     let mut add = |scope: StoreKey, candidate: Candidate| match batches
@@ -58,7 +58,7 @@ pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) ->
         let audience = replaced
             .and_then(|record| Scope::of(record.scope_key.as_str()))
             .unwrap_or(fact.audience);
-        // The narrower of the fact's audience and its destination.
+        // The narrower among the fact's audience and destination.
         let of_fact = if width(audience) < width(fact.audience) {
             audience
         } else {
@@ -70,7 +70,7 @@ pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) ->
         let Some(Place { scope, is_narrowed }) = origin.place(audience) else {
             continue;
         };
-        // A fact replaces only a record of the same scope.
+        // A fact replaces only a record in the same scope.
         let may_replace = !is_narrowed
             && replaced
                 .is_some_and(|record| record.scope_key == scope && origin.may_correct(record));
@@ -87,7 +87,7 @@ pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) ->
     batches
 }
 
-/// Orders scopes by the size of their audience, the smallest first.
+/// Orders scopes by audience size, the smallest first.
 const fn width(scope: Scope) -> u8 {
     match scope {
         Scope::User => 0,
@@ -98,7 +98,7 @@ const fn width(scope: Scope) -> u8 {
 }
 
 impl Origin<'_> {
-    /// Text of a stranger must not replace what people stated.
+    /// A stranger's text must not replace what people stated.
     fn may_correct(&self, record: &MemoryRecord) -> bool {
         self.taint.is_empty() || !record.taint.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Tests of the scopes that findings reach, and of those they never reach.
+//! Tests the scopes that findings reach, and those they never reach.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn shown() -> Vec<MemoryRecord> {
     vec![record("org:acme", 0, "old"), record("user:ann", 3, "older")]
 }
 
-/// Returns `<scope key>: <text>` and the replaced record of each candidate.
+/// Returns `<scope key>: <text>` and the replaced record for each candidate.
 fn placed(facts: Vec<Fact>, summary: Option<&str>, origin: &Origin<'_>) -> Vec<String> {
     let findings = Findings {
         facts,
@@ -115,7 +115,7 @@ fn fact_goes_to_its_audience() {
     );
 }
 
-/// A fact replaces a record of the same kind of source only.
+/// A fact replaces only a record from the same kind of source.
 #[test]
 fn tainted_findings_reach_their_user_only() {
     const TAINT: &[Taint] = &[Taint::Web];
@@ -309,7 +309,7 @@ fn summary_goes_to_the_narrowest_audience() {
     );
     assert_eq!(of(&[Scope::Org], Visibility::Dm), "user:ann");
     assert_eq!(of(&[Scope::Org], Visibility::Unknown), "channel:C1");
-    // Meant for one person while replacing a record of all, and the reverse.
+    // Meant for a single person while replacing everybody's record, and the reverse.
     for (audience, replaced) in [
         (Scope::User, "mem:org:acme:0"),
         (Scope::Org, "mem:user:ann:3"),

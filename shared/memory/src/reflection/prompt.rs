@@ -1,17 +1,17 @@
-//! The request of a reflection.
+//! Builds a reflection request.
 //!
-//! All shown text is untrusted. It is placed between markers that it cannot contain, because `<`, `>` and `&` are
-//! escaped. Not here: redaction, which precedes.
+//! All shown text is untrusted. It is placed between markers that it cannot contain, because `<`,
+//! `>` and `&` are escaped. Not here: redaction, which precedes.
 
 use ars_wire::memory::{MemoryRecord, Taint};
 
 use crate::reading::inert;
 
-/// Maximum shown records of one scope.
+/// Maximum number of shown records per scope.
 pub const MAX_SHOWN: usize = 8;
-/// Maximum characters of a shown record, so that long records do not fill the request.
+/// Maximum length of a shown record in characters, so that long records do not fill the request.
 const MAX_SHOWN_CHARS: usize = 500;
-/// Maximum characters of the conversation, counted from its end.
+/// Maximum length of the conversation in characters, counted from the end.
 const MAX_CONVERSATION_CHARS: usize = 24_000;
 
 /// Returns the system prompt.
@@ -19,23 +19,23 @@ pub fn system() -> &'static str {
     include_str!("system.md").trim_end()
 }
 
-/// One message or call of a conversation.
+/// A message or call in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Utterance {
-    /// Author.
+    /// Who wrote the message.
     pub speaker: Speaker,
-    /// Text.
+    /// The message or call as text.
     pub text: String,
 }
 
-/// Author of a message.
+/// Who wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
-    /// The requester.
+    /// The user who made the request.
     User,
-    /// The agent.
+    /// The agent that answered.
     Assistant,
-    /// A tool call of the agent.
+    /// A tool call by the agent.
     Call,
 }
 
@@ -49,8 +49,8 @@ impl Speaker {
     }
 }
 
-/// Returns the request: existing records and the end of the conversation.
-/// The conversation is read from its end, only as far as it is shown. Tainted ones state what is refused.
+/// Returns the request: existing records and the conversation's end. The conversation is read
+/// backwards, only as far as it is shown. Tainted conversations state what is refused.
 pub fn request(
     shown: &[MemoryRecord],
     conversation: impl DoubleEndedIterator<Item = Utterance>,
@@ -124,7 +124,7 @@ fn beginning(text: &str, chars: usize) -> &str {
         .map_or(text, |(at, _)| &text[..at])
 }
 
-/// Returns the text without its first characters.
+/// Returns the text without the first characters.
 fn end(text: &str, without: usize) -> &str {
     text.char_indices()
         .nth(without)

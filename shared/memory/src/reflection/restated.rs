@@ -1,7 +1,8 @@
 //! Removes findings that memory already contains.
 //!
-//! A record that was shown to a run occurs in its conversation and then in its findings. Written again it would look
-//! new, and written to another scope it would disclose a personal record to a wider audience.
+//! A record that was shown to a run occurs in the conversation and then in the findings. Written
+//! again it would look new, and written to another scope it would disclose a personal record to a
+//! wider audience.
 
 use ars_wire::memory::MemoryRecord;
 
@@ -9,8 +10,8 @@ use super::Findings;
 use crate::normalize;
 
 impl Findings {
-    /// Drops findings that one of these records contains in the same words and order.
-    /// A fact may repeat the record that it replaces.
+    /// Drops findings that any of these records contains in the same words and order. A fact may
+    /// repeat the record that it replaces.
     #[must_use]
     pub fn without_restated(mut self, known: &[MemoryRecord]) -> Self {
         let is_known = |text: &str, but: Option<&str>| {
@@ -26,7 +27,7 @@ impl Findings {
     }
 }
 
-/// The words of a text, lower-case letters and digits only, each between two spaces.
+/// The words in a text, lower-case letters and digits only, each between two spaces.
 struct Words<'a> {
     text: &'a str,
     words: String,
@@ -47,7 +48,7 @@ impl<'a> Words<'a> {
 
     fn is_within(&self, other: &str) -> bool {
         if self.words == " " {
-            // A text of symbols only would be contained in every text.
+            // A text with symbols only would be contained in every text.
             return normalize(self.text) == normalize(other);
         }
         Words::of(other).words.contains(&self.words)

@@ -1,6 +1,6 @@
-//! `/forget`: hides one record permanently. A sweep deletes its text later.
+//! `/forget`: hides a record permanently. A sweep deletes the text later.
 //!
-//! One statement, so it needs no transaction.
+//! A single statement, so it needs no transaction.
 
 use ars_sql::{Sql, Value};
 use ars_store::{Refusal, StoreFailure, json::parse_body};
@@ -14,11 +14,12 @@ const FORGET: &str = "UPDATE memory_records SET status = 'forgotten', normalized
     WHERE n = ?1 AND status = 'active' RETURNING n";
 
 impl<S: Sql> MemoryStore<S> {
-    /// Answers `/forget`.
+    /// Handles a `/forget` request.
     pub(super) fn forget(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let scope_key = request::scope_key(&body)?;
-        // Ids have the grammar of keys: 1 to 200 characters without white space and control characters.
+        // Ids follow the key grammar: 1 to 200 characters without white space and control
+        // characters.
         let id = body
             .get("id")
             .and_then(Json::as_str)

@@ -33,7 +33,7 @@ const MATCHING: JsonListAnswer<'_> = JsonListAnswer {
 };
 
 impl<S: Sql> MemoryStore<S> {
-    /// Answers `/list`.
+    /// Handles a `/list` request.
     pub(super) fn list(&self, body: &str) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let scope_key = request::scope_key(&body)?;

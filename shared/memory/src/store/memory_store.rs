@@ -1,11 +1,11 @@
-//! The store: its migrations and its verbs.
+//! The store: migrations and verbs.
 
 use ars_sql::{Migration, MigrationError, Sql, SqlError, Value, migrate};
 use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::MemoryVerb;
 
-/// Migrations of the store, `migrations/memory-scope/`.
+/// The store's migrations, `migrations/memory-scope/`.
 pub const MIGRATIONS: &[Migration] = &[
     Migration {
         name: "0001_records",
@@ -17,14 +17,14 @@ pub const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Time after which the text of a record that is not active any more is deleted: 30 days.
+/// How long an inactive record's text is kept before it is deleted: 30 days.
 pub const RETIRED_MAX_AGE_MS: i64 = 30 * 86_400_000;
-/// Interval of sweeps: a day, because each one wakes its object.
+/// Interval between sweeps: a day, because each sweep wakes the object.
 const SWEEP_EVERY_MS: i64 = 86_400_000;
-/// Maximum texts that one sweep deletes.
+/// Maximum number of texts that a sweep deletes.
 const MAX_SWEPT: i64 = 1_000;
 
-/// The row stays, because its number must not be given again.
+/// The row stays, because the number must not be given again.
 const PURGE: &str = "UPDATE memory_records SET record = '{}' WHERE n IN \
     (SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' \
     AND coalesce(retired_at, created_at) <= ?1 LIMIT ?2) RETURNING n";
@@ -32,7 +32,7 @@ const PURGE: &str = "UPDATE memory_records SET record = '{}' WHERE n IN \
 const HAS_RETIRED: &str =
     "SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' LIMIT 1";
 
-/// Records of one scope on one SQLite database.
+/// A single scope's records in a SQLite database.
 pub struct MemoryStore<S> {
     pub(super) sql: S,
 }
@@ -65,7 +65,7 @@ impl<S: Sql> Store<S> for MemoryStore<S> {
     fn arms_sweep(&self, verb: MemoryVerb) -> bool {
         match verb {
             MemoryVerb::Write | MemoryVerb::Forget => true,
-            // A scope of an earlier release may have retired text, and never be written to again.
+            // A scope from an earlier release may have retired text, and never be written to again.
             MemoryVerb::Retrieve | MemoryVerb::List => self
                 .sql
                 .query(HAS_RETIRED, &[])

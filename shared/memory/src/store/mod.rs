@@ -1,9 +1,12 @@
-//! The store of one scope over the storage port (docs/reference/memory.md#routes).
+//! A single scope's store over the storage port (docs/reference/memory.md#routes).
 //!
-//! - **Key:** the scope's. A database holds one scope, because a full-text rank compares a record with all others.
-//! - **Tables:** those of `migrations/memory-scope`. Triggers update the full-text index with the rows.
-//! - **Invariants:** a row is never deleted and its number never reused; inactive records are never found, listed or
-//!   deduplicated against; a write is atomic and leaves at most its cap of active records.
+//! - **Key:** the scope's. A database holds a single scope, because a full-text rank compares a
+//!   record with all others.
+//! - **Tables:** those in `migrations/memory-scope`. Triggers update the full-text index with the
+//!   rows.
+//! - **Invariants:** a row is never deleted and its number never reused; inactive records are never
+//!   found, listed or deduplicated against; a write is atomic and leaves at most as many active
+//!   records as its cap.
 //!
 //! Not here: the set of scopes, and permissions on them.
 

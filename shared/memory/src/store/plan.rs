@@ -1,7 +1,8 @@
-//! Plans the effect of a batch of candidates before it is written (docs/reference/memory.md#writing).
+//! Plans how a candidate batch takes effect before it is written.
 //!
-//! Pure: the known rows go in, the writes come out. Later candidates see the effect of earlier ones. Not here:
-//! eviction, which concerns the whole scope (`write`).
+//! See docs/reference/memory.md#writing. Pure: the known rows go in, the writes come out. Later
+//! candidates see the effect of earlier ones. Not here: eviction, which concerns the whole scope
+//! (`write`).
 
 use std::collections::BTreeSet;
 
@@ -12,17 +13,17 @@ use crate::candidate::{Candidate, Record};
 /// Active records that a batch may touch.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// Next number.
+    /// The next free number.
     pub(super) next: i64,
     /// Number of active records.
     pub(super) active: i64,
     /// Index of a text and the number of a record with an equal text.
     pub(super) equal: Vec<(usize, i64)>,
-    /// Numbers of records that candidates name in `supersedes`.
+    /// Numbers of the records that candidates name in `supersedes`.
     pub(super) named: Vec<i64>,
 }
 
-/// The writes of a batch and the counts of its answer.
+/// A batch's writes and the counts in the response.
 #[derive(Debug, Default)]
 pub(super) struct Plan<'a> {
     /// New rows, in order.
@@ -39,19 +40,19 @@ pub(super) struct Plan<'a> {
     pub(super) superseded: i64,
 }
 
-/// A new row.
+/// A row to insert.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Born<'a> {
     pub(super) n: i64,
     pub(super) use_count: i64,
     pub(super) record: &'a Record<'a>,
-    /// Normalized text of an active row; `None` if a later candidate superseded it.
+    /// An active row's normalized text; `None` if a later candidate superseded it.
     pub(super) normalized: Option<&'a str>,
     pub(super) tokens: Option<String>,
 }
 
-/// A candidate with the index of its text among the batch's distinct texts, and the number it names.
+/// A candidate with the text's index among the batch's distinct texts, and the number it names.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
     pub(super) candidate: &'a Candidate<'a>,
@@ -60,16 +61,16 @@ pub(super) struct Item<'a> {
     pub(super) target: Option<Target>,
 }
 
-/// Target of `supersedes`.
+/// The target that `supersedes` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A number of this scope, used or not.
+    /// A number in this scope, used or not.
     Here(i64),
-    /// Anything else.
+    /// Any other target.
     Elsewhere,
 }
 
-/// Plans a batch.
+/// Plans a whole batch.
 pub(super) fn plan<'a>(items: &[Item<'a>], known: &Known) -> Plan<'a> {
     let mut planner = Planner::new(items, known);
     for item in items {
@@ -82,7 +83,7 @@ struct Planner<'a> {
     first: i64,
     /// Active records with an equal text, per distinct text.
     equal: Vec<BTreeSet<i64>>,
-    /// Active records that candidates name, and new ones.
+    /// Active records that candidates name, and new records.
     active: BTreeSet<i64>,
     plan: Plan<'a>,
 }

@@ -9,9 +9,9 @@ use ars_store::{
 
 use crate::Query;
 
-/// Maximum records of an answer.
+/// Maximum number of records in a response.
 const MAX_LIMIT: i64 = 50;
-/// Maximum characters of a query.
+/// Maximum length of a query in characters.
 const MAX_QUERY_CHARS: usize = 4000;
 
 /// Returns the scope key, which the shell has checked and used to select the store.
@@ -26,7 +26,7 @@ pub(super) fn limit(body: &Map<String, Json>) -> Result<i64, Refusal> {
     integer(body, "limit", 1..=MAX_LIMIT, rule)?.ok_or_else(|| Refusal::field("limit", rule))
 }
 
-/// Returns the query.
+/// Returns the query in a body.
 pub(super) fn query(body: &Map<String, Json>) -> Result<Option<Query>, Refusal> {
     Ok(short_text(body, "query", MAX_QUERY_CHARS)?.map(|text| Query::new(&text)))
 }

@@ -17,16 +17,16 @@ const MIN_CANDIDATES: i64 = 50;
 /// Candidates that are scored per requested record.
 const CANDIDATES_PER_RECORD: i64 = 5;
 
-/// Selects candidates by rank, of equal ranks the older first. Only scored rows are read.
+/// Selects candidates by rank, among equal ranks the older first. Only scored rows are read.
 const CANDIDATES: &str = "SELECT n, coalesce(last_used_at, created_at), memory_records.tokens FROM \
     (SELECT rowid AS n, bm25(memory_index) AS score FROM memory_index WHERE memory_index MATCH ?1 \
     ORDER BY score, rowid LIMIT ?2) AS ranked CROSS JOIN memory_records USING (n) ORDER BY ranked.score, n";
 
-/// Counts a use of each record of a list.
+/// Counts a use for each record in a list.
 const BUMP: &str = "UPDATE memory_records SET last_used_at = ?1, use_count = use_count + 1 \
     WHERE n IN (SELECT value FROM json_each(?2))";
 
-/// Selects the records of a list in its order.
+/// Selects the records in a list, in list order.
 const CHOSEN: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: concat!(
@@ -38,7 +38,7 @@ const CHOSEN: JsonListAnswer<'_> = JsonListAnswer {
 };
 
 impl<S: Sql> MemoryStore<S> {
-    /// Answers `/retrieve`.
+    /// Handles a `/retrieve` request.
     pub(super) fn retrieve(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let scope_key = request::scope_key(&body)?;
@@ -55,7 +55,7 @@ impl<S: Sql> MemoryStore<S> {
         Ok(CHOSEN.answer(&self.sql, &[prefix, Value::from(scope_key), best])?)
     }
 
-    /// Returns the numbers of the best records, best first.
+    /// Returns the best records' numbers, best first.
     fn best(&self, query: &Query, limit: i64, now: UnixMillis) -> Result<Vec<i64>, SqlError> {
         if query.is_empty() {
             return Ok(Vec::new());
@@ -75,7 +75,7 @@ impl<S: Sql> MemoryStore<S> {
             .into_iter()
             .filter_map(|row| scored(row).transpose())
             .collect::<Result<_, _>>()?;
-        // Stable: of equal scores the better rank comes first.
+        // Stable: among equal scores the better rank comes first.
         scored.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         Ok(scored
             .into_iter()

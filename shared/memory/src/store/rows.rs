@@ -1,7 +1,7 @@
 //! SQL and text that several verbs use.
 
-/// A row as a record of the wire; `?1` is the prefix of ids, `?2` the scope key.
-/// `record` is an object that is never empty. The mutable fields are put before its own.
+/// A row as a wire record; `?1` is the id prefix, `?2` the scope key. `record` is an object that is
+/// never empty. The mutable fields are put before its own.
 macro_rules! travelling {
     () => {
         "'{\"id\":' || json_quote(?1 || n) || ',\"scopeKey\":' || json_quote(?2) || ',\"createdAt\":' || created_at \
@@ -11,11 +11,11 @@ macro_rules! travelling {
 }
 pub(super) use travelling;
 
-/// Answer without records.
+/// A response without records.
 pub(super) const NO_RECORDS: &str = r#"{"records":[]}"#;
 
-/// Returns the full-text expression that matches any of these tokens.
-/// They are ASCII letters and digits, so a quoted one contains no syntax.
+/// Returns the full-text expression that matches any of these tokens. They are ASCII letters and
+/// digits, so a quoted token contains no syntax.
 pub(super) fn any_of(tokens: &[&str]) -> String {
     tokens
         .iter()

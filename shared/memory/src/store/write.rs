@@ -1,7 +1,7 @@
 //! `/write`: writes candidates.
 //!
-//! One transaction: one statement reads the rows that the batch may touch, [`plan`] decides, and a fixed number of
-//! statements writes.
+//! A single transaction: one statement reads the rows that the batch may touch, [`plan`] decides,
+//! and a fixed number of statements writes.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use super::{
 };
 use crate::{candidate::Candidate, record_id};
 
-/// Default limit of active records per scope.
+/// Default limit for active records per scope.
 pub const DEFAULT_CAP: i64 = 500;
 /// Maximum limit that a request may set.
 const MAX_CAP: i64 = 10_000;
 
-/// Reads the fields of [`Known`] for a batch with the texts `?1` and the numbers `?2`.
+/// Reads the [`Known`] fields for a batch with the texts `?1` and the numbers `?2`.
 const KNOWN: &str = "SELECT (SELECT coalesce(max(n), -1) + 1 FROM memory_records), \
     (SELECT count(*) FROM memory_records WHERE status = 'active'), \
     (SELECT json_group_array(json_array(wanted.key, n)) FROM json_each(?1) AS wanted \
@@ -45,13 +45,13 @@ const INSERT: &str = "INSERT INTO memory_records (n, status, created_at, use_cou
     value -> 'record', value ->> 'normalized', value ->> 'tokens', iif(value ->> 'tokens' IS NULL, ?2, NULL) \
     FROM json_each(?1)";
 
-/// Evicts records in the order of the index of stale ones.
+/// Evicts records in the order given by the index of stale records.
 const EVICT: &str = "UPDATE memory_records SET status = 'evicted', normalized = NULL, tokens = NULL, retired_at = ?2 WHERE n IN \
     (SELECT n FROM memory_records WHERE status = 'active' \
     ORDER BY coalesce(last_used_at, created_at), created_at, n LIMIT ?1)";
 
 impl<S: Sql> MemoryStore<S> {
-    /// Answers `/write`.
+    /// Handles a `/write` request.
     pub(super) fn write(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let scope_key = request::scope_key(&body)?;
@@ -113,11 +113,11 @@ impl<S: Sql> MemoryStore<S> {
     }
 }
 
-/// Parameters of the statement that reads known rows.
+/// Parameters for the statement that reads known rows.
 struct Batch<'a> {
-    /// Distinct normalized texts.
+    /// Distinct texts, normalized.
     texts: Vec<&'a str>,
-    /// Numbers of this scope that candidates name.
+    /// Numbers in this scope that candidates name.
     numbers: Vec<i64>,
     items: Vec<Item<'a>>,
 }
@@ -160,7 +160,7 @@ fn cap(body: &Map<String, Json>) -> Result<i64, Refusal> {
     Ok(integer(body, "cap", 1..=MAX_CAP, rule)?.unwrap_or(DEFAULT_CAP))
 }
 
-/// Returns a list as one parameter.
+/// Returns a list as a single parameter.
 fn list<T: Serialize>(entries: &[T]) -> Result<Value, SqlError> {
     serde_json::to_string(entries)
         .map(Value::from)

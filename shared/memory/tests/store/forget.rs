@@ -1,4 +1,4 @@
-//! Tests of `/forget`.
+//! Tests `/forget`.
 
 use serde_json::json;
 
@@ -70,7 +70,7 @@ fn read_arms_the_sweep_of_retired_text() {
     );
 }
 
-/// Covers superseded records too. One record is active, and one is younger than the window.
+/// Covers superseded records too. One record is active, and another is younger than the window.
 #[test]
 fn text_is_purged_after_the_window() {
     let store = store();

@@ -1,4 +1,4 @@
-//! Tests of `/list`.
+//! Tests `/list`.
 
 use serde_json::json;
 

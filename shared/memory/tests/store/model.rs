@@ -1,12 +1,12 @@
-//! A naive model of the store: a list of rows that every request scans.
+//! A naive store model: a row list that every request scans.
 //!
-//! The oracle of the property tests. It shares no code with the store.
+//! The oracle for the property tests. It shares no code with the store.
 
 use serde_json::{Map, Value, json};
 
 use crate::support::SCOPE;
 
-/// Constants of FTS5's bm25.
+/// Constants in FTS5's bm25.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
@@ -19,7 +19,7 @@ struct Row {
     created_at: i64,
     last_used_at: Option<i64>,
     use_count: i64,
-    /// The candidate, with its keywords.
+    /// The candidate with the keywords.
     candidate: Map<String, Value>,
 }
 
@@ -28,7 +28,7 @@ impl Row {
         self.candidate["text"].as_str().unwrap()
     }
 
-    /// Returns the tokens of text and keywords.
+    /// Returns the tokens in text and keywords.
     fn tokens(&self) -> Vec<String> {
         let keywords: Vec<_> = self.candidate["keywords"]
             .as_array()
@@ -178,7 +178,7 @@ impl Model {
         self.rows.len()
     }
 
-    /// Returns every distinct token of the active rows, in order.
+    /// Returns every distinct token in the active rows, in order.
     pub fn vocabulary(&self) -> Vec<String> {
         let mut all: Vec<_> = self.active().flat_map(|n| self.rows[n].tokens()).collect();
         all.sort();
@@ -204,7 +204,7 @@ impl Model {
         Value::Object(record)
     }
 
-    /// Returns active rows with any of the tokens, by bm25 as SQLite documents it, equal ones by age.
+    /// Returns active rows with any of the tokens, by bm25 as SQLite documents it, then by age.
     fn ranked(&self, tokens: &[String]) -> Vec<usize> {
         let bodies: Vec<_> = self.active().map(|n| (n, self.rows[n].tokens())).collect();
         let rows = bodies.len() as f64;

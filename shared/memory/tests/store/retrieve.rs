@@ -1,4 +1,4 @@
-//! Tests of `/retrieve`.
+//! Tests `/retrieve`.
 
 use ars_wire::state::MemoryVerb;
 use serde_json::json;
@@ -183,7 +183,8 @@ fn only_returned_records_count_as_used() {
 
 #[test]
 fn five_candidates_per_record_are_scored() {
-    // A long text ranks behind 50 short ones. Once it is scored it comes first, because it is younger.
+    // A long text ranks behind 50 short texts. Once it is scored it comes first, because it is
+    // younger.
     let long = format!("alpha {}", "filler ".repeat(500));
     for (limit, is_looked_at) in [(1, false), (9, false), (10, false), (11, true), (50, true)] {
         let store = store();

@@ -1,4 +1,4 @@
-//! Tests of the migrations in `migrations/memory-scope`.
+//! Tests the migrations in `migrations/memory-scope`.
 
 use ars_memory::{MIGRATIONS, MemoryStore};
 use ars_sql::{Migration, migrate};

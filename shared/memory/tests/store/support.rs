@@ -25,7 +25,7 @@ pub fn superseding(text: &str, id: &str) -> Value {
     with(candidate(text), json!({ "supersedes": id }))
 }
 
-/// Returns `base` with the fields of `changes` replaced.
+/// Returns `base` with the fields in `changes` replaced.
 pub fn with(mut base: Value, changes: Value) -> Value {
     let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else {
         panic!("objects")
@@ -39,7 +39,7 @@ pub fn id(n: i64) -> String {
 }
 
 impl Store {
-    /// Sends a request with the scope key in its body.
+    /// Sends a request with the scope key in the body.
     pub fn ask(&self, verb: MemoryVerb, body: Value, now: i64) -> Result<Value, StoreFailure> {
         let body = with(json!({ "scopeKey": SCOPE }), body);
         self.0.answer(verb, &body.to_string(), now).map(|text| {

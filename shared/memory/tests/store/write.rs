@@ -1,4 +1,4 @@
-//! Tests of `/write`.
+//! Tests `/write`.
 
 use ars_wire::state::MemoryVerb;
 use serde_json::{Value, json};
@@ -194,7 +194,7 @@ fn least_recently_used_records_are_evicted() {
         texts(&store.list(json!({}))),
         ["six", "five", "four", "one"]
     );
-    // An empty batch enforces its cap as well.
+    // An empty batch enforces the cap as well.
     assert_eq!(
         store.write_at(json!({ "records": [], "cap": 1 }), NOW + 4),
         [0, 0, 0, 3]
@@ -307,7 +307,8 @@ fn failed_batch_is_rolled_back() {
 #[test]
 fn largest_batch_is_accepted() {
     let store = store();
-    // A body of half a mebibyte: each single letter becomes a keyword, and some letters grow in lower case.
+    // The body has half a mebibyte: each single letter becomes a keyword, and some letters grow in
+    // lower case.
     let letters: Vec<_> = (0..50)
         .map(|n| candidate(&format!("{n} {}", "a b c d ".repeat(499))))
         .collect();

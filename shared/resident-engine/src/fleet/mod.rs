@@ -1,8 +1,9 @@
-//! The routes over the registry and the objects of all residents.
+//! The routes over the registry and all residents' objects.
 //!
-//! [`Admitted`] checks the head of a request, [`prepare()`] makes every other check that has its HTTP status;
-//! [`perform()`] does the work, whose answer a streamed route sends as one document. Not here: bearers, which the shell
-//! compares, and the transport.
+//! [`Admitted`] checks a request's head, [`prepare()`] makes every other check that has its HTTP
+//! status;
+//! [`perform()`] does the work, whose answer a streamed route sends as a single document. Not here:
+//! bearers, which the shell compares, and the transport.
 
 mod perform;
 mod port;

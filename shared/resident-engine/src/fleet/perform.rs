@@ -1,4 +1,4 @@
-//! The work of a request that passed its checks.
+//! The work behind a request that passed all checks.
 
 use ars_resident::document::value_of;
 use ars_resident::lifecycle::{REFRESH_INTERVAL_MS, StateWord, TreesState};
@@ -17,10 +17,10 @@ use super::port::{Fleet, Membership};
 use super::prepare::Work;
 use crate::{Activity, Call, Error, Fault, HostError, RegistryCall, RegistryReply, Reply};
 
-/// Maximum characters of the error of an object that did not answer.
+/// Maximum length of the error about an object that did not respond, in characters.
 const UNREACHABLE_MAX_CHARS: usize = 200;
 
-/// Performs the work of a request.
+/// Performs a request's work.
 pub async fn perform(fleet: &impl Fleet, work: Work) -> Reply {
     let result = match work {
         Work::Health => Reply::ok(&Health {
@@ -94,7 +94,7 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
     Reply::of(202, &answer)
 }
 
-/// Replaces the coldest resident in one change of the registry, and tears it down afterwards.
+/// Replaces the coldest resident in a single registry change, and tears it down afterwards.
 async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Result<Box<Evicted>, Reply>, Error> {
     let (records, _, _) = list(fleet).await?;
     let candidates = join_all(records.iter().map(|row| candidate(fleet, &row.resource))).await;
@@ -161,7 +161,8 @@ async fn offboard(fleet: &impl Fleet, record: Record, dry_run: bool) -> Result<R
     Reply::ok(&tear_down(fleet, &record).await)
 }
 
-/// Tears down a resident after its row was removed. A part that fails is an entry of the report.
+/// Tears down a resident after the row was removed. A part that fails becomes an entry in the
+/// report.
 async fn tear_down(fleet: &impl Fleet, record: &Record) -> OffboardReport {
     let call = Call::Offboard {
         record: Box::new(record.clone()),
@@ -255,10 +256,10 @@ fn parse<T: DeserializeOwned>(body: Value) -> Result<T, Error> {
     serde_json::from_value(body).map_err(|error| Fault::from(error).into())
 }
 
-/// Performs a pass of the watchdog over all residents. One that fails does not affect the others.
+/// Performs a watchdog pass over all residents. A resident that fails does not affect the others.
 ///
 /// # Errors
-/// The registry did not answer.
+/// The registry did not respond.
 pub async fn watchdog(fleet: &impl Fleet) -> Result<Reply, Error> {
     let (records, cap, _) = list(fleet).await?;
     let count = records.len();

@@ -1,4 +1,4 @@
-//! The port of the routes: the registry, the objects, and the code host's proof.
+//! The port behind the routes: the registry, the objects, and the code host's proof.
 
 use ars_resident::names::Resource;
 use ars_resident::wire::Build;
@@ -11,7 +11,7 @@ use crate::{Call, Fault, RegistryCall, RegistryReply, Reply};
 pub enum Membership {
     /// A token for the repository was minted.
     Proven,
-    /// No credentials of a code host are configured.
+    /// No code host credentials are configured.
     Unconfigured,
     /// The installation does not contain the repository.
     Absent(String),
@@ -25,18 +25,18 @@ pub enum Membership {
     reason = "a request runs on one thread, also in a Worker"
 )]
 pub trait Fleet {
-    /// Returns the time.
+    /// Returns the present time.
     fn now(&self) -> UnixMillis;
 
-    /// Returns the build.
+    /// Returns the running build.
     fn build(&self) -> Build;
 
-    /// Asks the registry.
+    /// Sends a call to the registry.
     async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault>;
 
-    /// Asks the object of a resource.
+    /// Sends a call to a resource's object.
     async fn resident(&self, resource: &Resource, call: Call) -> Result<Reply, Fault>;
 
-    /// Proves that the installation of the code host contains the repository.
+    /// Proves that the code host installation contains the repository.
     async fn membership(&self, resource: &Resource) -> Membership;
 }

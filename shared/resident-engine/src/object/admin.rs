@@ -1,4 +1,4 @@
-//! Onboarding, offboarding, reconfiguration, rebuild and the watchdog, on the side of the object.
+//! The object's side of onboarding, offboarding, reconfiguration, rebuild and the watchdog.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::{Error, Fault, Host};
 
 /// Lateness from which the watchdog sets the sweep again.
 const SWEEP_GRACE_MS: i64 = 300_000;
-/// Delay of a sweep that the watchdog sets.
+/// Delay before a sweep that the watchdog sets.
 const SWEEP_DELAY_MS: i64 = 5_000;
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
@@ -69,7 +69,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         })
     }
 
-    /// Removes everything of the resident. A part that fails is reported and repeated.
+    /// Removes everything that belongs to the resident. A part that fails is reported and repeated.
     pub(super) async fn offboard(
         self: &Rc<Self>,
         record: &Record,
@@ -152,7 +152,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(plan)
     }
 
-    /// Performs a pass of the watchdog over stored values. It starts no container.
+    /// Performs a watchdog pass over stored values. It starts no container.
     pub(super) async fn watchdog(self: &Rc<Self>) -> Result<Value, Error> {
         let record = self.require_record()?;
         let now = self.host.now();

@@ -1,4 +1,4 @@
-//! The calls of a resident, and their replies. Both cross objects as JSON.
+//! A resident's calls, and their replies. Both cross objects as JSON.
 
 use std::rc::Rc;
 
@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 use super::engine::Engine;
 use crate::{Error, Fault, Host};
 
-/// Maximum characters of a text of an error beside the token.
+/// Maximum length of an error text beside the token, in characters.
 pub(super) const TEXT_MAX_CHARS: usize = 400;
 
-/// A call. Its fields are validated already.
+/// A call. The fields are validated already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "call",
@@ -32,108 +32,108 @@ pub(super) const TEXT_MAX_CHARS: usize = 400;
 pub enum Call {
     /// Start provisioning. The registry has the row.
     Onboard {
-        /// The record.
+        /// The resident's registry record.
         record: Box<Record>,
     },
-    /// Remove everything, or plan that. For a real one the registry row is removed already.
+    /// Remove everything, or plan that. Before a real removal, the registry row is removed already.
     Offboard {
         /// The record that the registry had.
         record: Box<Record>,
-        /// Only plan.
+        /// Plan only and remove nothing.
         dry_run: bool,
     },
     /// Use the changed record.
     Reconfigure {
-        /// The record.
+        /// The resident's registry record.
         record: Box<Record>,
     },
     /// Discard the snapshot and provision anew, or plan that.
     Rebuild {
-        /// Only plan.
+        /// Plan only and remove nothing.
         dry_run: bool,
     },
-    /// The engine view.
+    /// Return the engine view.
     Info,
-    /// The last use, for the selection of the coldest resident.
+    /// Return the last use, for selecting the coldest resident.
     Activity,
-    /// State and reason.
+    /// Return state and reason.
     Status,
-    /// `/attach`
+    /// Attach a thread (`/attach`).
     Attach {
-        /// The request.
+        /// The request after validation.
         request: AttachRequest,
-        /// The test override of the age from which the attach fetches.
+        /// The test override for the age from which the attach fetches.
         #[serde(skip_serializing_if = "Option::is_none")]
         stale_after_s: Option<u32>,
     },
-    /// `/detach`
+    /// Detach a thread (`/detach`).
     Detach {
-        /// The request.
+        /// The request after validation.
         request: DetachRequest,
     },
-    /// `/op`
+    /// Perform an operation (`/op`).
     Op {
-        /// The request.
+        /// The request after validation.
         request: OpRequest,
     },
-    /// `/exec`
+    /// Run a command (`/exec`).
     Exec {
-        /// The request.
+        /// The request after validation.
         request: ExecRequest,
     },
-    /// `/read`
+    /// Read a file (`/read`).
     Read {
-        /// The request.
+        /// The request after validation.
         request: ReadRequest,
     },
-    /// `/write`
+    /// Write a file (`/write`).
     Write {
-        /// The request.
+        /// The request after validation.
         request: WriteRequest,
     },
-    /// `/push`
+    /// Push a branch (`/push`).
     Push {
-        /// The request.
+        /// The request after validation.
         request: PushRequest,
     },
-    /// `/checkout`
+    /// Check out a commit (`/checkout`).
     CheckOut {
-        /// The request.
+        /// The request after validation.
         request: CheckOutRequest,
     },
-    /// `/checkpoint`
+    /// Save a checkpoint (`/checkpoint`).
     Checkpoint {
-        /// The request.
+        /// The request after validation.
         request: CheckpointRequest,
     },
-    /// `/restore`
+    /// Restore a checkpoint (`/restore`).
     Restore {
-        /// The request.
+        /// The request after validation.
         request: CheckpointRequest,
     },
     /// A debug operation without parameters.
     Debug {
-        /// The operation.
+        /// The operation to perform.
         op: DebugOp,
     },
-    /// `force-down`
+    /// Force the resident down (`force-down`).
     ForceDown {
-        /// Text of the reason.
+        /// Text for the reason.
         reason: Option<String>,
     },
-    /// `backdate-thread`
+    /// Backdate a thread's attach (`backdate-thread`).
     Backdate {
-        /// The thread.
+        /// The thread to backdate.
         thread_key: StrictThreadKey,
-        /// Days.
+        /// By how many days.
         days: u32,
     },
-    /// `purge-bindings`
+    /// Purge a namespace's bindings (`purge-bindings`).
     Purge {
-        /// The namespace.
+        /// The namespace to purge.
         prefix: KeyNamespace,
     },
-    /// A pass of the watchdog.
+    /// Perform a watchdog pass.
     Watchdog,
 }
 
@@ -240,22 +240,22 @@ impl Call {
     }
 }
 
-/// A reply: status and body of the HTTP answer.
+/// A reply: the HTTP response's status and body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
-    /// Status. A streamed route sends 200, and its body has the status.
+    /// Status. A streamed route sends 200, and the body has the status.
     pub status: u16,
-    /// The document.
+    /// The body as a document.
     pub body: Value,
 }
 
 impl Reply {
-    /// Makes a reply of status 200.
+    /// Makes a reply with status 200.
     pub(crate) fn ok(body: &impl Serialize) -> Result<Self, Error> {
         Self::of(200, body)
     }
 
-    /// Makes a reply.
+    /// Makes a reply with this status.
     pub(crate) fn of(status: u16, body: &impl Serialize) -> Result<Self, Error> {
         Self::of_document(status, value_of(body))
     }
@@ -269,7 +269,7 @@ impl Reply {
         })
     }
 
-    /// Makes the reply of an error.
+    /// Makes the reply for an error.
     pub fn rejected(error: Error) -> Self {
         let refusal = error.into_refusal();
         Self {
@@ -280,14 +280,14 @@ impl Reply {
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers a call whose caller stays.
-    /// An error is a reply too; a fault is one of status 500 without internals.
+    /// Answers a call whose caller stays. An error is a reply too; a fault becomes status 500
+    /// without internals.
     pub async fn answer(self: &Rc<Self>, call: Call) -> Reply {
         self.answer_while(call, pending()).await
     }
 
-    /// Answers a call.
-    /// `left` is ready once the caller has left, which ends a command; any other call runs to its end.
+    /// Answers a call. `left` is ready once the caller has left, which ends a command; any other
+    /// call runs to completion.
     pub async fn answer_while(
         self: &Rc<Self>,
         call: Call,
@@ -368,8 +368,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Returns the refusal of an error.
-    /// That of a busy mirror has the state, in which the mirror may be used for long.
+    /// Returns an error's refusal. A busy mirror's refusal has the state, in which the mirror may
+    /// be used for long.
     fn explained(&self, error: Error) -> Refusal {
         let refusal = error.into_refusal();
         match self.state() {
@@ -379,7 +379,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 }
 
-/// Makes a document of a value.
+/// Makes a document from a value.
 pub(super) fn document(value: &impl Serialize) -> Result<Value, Error> {
     Ok(value_of(value).map_err(Fault::from)?)
 }

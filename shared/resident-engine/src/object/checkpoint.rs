@@ -1,4 +1,4 @@
-//! `/checkpoint` and `/restore`: the work of a thread's tree, saved in the mirror and given back.
+//! `/checkpoint` and `/restore`: work in a thread's tree, saved in the mirror and given back.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use super::steps::{StepError, Steps};
 use crate::{Error, Host};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers `/checkpoint`. A repetition without a change answers the last one.
+    /// Handles `/checkpoint`. A repetition without a change returns the last checkpoint.
     pub(super) async fn checkpoint(
         self: &Rc<Self>,
         request: &CheckpointRequest,
@@ -48,7 +48,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Answers `/restore`. Only a checkpoint of the same thread is restored, in a tree without work.
+    /// Handles `/restore`. Restores only the same thread's checkpoint, in a tree without work.
     pub(super) async fn restore(
         self: &Rc<Self>,
         request: &CheckpointRequest,
@@ -91,8 +91,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 }
 
-/// Returns the run's newest checkpoint in the mirror, and whether the service made its commit.
-/// A newer one may be lost with the disk of its container.
+/// Returns the run's newest checkpoint in the mirror, and whether the service made its commit. A
+/// newer checkpoint may be lost with its container's disk.
 async fn newest<S: Sql + 'static, H: Host>(
     steps: &mut Steps<'_, S, H>,
     request: &CheckpointRequest,

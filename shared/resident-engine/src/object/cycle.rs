@@ -1,4 +1,4 @@
-//! A step of a cycle: its plan, its run in the container, and its result.
+//! A cycle step: plan, run in the container, and result.
 
 use std::rc::Rc;
 
@@ -15,11 +15,11 @@ use futures::FutureExt as _;
 use super::engine::Engine;
 use crate::{Fault, Host, HostError, TokenUse};
 
-/// Waits before the repetitions of a transfer that failed.
+/// Waits before repeating a transfer that failed.
 const TRANSFER_WAITS_MS: [i64; 2] = [1_000, 5_000];
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Runs a step of the cycle and reports its end.
+    /// Runs a cycle step and reports when it ends.
     pub(super) async fn run_cycle_step(self: &Rc<Self>, attempt: u64, step: Step, budget_ms: i64) {
         let result = match self.cycle_step(attempt, step, budget_ms).await {
             Ok(result) => result,
@@ -29,7 +29,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             let mut live = self.live.borrow_mut();
             live.running = live.running.filter(|running| *running != attempt);
         }
-        // A report that cannot be stored is lost, and the lease of the step expires.
+        // A report that cannot be stored is lost, and the step's lease expires.
         let _ = self.feed(Input::StepEnded { attempt, result }).await;
     }
 
@@ -75,7 +75,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Starts the container. A later step of a cycle that meets another container was interrupted.
+    /// Starts the container. A later step in a cycle that meets another container was interrupted.
     async fn container_for(&self, step: Step) -> Result<Result<RuntimeId, Failure>, Fault> {
         let replaced = || Failure {
             runtime_replaced: true,
@@ -101,7 +101,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 }
 
-/// One run of a step.
+/// A single run of a step.
 struct CycleRun<'a, S, H> {
     engine: &'a Rc<Engine<S, H>>,
     attempt: u64,
@@ -129,7 +129,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         self.output(step, answers, runtime).await
     }
 
-    /// Runs the commands of a step. The last answers are those of its last commands.
+    /// Runs a step's commands. The last answers come from the last commands.
     async fn plan(
         &self,
         step: Step,
@@ -177,7 +177,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             .map(|snapshot| &snapshot.stamp)
     }
 
-    /// Returns the key of the lockfiles.
+    /// Returns the lockfile key, if known.
     fn key(&self) -> Option<&LockfileKey> {
         let found = self
             .lifecycle
@@ -186,7 +186,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         found.or(self.stamp().map(|stamp| &stamp.lockfile_hash))
     }
 
-    /// Uses the entry of the store, else its archive. Without both it is installed when it is needed.
+    /// Uses the store entry, else the archive. Without both it is installed when it is needed.
     async fn adopt_deps(&self) -> Result<Result<Output, Failure>, Fault> {
         let answers = match self.plan(Step::AdoptDeps, None, None).await? {
             Ok(answers) => answers,
@@ -275,7 +275,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             }
             Operation::Archive { .. } => {
                 let backup = self.engine.host.new_backup();
-                // Known before its bytes move, so that an upload without an answer can be deleted.
+                // Known before the bytes move, so that an upload without a response can be deleted.
                 self.engine.store.begin_backup(&backup)?;
                 StepInput::Upload {
                     backup,
@@ -297,7 +297,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         })
     }
 
-    /// Reports arriving bytes, which the deadline of a stalled restore needs.
+    /// Reports arriving bytes, which the stalled-restore deadline needs.
     fn report(&self, bytes: u64) {
         if std::mem::replace(&mut self.engine.live.borrow_mut().bytes, bytes) == bytes {
             return;
@@ -307,7 +307,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         self.engine.host.spawn(report.boxed_local());
     }
 
-    /// Returns the configured branch if the mirror has it, else that of the code host.
+    /// Returns the configured branch if the mirror has it, else the code host's branch.
     async fn detect_branch(&self) -> Result<Result<Output, Failure>, Fault> {
         let configured = &self.record.default_ref;
         if self

@@ -1,4 +1,4 @@
-//! The operations of `POST /debug` on one resident.
+//! The `POST /debug` operations on a single resident.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use super::call::document;
 use super::engine::Engine;
 use crate::{Error, Host, TokenUse};
 
-/// Milliseconds of a day.
+/// Milliseconds in a day.
 const DAY_MS: i64 = 86_400_000;
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
@@ -106,7 +106,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         )
     }
 
-    /// Fetches, then evicts trees of branches that are gone.
+    /// Fetches, then evicts trees whose branch is gone.
     async fn reclaim_now(self: &Rc<Self>) -> Result<Value, Error> {
         let record = self.require_record()?;
         let fetch = if self.host.runtime().await.is_none() {
@@ -141,7 +141,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         document(&self.status()?)
     }
 
-    /// Moves the last attach of a thread into the past.
+    /// Moves a thread's last attach into the past.
     pub(super) fn backdate(&self, thread: &StrictThreadKey, days: u32) -> Result<Value, Error> {
         let Some(binding) = self.store.binding(thread)? else {
             return Ok(json!({ "ok": false }));
@@ -158,7 +158,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(json!({ "ok": true, "lastAttachAt": last_attach_at }))
     }
 
-    /// Removes the bindings of a namespace with their trees. Threads in use stay.
+    /// Removes a namespace's bindings with their trees. Threads in use stay.
     pub(super) async fn purge(self: &Rc<Self>, prefix: &KeyNamespace) -> Result<Value, Error> {
         let (mut purged, mut kept) = (0, 0);
         let all = self.store.bindings()?;

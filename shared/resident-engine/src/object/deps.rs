@@ -1,7 +1,7 @@
-//! Archives of the dependency store: made after a cycle, and restored in place of an installation.
+//! Dependency store archives: made after a cycle, and restored in place of an installation.
 //!
-//! A missing or damaged archive costs an installation, and no cycle or request fails by it. Not here: the entries, which
-//! the daemon keeps.
+//! A missing or damaged archive costs an installation, and no cycle or request fails because of it.
+//! Not here: the entries, which the daemon keeps.
 
 use std::rc::Rc;
 
@@ -18,10 +18,10 @@ use super::steps::{StepError, Steps};
 use crate::{Fault, Host};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Archives the dependencies of the checkout, unless they have an archive.
-    /// One that fails is made after the next cycle.
+    /// Archives the checkout's dependencies, unless they have an archive. A failed archive is made
+    /// after the next cycle.
     pub(super) async fn archive_deps(self: &Rc<Self>) -> Result<(), Fault> {
-        // An upload in progress has not stored its digest yet.
+        // An upload in progress has not stored the digest yet.
         let Some(_alone) = self.archiving.lock().now_or_never() else {
             return Ok(());
         };
@@ -45,7 +45,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         let backup = self.host.new_backup();
         self.store.begin_deps_archive(&key, &backup)?;
-        // The platform keeps the object and its container until the upload ends.
+        // The platform keeps the object and the container until the upload ends.
         let _count = self.count(None);
         self.keep_alive().await;
         let input = StepInput::Upload {
@@ -58,7 +58,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             return Ok(());
         };
         let is_named = self.store.finish_deps_archive(&key, &backup, &sha256)?;
-        // A sweep or an offboarding may have deleted it before its upload ended.
+        // A sweep or an offboarding may have deleted it before the upload ended.
         if !is_named
             && self
                 .host
@@ -71,7 +71,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(())
     }
 
-    /// Forgets the archive of an entry that was installed: it could not be used.
+    /// Forgets an installed entry's archive: it could not be used.
     pub(super) fn note_installed(
         &self,
         key: &LockfileKey,
@@ -86,17 +86,17 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 }
 
-/// The branch of the commit whose programs install dependencies.
+/// The branch whose commit installs dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Installer {
-    /// The default branch.
+    /// The default branch installs.
     Default,
-    /// Another one, which anyone with a request may name.
+    /// Another branch, which anyone with a request may name.
     Other,
 }
 
 impl Installer {
-    /// Returns the installer of a commit, which is the tip of `git_ref`.
+    /// Returns the installer for a commit, which is the tip of `git_ref`.
     pub(super) fn of(record: &Record, git_ref: &StrictRefName) -> Self {
         if *git_ref == record.default_ref {
             Self::Default
@@ -107,11 +107,12 @@ impl Installer {
 }
 
 impl<S: Sql + 'static, H: Host> Steps<'_, S, H> {
-    /// Makes the store have an entry.
-    /// Returns its key: it is there, or comes from its archive or an installation.
+    /// Makes the store have an entry. Returns the key: it is there, or comes from an archive or an
+    /// installation.
     ///
-    /// The programs of a commit decide what an installation leaves, whatever its lockfiles say. So only the default
-    /// branch installs for others; another commit installs an entry of its own, which is never archived.
+    /// A commit's programs decide what an installation leaves, whatever the lockfiles say. So only
+    /// the default branch installs for others; another commit installs a separate entry, which is
+    /// never archived.
     pub(super) async fn materialise(
         &mut self,
         key: &LockfileKey,
@@ -134,8 +135,9 @@ impl<S: Sql + 'static, H: Host> Steps<'_, S, H> {
         Ok(own)
     }
 
-    /// Makes the store have the entry of the default branch, if it is there or in an archive.
-    /// Returns whether the store has it. The default branch installs in any case, so it is not asked without an archive.
+    /// Makes the store have the default branch's entry, if it is there or in an archive. Returns
+    /// whether the store has it. The default branch installs in any case, so it is not asked
+    /// without an archive.
     async fn adopt(&mut self, key: &LockfileKey, installer: Installer) -> Result<bool, StepError> {
         let archive = |engine: &Engine<S, H>| {
             engine
@@ -178,7 +180,7 @@ fn optional(result: Result<Answer, StepError>) -> Result<Option<Answer>, StepErr
     }
 }
 
-/// Makes a failed storage the failure of a step.
+/// Turns a failed storage into a step failure.
 pub(super) fn storage(fault: &Fault) -> StepError {
     StepError::Host(fault.to_string())
 }

@@ -19,7 +19,8 @@ use super::steps::Steps;
 use crate::{Error, Fault, Host, HostError};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers `/detach`. It ends although its caller leaves, which waits for a large tree only so long.
+    /// Handles `/detach`. It ends although the caller leaves, which waits for a large tree only so
+    /// long.
     pub(super) async fn detach(
         self: &Rc<Self>,
         request: DetachRequest,
@@ -65,7 +66,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 DetachDecision::Evict { .. } => {
                     let result = self.evict(&binding, tree, "detach").await;
                     self.measure_soon();
-                    // The thread may have had the last user, or the room of the spare tree.
+                    // The thread may have had the last user, or the spare tree's room.
                     self.make_spare_soon();
                     let reason = match result {
                         Ok(()) => None,
@@ -91,7 +92,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Kills the processes of a thread and waits until its operations ended.
+    /// Kills a thread's processes and waits until the operations ended.
     pub(super) async fn kill_and_wait(self: &Rc<Self>, binding: &Binding, user: PoolUser) {
         if self.host.runtime().await.is_some() {
             let mut steps = Steps::new(self);

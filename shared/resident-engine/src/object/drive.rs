@@ -1,4 +1,4 @@
-//! The driver of the lifecycle: applies an input, stores the state, then performs the actions in order.
+//! The lifecycle driver: applies an input, stores the state, then performs the actions in order.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -13,10 +13,10 @@ use futures::FutureExt as _;
 use super::engine::Engine;
 use crate::{Fault, Host, HostError, ObjectCounts};
 
-/// Interval of alarms while a step or an operation runs, which keep the object and its container.
+/// Interval between alarms while a step or an operation runs, which keep the object and container.
 const KEEP_ALIVE_INTERVAL_MS: i64 = 30_000;
 
-/// The effects of the actions of an input, and of the inputs that they caused.
+/// The effects of an input's actions, and of the inputs that they caused.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     pub container_stopped: bool,
@@ -28,7 +28,7 @@ pub(super) struct Effects {
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Applies an input and performs its actions. Actions that fail are repeated by the state machine.
+    /// Applies an input and performs the actions. The state machine repeats actions that fail.
     pub(super) async fn feed(self: &Rc<Self>, input: Input) -> Result<Effects, Fault> {
         let mut effects = Effects::default();
         let mut inputs = VecDeque::from([input]);
@@ -53,7 +53,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(actions)
     }
 
-    /// Performs an action and returns the inputs that report its end.
+    /// Performs an action and returns the input that reports the end.
     async fn perform(self: &Rc<Self>, action: Action, effects: &mut Effects) -> Option<Input> {
         match action {
             Action::RunStep {
@@ -66,7 +66,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                     let mut live = self.live.borrow_mut();
                     live.running = live.running.filter(|running| *running > attempt);
                 }
-                // A late answer is fenced by its attempt, also if the cancellation is lost.
+                // A late answer is fenced by the attempt, also if the cancellation is lost.
                 let _ = self.host.cancel(Job::Cycle { attempt }).await;
             }
             Action::StopContainer => drop(self.stop_container(effects).await),
@@ -173,14 +173,14 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn arm(&self) {
         let Ok(at) = self.next_alarm() else { return };
         if let Some(at) = at {
-            // The platform repeats an alarm that failed, and the watchdog mends a missing one.
+            // The platform repeats an alarm that failed, and the watchdog mends a missing alarm.
             let is_set = self.host.set_alarm(at).await.is_ok();
             self.live.borrow_mut().alarm_at = is_set.then_some(at);
         }
     }
 
-    /// Makes the alarm fire while an operation is in flight.
-    /// One that is near enough stays, which saves a write.
+    /// Makes the alarm fire while an operation is in flight. An alarm that is near enough stays,
+    /// which saves a write.
     pub(super) async fn keep_alive(&self) {
         let now = self.host.now();
         let near = now..=now + KEEP_ALIVE_INTERVAL_MS;

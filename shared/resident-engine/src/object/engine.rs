@@ -1,4 +1,4 @@
-//! The engine: its parts, its counters, and the life of an instance.
+//! The engine: parts, counters, and an instance's life.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,83 +15,84 @@ use crate::store::Store;
 use crate::sync::{Guard, Lock, Signal};
 use crate::{Fault, Host};
 
-/// Numbers of requests per millisecond of an instance's start, so that two instances never share one.
+/// Request numbers per millisecond of an instance's start time, so that two instances never share a
+/// number.
 const REQUESTS_PER_MS: u64 = 1_024;
-/// Lockfile keys of commits that are remembered.
+/// Maximum number of remembered lockfile keys by commit.
 const KEYS_MAX: usize = 64;
 
-/// One resident. Callers share it within a thread.
+/// A single resident. Callers share it within a thread.
 ///
-/// The counters of an instance start at zero: nothing that an earlier instance ran still runs.
+/// An instance's counters start at zero: nothing that an earlier instance ran still runs.
 pub struct Engine<S, H> {
     pub(super) store: Store<S>,
     pub(super) host: H,
     pub(super) live: RefCell<Live>,
-    /// The state changed.
+    /// Signals that the state changed.
     pub(super) changed: Signal,
-    /// One comparison of the container with the facts at a time.
+    /// Allows a single comparison between container and facts at a time.
     pub(super) probing: Lock,
-    /// One use of the place of the spare tree at a time: a make, a move or a removal.
+    /// Allows a single use of the spare tree's place at a time: a make, a move or a removal.
     pub(super) spare_place: Lock,
-    /// One upload of an archive of dependencies at a time.
+    /// Allows a single dependency archive upload at a time.
     pub(super) archiving: Lock,
 }
 
-/// Values of this instance.
+/// Values that this instance holds.
 #[derive(Default)]
 pub(super) struct Live {
     is_awake: bool,
     requests: u64,
-    /// Operations in flight by thread, and those without one.
+    /// Operations in flight by thread, and those without a thread.
     threads: BTreeMap<StrictThreadKey, u32>,
     others: u32,
-    /// Attempt of the step of the cycle that runs in this instance.
+    /// Attempt of the cycle step that runs in this instance.
     pub running: Option<u64>,
-    /// Time of the alarm that this instance set last, until it fires.
+    /// When the alarm that this instance set last is due, until it fires.
     pub alarm_at: Option<UnixMillis>,
-    /// Projections of admitted attaches without a tree on the disk, in KiB.
+    /// Projections for admitted attaches without a tree on the disk, in KiB.
     pub admitted: BTreeMap<StrictThreadKey, u64>,
-    /// One attach or detach of a thread at a time.
+    /// Allows a single attach or detach per thread at a time.
     locks: BTreeMap<StrictThreadKey, Lock>,
-    /// The container that was started last, and whether its image is current.
+    /// The container that was started last, and whether the image is current.
     pub image: Option<(RuntimeId, bool)>,
-    /// Token of the cycle.
+    /// The cycle's code host token.
     pub token: Option<GitCredential>,
-    /// Keys of the lockfiles at commits.
+    /// Lockfile keys by commit.
     pub keys: BTreeMap<Sha, LockfileKey>,
-    /// What is known about unsaved work in the trees of threads.
+    /// Knowledge about unsaved work in the threads' trees.
     pub trees: BTreeMap<StrictThreadKey, TreeUse>,
     /// Trees are being checked for the view.
     pub is_checking: bool,
     /// Time from which the view may have trees checked again.
     pub next_check_at: UnixMillis,
-    /// Bytes of the current transfer.
+    /// Bytes in the current transfer.
     pub bytes: u64,
-    /// A measurement of the disk is about to start.
+    /// A disk measurement is about to start.
     pub will_measure: bool,
     /// The spare tree that this instance made, until an attach takes it.
     pub spare: Option<Spare>,
-    /// Workspaces that cycles began: a tree of an earlier one is no spare tree.
+    /// Workspaces that cycles began: a tree from an earlier workspace is no spare tree.
     pub workspaces: u64,
     /// What the task that makes spare trees was asked for.
     pub spare_wish: SpareWish,
 }
 
-/// The use of a thread's tree by this instance.
+/// How this instance uses a thread's tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct TreeUse {
-    /// Operations so far. A check that met one of them counts for nothing.
+    /// Operations so far. A check that overlapped an operation counts for nothing.
     pub count: u64,
-    /// Whether the tree had unsaved work at its last check, unless it was used since.
+    /// Whether the tree had unsaved work at the last check, unless it was used since.
     pub unsaved: Option<bool>,
     /// First use since the last check.
     pub used_at: Option<UnixMillis>,
-    /// Last check.
+    /// When the tree was last checked.
     pub checked_at: Option<UnixMillis>,
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Opens the resident of a database.
+    /// Opens the resident in a database.
     ///
     /// # Errors
     /// The schema could not be applied.
@@ -108,12 +109,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }))
     }
 
-    /// Returns the host.
+    /// Returns the engine's host.
     pub const fn host(&self) -> &H {
         &self.host
     }
 
-    /// Continues the work of an earlier instance. Only the first call has an effect.
+    /// Continues an earlier instance's work. Only the first call has an effect.
     pub(crate) async fn wake(self: &Rc<Self>) -> Result<(), Fault> {
         if std::mem::replace(&mut self.live.borrow_mut().is_awake, true) {
             return Ok(());
@@ -125,7 +126,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self.feed(Input::Woke).await.map(drop)
     }
 
-    /// Performs what is due. The platform calls it at the time of the alarm, or after a start.
+    /// Performs whatever is due. The platform calls it when the alarm fires, or after a start.
     ///
     /// # Errors
     /// The storage failed. The platform repeats the alarm.
@@ -136,14 +137,14 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self.sweep_if_due().await
     }
 
-    /// Returns the number of a new request.
+    /// Returns the number for a new request.
     pub(super) fn job(&self) -> Job {
         let mut live = self.live.borrow_mut();
         live.requests += 1;
         Job::Request { id: live.requests }
     }
 
-    /// Waits for other attaches and detaches of the thread.
+    /// Waits for the thread's other attaches and detaches.
     pub(super) async fn lock_thread(&self, thread: &StrictThreadKey) -> Guard {
         let lock = self
             .live
@@ -175,7 +176,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Returns what is known about unsaved work in the tree of a thread.
+    /// Returns the knowledge about unsaved work in a thread's tree.
     pub(super) fn tree_use(&self, thread: &StrictThreadKey) -> TreeUse {
         self.live
             .borrow()
@@ -185,7 +186,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             .unwrap_or_default()
     }
 
-    /// Returns the operations of a thread in flight.
+    /// Returns how many of a thread's operations are in flight.
     pub(super) fn in_flight_of(&self, thread: &StrictThreadKey) -> u32 {
         self.live
             .borrow()
@@ -203,7 +204,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             .fold(live.others, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Remembers the key of the lockfiles at a commit.
+    /// Remembers the lockfile key at a commit.
     pub(super) fn remember_key(&self, sha: &Sha, key: &LockfileKey) {
         let mut live = self.live.borrow_mut();
         if live.keys.len() >= KEYS_MAX {

@@ -1,4 +1,4 @@
-//! Removal of a thread's tree. A tree with unsaved work is saved first, or it stays.
+//! Removes a thread's tree. A tree with unsaved work is saved first, or it stays.
 
 use std::rc::Rc;
 
@@ -21,12 +21,12 @@ pub(super) enum TreeState {
     Asleep,
     /// The tree, or `None` if it is missing.
     Known(Option<TreeCheck>),
-    /// The tree could not be checked. It counts as one with unsaved work.
+    /// The tree could not be checked. It counts as having unsaved work.
     Unread,
 }
 
 impl TreeState {
-    /// Returns the tree for a decision. An unread tree is an unreadable one.
+    /// Returns the tree for a decision. An unread tree is unreadable.
     pub(super) fn check(self) -> Option<TreeCheck> {
         match self {
             Self::Asleep | Self::Known(None) => None,
@@ -42,7 +42,7 @@ impl TreeState {
     }
 }
 
-/// Returns the input of a step that saves a tree; other steps of a plan have none.
+/// Returns the input for a step that saves a tree; other plan steps have none.
 pub(super) fn checkpoint_input(step: &PlanStep) -> StepInput {
     match step.operation {
         Operation::Checkpoint { .. } => StepInput::Checkpoint { run: None },
@@ -51,7 +51,7 @@ pub(super) fn checkpoint_input(step: &PlanStep) -> StepInput {
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Checks the tree of a binding. A container that sleeps is not started.
+    /// Checks a binding's tree. Starts no sleeping container.
     pub(super) async fn check_tree(self: &Rc<Self>, binding: &Binding) -> TreeState {
         let Some(user) = binding.user else {
             return TreeState::Known(None);
@@ -90,10 +90,10 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Removes the tree of a thread and returns its user. The binding stays.
+    /// Removes a thread's tree and returns the user. The binding stays.
     ///
     /// # Errors
-    /// The step that failed. The tree stays then, or its user does.
+    /// The step that failed. The tree stays then, or the user does.
     pub(super) async fn evict(
         self: &Rc<Self>,
         binding: &Binding,

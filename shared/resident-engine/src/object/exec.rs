@@ -1,4 +1,4 @@
-//! `/exec`, `/read` and `/write`: calls on the tree of an attached thread.
+//! `/exec`, `/read` and `/write`: calls on an attached thread's tree.
 
 use std::mem;
 use std::rc::Rc;
@@ -29,14 +29,15 @@ use crate::sync::within;
 use crate::{Error, Fault, Host, TokenUse};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers `/exec`. The command is never repeated, and ends once its caller has left.
+    /// Handles `/exec`. The command is never repeated, and ends once the caller has left.
     pub(super) async fn exec(
         self: &Rc<Self>,
         request: ExecRequest,
         left: Shared<LocalBoxFuture<'static, ()>>,
     ) -> Result<ExecAnswer, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, STREAMED_WAIT_MS).await?;
-        // Without a fresh credential the command runs nevertheless; git reports the missing one.
+        // Without a fresh credential the command runs nevertheless; git reports the missing
+        // credential.
         drop(self.refresh_credential(&binding, user).await);
         let timeout_ms = request.timeout_ms;
         let step = exec(
@@ -69,7 +70,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Answers `/read`.
+    /// Handles a `/read` request.
     pub(super) async fn read(self: &Rc<Self>, request: ReadRequest) -> Result<ReadAnswer, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, PLAIN_WAIT_MS).await?;
         let step = read(&binding.thread_key, &binding.git_ref, user, &request.path)?;
@@ -82,7 +83,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Answers `/write`.
+    /// Handles a `/write` request.
     pub(super) async fn write(
         self: &Rc<Self>,
         request: WriteRequest,
@@ -138,7 +139,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Replaces the token of a writable tree if it expires soon, or if git erased it.
+    /// Replaces a writable tree's token if it expires soon, or if git erased it.
     async fn refresh_credential(
         self: &Rc<Self>,
         binding: &Binding,

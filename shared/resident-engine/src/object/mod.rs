@@ -1,4 +1,4 @@
-//! The engine of one resident. One verb per file; [`Engine::answer`] is the entry of every call.
+//! A single resident's engine. One verb per file; [`Engine::answer`] is the entry for every call.
 
 mod admin;
 mod attach;

@@ -1,4 +1,4 @@
-//! `/op`: a command of the table in a separate checkout, or the stored facts.
+//! `/op`: a command from the table in a separate checkout, or the stored facts.
 
 use std::rc::Rc;
 
@@ -56,7 +56,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             user,
         };
         let result = run.run(request, started_at, &mut steps).await;
-        // An orphan of this instance otherwise, which the next one clears.
+        // Otherwise this instance's orphan, which the next instance clears.
         if self.clean_home(user).await {
             self.give_back(&holder).map_err(Error::from)?;
         }
@@ -66,7 +66,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         })
     }
 
-    /// Replaces the home of a user that will be free. Returns whether nothing of its last holder is left.
+    /// Replaces the home of a user that will be free. Returns whether nothing from the last holder
+    /// is left.
     async fn clean_home(self: &Rc<Self>, user: PoolUser) -> bool {
         let cleaned = Steps::new(self)
             .run(clean_home(user), StepInput::None)
@@ -103,7 +104,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 }
 
-/// One operation.
+/// A single operation's run.
 struct OpRun<'a, S, H> {
     engine: &'a Rc<Engine<S, H>>,
     record: &'a Record,
@@ -169,7 +170,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         steps
             .mint_token(&self.record.resource, TokenUse::Fetch, true)
             .await;
-        // Without an answer of the code host the branch stays unknown.
+        // Without an answer from the code host the branch stays unknown.
         drop(
             steps
                 .fetch(&self.engine.host.origin(&self.record.resource))
@@ -180,7 +181,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         tip.ok_or_else(|| Refusal::new(Token::UnknownRef, &detail).into())
     }
 
-    /// Returns the dependencies of the commit, installed if the store lacks them.
+    /// Returns the commit's dependencies, installed if the store lacks them.
     async fn deps(
         &self,
         git_ref: &StrictRefName,
@@ -205,7 +206,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         let Some(key) = key else {
             return Ok((None, is_diverged));
         };
-        // An existing entry of the store is used unchanged.
+        // An existing store entry is used unchanged.
         let installer = Installer::of(self.record, git_ref);
         let key = steps
             .materialise(&key, sha, command, installer)

@@ -15,7 +15,7 @@ use super::steps::{StepError, Steps};
 use crate::{Fault, Host};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Removes the work of an earlier instance in the background, and returns its users to the pool.
+    /// Removes an earlier instance's work in the background, and returns the users to the pool.
     pub(super) fn clear_orphans(self: &Rc<Self>) -> Result<(), Fault> {
         let orphans = self.store.orphans()?;
         if orphans.is_empty() {
@@ -37,7 +37,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Holder::Thread(key) => Some(self.lock_thread(key).await),
             Holder::Op(_) => None,
         };
-        // An attach of this instance may have bound the thread since.
+        // An attach in this instance may have bound the thread since.
         if !self
             .store
             .orphans()?
@@ -53,7 +53,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 match steps.run(step, StepInput::None).await {
                     // A container that is gone has neither folders nor processes.
                     Err(StepError::Replaced) => break,
-                    // Its next holder would find what this one left. The next instance tries again.
+                    // The next holder would find the leftovers. The next instance tries again.
                     Err(_) if is_home => return Ok(()),
                     // A folder that stays costs space only.
                     Ok(_) | Err(_) => {}

@@ -20,16 +20,17 @@ use crate::{Error, Host, TokenUse};
 const TOKEN_REJECTED: &str = "Authentication failed";
 /// Git's words about a ref that the code host does not have.
 const REF_MISSING: &str = "couldn't find remote ref";
-/// Begins a line of the code host.
+/// Begins a line from the code host.
 const REMOTE_MARK: &str = "remote: ";
-/// Most lines of git that a reason quotes.
+/// Maximum number of git lines that a reason quotes.
 const QUOTED_LINES: usize = 4;
-/// Most characters of these lines that are searched for secrets.
-/// A Worker takes milliseconds for each thousand.
+/// Maximum number of characters in these lines that are searched for secrets. A Worker takes
+/// milliseconds for each thousand.
 const SEARCHED_MAX_CHARS: usize = 8_000;
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers `/push`. A rejection of the code host is a result. A repetition has no further effect.
+    /// Handles `/push`. If the code host rejects it, that is a result. A repetition has no further
+    /// effect.
     pub(super) async fn push(self: &Rc<Self>, request: &PushRequest) -> Result<PushAnswer, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, STREAMED_WAIT_MS).await?;
         if binding.readonly {
@@ -58,7 +59,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             let words = match steps.run(step, StepInput::None).await {
                 Ok(_) => {
                     for step in note_pushed(context, branch) {
-                        // Without its notes the push is repeated later, which changes nothing.
+                        // Without the notes the push is repeated later, which changes nothing.
                         drop(steps.run(step, StepInput::None).await);
                     }
                     return Ok(PushAnswer {
@@ -81,7 +82,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Err(Refusal::new(Token::OpFailed, "the push has no result").into())
     }
 
-    /// Answers `/checkout`. The code host must have the commit, so that no work of another thread is sent.
+    /// Handles `/checkout`. The code host must have the commit, so that no work from another thread
+    /// is sent.
     pub(super) async fn check_out(
         self: &Rc<Self>,
         request: &CheckOutRequest,
@@ -139,7 +141,7 @@ async fn is_contained<S: Sql + 'static, H: Host>(
     }
 }
 
-/// Returns the first lines of the code host, or git's last ones without any.
+/// Returns the code host's first lines, or git's last lines without any.
 fn reason(words: &str, unminted: Option<&str>) -> String {
     let lines: Vec<&str> = words
         .lines()

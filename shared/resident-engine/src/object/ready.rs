@@ -14,9 +14,9 @@ use super::steps::Steps;
 use crate::sync::within;
 use crate::{Error, Fault, Host, HostError, Started};
 
-/// Time that a streamed request waits for a restore: its deadline.
+/// How long a streamed request waits for a restore: the deadline.
 pub(super) const STREAMED_WAIT_MS: i64 = 1_500_000;
-/// Time that a plain request waits for a restore, below the idle limit of connections.
+/// How long a plain request waits for a restore, below the idle limit for connections.
 pub(super) const PLAIN_WAIT_MS: i64 = 60_000;
 /// Time in which the container is compared with the facts.
 const PROBE_TIMEOUT_MS: i64 = 60_000;
@@ -91,14 +91,14 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(())
     }
 
-    /// Starts the container unless it runs, and remembers whether its image is current.
+    /// Starts the container unless it runs, and remembers whether the image is current.
     pub(super) async fn start_container(&self) -> Result<Started, HostError> {
         let started = self.host.start().await?;
         self.live.borrow_mut().image = Some((started.runtime.clone(), started.is_image_current));
         Ok(started)
     }
 
-    /// Returns whether the container was asked for its image.
+    /// Returns whether the container was asked for the image.
     pub(super) fn knows_image(&self, runtime: &RuntimeId) -> bool {
         self.live
             .borrow()
@@ -107,7 +107,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             .is_some_and(|(known, _)| known == runtime)
     }
 
-    /// Returns whether a container runs the image of this deployment. An unknown one counts as current.
+    /// Returns whether a container runs this deployment's image. An unknown container counts as
+    /// current.
     pub(super) fn is_image_current(&self, runtime: &RuntimeId) -> bool {
         self.live
             .borrow()

@@ -1,4 +1,4 @@
-//! Room on the disk for an attach: measurement, eviction of cold trees, or a rejection.
+//! Room on the disk for an attach: measurement, cold tree eviction, or a rejection.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use super::engine::Engine;
 use super::steps::Steps;
 use crate::{Error, Fault, Host};
 
-/// Delay of a measurement after an attach or detach: the answer leaves first.
+/// Delay before a measurement after an attach or detach: the response leaves first.
 const MEASURE_DELAY_MS: i64 = 1_000;
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
@@ -34,7 +34,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if self.admit(thread, record, arrival, &sample).is_none() {
             return Ok(());
         }
-        // A thread needs the room of the spare tree more, and the stored sample may be old.
+        // A thread needs the spare tree's room more, and the stored sample may be old.
         self.drop_spare().await;
         let Some(sample) = self.measure_emptied().await? else {
             return Ok(());
@@ -60,7 +60,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Err(refusal.in_state(self.state()?).into())
     }
 
-    /// Admits a tree and remembers its projection, or returns the missing space in KiB.
+    /// Admits a tree and remembers the projection, or returns the missing space in KiB.
     fn admit(
         &self,
         thread: &StrictThreadKey,
@@ -111,7 +111,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Evicts a tree that is still clean and unused. Returns whether it was removed.
     async fn evict_cold(self: &Rc<Self>, thread: &StrictThreadKey) -> Result<bool, Fault> {
-        // Without a wait: an attach of that thread in progress keeps its tree.
+        // Without a wait: an attach in progress on that thread keeps the tree.
         let Some(_turn) = self.lock_thread(thread).now_or_never() else {
             return Ok(false);
         };
@@ -126,7 +126,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(self.evict(&binding, state, "disk-pressure").await.is_ok())
     }
 
-    /// Measures the disk after the deletion of removed trees. One that fails leaves less room.
+    /// Measures the disk after removed trees were deleted. A failed deletion leaves less room.
     async fn measure_emptied(self: &Rc<Self>) -> Result<Option<Sample>, Fault> {
         drop(Steps::new(self).run(empty_trash(), StepInput::None).await);
         self.measure().await

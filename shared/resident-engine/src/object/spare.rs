@@ -1,7 +1,7 @@
 //! The spare tree: made in the background, so that the next attach waits for no checkout.
 //!
-//! This instance remembers the tree that it made. A tree of an earlier instance is replaced. Not here: how an attach
-//! takes it (`attach`).
+//! This instance remembers the tree that it made. A tree from an earlier instance is replaced. Not
+//! here: how an attach takes it (`attach`).
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ use super::engine::Engine;
 use super::steps::{StepError, Steps};
 use crate::{Fault, Host};
 
-/// Delay after an attach or a cycle: the first commands of a run go first.
+/// Delay after an attach or a cycle: the first commands in a run go first.
 const MAKE_DELAY_MS: i64 = 2_000;
 /// Attempts to make a spare tree. After them it waits for the next attach, detach or cycle.
 const MAKE_ATTEMPTS: u32 = 3;
@@ -50,7 +50,7 @@ pub(super) enum SpareWish {
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Makes a spare tree in the background, unless there is a current one.
+    /// Makes a spare tree in the background, unless there is a current tree.
     pub(super) fn make_spare_soon(self: &Rc<Self>) {
         let before = std::mem::replace(&mut self.live.borrow_mut().spare_wish, SpareWish::New);
         if before != SpareWish::None {
@@ -77,7 +77,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self.host.spawn(task.boxed_local());
     }
 
-    /// Returns the user of the spare tree if it has this ref.
+    /// Returns the spare tree's user if it has this ref.
     pub(super) fn spare_user(&self, git_ref: &StrictRefName) -> Option<PoolUser> {
         let live = self.live.borrow();
         live.spare
@@ -165,7 +165,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(is_same.then_some(deps))
     }
 
-    /// Returns whether the disk has room for the spare tree and for one of a thread.
+    /// Returns whether the disk has room for the spare tree and for a thread's tree.
     async fn has_room_for_spare(self: &Rc<Self>, record: &Record) -> Result<bool, Fault> {
         let Some(sample) = self.measure().await? else {
             return Ok(false);
@@ -185,7 +185,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(true)
     }
 
-    /// Removes the spare tree. One that stays is replaced by the next.
+    /// Removes the spare tree. If it stays, the next spare tree replaces it.
     pub(super) async fn drop_spare(self: &Rc<Self>) {
         let _place = self.spare_place.lock().await;
         if self.live.borrow_mut().spare.take().is_some() {

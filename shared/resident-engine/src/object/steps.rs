@@ -1,4 +1,4 @@
-//! The steps of one request: their trace, their wait for the lock of the mirror, and their failures.
+//! A single request's steps: their trace, their wait for the mirror lock, and their failures.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -20,39 +20,39 @@ use futures::future::{Either, select};
 use super::engine::Engine;
 use crate::{Error, Host, HostError, TokenUse};
 
-/// Time that a request waits for the lock of the mirror, over all its steps.
+/// How long a request waits for the mirror lock, over all steps.
 const LOCK_WAIT_MAX_MS: i64 = 60_000;
 /// Time in which a request fetches.
 const REQUEST_FETCH_TIMEOUT_MS: i64 = 60_000;
 /// Time in which a request reads the mirror.
 const READ_TIMEOUT_MS: i64 = 60_000;
 
-/// A failed step of a request.
+/// A request step that failed.
 #[derive(Debug)]
 pub(super) enum StepError {
     /// The container was replaced.
     Replaced,
     /// The host did not perform the step.
     Host(String),
-    /// The step failed.
+    /// The step itself failed.
     Step {
-        /// Name.
+        /// Name of the step.
         step: String,
-        /// Failure.
+        /// Why the step failed.
         failure: Box<StepFailure>,
     },
 }
 
-/// The steps of one request.
+/// Runs the steps of a single request.
 pub(super) struct Steps<'a, S, H> {
     pub engine: &'a Rc<Engine<S, H>>,
     pub job: Job,
     pub trace: Vec<TraceStep>,
     /// Time that the steps waited for the lock.
     pub lock_wait_ms: i64,
-    /// Token of the code host, offered to root's git on the network.
+    /// Code host token, offered to root's git on the network.
     pub token: Option<GitCredential>,
-    /// Token that the tree of the thread gets.
+    /// Token that the thread's tree gets.
     pub tree_token: Option<GitCredential>,
 }
 
@@ -68,8 +68,8 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
         }
     }
 
-    /// Mints the token of the following steps of git.
-    /// Without one they are anonymous, and the reason is returned.
+    /// Mints the token for the following git steps. Without a token they are anonymous, and the
+    /// reason is returned.
     pub(super) async fn mint_token(
         &mut self,
         resource: &Resource,
@@ -82,7 +82,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
         reason
     }
 
-    /// Performs a step.
+    /// Performs a single step.
     pub(super) async fn run(
         &mut self,
         step: PlanStep,
@@ -133,7 +133,8 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
 
     /// Performs a step without input, and cancels it once `left` is ready.
     ///
-    /// Its end is awaited nevertheless: until then its processes may use the tree, and the thread stays busy.
+    /// Awaits the end nevertheless: until then the processes may use the tree, and the thread stays
+    /// busy.
     pub(super) async fn run_while(
         &mut self,
         step: PlanStep,
@@ -144,7 +145,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
         let cancellation = async {
             left.await;
             has_left.set(true);
-            // A cancellation that overtook its step, or that was lost, has no effect.
+            // A cancellation that overtook the step, or that was lost, has no effect.
             loop {
                 drop(engine.host.cancel(job).await);
                 engine.host.sleep(KILL_POLL_INTERVAL_MS).await;
@@ -159,7 +160,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
         }
     }
 
-    /// Returns the commit of a branch in the mirror, or `None` if it has no such branch.
+    /// Returns a branch's commit in the mirror, or `None` if it has no such branch.
     pub(super) async fn tip(&mut self, git_ref: &StrictRefName) -> Result<Option<Sha>, StepError> {
         let context = CycleContext {
             git_ref: Some(git_ref),
@@ -190,7 +191,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
             .map(drop)
     }
 
-    /// Returns the key of the lockfiles at a commit.
+    /// Returns the lockfile key at a commit.
     pub(super) async fn lockfile_key(
         &mut self,
         sha: &Sha,
@@ -229,7 +230,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
 }
 
 impl StepError {
-    /// Returns the rejection of a request. A step that waited for the mirror too long is `mirror-busy`.
+    /// Returns a request's rejection. A step that waited for the mirror too long is `mirror-busy`.
     pub(super) fn into_refusal(self, token: Token) -> Refusal {
         match self {
             Self::Replaced => Refusal::new(Token::RuntimeReplaced, "the container was replaced"),
@@ -238,7 +239,8 @@ impl StepError {
                 Token::MirrorBusy,
                 "another operation uses the mirror; repeat the request",
             ),
-            // The engine cancels steps of cycles, and of callers who left. Here the daemon ended with its container.
+            // The engine cancels steps in cycles, and for callers who left. Here the daemon ended
+            // with the container.
             Self::Step { failure, .. } if failure.kind == FailureKind::Cancelled => {
                 Refusal::new(Token::RuntimeReplaced, "the container ended")
             }
@@ -285,7 +287,7 @@ impl StepError {
         }
     }
 
-    /// Makes the error of a call on a thread's tree.
+    /// Makes the error for a call on a thread's tree.
     pub(super) fn into_error(self, token: Token) -> Error {
         if self.is_not_found() && token != Token::ReadFailed {
             return Refusal::new(

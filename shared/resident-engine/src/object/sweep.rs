@@ -19,7 +19,7 @@ use super::evict::TreeState;
 use super::steps::Steps;
 use crate::{Fault, Host};
 
-/// Result of a sweep.
+/// What a sweep did.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
     /// Evicted threads with the reason.
@@ -68,7 +68,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             .into_iter()
             .filter(|binding| !binding.is_evicted())
         {
-            // An attach or detach of the thread is in progress.
+            // An attach or detach on the thread is in progress.
             let Some(_turn) = self.lock_thread(&binding.thread_key).now_or_never() else {
                 swept.kept.push(binding.thread_key);
                 continue;
@@ -94,7 +94,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(swept)
     }
 
-    /// Returns whether the mirror lacks the branch. Without an answer it counts as one that exists.
+    /// Returns whether the mirror lacks the branch. Without an answer the branch counts as
+    /// existing.
     async fn is_gone(self: &Rc<Self>, binding: &Binding) -> bool {
         matches!(Steps::new(self).tip(&binding.git_ref).await, Ok(None))
     }
@@ -117,7 +118,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         state
     }
 
-    /// Removes entries of the dependency store that neither the checkout nor a tree uses.
+    /// Removes dependency store entries that neither the checkout nor a tree uses.
     async fn sweep_store(self: &Rc<Self>) -> Result<(), Fault> {
         if self.host.runtime().await.is_none() {
             return Ok(());
@@ -132,7 +133,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             .bindings()?
             .into_iter()
             .filter(|binding| !binding.is_evicted());
-        // Without facts the checkout is made again, and its archive is about to be used.
+        // Without facts the checkout is made again, and the archive is about to be used.
         let has_checkout = of_checkout.is_some();
         let keep: Vec<_> = trees
             .filter_map(|binding| binding.deps_key)
@@ -149,11 +150,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(())
     }
 
-    /// Deletes archives that neither a snapshot nor the key of dependencies names.
-    /// Their cycle ended between its two uploads, or lost an answer.
+    /// Deletes archives that neither a snapshot nor the dependency key names. Their cycle ended
+    /// between its two uploads, or lost a response.
     async fn sweep_backups(self: &Rc<Self>) -> Result<(), Fault> {
         let lifecycle = self.store.lifecycle()?;
-        // A cycle in progress has not named its archives yet.
+        // A cycle in progress has not named the archives yet.
         if lifecycle.cycle().is_some() {
             return Ok(());
         }

@@ -16,20 +16,20 @@ use crate::{Error, Fault, Host};
 
 /// Shortest interval at which views have trees checked.
 const CHECK_INTERVAL_MS: i64 = 4_000;
-/// Age from which a check says nothing: a process of a command may have changed the tree.
+/// Age from which a check tells nothing: a command's process may have changed the tree.
 const CHECK_MAX_AGE_MS: i64 = 300_000;
 
-/// The use of a resident, by which the coldest one is selected.
+/// A resident's use, which selects the coldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Activity {
     /// Last attach, or the onboarding.
     pub last_activity_at: UnixMillis,
-    /// State.
+    /// The resident's state word.
     pub state: StateWord,
-    /// Operations in flight.
+    /// Number of operations in flight.
     pub in_flight: u32,
-    /// Unsaved work.
+    /// Unsaved work in the threads' trees.
     pub trees: TreesState,
 }
 
@@ -40,7 +40,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(StatusAnswer { state, reason })
     }
 
-    /// Returns the view of administrators.
+    /// Returns the administrators' view.
     ///
     /// Trees without a known check are checked afterwards, for a later view.
     pub(super) fn view(self: &Rc<Self>) -> Result<EngineView, Error> {
@@ -67,7 +67,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 checked_at,
                 ..
             } = self.tree_use(&row.thread_key);
-            // An earlier instance may have used the tree since its attach.
+            // An earlier instance may have used the tree since the attach.
             row.unchecked_since = row
                 .dirty
                 .is_none()
@@ -118,13 +118,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         );
     }
 
-    /// Returns operations in flight, and the refresh past its gate.
+    /// Counts operations in flight, and the refresh past the gate.
     fn busy(&self) -> Result<u32, Fault> {
         let is_refreshing = self.state()? == StateWord::Refreshing;
         Ok(self.in_flight().saturating_add(u32::from(is_refreshing)))
     }
 
-    /// Returns the use of the resident.
+    /// Returns how the resident was used.
     pub(super) async fn activity(self: &Rc<Self>) -> Result<Activity, Error> {
         let record = self.require_record()?;
         let last_attach_at = self

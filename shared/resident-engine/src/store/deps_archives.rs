@@ -1,7 +1,8 @@
-//! Archives of entries of the dependency store, by the keys of their lockfiles.
+//! Dependency store archives, by lockfile key.
 //!
-//! An archive is named before its upload, so that no sweep deletes it meanwhile, and it is complete once its digest is
-//! stored. Not here: the upload, and the deletion of archives that are not named any more.
+//! An archive is named before the upload, so that no sweep deletes it meanwhile, and it is complete
+//! once its digest is stored. Not here: the upload, and deleting archives that are not named any
+//! more.
 
 use ars_resident::names::{BackupId, LockfileKey};
 use ars_sql::{Sql, Value};
@@ -16,7 +17,7 @@ const FINISH: &str = "UPDATE backups SET sha256 = ?1 WHERE id = ?2 \
     AND EXISTS (SELECT 1 FROM deps_archives WHERE key = ?3 AND backup = ?2) RETURNING id";
 
 impl<S: Sql> Store<S> {
-    /// Returns the complete archive of a key.
+    /// Returns a key's complete archive.
     pub(crate) fn deps_archive(&self, key: &LockfileKey) -> Result<Option<BackupId>, Fault> {
         let rows = self.sql.query(COMPLETE, &[key.as_str().into()])?;
         Ok(rows
@@ -24,7 +25,7 @@ impl<S: Sql> Store<S> {
             .and_then(|row| BackupId::parse(row.text(0).ok()?).ok()))
     }
 
-    /// Names a new archive of a key, before its upload. An earlier one is named no more.
+    /// Names a key's new archive, before the upload. An earlier archive is named no more.
     pub(crate) fn begin_deps_archive(
         &self,
         key: &LockfileKey,
@@ -38,7 +39,7 @@ impl<S: Sql> Store<S> {
         })
     }
 
-    /// Stores the digest of an uploaded archive. Returns `false` if it is named no more.
+    /// Stores an uploaded archive's digest. Returns `false` if it is named no more.
     pub(crate) fn finish_deps_archive(
         &self,
         key: &LockfileKey,
@@ -62,7 +63,7 @@ impl<S: Sql> Store<S> {
             .collect())
     }
 
-    /// Forgets the archive of a key. The next sweep deletes it.
+    /// Forgets a key's archive. The next sweep deletes it.
     pub(crate) fn forget_deps_archive(&self, key: &LockfileKey) -> Result<(), Fault> {
         Ok(self.sql.execute(
             "DELETE FROM deps_archives WHERE key = ?1",
@@ -70,7 +71,7 @@ impl<S: Sql> Store<S> {
         )?)
     }
 
-    /// Forgets the archives of all other keys.
+    /// Forgets the archives for all other keys.
     pub(crate) fn keep_deps_archives(&self, keys: &[LockfileKey]) -> Result<(), Fault> {
         let rows = self.sql.query("SELECT key FROM deps_archives", &[])?;
         let archived = rows

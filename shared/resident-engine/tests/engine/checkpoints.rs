@@ -1,4 +1,4 @@
-//! Checkpoints of threads in the middle of a run, their restore, and the snapshots that have them.
+//! Checkpoints that threads make during a run, their restore, and the snapshots that have them.
 
 use ars_resident::daemon::{FailureKind, StepFailure};
 use ars_resident_engine::Call;
@@ -148,7 +148,7 @@ fn rebuild_names_the_checkpoints_that_it_keeps() {
     );
 }
 
-/// Without it a checkpoint would be lost with the disk of its container.
+/// Without it a checkpoint would be lost with the container's disk.
 #[test]
 fn snapshot_follows_a_new_checkpoint() {
     let mut world = edited();

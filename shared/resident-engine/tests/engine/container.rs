@@ -1,4 +1,4 @@
-//! A simulated container with its disk: the effect and the answer of each operation of a plan.
+//! A simulated container with a disk: effect and answer for each plan operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use ars_resident::thread::{CredentialFile, Deps, TreeCheck};
 /// Branches with their commits.
 pub type Branches = BTreeMap<String, Sha>;
 
-/// A tree of a thread.
+/// A thread's tree.
 #[derive(Debug, Clone)]
 pub struct Tree {
     pub sha: Sha,
@@ -24,23 +24,23 @@ pub struct Tree {
     pub is_dirty: bool,
 }
 
-/// A container.
+/// A container that the tests simulate.
 #[derive(Debug, Clone)]
 pub struct Container {
     pub id: RuntimeId,
     pub mirror: Option<Branches>,
     pub markers: Markers,
     pub trees: BTreeMap<String, Tree>,
-    /// Checkouts of operations.
+    /// Checkouts that operations made.
     pub ops: BTreeSet<String>,
     /// The credential file that threads have in their trees.
     pub credential: CredentialFile,
-    /// Entries of the dependency store.
+    /// Entries in the dependency store.
     pub deps: BTreeSet<LockfileKey>,
-    /// Keys of the last sweep of the store, which stay.
+    /// Number of keys that the last store sweep kept.
     pub kept_deps: Option<usize>,
     pub checkpoints: u32,
-    /// Users of killed processes.
+    /// Users with killed processes.
     pub killed: BTreeSet<String>,
 }
 

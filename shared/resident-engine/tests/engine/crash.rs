@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::world::{Crash, HOUR, World, attach_call, exec_call, record};
 
-/// More effects than a cycle with its answers has.
+/// More effects than a cycle and the answers has.
 const EFFECTS: u32 = 70;
 
 fn crash_at(world: &World, effect: u32, crash: Crash) {

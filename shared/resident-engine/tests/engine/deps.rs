@@ -1,4 +1,4 @@
-//! Archives of dependencies: made once for a key, restored with the container, deleted with their key.
+//! Dependency archives: made once per key, restored with the container, deleted with their key.
 
 use ars_resident::daemon::{FailureKind, StepFailure};
 use ars_resident::wire::DebugOp;
@@ -92,7 +92,7 @@ fn rebuild_restores_the_dependencies() {
     assert_eq!(world.attach("load:1", main_ref())["state"], "down");
     world.call(Call::Rebuild { dry_run: false });
     world.run_until(|world| world.state() == "warm");
-    // The step of provisioning meets the restored entry.
+    // Provisioning meets the restored entry.
     assert_eq!(world.count("install"), installs + 1);
     assert_eq!(
         (world.deps_archives(), world.count("deps-archive")),
@@ -133,8 +133,8 @@ fn archive_ends_with_its_key_and_its_resident() {
     assert!(world.stored().is_empty() && world.deps_archives().is_empty());
 }
 
-/// Programs of any branch run in an installation, whatever its lockfiles say.
-/// The default branch never takes the result.
+/// Programs from any branch run in an installation, whatever the lockfiles say. The default branch
+/// never takes the result.
 #[test]
 fn other_branch_installs_for_itself() {
     let mut world = World::warm();
@@ -149,7 +149,7 @@ fn other_branch_installs_for_itself() {
             .clone()
     };
     let of_main = kept(&world);
-    // Two branches with the lockfiles of each other, and others than the default branch.
+    // Two branches with the same lockfiles as each other, which differ from the default branch's.
     for (branch, number) in [("first", 9 << 8), ("second", (9 << 8) + 1)] {
         world
             .platform

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::container::sha;
 use crate::world::resource;
 
-/// Reads and writes each document.
-/// `index` has an arm for each variant, so a new one needs a document here.
+/// Reads and writes each document. `index` has an arm for each variant, so a new variant needs a
+/// document here.
 fn round_trip<T: DeserializeOwned + Serialize>(
     documents: &[Value],
     variants: usize,

@@ -1,4 +1,4 @@
-//! Faults of the platform: the container dies at every effect, or the idle clock ends it.
+//! Platform faults: the container dies at every effect, or the idle clock ends it.
 
 use ars_resident::thread::CredentialFile;
 use ars_resident::wire::DebugOp;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::container::sha;
 use crate::world::{Crash, HOUR, MINUTE, World, attach_call, exec_call, record, resource};
 
-/// More effects than a cycle with its answers has.
+/// More effects than a cycle and the answers has.
 const EFFECTS: u32 = 70;
 /// The platform ends a container that is unused for this long.
 const IDLE_LIMIT_MS: i64 = MINUTE;
@@ -109,7 +109,7 @@ fn restore_survives_a_death_at_every_effect() {
     }
 }
 
-/// An edit that was acknowledged is there as long as its container, and no user is leaked.
+/// An acknowledged edit is there as long as the container, and no user is leaked.
 #[test]
 fn thread_survives_a_death_at_every_effect() {
     for (effect, moment) in moments() {
@@ -199,7 +199,8 @@ fn command_of_twenty_minutes_keeps_its_container() {
     world.run_until(|world| runtime(world) != Some(runtime_before.clone()));
 }
 
-/// What a crash left of an operation or an attach is removed before its user serves another thread.
+/// Whatever a crash left from an operation or an attach is removed before the user serves another
+/// thread.
 #[test]
 fn orphans_are_cleared_with_their_processes() {
     let calls = [

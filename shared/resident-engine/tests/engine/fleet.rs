@@ -38,7 +38,7 @@ impl Script {
         self.ask(credential, method, (path, "repo:acme/app0"), body)
     }
 
-    /// Sends a request with this resource in its query.
+    /// Sends a request with this resource in the query.
     fn ask(
         &self,
         credential: Credential,
@@ -217,7 +217,7 @@ fn checks_have_a_fixed_order() {
     );
 }
 
-/// The override of tests reaches the attach of its build.
+/// The tests' override reaches the attach in its build.
 #[test]
 fn attach_carries_the_override_of_its_floor() {
     let fleet = Script::new();
@@ -248,7 +248,7 @@ fn attach_carries_the_override_of_its_floor() {
     );
 }
 
-/// Values that try to leave their place: a path, a key, or an argument of git or a shell.
+/// Values that try to leave their place: a path, a key, or an argument to git or a shell.
 const RESOURCES: [&str; 12] = [
     "",
     "acme/app0",
@@ -418,7 +418,7 @@ fn hostile_values_reach_no_object() {
     assert_eq!(fleet.registry.answer(RegistryCall::List).unwrap(), known);
 }
 
-/// A caller sets no variable of a command: no field of a request has a place for one.
+/// A caller sets no variable for a command: no request field has a place for it.
 #[test]
 fn environment_of_a_request_is_inert() {
     let fleet = Script::new();

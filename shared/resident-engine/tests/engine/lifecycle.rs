@@ -1,4 +1,4 @@
-//! The table of states, through the engine.
+//! The state table, through the engine.
 
 use ars_resident::daemon::{FailureKind, StepFailure};
 use ars_resident::wire::DebugOp;

@@ -1,4 +1,4 @@
-//! Outages of the object storage, of the code host, and of the disk.
+//! Outages in the object storage, at the code host, and on the disk.
 
 use ars_resident::daemon::{FailureKind, StepFailure};
 use ars_resident::wire::DebugOp;
@@ -67,7 +67,7 @@ fn failed_upload_keeps_the_last_snapshot() {
     assert_eq!(world.named(), world.stored());
 }
 
-/// Object storage that fails for moments neither degrades a resident nor ends its restore.
+/// Object storage that fails for moments neither degrades a resident nor ends the restore.
 #[test]
 fn failed_transfer_is_repeated() {
     let mut world = World::warm();
@@ -165,8 +165,8 @@ fn forced_push_saves_work_before_the_tree_follows() {
     );
 }
 
-/// A tree without work goes with its branch.
-/// One with work stays, is used, and is saved when it is released.
+/// A tree without work goes with its branch. A tree with work stays, is used, and is saved when it
+/// is released.
 #[test]
 fn deleted_branch_keeps_a_tree_with_work() {
     let mut world = World::warm();

@@ -1,4 +1,4 @@
-//! Pushes and check-outs of threads.
+//! Threads that push and check out.
 
 use ars_resident::daemon::{FailureKind, StepFailure};
 use ars_resident_engine::Call;

@@ -95,7 +95,7 @@ fn attach_fetches_for_a_new_branch_and_an_expected_commit() {
     assert_eq!(expected["sha"], json!(sha(8)));
 }
 
-/// The override of tests lowers the age from which the mirror's branch is not trusted.
+/// The tests' override lowers the age from which the mirror's branch is not trusted.
 #[test]
 fn attach_fetches_when_the_override_calls_the_mirror_stale() {
     let mut world = World::warm();
@@ -174,7 +174,7 @@ fn failed_step_and_busy_mirror_return_the_user() {
     assert_eq!(world.pool(), json!({}));
 }
 
-/// The daemon of a container that is stopped cancels its steps.
+/// When a container is stopped, the daemon cancels the steps.
 #[test]
 fn stopped_container_is_a_replaced_runtime() {
     let mut world = World::warm();
@@ -525,7 +525,7 @@ fn sweep_evicts_idle_trees_and_keeps_unsaved_ones() {
     assert_eq!(world.pool(), json!({}));
 }
 
-/// A new deployment meets the container of the one before. Work in it stays.
+/// A new deployment meets the previous deployment's container. Work in it stays.
 #[test]
 fn older_image_is_replaced_before_an_attach() {
     let mut world = World::warm();
@@ -548,7 +548,7 @@ fn older_image_is_replaced_before_an_attach() {
     assert!(attached["user"].is_string(), "{attached}");
 }
 
-/// Returns the names of the steps of an attach.
+/// Returns the step names in an attach.
 fn trace(attached: &Value) -> Vec<&str> {
     attached["trace"]
         .as_array()
@@ -667,7 +667,7 @@ fn failed_spare_tree_is_made_again() {
     assert!(world.view().has_spare);
 }
 
-/// The branch moves while the task makes a tree of the commit before.
+/// The branch moves while the task makes a tree from the previous commit.
 #[test]
 fn spare_tree_follows_a_refresh_beside_its_making() {
     let mut world = World::warm();

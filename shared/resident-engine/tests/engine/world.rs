@@ -29,7 +29,7 @@ pub const SECOND: i64 = 1_000;
 pub const MINUTE: i64 = 60 * SECOND;
 pub const HOUR: i64 = 60 * MINUTE;
 
-/// One database for all instances of an engine.
+/// A single database for all instances of an engine.
 #[derive(Clone)]
 pub struct SharedSql(Rc<NativeSql>);
 
@@ -57,7 +57,7 @@ impl Sql for SharedSql {
     }
 }
 
-/// The platform.
+/// Simulates the platform for tests.
 pub struct Platform {
     pub now: i64,
     pub alarm: Option<i64>,
@@ -67,7 +67,7 @@ pub struct Platform {
     pub is_image_current: bool,
     pub branches: Branches,
     pub objects: BTreeMap<BackupId, Branches>,
-    /// Objects of the resource that are no archives.
+    /// Resource objects that are no archives.
     pub other_objects: u32,
     backups: u32,
     fenced: u64,
@@ -80,12 +80,12 @@ pub struct Platform {
     /// Time without a request or an alarm after which the platform stops the container.
     pub idle_limit_ms: Option<i64>,
     touched_at: i64,
-    /// Failures of the next steps with a name.
+    /// Failures for the next steps with a name.
     pub failures: Vec<(&'static str, StepFailure)>,
     /// A step that takes a minute.
     pub slow_step: Option<&'static str>,
     pub mint_fails: bool,
-    /// For each minted token, whether a cached one was good enough.
+    /// For each minted token, whether a cached token was good enough.
     pub mints: Vec<bool>,
     pub storage_fails: bool,
     /// Names of the steps that ran.
@@ -101,36 +101,36 @@ pub struct Platform {
 /// How the object storage moves an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfers {
-    /// At once.
+    /// It transfers at once.
     Fast,
-    /// One piece a minute.
+    /// It transfers a piece a minute.
     Slow {
-        /// Pieces.
+        /// Number of pieces to send.
         pieces: u64,
     },
-    /// It answers 503.
+    /// It responds with 503.
     Fails,
     /// It answers 503 so often, and is fast then.
     Recovers {
-        /// Answers.
+        /// How many responses fail.
         failures: u32,
     },
-    /// It sends a part of the archive.
+    /// It sends a partial archive.
     Truncates,
     /// It answers and sends nothing.
     Hangs,
 }
 
-/// The moment of a crash.
+/// When a crash happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Crash {
     /// The effect does not happen.
     Before,
-    /// The effect happens and its answer is lost.
+    /// The effect happens and the answer is lost.
     After,
 }
 
-/// Counts an effect. Returns the moment of the fault that is due.
+/// Counts an effect. Returns the moment of a fault that is due.
 fn count_down(fault: &mut Option<(u32, Crash)>) -> Option<Crash> {
     match fault {
         Some((0, _)) => fault.take().map(|(_, moment)| moment),
@@ -142,7 +142,7 @@ fn count_down(fault: &mut Option<(u32, Crash)>) -> Option<Crash> {
     }
 }
 
-/// The host of an engine.
+/// An engine's host.
 #[derive(Clone)]
 pub struct SimHost(pub Rc<RefCell<Platform>>);
 
@@ -175,8 +175,8 @@ impl SimHost {
 }
 
 impl SimHost {
-    /// Waits for the end of a command.
-    /// `hang` ends with its processes or its job, `sleep` after its milliseconds.
+    /// Waits until a command ends. `hang` ends with the processes or the job, `sleep` after the
+    /// milliseconds.
     async fn wait_for(&self, command: &str, user: &str, job: Job) -> Result<(), HostError> {
         let running = || {
             self.0
@@ -208,7 +208,7 @@ impl SimHost {
         }
     }
 
-    /// Moves an archive. Returns the end of a step that the object storage failed.
+    /// Moves an archive. Returns how a step ended that the object storage failed.
     async fn transfer(
         &self,
         request: &StepRequest,
@@ -268,7 +268,7 @@ impl Host for SimHost {
             let at = platform.now + ms;
             platform.timers.push((at, sender));
         }
-        // A timer is dropped only together with its engine.
+        // A timer is dropped only together with the engine.
         let _ = receiver.await;
     }
 
@@ -678,7 +678,7 @@ impl World {
         self.pool.run_until_stalled();
     }
 
-    /// The container is replaced; its disk is lost.
+    /// Replaces the container; the disk is lost.
     pub fn lose_container(&mut self) {
         self.platform.borrow_mut().container = None;
     }
@@ -713,7 +713,7 @@ impl World {
         of_snapshot.chain(self.deps_archives()).collect()
     }
 
-    /// Returns the complete archives of dependencies.
+    /// Returns the complete dependency archives.
     pub fn deps_archives(&self) -> BTreeSet<BackupId> {
         let complete =
             "SELECT backup FROM deps_archives JOIN backups ON id = backup WHERE sha256 <> ''";
@@ -728,7 +728,7 @@ impl World {
         self.platform.borrow().objects.keys().cloned().collect()
     }
 
-    /// Returns how often a step of this name ran.
+    /// Returns how often a step with this name ran.
     pub fn count(&self, step: &str) -> usize {
         self.platform
             .borrow()
@@ -738,7 +738,7 @@ impl World {
             .count()
     }
 
-    /// Returns the holders of pool users.
+    /// Returns who holds the pool users.
     pub fn pool(&self) -> Json {
         self.column("pool")
     }

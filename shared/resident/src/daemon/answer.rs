@@ -1,4 +1,4 @@
-//! Results of steps that were performed.
+//! Results from performed steps.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -8,80 +8,80 @@ use crate::names::{BackupId, RuntimeId, Sha};
 use crate::output::{Captured, TIMEOUT_EXIT};
 use crate::thread::{CredentialFile, Deps, TreeCheck};
 
-/// Result of a step, by operation.
+/// A step's result, by operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Answer {
-    /// Of every operation without another result.
+    /// Returned by every operation without another result.
     Done,
-    /// Of `TableCommand` and `ExecCommand`, with any exit code. Of `Git`, with exit code 0.
+    /// From `TableCommand` and `ExecCommand`, with any exit code. From `Git`, with exit code 0.
     Command(CommandEnd),
-    /// Of `LinkDeps`.
+    /// The result of `LinkDeps`.
     Linked {
-        /// How the tree got its dependencies.
+        /// How the tree got the dependencies.
         deps: Deps,
     },
-    /// Of `Install` and `AdoptDeps`.
+    /// The result of `Install` and `AdoptDeps`.
     Materialised {
         /// Where the entry comes from.
         from: Materialised,
     },
-    /// Of `CheckTree`.
+    /// The result of `CheckTree`.
     Tree {
         /// The tree. `None` if it is not on the disk.
         check: Option<TreeCheck>,
     },
-    /// Of `CheckCredential`. The daemon does not know the expiry.
+    /// The result of `CheckCredential`. The daemon does not know the expiry.
     Credential {
-        /// The file.
+        /// State of the credential file.
         file: CredentialFile,
     },
-    /// Of `ReadFile`.
+    /// The result of `ReadFile`.
     File {
-        /// Head of the file. Bytes that are no UTF-8 are replaced.
+        /// The file's head. Replaces bytes that are no UTF-8.
         content: String,
         /// The file is longer.
         truncated: bool,
     },
-    /// Of `WriteFile` and `WriteCredential`.
+    /// The result of `WriteFile` and `WriteCredential`.
     Written {
-        /// Bytes.
+        /// Number of bytes written.
         bytes: u64,
     },
-    /// Of `Checkpoint`. `None` if the tree has no work that its branch lacks.
+    /// The result of `Checkpoint`. `None` if the tree has no work that its branch lacks.
     Saved {
-        /// The checkpoint.
+        /// The checkpoint that was saved.
         checkpoint: Option<SavedCheckpoint>,
     },
-    /// Of `KillUser` and `KillIn`.
+    /// The result of `KillUser` and `KillIn`.
     Killed {
         /// Processes that received the signal.
         processes: u32,
     },
-    /// Of `Inspect`.
+    /// The result of `Inspect`.
     Inspected(DiskState),
-    /// Of `LockfileListing`.
+    /// The result of `LockfileListing`.
     Listing {
-        /// Lines of `git ls-tree`, the input of [`crate::names::LockfileKey::of_listing`].
+        /// Lines from `git ls-tree`, the input for [`crate::names::LockfileKey::of_listing`].
         text: String,
     },
-    /// Of `Archive`.
+    /// The result of `Archive`.
     Archived {
-        /// Id of the request.
+        /// Archive id from the request.
         backup: BackupId,
-        /// Size.
+        /// Archive size in bytes.
         bytes: u64,
         /// SHA-256 in hexadecimal digits.
         sha256: String,
     },
-    /// Of `Extract`.
+    /// The result of `Extract`.
     Extracted {
-        /// Size of the archive.
+        /// Archive size in bytes.
         bytes: u64,
         /// SHA-256 in hexadecimal digits.
         sha256: String,
     },
-    /// Of `Mark`.
+    /// The result of `Mark`.
     Marked {
         /// The disk with the markers.
         runtime: RuntimeId,
@@ -145,12 +145,12 @@ impl Answer {
     }
 }
 
-/// The end of a command.
+/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandEnd {
-    /// Head of the output. Bytes that are no UTF-8 are replaced.
+    /// The output's head. Replaces bytes that are no UTF-8.
     pub stdout: String,
-    /// Head of the error output.
+    /// The error output's head.
     pub stderr: String,
     /// Exit code: 124 after the timeout, 128 and the signal's number after a signal.
     pub exit_code: i32,
@@ -159,25 +159,25 @@ pub struct CommandEnd {
     /// Free space after a failure, if it could be read.
     #[serde(default)]
     pub free_kib: Option<u64>,
-    /// Hosts that its proxy refused. An image without a proxy has none.
+    /// Hosts that the proxy refused. An image without a proxy has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedHost>,
 }
 
-/// A host that a command could not reach, because the list of hosts does not allow it.
+/// A host that a command could not reach, because the host list does not allow it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedHost {
-    /// The host.
+    /// Name of the refused host.
     pub host: String,
-    /// The reason.
+    /// Why it was refused.
     pub reason: String,
-    /// The setting that allows it, if one does.
+    /// The setting that allows it, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
 }
 
 impl CommandEnd {
-    /// Returns the end for the output rules. `timeout_ms` is that of the step.
+    /// Returns the end for the output rules. `timeout_ms` is the step's timeout.
     pub fn captured(self, timeout_ms: i64) -> Captured {
         Captured {
             stdout: self.stdout.into_bytes(),
@@ -192,15 +192,15 @@ impl CommandEnd {
     }
 }
 
-/// Where an entry of the dependency store comes from.
+/// Where a dependency store entry comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Materialised {
     /// It was in the store, or another step installed it at the same time.
     Store,
-    /// It was installed.
+    /// The entry was installed.
     Install,
-    /// It was restored from its archive.
+    /// It was restored from the archive.
     Archive,
     /// There is none, and no archive to restore.
     Missing,
@@ -209,30 +209,30 @@ pub enum Materialised {
 /// A checkpoint in the mirror.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedCheckpoint {
-    /// Its ref, `refs/ars/<run>/<n>`.
+    /// The checkpoint's ref, `refs/ars/<run>/<n>`.
     #[serde(rename = "ref")]
     pub git_ref: String,
-    /// Its commit.
+    /// The commit that the ref names.
     pub sha: Sha,
-    /// The ref was written now; otherwise the last one has the same content.
+    /// The ref was written now; otherwise the last ref has the same content.
     #[serde(rename = "isNew", alias = "is_new")]
     pub is_new: bool,
-    /// Paths of files that lost text with the shape of a secret, and of unsearched files.
+    /// Paths of files that lost text with a secret's shape, and of unsearched files.
     pub withheld: Vec<String>,
 }
 
 /// Markers, free space and trees on the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskState {
-    /// The disk. A new container has another one.
+    /// The disk. A new container has another disk.
     pub runtime: RuntimeId,
-    /// Build stamp of the daemon.
+    /// The daemon's build stamp.
     pub build: String,
-    /// Markers. The key of the dependencies is absent if the store lacks their entry.
+    /// Markers. The dependency key is absent if the store lacks the entry.
     pub markers: Markers,
     /// Free space, if it could be read.
     pub free_kib: Option<u64>,
-    /// Unsaved work in the trees of threads.
+    /// Unsaved work in the threads' trees.
     pub trees: TreesState,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct SecretText(String);
 
 impl SecretText {
-    /// Wraps a secret.
+    /// Wraps a secret text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -27,13 +27,13 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// A credential of the code host. It reaches git in a file.
+/// A code host credential. It reaches git in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitCredential {
     /// Scheme and host, such as `https://github.com`. The credential is offered to no other host.
     pub origin: String,
-    /// User.
+    /// User name for git.
     pub username: String,
-    /// Password or token.
+    /// Password or token for git.
     pub password: SecretText,
 }

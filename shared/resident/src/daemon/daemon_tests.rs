@@ -1,4 +1,4 @@
-//! Bytes of the interface, and its fit to the lifecycle.
+//! Bytes on the interface, and how it fits the lifecycle.
 
 use super::{
     Answer, CommandEnd, FailureKind, GitCredential, Job, SecretText, StepEnd, StepEvent,
@@ -44,7 +44,7 @@ fn input_is_optional_and_unknown_operations_are_refused() {
     assert!(serde_json::from_value::<StepRequest>(request).is_err());
 }
 
-/// The class of a failure does not change on its way from the daemon to the lifecycle.
+/// A failure's class does not change on the way from the daemon to the lifecycle.
 #[test]
 fn failures_keep_their_class() {
     let end = |result| {

@@ -1,4 +1,4 @@
-//! Events of a step in progress, and its end.
+//! Events from a step in progress, and the end.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -9,18 +9,18 @@ use crate::lifecycle::Failure;
 /// Interval at which a step in progress sends an event.
 pub const HEARTBEAT_INTERVAL_MS: i64 = 5_000;
 
-/// A line of the answer.
+/// A line in the response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum StepEvent {
     /// The step is in progress.
     Heartbeat,
-    /// Bytes of an archive and of its target so far.
+    /// Bytes in an archive and in the target so far.
     Progress {
-        /// Bytes.
+        /// Number of bytes so far.
         bytes: u64,
     },
-    /// The step ended.
+    /// The step has ended.
     Ended(StepEnd),
 }
 
@@ -37,18 +37,18 @@ impl<'de> Deserialize<'de> for StepEvent {
     }
 }
 
-/// The end of a step.
+/// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEnd {
-    /// Result.
+    /// The answer or the failure.
     pub result: Result<Answer, StepFailure>,
-    /// Time that the step waited for the lock of the mirror.
+    /// How long the step waited for the mirror lock.
     pub lock_wait_ms: i64,
-    /// Time of the step, with the wait.
+    /// How long the step took, including the wait.
     pub duration_ms: i64,
 }
 
-/// A class of failures.
+/// A failure class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
@@ -60,36 +60,36 @@ pub enum FailureKind {
     Cancelled,
     /// A newer attempt or a cancellation fenced it out. It did not start.
     Fenced,
-    /// The lock of the mirror was not free in time.
+    /// The mirror lock was not free in time.
     LockTimeout,
     /// The disk is full.
     NoSpace,
-    /// The path, the entry of the store or the commit does not exist.
+    /// The path, the store entry or the commit does not exist.
     NotFound,
-    /// The step or its input is invalid.
+    /// The step or the input is invalid.
     Invalid,
     /// An archive could not be sent or received.
     Transfer,
-    /// An archive is damaged, or contains a path outside of its folder.
+    /// An archive is damaged, or contains a path outside the folder.
     Corrupt,
     /// The machine has no file descriptors, processes or memory left at this moment.
     Exhausted,
-    /// A fault of the daemon or of its machine.
+    /// A fault in the daemon or the machine.
     Internal,
 }
 
 /// A step that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepFailure {
-    /// Class.
+    /// Class of the failure.
     pub kind: FailureKind,
     /// Exit code, if a program ended.
     pub exit_code: Option<i32>,
     /// Free space after the failure, if it could be read.
     pub free_kib: Option<u64>,
-    /// Output of the program.
+    /// The program's standard output.
     pub stdout: String,
-    /// Error output of the program, or the text of the failure.
+    /// The program's error output, or the failure text.
     pub stderr: String,
 }
 
@@ -128,10 +128,10 @@ impl From<StepFailure> for Failure {
 }
 
 impl StepEnd {
-    /// Returns the result as a cycle takes it: a command that failed is a failure of its step.
+    /// Returns the result as a cycle takes it: a command that failed makes the step fail.
     ///
     /// # Errors
-    /// The failure of the step or of its command.
+    /// The failure of the step or the command.
     pub fn for_cycle(self) -> Result<Answer, Failure> {
         match self.result {
             Ok(Answer::Command(end)) if end.exit_code != 0 || end.timed_out => Err(Failure {

@@ -1,8 +1,9 @@
-//! The interface of the daemon in a resident's container, which performs the steps of plans.
+//! The daemon's interface in a resident's container, which performs plan steps.
 //!
-//! HTTP/1.1 with one bearer. `POST /v1/steps` with a [`StepRequest`] answers JSON lines, each a [`StepEvent`]; the last
-//! one is [`StepEvent::Ended`]. The step ends with its connection, so an abandoned request leaves no process.
-//! Not here: the plans (`plan`), and how steps are performed (`containers/resident/sandboxd`).
+//! HTTP/1.1 with a single bearer. `POST /v1/steps` with a [`StepRequest`] returns JSON lines, each
+//! a [`StepEvent`]; the last is [`StepEvent::Ended`]. The step ends with the connection, so an
+//! abandoned request leaves no process. Not here: the plans (`plan`), and how steps are performed
+//! (`containers/resident/sandboxd`).
 
 mod answer;
 mod credential;

@@ -1,4 +1,4 @@
-//! Requests of the engine.
+//! Requests from the engine.
 
 use ars_types::RunId;
 use serde::{Deserialize, Serialize};
@@ -11,77 +11,77 @@ use crate::plan::PlanStep;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Job {
-    /// A step of a cycle. A newer attempt ends the steps of older ones, which start no more.
+    /// A cycle step. A newer attempt ends older attempts' steps, which start no more.
     Cycle {
-        /// Attempt.
+        /// Number of the attempt.
         attempt: u64,
     },
-    /// A step of a thread or of an operation.
+    /// A step for a thread or an operation.
     Request {
         /// Number, unique for the life of the engine's object.
         id: u64,
     },
 }
 
-/// A step, and the values that are in no argument of a program.
+/// A step, and the values that no program argument contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRequest {
     /// The work to which the step belongs.
     pub job: Job,
-    /// The step.
+    /// The step to perform.
     pub step: PlanStep,
-    /// Its input.
+    /// Input for the step.
     #[serde(default)]
     pub input: StepInput,
-    /// Timeout of the wait for the lock of the mirror. Without one, only the step's own timeout counts.
+    /// Timeout for waiting on the mirror lock. Without it, only the step's own timeout counts.
     #[serde(default)]
     pub lock_wait_ms: Option<i64>,
 }
 
-/// Input of a step. Each operation accepts one kind.
+/// A step's input. Each operation accepts a single kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum StepInput {
-    /// No input.
+    /// The step takes no input.
     #[default]
     None,
-    /// Of `Git` with a credential, and of `WriteCredential`.
+    /// For `Git` with a credential, and for `WriteCredential`.
     Credential(GitCredential),
-    /// Of `WriteFile`.
+    /// Input for `WriteFile`.
     Content {
-        /// Content.
+        /// Content to write.
         text: SecretText,
     },
-    /// Of `Archive`.
+    /// Input for `Archive`.
     Upload {
         /// Id of the archive.
         backup: BackupId,
-        /// Target.
+        /// Where the archive goes.
         to: Transfer,
     },
-    /// Of `Extract` and `AdoptDeps`. `AdoptDeps` without it only uses an entry that is there.
+    /// Input for `Extract` and `AdoptDeps`. `AdoptDeps` without it only uses an existing entry.
     Download {
-        /// Source.
+        /// Where the archive comes from.
         from: Transfer,
-        /// SHA-256 of the archive, in hexadecimal digits, if it is known.
+        /// The archive's SHA-256 in hexadecimal digits, if it is known.
         sha256: Option<String>,
     },
-    /// Of `Checkpoint`.
+    /// Input for `Checkpoint`.
     Checkpoint {
-        /// The run that made the work. Without one, the name of the thread's folder takes its place.
+        /// The run that made the work. Without it, the thread folder's name takes its place.
         run: Option<RunId>,
     },
 }
 
-/// The way of an archive.
+/// How an archive travels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Transfer {
     /// The daemon sends a PUT or GET with these headers.
     Url {
-        /// An address of HTTP or HTTPS. It may contain a signature, so it counts as a secret.
+        /// An HTTP or HTTPS address. It may contain a signature, so it counts as a secret.
         url: SecretText,
-        /// Headers.
+        /// Headers for the transfer.
         #[serde(default)]
         headers: Vec<Header>,
     },
@@ -89,18 +89,18 @@ pub enum Transfer {
     Engine,
 }
 
-/// A header of a transfer.
+/// A transfer header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Name.
+    /// Name of the header.
     pub name: String,
-    /// Value.
+    /// Value, which may be secret.
     pub value: SecretText,
 }
 
 /// Ends steps and fences them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRequest {
-    /// A cycle's attempt includes all older ones. A request is this one only.
+    /// A cycle's attempt includes all older attempts. A request is only this request.
     pub job: Job,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::request::Job;
 use crate::names::{RuntimeId, StrictThreadKey};
 
-/// `POST`: a [`super::StepRequest`]; answers lines of [`super::StepEvent`].
+/// `POST`: a [`super::StepRequest`]; returns [`super::StepEvent`] lines.
 pub const STEPS_PATH: &str = "/v1/steps";
 /// `POST`: a [`super::CancelRequest`]; answers a [`CancelAnswer`] after the processes ended.
 pub const CANCEL_PATH: &str = "/v1/cancel";
@@ -13,21 +13,21 @@ pub const CANCEL_PATH: &str = "/v1/cancel";
 pub const STATUS_PATH: &str = "/v1/status";
 /// `POST`: a [`DiskRequest`]; answers a [`crate::disk::Sample`].
 pub const DISK_PATH: &str = "/v1/disk";
-/// `GET`, `PUT`, `DELETE` below it, with the id of an archive: its bytes ([`super::Transfer::Engine`]).
+/// `GET`, `PUT`, `DELETE` below it, with an archive id: the bytes ([`super::Transfer::Engine`]).
 pub const TRANSFERS_PATH: &str = "/v1/transfers";
 
-/// State of the daemon.
+/// The daemon's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// The disk. A new container has another one.
+    /// The disk. A new container has another disk.
     pub runtime: RuntimeId,
-    /// Build stamp.
+    /// The daemon's build stamp.
     pub build: String,
-    /// Users of the pool that exist. A stale image has fewer.
+    /// Number of existing pool users. A stale image has fewer.
     pub pool_users: u8,
     /// The newest attempt that is fenced out.
     pub fenced_attempt: u64,
-    /// Steps in progress.
+    /// Steps that are in progress.
     pub running: Vec<RunningStep>,
 }
 
@@ -38,20 +38,20 @@ pub struct RunningStep {
     pub job: Job,
     /// Name of the step.
     pub name: String,
-    /// Time since its start.
+    /// Time since the step started.
     pub elapsed_ms: i64,
 }
 
-/// Result of a cancellation.
+/// What a cancellation did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelAnswer {
     /// Steps that were ended.
     pub ended: u32,
 }
 
-/// A measurement of the disk.
+/// A disk measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiskRequest {
-    /// Threads with trees to measure one by one.
+    /// Threads whose trees are measured individually.
     pub threads: Vec<StrictThreadKey>,
 }

@@ -1,24 +1,24 @@
-//! Classes of failed steps, and the text of a failure.
+//! Classifies failed steps, and renders a failure's text.
 
 use super::protocol::{Failure, Step};
 
 /// Free space below which the disk counts as full, in KiB.
 pub(crate) const DISK_FULL_MIN_KIB: u64 = 131_072;
-/// Maximum characters of each stream in the text of a failure. The end is kept.
+/// Maximum length of each stream in a failure's text, in characters. The end is kept.
 const STREAM_MAX_CHARS: usize = 400;
-/// Exit code of a process that SIGTERM ended.
+/// Exit code when SIGTERM ended a process.
 const SIGTERM_EXIT: i32 = 143;
-/// Wording of a full disk, in lower case.
+/// How a full disk is worded, in lower case.
 const FULL: [&str; 3] = ["no space left on device", "enospc", "disk quota exceeded"];
-/// Wording of a session that was ended from outside, in lower case.
+/// How a session that was ended from outside is worded, in lower case.
 const KILLED: [&str; 2] = ["session terminated", "terminated by sigterm"];
 
-/// Class of a failure.
+/// A failure's class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureClass {
     /// The disk is full.
     DiskFull,
-    /// The process or its container was ended from outside.
+    /// The process or the container was ended from outside.
     Interrupted,
     /// The code host could not be reached.
     HostUnreachable,
@@ -26,7 +26,7 @@ pub enum FailureClass {
     StepFailed,
 }
 
-/// Classifies a failed step. A step that its own budget ended was never interrupted.
+/// Classifies a failed step. A step that the budget ended was never interrupted.
 pub fn classify(step: Step, failure: &Failure) -> FailureClass {
     let text = format!("{}\n{}", failure.stdout, failure.stderr).to_ascii_lowercase();
     let mentions = |words: &[&str]| words.iter().any(|word| text.contains(word));
@@ -51,7 +51,7 @@ pub fn classify(step: Step, failure: &Failure) -> FailureClass {
     }
 }
 
-/// Returns the text of a failure: both streams with their names, each with its last characters.
+/// Returns a failure's text: both streams with their names, each with the last characters.
 pub fn failure_text(failure: &Failure) -> String {
     let head = match (failure.timed_out, failure.exit_code) {
         (true, _) => "the time limit was reached".to_owned(),

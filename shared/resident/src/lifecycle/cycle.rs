@@ -1,4 +1,4 @@
-//! The durable row of a cycle: its current step, the steps that follow, lease, attempt and findings.
+//! A cycle's durable row: current step, following steps, lease, attempt and findings.
 
 use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ use crate::names::{LockfileKey, Sha};
 
 /// Time beyond a step's budget after which the step counts as lost.
 const LEASE_MARGIN_MS: i64 = 30_000;
-/// Maximum runs of one step: with the backoff they outlast a rollout of ten minutes.
+/// Maximum runs per step: with the backoff they outlast a ten-minute rollout.
 pub(super) const STEP_ATTEMPTS: u32 = 8;
 /// Maximum backoff before a lost step runs again.
 const RETRY_BACKOFF_MAX_MS: i64 = 160_000;
-/// Backoff before the second run of a step.
+/// Backoff before a step's second run.
 const RETRY_BACKOFF_MS: i64 = 5_000;
 /// Time without arriving bytes after which a restore has stalled.
 pub(super) const RESTORE_STALL_TIMEOUT_MS: i64 = 120_000;
@@ -27,7 +27,7 @@ pub enum CycleKind {
     Refresh,
     /// From the snapshot to a warm tree.
     Restore,
-    /// A new snapshot of the tree as it is, because the code host did not answer.
+    /// Save a new snapshot of the tree as it is, because the code host did not respond.
     Save,
 }
 
@@ -39,20 +39,20 @@ pub struct Cycle {
     pub(super) step: Step,
     pub(super) rest: Vec<Step>,
     pub(super) attempt: u64,
-    /// Runs of the current step.
+    /// How often the current step ran.
     pub(super) tries: u32,
     pub(super) lease_until: UnixMillis,
-    /// Start of the current step. An earlier version did not store it.
+    /// When the current step started. An earlier version did not store it.
     #[serde(default)]
     pub(super) begun_at: Option<UnixMillis>,
-    /// Time of the next run of a lost step.
+    /// When a lost step runs next.
     pub(super) retry_at: Option<UnixMillis>,
-    /// Deadline of the whole cycle.
+    /// Deadline for the whole cycle.
     pub(super) deadline: Option<UnixMillis>,
-    /// Bytes of the current transfer and the time when they last grew.
+    /// Bytes in the current transfer and the time when they last grew.
     pub(super) bytes: u64,
     pub(super) bytes_at: UnixMillis,
-    /// Start or end of the last step.
+    /// When the last step started or ended.
     pub(super) touched_at: UnixMillis,
     /// Trees on the disk may have unsaved work, so the container may not be stopped.
     pub(super) has_unsaved: bool,
@@ -60,7 +60,7 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Makes a cycle that has not started its first step.
+    /// Makes a cycle that has not started the first step.
     pub(super) fn new(kind: CycleKind, steps: &[Step], now: UnixMillis) -> Self {
         let (first, rest) = steps.split_first().unwrap_or((&Step::Inspect, &[]));
         Self {
@@ -82,7 +82,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the kind.
+    /// Returns the cycle's kind.
     pub const fn kind(&self) -> CycleKind {
         self.kind
     }
@@ -92,7 +92,7 @@ impl Cycle {
         self.step
     }
 
-    /// Returns the attempt of the current step.
+    /// Returns the current step's attempt.
     pub const fn attempt(&self) -> u64 {
         self.attempt
     }
@@ -123,7 +123,7 @@ impl Cycle {
         self.touched_at = now;
     }
 
-    /// Makes the next step the current one. Returns `false` after the last one.
+    /// Moves to the next step. Returns `false` after the last step.
     pub(super) fn advance(&mut self) -> bool {
         self.tries = 0;
         self.bytes = 0;
@@ -162,19 +162,19 @@ impl Cycle {
             .then(|| self.bytes_at + RESTORE_STALL_TIMEOUT_MS)
     }
 
-    /// Returns whether the archive of the dependencies took too long.
+    /// Returns whether the dependency archive took too long.
     pub(super) fn must_skip_deps(&self, now: UnixMillis) -> bool {
         let is_due = |at: Option<UnixMillis>| at.is_some_and(|at| at <= now);
         self.step == Step::AdoptDeps && (is_due(self.deadline()) || is_due(self.stall_at()))
     }
 
-    /// Returns the deadline of the cycle.
-    /// The markers of a verified tree have none, because they take no time.
+    /// Returns the cycle's deadline. A verified tree's markers have none, because they take no
+    /// time.
     pub(super) fn deadline(&self) -> Option<UnixMillis> {
         self.deadline.filter(|_| self.step != Step::Mark)
     }
 
-    /// Returns the time of the cycle's next alarm.
+    /// Returns when the cycle's next alarm is due.
     pub(super) fn alarm(&self) -> UnixMillis {
         let due = self.retry_at.unwrap_or(self.lease_until);
         [self.deadline(), self.stall_at()]
@@ -185,7 +185,7 @@ impl Cycle {
 }
 
 impl super::Resident {
-    /// Returns the current step of the cycle in progress.
+    /// Returns the current step in the cycle in progress.
     pub fn current_step(&self) -> Option<Step> {
         self.cycle.as_ref().map(|cycle| cycle.step)
     }

@@ -182,7 +182,7 @@ impl Resident {
                 Vec::new()
             }
             Input::ForceOnboarding => self.force_onboarding(now),
-            // Without its slot it could not be rebuilt, so the reason that says so stays.
+            // Without the slot it could not be rebuilt, so the reason that says so stays.
             Input::ForceDown { .. } if self.slot != Slot::Held => Vec::new(),
             Input::ForceDown { cause, detail } => self.go_down(cause, &detail, now),
             Input::SlotReleased => {

@@ -1,16 +1,18 @@
-//! The lifecycle of a resident as a sans-IO state machine: `step(input, now) -> actions`.
+//! A resident's lifecycle as a sans-IO state machine: `step(input, now) -> actions`.
 //!
-//! The object stores [`Resident`] in the write that applies an input, and performs the actions afterwards, in order.
-//! Every action may be lost, repeated or answered twice:
+//! The object stores [`Resident`] in the write that applies an input, and performs the actions
+//! afterwards, in order. Every action may be lost, repeated or answered twice:
 //!
-//! - **Steps are fenced.** [`Action::RunStep`] carries an attempt. A result of an older attempt changes no state; the
-//!   backups it wrote are deleted.
-//! - **Steps are leased.** A step runs again after its lease expired or its object was replaced. Steps are idempotent.
-//! - **Alarms derive from the state.** Each list of actions ends with the next alarm, so no chain can break.
+//! - **Steps are fenced.** [`Action::RunStep`] carries an attempt. A result from an older attempt
+//!   changes no state; the backups it wrote are deleted.
+//! - **Steps are leased.** A step runs again after the lease expired or the object was replaced.
+//!   Steps are idempotent.
+//! - **Alarms derive from the state.** Each action list ends with the next alarm, so no chain can
+//!   break.
 //! - **Deletions, releases and teardown are retried** until they are confirmed.
 //!
 //! A tree is served only if its stamp was verified for the container that runs now. See
-//! docs/reference/residents.md#states. Not here: the commands of a step (`plan`).
+//! docs/reference/residents.md#states. Not here: a step's commands (`plan`).
 
 mod classify;
 mod cycle;

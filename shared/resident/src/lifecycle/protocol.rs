@@ -7,59 +7,60 @@ use super::reason::DownCause;
 use crate::names::{BackupId, LockfileKey, RuntimeId, Sha};
 use crate::snapshot::Snapshot;
 
-/// Budget of a call that only reads or writes small files.
+/// Budget for a call that only reads or writes small files.
 const SHORT_STEP_BUDGET_MS: i64 = 60_000;
-/// Budget of the mint of a token.
+/// Budget for minting a token.
 const MINT_BUDGET_MS: i64 = 10_000;
-/// Budget of a fetch, a build and the transfer of a snapshot.
+/// Budget for a fetch, a build and a snapshot transfer.
 const TRANSFER_BUDGET_MS: i64 = 300_000;
-/// Budget of an installation of dependencies.
+/// Budget for installing dependencies.
 const INSTALL_BUDGET_MS: i64 = 600_000;
-/// Deadline of a whole restore. Within it only arriving bytes are judged.
+/// Deadline for a whole restore. Within it only arriving bytes are judged.
 pub const RESTORE_DEADLINE_MS: i64 = 1_500_000;
 
-/// Settings of the registry record that the lifecycle needs.
+/// Registry record settings that the lifecycle needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
-    /// Default branch.
+    /// Name of the default branch.
     pub default_ref: StrictRefName,
-    /// Budget of provisioning, in milliseconds.
+    /// Provisioning budget in milliseconds.
     pub provisioning_timeout_ms: i64,
     /// The command table has `install`.
     pub has_install: bool,
 }
 
-/// A step of a cycle. Its word is part of the reasons of failures.
+/// A cycle step. Its word is part of failure reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Read runtime, markers, free space and trees.
     Inspect,
-    /// Mint a token of the code host. A failure is recorded and otherwise ignored.
+    /// Mint a code host token. A failure is recorded and otherwise ignored.
     Mint,
-    /// Wait until no stream of an earlier restore writes.
+    /// Wait until no stream from an earlier restore writes.
     AwaitRestores,
-    /// Remove mounts of an earlier restore.
+    /// Remove an earlier restore's mounts.
     UnmountRestores,
-    /// Set the mirror aside, and remove checkout and markers. Trees of threads stay.
+    /// Set the mirror aside, and remove checkout and markers. Threads' trees stay.
     CleanWorkspace,
-    /// Set the mirror aside and remove the checkout before archives are extracted. Trees of threads stay.
+    /// Set the mirror aside and remove the checkout before archives are extracted. Threads' trees
+    /// stay.
     CleanBeforeRestore,
-    /// Create the state folder and the settings of git.
+    /// Create the state folder and git's settings.
     GitSetup,
-    /// Clone the mirror.
+    /// Clone the repository's mirror.
     Clone,
-    /// Restrict the permissions of the mirror.
+    /// Restrict the mirror's permissions.
     LockMirror,
-    /// Bring the checkpoints of the earlier mirror into the new one.
+    /// Bring the earlier mirror's checkpoints into the new mirror.
     AdoptCheckpoints,
     /// Find the default branch.
     DetectDefaultBranch,
     /// Fetch into the mirror.
     Fetch,
-    /// Read the commit of the default branch.
+    /// Read the default branch's commit.
     RevParse,
-    /// Compute the key of the lockfiles at that commit.
+    /// Compute the lockfile key at that commit.
     LockfileKey,
     /// Clone the checkout from the mirror.
     CheckoutClone,
@@ -69,7 +70,7 @@ pub enum Step {
     Install,
     /// Update the checkout to the commit.
     CheckoutUpdate,
-    /// Link the view of the store into the checkout.
+    /// Link the store's view into the checkout.
     LinkDeps,
     /// Run the build command.
     Build,
@@ -79,16 +80,16 @@ pub enum Step {
     RestoreMirror,
     /// Download and extract the checkout.
     RestoreCheckout,
-    /// Read commit and lockfile key of the restored mirror.
+    /// Read the restored mirror's commit and lockfile key.
     Verify,
     /// Adopt or restore the dependencies. A failure costs time only.
     AdoptDeps,
-    /// Write the markers.
+    /// Write the markers to the disk.
     Mark,
 }
 
 impl Step {
-    /// Returns the word of the step.
+    /// Returns the step's word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Inspect => "inspect",
@@ -160,7 +161,7 @@ impl Step {
     }
 }
 
-/// Unsaved work in the trees of threads.
+/// Unsaved work in the threads' trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreesState {
@@ -175,9 +176,9 @@ pub enum TreesState {
 /// Markers on the container's disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Markers {
-    /// Commit of the verified tree.
+    /// The verified tree's commit.
     pub ready: Option<Sha>,
-    /// Commit of the checkout's `HEAD`.
+    /// The commit at the checkout's `HEAD`.
     pub head: Option<Sha>,
     /// Commit that was built.
     pub built: Option<Sha>,
@@ -187,131 +188,131 @@ pub struct Markers {
     pub deps_installing: Option<LockfileKey>,
 }
 
-/// Observation of the container before a refresh.
+/// What the container shows before a refresh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
     /// The container. `None` if none could be started.
     pub runtime: Option<RuntimeId>,
-    /// Markers on its disk.
+    /// Markers found on the disk.
     pub markers: Markers,
-    /// The image of this deployment runs.
+    /// This deployment's image runs.
     pub is_image_current: bool,
     /// Free space, if it could be read.
     pub free_kib: Option<u64>,
     /// Operations in flight, without this cycle.
     pub in_flight: u32,
-    /// Time of the last attach.
+    /// When a thread last attached.
     pub last_attach_at: Option<UnixMillis>,
-    /// Unsaved work.
+    /// Unsaved work in threads' trees.
     pub trees: TreesState,
-    /// Time of the last checkpoint of a thread.
+    /// When a thread last made a checkpoint.
     pub last_checkpoint_at: Option<UnixMillis>,
 }
 
-/// Result of a step that succeeded.
+/// What a successful step reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Nothing to report.
+    /// The step has nothing to report.
     Done,
-    /// Of [`Step::Inspect`].
+    /// The result of [`Step::Inspect`].
     Inspected(Box<Inspection>),
-    /// Of [`Step::DetectDefaultBranch`].
+    /// The result of [`Step::DetectDefaultBranch`].
     Branch(StrictRefName),
-    /// Of [`Step::RevParse`].
+    /// The result of [`Step::RevParse`].
     Commit(Sha),
-    /// Of [`Step::LockfileKey`].
+    /// The result of [`Step::LockfileKey`].
     Key(LockfileKey),
-    /// Of [`Step::Snapshot`].
+    /// The result of [`Step::Snapshot`].
     Uploaded {
-        /// Archive of the mirror.
+        /// Id of the mirror's archive.
         mirror: BackupId,
-        /// Archive of the checkout.
+        /// Id of the checkout's archive.
         checkout: BackupId,
     },
-    /// Of [`Step::Verify`].
+    /// The result of [`Step::Verify`].
     Verified {
-        /// Commit of the default branch in the mirror.
+        /// The default branch's commit in the mirror.
         sha: Sha,
-        /// Key of the lockfiles at that commit.
+        /// The lockfile key at that commit.
         key: LockfileKey,
     },
-    /// Of [`Step::Mark`].
+    /// The result of [`Step::Mark`].
     Marked {
         /// The container with the markers on its disk.
         runtime: RuntimeId,
     },
 }
 
-/// A failed step.
+/// How a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Failure {
     /// Exit code, if the command ended.
     pub exit_code: Option<i32>,
-    /// The step was killed by its own budget.
+    /// The step's own budget killed it.
     pub timed_out: bool,
     /// The container was replaced while the step ran.
     pub runtime_replaced: bool,
     /// Free space after the failure, if it could be read.
     pub free_kib: Option<u64>,
-    /// Output.
+    /// The command's standard output.
     pub stdout: String,
-    /// Error output.
+    /// The command's error output.
     pub stderr: String,
 }
 
-/// A part of a teardown that may fail and is retried.
+/// A teardown part that may fail and is retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TeardownPart {
-    /// Stop the container.
+    /// Stop the resident's container.
     Container,
-    /// Delete all stored objects of the resource.
+    /// Delete all objects stored for the resource.
     Objects,
     /// Delete the object's storage. It is the last part.
     Storage,
 }
 
-/// An event.
+/// An event for the lifecycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// The registry inserted the record.
     Onboard(Config),
-    /// The record changed.
+    /// The registry record changed.
     Reconfigure(Config),
-    /// The object started anew: no step of its earlier instance runs.
+    /// The object started anew: no step from its earlier instance runs.
     Woke,
-    /// The alarm fired.
+    /// The object's alarm fired.
     AlarmFired,
-    /// A step ended.
+    /// A step has ended.
     StepEnded {
-        /// Attempt of the step.
+        /// The step's attempt.
         attempt: u64,
-        /// Result.
+        /// How the step ended.
         result: Result<Output, Failure>,
     },
-    /// Bytes of an archive and of its target so far.
+    /// Bytes in an archive and in the target so far.
     Progress {
-        /// Attempt of the step.
+        /// The step's attempt.
         attempt: u64,
-        /// Bytes.
+        /// Number of bytes so far.
         bytes: u64,
     },
     /// The running container was compared with the facts, before a request is served.
     Probed {
         /// The container. `None` if it is dead.
         runtime: Option<RuntimeId>,
-        /// Marker of the verified tree on its disk.
+        /// Marker on the disk for the verified tree.
         ready: Option<Sha>,
-        /// Unsaved work on its disk.
+        /// Unsaved work on the disk.
         trees: TreesState,
     },
-    /// A thread attached.
+    /// A thread has attached.
     Attached,
-    /// The mirror has a new checkpoint of a thread.
+    /// The mirror has a thread's new checkpoint.
     CheckpointMade,
     /// The container was stopped on purpose.
     Stopped,
-    /// A pass of the watchdog.
+    /// The watchdog passes by.
     Watchdog {
         /// A step runs in this instance of the object.
         is_running: bool,
@@ -326,18 +327,18 @@ pub enum Input {
     ForceOnboarding,
     /// An administrator sets the state (fault injection).
     ForceDown {
-        /// Cause.
+        /// Why it goes down.
         cause: DownCause,
-        /// Text.
+        /// Text that explains the cause.
         detail: String,
     },
     /// The registry row was removed.
     Offboard,
-    /// A part of the teardown ended.
+    /// A teardown part ended.
     TornDown {
-        /// The part.
+        /// The part that ended.
         part: TeardownPart,
-        /// It succeeded.
+        /// Whether it succeeded.
         ok: bool,
     },
     /// These backups do not exist any more.
@@ -349,18 +350,18 @@ pub enum Input {
 /// An action. Actions are performed in order, after the state was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Run a step and report its end.
+    /// Run a step and report when it ends.
     RunStep {
         /// Attempt, which fences results and streams.
         attempt: u64,
-        /// The step.
+        /// The step to run.
         step: Step,
         /// Time after which the step is killed.
         budget_ms: i64,
     },
-    /// Kill the processes and streams of this attempt and all older ones.
+    /// Kill the processes and streams of this attempt and all older attempts.
     CancelSteps {
-        /// The newest attempt.
+        /// The newest attempt to cancel.
         attempt: u64,
     },
     /// Stop the container. Its disk is lost.
@@ -369,9 +370,9 @@ pub enum Action {
     DeleteObjects(Vec<BackupId>),
     /// Remove the registry row and report it.
     ReleaseSlot,
-    /// Perform a part of the teardown and report it.
+    /// Perform a teardown part and report it.
     TearDown(TeardownPart),
-    /// Measure the disk, evict threads of finished refs, remove unused store entries.
+    /// Measure the disk, evict threads on finished refs, remove unused store entries.
     Housekeep,
     /// Set the object's alarm.
     SetAlarm {
@@ -380,11 +381,11 @@ pub enum Action {
     },
 }
 
-/// Result of a watchdog pass for one resident.
+/// What a watchdog pass found for a single resident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchdogAction {
-    /// Nothing to do.
+    /// There was nothing to do.
     None,
     /// A schedule was set again.
     Rearmed,

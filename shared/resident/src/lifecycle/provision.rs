@@ -9,11 +9,11 @@ use super::protocol::{Action, Config, Failure, Output, Step};
 use super::reason::{DownCause, Reason, Stage};
 use crate::snapshot::{Snapshot, Stamp};
 
-/// Delay before provisioning starts anew after its container was replaced.
+/// Delay before provisioning starts anew after the container was replaced.
 const RESTART_DELAY_MS: i64 = 5_000;
 
 impl Resident {
-    /// Starts provisioning of a new resident. A repeated request changes no state.
+    /// Starts provisioning a new resident. A repeated request changes no state.
     pub(super) fn onboard(&mut self, config: Config, now: UnixMillis) -> Vec<Action> {
         if self.stage.is_some() && self.slot == Slot::Held {
             return Vec::new();
@@ -41,7 +41,8 @@ impl Resident {
             .config
             .as_ref()
             .map_or(0, |config| config.provisioning_timeout_ms);
-        // A backup is deleted before its id is forgotten: the ids move to the deletions of the same write.
+        // A backup is deleted before the id is forgotten: the ids move to the deletions in the same
+        // write.
         self.replace_snapshot(None);
         self.facts = None;
         self.last_restore = None;
@@ -65,7 +66,7 @@ impl Resident {
         actions
     }
 
-    /// Starts the first step of provisioning.
+    /// Starts the first provisioning step.
     pub(super) fn provision(&mut self, now: UnixMillis) -> Vec<Action> {
         let Some(config) = &self.config else {
             return Vec::new();
@@ -94,7 +95,7 @@ impl Resident {
         actions
     }
 
-    /// Records the result of a step of provisioning.
+    /// Records a provisioning step's result.
     pub(super) fn provisioned(
         &mut self,
         step: Step,
@@ -195,7 +196,7 @@ impl Resident {
         )
     }
 
-    /// Ends provisioning past its budget and releases the registry row.
+    /// Ends provisioning past the budget and releases the registry row.
     pub(super) fn provision_timed_out(&mut self, now: UnixMillis) -> Vec<Action> {
         let step = self
             .cycle
@@ -225,7 +226,8 @@ impl Resident {
             .as_ref()
             .is_some_and(|cycle| cycle.kind == CycleKind::Restore && !cycle.has_unsaved);
         let mut actions = self.drop_cycle();
-        // A late stream ends with its container. Where trees have unsaved work, the cancelled attempt fences it.
+        // A late stream ends with the container. Where trees have unsaved work, the cancelled
+        // attempt fences it.
         if may_stop {
             actions.push(Action::StopContainer);
         }

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::protocol::Step;
 
-/// Maximum characters of the text of a reason.
+/// Maximum length of a reason's text in characters.
 const REASON_MAX_CHARS: usize = 1_000;
 
-/// The state of a resident.
+/// A resident's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "reason", rename_all = "lowercase")]
 pub enum Stage {
-    /// Provisioning.
+    /// Provisioning is under way.
     Onboarding,
-    /// Ready.
+    /// Ready to serve threads.
     Warm,
     /// A refresh changes mirror and checkout. Threads are served.
     Refreshing,
@@ -24,29 +24,29 @@ pub enum Stage {
     Restoring,
     /// The last refresh failed, and the last snapshot serves.
     Degraded(Reason<DegradedCause>),
-    /// Nothing is served.
+    /// The resident serves nothing.
     Down(Reason<DownCause>),
 }
 
-/// The wire word of a state.
+/// A state's word on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StateWord {
-    /// Provisioning.
+    /// Provisioning is under way.
     Onboarding,
-    /// Ready.
+    /// Ready to serve threads.
     Warm,
-    /// A refresh runs.
+    /// A refresh is running.
     Refreshing,
-    /// A restore runs.
+    /// A restore is running.
     Restoring,
     /// The last refresh failed.
     Degraded,
-    /// Nothing is served.
+    /// The resident serves nothing.
     Down,
 }
 
-/// A cause with its details, cleaned of secrets and control sequences.
+/// A cause with details, cleaned of secrets and control sequences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason<C> {
     cause: C,
@@ -57,9 +57,9 @@ pub struct Reason<C> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DegradedCause {
-    /// The fetch failed.
+    /// The fetch from the code host failed.
     HostUnreachable,
-    /// Another step of the refresh failed.
+    /// Another refresh step failed.
     StepFailed(Step),
     /// The container was replaced or killed during the refresh.
     Interrupted,
@@ -75,9 +75,9 @@ pub enum DegradedCause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DownCause {
-    /// A step of provisioning failed.
+    /// A provisioning step failed.
     ProvisionFailed(Step),
-    /// Provisioning exceeded its budget.
+    /// Provisioning exceeded the budget.
     ProvisionTimeout,
     /// The restore failed or stalled.
     RestoreFailed,
@@ -96,7 +96,7 @@ impl<C: fmt::Display> Reason<C> {
         }
     }
 
-    /// Returns the cause.
+    /// Returns why the state was entered.
     pub const fn cause(&self) -> &C {
         &self.cause
     }
@@ -162,7 +162,7 @@ impl DownCause {
 }
 
 impl Stage {
-    /// Returns the word of the state.
+    /// Returns the state's word.
     pub const fn word(&self) -> StateWord {
         match self {
             Self::Onboarding => StateWord::Onboarding,
@@ -174,7 +174,7 @@ impl Stage {
         }
     }
 
-    /// Returns the reason. Degraded, down and restoring states have one.
+    /// Returns the reason. Degraded, down and restoring states have a reason.
     pub fn reason(&self) -> Option<String> {
         match self {
             Self::Onboarding | Self::Warm | Self::Refreshing => None,

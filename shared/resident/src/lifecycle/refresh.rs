@@ -1,4 +1,4 @@
-//! Refreshes: gate, plan, result, and the time of the next one.
+//! Refreshes: gate, plan, result, and when the next is due.
 
 use ars_types::UnixMillis;
 
@@ -9,33 +9,33 @@ use super::protocol::{Action, Failure, Inspection, Markers, Output, Step, TreesS
 use super::reason::{DegradedCause, Reason, Stage};
 use crate::names::{LockfileKey, Sha};
 
-/// Time until the next refresh after an interruption or a restart of the container.
+/// Time until the next refresh after an interruption or a container restart.
 const SHORT_REFRESH_INTERVAL_MS: i64 = 45_000;
-/// Interval of refreshes while checkpoints are made.
+/// Refresh interval while checkpoints are made.
 const CHECKPOINT_REFRESH_INTERVAL_MS: i64 = 60_000;
-/// Interval of refreshes of an idle resident, so that its container sleeps.
+/// Refresh interval for an idle resident, so that the container sleeps.
 const IDLE_REFRESH_INTERVAL_MS: i64 = 21_600_000;
 /// Time without an attach after which a resident may be idle.
 const IDLE_MIN_MS: i64 = 3_600_000;
-/// Interruptions in a row after which the next refresh waits for its full interval.
+/// Interruptions in a row after which the next refresh waits for the full interval.
 const INTERRUPTED_MAX: u32 = 3;
 /// Equal failures in a row after which a degraded resident may be idle.
 const SETTLED_STREAK_MIN: u32 = 3;
-/// Time between two restarts of a container because of a full disk.
+/// Time between two container restarts because of a full disk.
 const RECYCLE_INTERVAL_MS: i64 = 3_600_000;
 
 /// What a refresh does after the fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefreshPlan {
-    /// The tree and its snapshot are current.
+    /// The tree and snapshot are current.
     Unchanged,
     /// The tree is current and was built, but has no snapshot yet.
     Reuse,
     /// The commit changed, the lockfiles did not.
     KeepDeps,
-    /// An installation of these lockfiles did not end; it continues.
+    /// An installation for these lockfiles did not end; it continues.
     ResumeInstall,
-    /// The lockfiles changed.
+    /// The lockfiles have changed.
     Full,
 }
 
@@ -89,7 +89,7 @@ impl RefreshPlan {
 }
 
 impl Resident {
-    /// Starts a refresh with its gate. The state does not change yet.
+    /// Starts a refresh with the gate. The state does not change yet.
     pub(super) fn begin_refresh(&mut self, now: UnixMillis) -> Vec<Action> {
         // The chain is armed before anything can fail.
         self.schedules.refresh = Some(now + REFRESH_INTERVAL_MS);
@@ -109,7 +109,7 @@ impl Resident {
         self.run_step(now)
     }
 
-    /// Records the result of a step of a refresh.
+    /// Records a refresh step's result.
     pub(super) fn refreshed(&mut self, step: Step, output: Output, now: UnixMillis) -> Vec<Action> {
         match output {
             Output::Inspected(inspection) => self.gate(*inspection, now),
@@ -153,7 +153,7 @@ impl Resident {
         {
             return self.still_full(&inspection, now);
         }
-        // A checkpoint is on the disk of the container only until a snapshot has it.
+        // A checkpoint is on the container's disk only until a snapshot has it.
         let has_new_checkpoint =
             self.lacks_checkpoint(inspection.last_checkpoint_at.max(self.checkpoint_at));
         if !has_new_checkpoint && self.is_idle(&inspection, now) {
@@ -171,7 +171,7 @@ impl Resident {
         self.next_step(now)
     }
 
-    /// Stops the container and refreshes soon, which restores the tree in a new one.
+    /// Stops the container and refreshes soon, which restores the tree in a new container.
     fn recycle(&mut self, now: UnixMillis) -> Vec<Action> {
         self.cycle = None;
         self.verified = None;
@@ -248,7 +248,7 @@ impl Resident {
             has_install,
         );
         cycle.found.key = Some(key);
-        // A new default branch with the same tree still needs a snapshot with its own stamp.
+        // A new default branch with the same tree still needs a snapshot with a new stamp.
         let is_renamed =
             self.facts.as_ref().map(|facts| &facts.stamp.git_ref) != cycle.found.git_ref.as_ref();
         let needs_snapshot = is_renamed || cycle.found.has_new_checkpoint;
@@ -310,7 +310,7 @@ impl Resident {
             0
         };
         if is_interrupted {
-            // The container may be another one, with another disk.
+            // The container may be different, with another disk.
             self.verified = None;
         }
         let is_soon = is_interrupted && self.interrupted_streak <= INTERRUPTED_MAX;
@@ -372,14 +372,14 @@ impl Resident {
         self.checkpoint_at = self.stage.is_some().then_some(now);
         // A refresh that failed would fail again, after a whole build.
         if self.stage == Some(Stage::Warm) {
-            // The state changed last at the end of a cycle.
+            // The state changed last when a cycle ended.
             let at = (self.updated_at + CHECKPOINT_REFRESH_INTERVAL_MS).max(now + SOON_MS);
             self.schedules.refresh = Some(self.schedules.refresh.map_or(at, |next| next.min(at)));
         }
         Vec::new()
     }
 
-    /// Returns the time from the end of a cycle to the next refresh.
+    /// Returns the time from a cycle's end to the next refresh.
     pub(super) fn refresh_delay(&self) -> i64 {
         match self.lacks_checkpoint(self.checkpoint_at) {
             true => CHECKPOINT_REFRESH_INTERVAL_MS,
@@ -387,7 +387,7 @@ impl Resident {
         }
     }
 
-    /// Returns whether the snapshot lacks a checkpoint of this time.
+    /// Returns whether the snapshot lacks a checkpoint from this time.
     fn lacks_checkpoint(&self, at: Option<UnixMillis>) -> bool {
         let has = |at| {
             self.snapshot

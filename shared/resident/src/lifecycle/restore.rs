@@ -1,4 +1,4 @@
-//! Restores: from the snapshot to a verified tree. Arriving bytes and one deadline judge them.
+//! Restores: from the snapshot to a verified tree. Arriving bytes and a single deadline judge them.
 
 use ars_types::UnixMillis;
 
@@ -10,7 +10,7 @@ use super::reason::{DownCause, Stage};
 
 /// Time that must be left for the dependencies. A cache miss only costs time later.
 const ADOPT_MIN_MS: i64 = 60_000;
-/// The steps of a restore, without the dependencies.
+/// Restore steps without the dependencies.
 const STEPS: [Step; 9] = [
     Step::AwaitRestores,
     Step::UnmountRestores,
@@ -24,7 +24,7 @@ const STEPS: [Step; 9] = [
 ];
 
 impl Resident {
-    /// Starts a restore. The state is stored before any of its work starts.
+    /// Starts a restore. The state is stored before any work starts.
     pub(super) fn begin_restore(&mut self, trees: TreesState, now: UnixMillis) -> Vec<Action> {
         let mut actions = self.drop_cycle();
         self.verified = None;
@@ -50,7 +50,7 @@ impl Resident {
         actions
     }
 
-    /// Records the result of a step of a restore.
+    /// Records a restore step's result.
     pub(super) fn restored(&mut self, step: Step, output: Output, now: UnixMillis) -> Vec<Action> {
         match output {
             Output::Verified { sha, key } => {
@@ -89,7 +89,7 @@ impl Resident {
                 self.refresh_after_restore(now);
                 vec![Action::Housekeep]
             }
-            // Each step has one kind of result.
+            // Each step has a single kind of result.
             _ if step == Step::Verify || step == Step::Mark => {
                 self.restore_failed("a step reported no result", now)
             }
@@ -97,7 +97,7 @@ impl Resident {
         }
     }
 
-    /// Ends the wait for the archive of the dependencies. They are installed when they are needed.
+    /// Ends the wait for the dependency archive. Dependencies are installed when they are needed.
     pub(super) fn skip_deps(&mut self, now: UnixMillis) -> Vec<Action> {
         let mut actions: Vec<Action> = self
             .cycle

@@ -1,6 +1,6 @@
-//! Snapshots while the code host does not answer, so that checkpoints do not wait for it.
+//! Snapshots while the code host does not respond, so that checkpoints do not wait for it.
 //!
-//! The state stays degraded. Not here: the snapshots of refreshes.
+//! The state stays degraded. Not here: snapshots that refreshes make.
 
 use ars_types::UnixMillis;
 
@@ -12,8 +12,8 @@ use super::refresh::{RefreshPlan, plan_refresh};
 const STEPS: [Step; 2] = [Step::RevParse, Step::Snapshot];
 
 impl Resident {
-    /// Starts a snapshot of the tree that the facts name, after a failed refresh found these values.
-    /// Another tree would not be served after its restore, so it is not saved.
+    /// Starts a snapshot of the tree that the facts name, after a failed refresh found these
+    /// values. Another tree would not be served after a restore, so it is not saved.
     pub(super) fn begin_save(&mut self, found: &Found, now: UnixMillis) -> Vec<Action> {
         let Some(facts) = &self.facts else {
             return Vec::new();
@@ -40,7 +40,7 @@ impl Resident {
         self.run_step(now)
     }
 
-    /// Records the result of a step. The last one replaces the snapshot.
+    /// Records a step's result. The last step replaces the snapshot.
     pub(super) fn saved(&mut self, output: Output, now: UnixMillis) -> Vec<Action> {
         let of_facts = self.facts.as_ref().map(|facts| &facts.stamp.sha);
         if matches!(&output, Output::Commit(sha) if of_facts != Some(sha))

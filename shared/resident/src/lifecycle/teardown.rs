@@ -1,4 +1,4 @@
-//! The teardown of an offboarded resident. Parts that fail are retried until they succeed.
+//! Tears down an offboarded resident. Parts that fail are retried until they succeed.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use ars_types::UnixMillis;
 use super::machine::{Resident, Schedules, Slot};
 use super::protocol::{Action, TeardownPart};
 
-/// The parts of a teardown, in order.
+/// Teardown parts, in order.
 const PARTS: [TeardownPart; 3] = [
     TeardownPart::Container,
     TeardownPart::Objects,
@@ -31,7 +31,7 @@ impl Resident {
         actions
     }
 
-    /// Records the end of a part. After the last one the object is blank.
+    /// Records that a part ended. After the last part the object is blank.
     pub(super) fn torn_down(
         &mut self,
         part: TeardownPart,
@@ -49,7 +49,7 @@ impl Resident {
             }
         }
         if self.teardown.as_ref().is_some_and(BTreeSet::is_empty) {
-            // Answers to steps of the removed resident stay older than every new attempt.
+            // Answers to the removed resident's steps stay older than every new attempt.
             let (next, attempts) = (self.next.take(), self.attempts);
             *self = Self::default();
             if let Some(config) = next {

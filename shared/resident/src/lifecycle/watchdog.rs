@@ -6,17 +6,17 @@ use super::machine::{REFRESH_INTERVAL_MS, Resident, Slot};
 use super::protocol::{Action, WatchdogAction};
 use super::reason::{DegradedCause, Stage};
 
-/// Time after the deadline of provisioning at which the watchdog ends it.
+/// How long after the provisioning deadline the watchdog ends it.
 const PROVISION_GRACE_MS: i64 = 30_000;
-/// Age of a refresh or restore without progress from which it counts as dead.
+/// Age from which a refresh or restore without progress counts as dead.
 const STALE_MIN_MS: i64 = 1_800_000;
-/// Delay of a schedule that the watchdog sets.
+/// Delay for a schedule that the watchdog sets.
 const REARM_DELAY_MS: i64 = 5_000;
 /// Passes that find a resident down before it is rebuilt.
 const STRIKES_MAX: u32 = 3;
 
 impl Resident {
-    /// Performs a pass and returns its result with the required actions.
+    /// Performs a pass and returns the result with the required actions.
     pub(super) fn watchdog(
         &mut self,
         is_running: bool,

@@ -1,4 +1,4 @@
-//! The plan of an attach.
+//! Plans an attach.
 
 use ars_types::StrictRefName;
 
@@ -9,21 +9,21 @@ use crate::names::{LockfileKey, StrictThreadKey};
 use crate::pool::PoolUser;
 use crate::thread::TreeDecision;
 
-/// Permissions of the folder of all threads.
+/// Permissions for the folder that all threads share.
 const SHARED_MODE: u32 = 0o755;
-/// Permissions of the folder of one thread.
+/// Permissions for a single thread's folder.
 pub(super) const PRIVATE_MODE: u32 = 0o700;
 
-/// The decisions of an attach.
+/// Everything decided for an attach.
 #[derive(Debug, Clone)]
 pub struct AttachContext<'a> {
-    /// The thread.
+    /// Key of the thread.
     pub thread: &'a StrictThreadKey,
-    /// Its ref.
+    /// The ref that the tree is at.
     pub git_ref: &'a StrictRefName,
-    /// Its user.
+    /// The thread's pool user.
     pub user: PoolUser,
-    /// The decision about its tree.
+    /// The decision about the tree.
     pub tree: TreeDecision,
     /// The spare tree becomes the new tree.
     pub takes_spare: bool,
@@ -31,15 +31,15 @@ pub struct AttachContext<'a> {
     pub needs_fetch: bool,
     /// A token was minted.
     pub has_token: bool,
-    /// The tree gets no token, and its origin is the mirror.
+    /// The tree gets no token, and the origin is the mirror.
     pub readonly: bool,
     /// Dependencies to link. `None` without an install command.
     pub deps: Option<&'a LockfileKey>,
-    /// URL of the repository at the code host.
+    /// The repository's URL at the code host.
     pub origin: &'a str,
 }
 
-/// Returns the steps of an attach.
+/// Returns the attach steps.
 pub fn attach(context: &AttachContext<'_>) -> Vec<PlanStep> {
     let mut steps = Vec::new();
     if context.needs_fetch {
@@ -83,7 +83,7 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
     } else {
         context.origin
     };
-    // From here on the tree is the thread's, so git runs as its user.
+    // From here on the tree is the thread's, so git runs as that user.
     let remote = PlanStep::of(
         "worktree-remote",
         owner,
@@ -100,7 +100,7 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
         },
     );
     if context.takes_spare {
-        // Without the lock of the mirror: a refresh does not delay it.
+        // Without the mirror lock: a refresh does not delay it.
         steps.push(clean);
         let take = Operation::TakeSpare {
             tree: path.to_owned(),
@@ -110,7 +110,7 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
             "thread-own",
             make(&dir, PRIVATE_MODE, owner),
         ));
-        // The origin of the spare tree is the code host.
+        // The spare tree's origin is the code host.
         steps.extend(context.readonly.then_some(remote));
         return steps;
     }

@@ -1,4 +1,4 @@
-//! Plans for commands and files of threads, and for operations without a model.
+//! Plans for threads' commands and files, and for operations without a model.
 
 use ars_types::StrictRefName;
 
@@ -9,24 +9,24 @@ use crate::output::{HEAD_BYTES_MAX, READ_MAX_CHARS};
 use crate::pool::PoolUser;
 use crate::refusal::{Refusal, Token};
 
-/// Timeout of a command of `/exec` that names none.
+/// Timeout when an `/exec` command names none.
 pub const EXEC_TIMEOUT_DEFAULT_MS: i64 = 300_000;
-/// Shortest timeout of a command of `/exec`.
+/// Shortest timeout for an `/exec` command.
 const EXEC_TIMEOUT_MIN_MS: i64 = 1_000;
-/// Longest timeout of a command of `/exec`.
+/// Longest timeout for an `/exec` command.
 pub const EXEC_TIMEOUT_MAX_MS: i64 = 1_200_000;
-/// Timeout of an operation without a model.
+/// Timeout for an operation without a model.
 pub const OP_TIMEOUT_MS: i64 = 300_000;
-/// Permissions of the folder of an operation.
+/// Permissions for an operation's folder.
 const PRIVATE_MODE: u32 = 0o700;
-/// Permissions of a written file.
+/// Permissions for a written file.
 const FILE_MODE: u32 = 0o644;
 
-/// Returns the timeout of a command. A value that is no finite number counts as absent.
+/// Returns a command's timeout. A value that is no finite number counts as absent.
 pub fn exec_timeout_ms(requested: Option<f64>) -> i64 {
     let bounds = (EXEC_TIMEOUT_MIN_MS as f64, EXEC_TIMEOUT_MAX_MS as f64);
     match requested.filter(|ms| ms.is_finite()) {
-        // The bounds are whole numbers far below the limits of both types.
+        // The bounds are whole numbers far below both types' limits.
         Some(ms) => ms.trunc().clamp(bounds.0, bounds.1) as i64,
         None => EXEC_TIMEOUT_DEFAULT_MS,
     }
@@ -50,10 +50,10 @@ pub fn exec(
     PlanStep::of("exec", User::pool(user), operation).within(timeout_ms)
 }
 
-/// Returns the step that reads a file of a thread.
+/// Returns the step that reads a thread's file.
 ///
 /// # Errors
-/// An absolute path outside of the tree is rejected.
+/// An absolute path outside the tree is rejected.
 pub fn read(
     thread: &StrictThreadKey,
     git_ref: &StrictRefName,
@@ -71,10 +71,10 @@ pub fn read(
     ))
 }
 
-/// Returns the step that writes a file of a thread.
+/// Returns the step that writes a thread's file.
 ///
 /// # Errors
-/// An absolute path outside of the tree is rejected.
+/// An absolute path outside the tree is rejected.
 pub fn write(
     thread: &StrictThreadKey,
     git_ref: &StrictRefName,
@@ -101,8 +101,8 @@ fn resolve(
     path.within(&tree(thread, git_ref)).ok_or_else(outside)
 }
 
-/// Returns the steps of an operation without a model, in a separate checkout.
-/// The last step removes the checkout and runs in any case.
+/// Returns the steps for an operation without a model, in a separate checkout. The last step
+/// removes the checkout and runs in any case.
 pub fn op(
     number: u64,
     sha: &Sha,
@@ -113,7 +113,8 @@ pub fn op(
     let owner = User::pool(user);
     let path = op_checkout(number);
     let dir = op_dir(number);
-    // All branches, because one may have moved on from the commit; the saved work of threads is on none.
+    // All branches, because a branch may have moved on from the commit; no branch has the threads'
+    // saved work.
     let clone = git(
         MIRROR,
         &["clone", "--no-local", "--no-checkout", "--", MIRROR, &path],

@@ -19,7 +19,7 @@ const OWN_REFS: &str = "remote.origin.fetch=^refs/ars/*";
 /// Folder of dependencies that snapshots leave out.
 const DEPS_FOLDER: &str = "node_modules";
 
-/// The values of a cycle that its steps need. A step without its values has no plan.
+/// The values of a cycle that the steps need. A step without these values has no plan.
 #[derive(Debug, Clone, Default)]
 pub struct CycleContext<'a> {
     /// URL of the repository.

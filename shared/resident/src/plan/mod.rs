@@ -1,7 +1,8 @@
-//! Plans: the typed steps of each operation, as data for the daemon in the container.
+//! Plans: each operation's typed steps, as data for the daemon in the container.
 //!
-//! A program is a list of arguments. The only shell text is a command of the command table or of `/exec`, and its type
-//! allows no other user than the build user and pool users. Not here: the order of cycles (`lifecycle`).
+//! A program is an argument list. The only shell text is a command from the command table or from
+//! `/exec`, and the type allows no other user than the build user and pool users. Not here: the
+//! order within cycles (`lifecycle`).
 
 mod attach;
 mod command;

@@ -25,8 +25,8 @@ fn names(steps: &[PlanStep]) -> Vec<&str> {
     steps.iter().map(|step| step.name.as_str()).collect()
 }
 
-/// Git of root runs in the mirror only.
-/// Settings of a tree that others can change could run programs.
+/// Root's git runs in the mirror only. If others can change a tree, the settings could run
+/// programs.
 fn assert_git_is_safe(steps: &[PlanStep]) {
     for step in steps {
         if let Operation::Git { args, cwd, .. } = &step.operation {
@@ -71,7 +71,8 @@ proptest! {
         }
     }
 
-    /// Text of a caller reaches one shell only, as the thread's user; it is no argument of another program.
+    /// A caller's text reaches only a single shell, as the thread's user; it is no argument to
+    /// another program.
     #[test]
     fn command_stays_in_its_shell(text in "\\PC{1,30}") {
         let thread = StrictThreadKey::parse("load:1").unwrap();
@@ -239,7 +240,7 @@ fn files_outside_the_tree_are_rejected() {
     );
 }
 
-/// A push is never forced, and its credential reaches git of root only.
+/// A push is never forced, and the credential reaches only root's git.
 #[test]
 fn push_has_no_force_and_no_git_of_the_tree() {
     let (thread, main) = (

@@ -1,7 +1,7 @@
-//! Plans between a thread's tree and the code host: pushes, and the check-out of a commit.
+//! Plans between a thread's tree and the code host: pushes, and checking out a commit.
 //!
-//! Commits pass through the mirror, where git of root reads no setting of the tree, so a tree cannot redirect a push or
-//! read its credential.
+//! Commits pass through the mirror, where root's git reads no setting from the tree, so a tree
+//! cannot redirect a push or read its credential.
 
 use ars_types::StrictRefName;
 
@@ -11,21 +11,21 @@ use crate::names::{RunBranch, Sha, StrictThreadKey};
 use crate::pool::PoolUser;
 use crate::wire::CheckOutFrom;
 
-/// A commit, and the tree of the thread that has it or gets it.
+/// A commit, and the thread's tree that has it or gets it.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishContext<'a> {
-    /// The thread.
+    /// Key of the thread.
     pub thread: &'a StrictThreadKey,
-    /// Its ref.
+    /// The ref that the tree is at.
     pub git_ref: &'a StrictRefName,
-    /// Its user.
+    /// The thread's pool user.
     pub user: PoolUser,
-    /// The commit.
+    /// The commit to move.
     pub sha: &'a Sha,
 }
 
 impl CheckOutFrom {
-    /// Returns the ref in the mirror, which has the names of the code host.
+    /// Returns the ref in the mirror, which uses the code host's names.
     fn in_mirror(&self) -> String {
         match self {
             Self::PullRequest(number) => format!("refs/pull/{number}/head"),
@@ -59,7 +59,7 @@ pub fn receive(context: PublishContext<'_>) -> PlanStep {
         .locked()
 }
 
-/// Returns the step that pushes a commit of the mirror, as a fast-forward only.
+/// Returns the step that pushes a commit from the mirror, as a fast-forward only.
 pub fn push(origin: &str, sha: &Sha, branch: &RunBranch, has_token: bool) -> PlanStep {
     let refs = format!("{sha}:refs/heads/{branch}");
     let options = [
@@ -103,7 +103,8 @@ pub fn note_pushed(context: PublishContext<'_>, branch: &RunBranch) -> [PlanStep
     ]
 }
 
-/// Returns the step that fetches one ref of the code host. Other refs of the mirror stay as they are.
+/// Returns the step that fetches a single ref from the code host. The mirror's other refs stay as
+/// they are.
 pub fn fetch_ref(from: &CheckOutFrom, has_token: bool) -> PlanStep {
     let name = from.in_mirror();
     let refs = format!("+{name}:{name}");
@@ -124,8 +125,8 @@ pub fn contains(sha: &Sha, from: &CheckOutFrom) -> PlanStep {
     PlanStep::root("commit-find", git(MIRROR, &arguments))
 }
 
-/// Returns the steps that check out a commit of the mirror.
-/// Changes in the tree that would be lost make the last one fail.
+/// Returns the steps that check out a commit from the mirror. Changes in the tree that would be
+/// lost make the last step fail.
 pub fn check_out(context: PublishContext<'_>, from: &CheckOutFrom) -> [PlanStep; 2] {
     let PublishContext {
         thread,

@@ -1,16 +1,16 @@
-//! The plan that gives a tree of a thread the content of a checkpoint.
+//! Plans how a thread's tree gets a checkpoint's content.
 
 use super::publish::PublishContext;
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, git};
 use crate::layout::{MIRROR, tree};
 use crate::names::Sha;
 
-/// The ref of the tree that keeps the objects of a restored checkpoint.
-/// It is no remote branch, because commits below those count as saved.
+/// The ref in the tree that keeps a restored checkpoint's objects. It is no remote branch, because
+/// commits below those count as saved.
 const RESTORED: &str = "refs/ars/restored";
 
-/// Returns the step that reads the first line of a commit's message.
-/// It fails if the mirror lacks the commit.
+/// Returns the step that reads the first line in a commit's message. It fails if the mirror lacks
+/// the commit.
 pub fn find_checkpoint(sha: &Sha) -> PlanStep {
     let arguments = [
         "log",
@@ -24,8 +24,9 @@ pub fn find_checkpoint(sha: &Sha) -> PlanStep {
 
 /// Returns the steps that restore a checkpoint in a tree without work.
 ///
-/// A commit of the service becomes changes of its first parent, and nothing is staged. Another commit is one of the
-/// thread, and the branch moves to it. Files that would be lost make the second step fail.
+/// If the service made the commit, it becomes changes to its first parent, and nothing is staged.
+/// Any other commit is the thread's own, and the branch moves to it. Files that would be lost make
+/// the second step fail.
 pub fn restore(context: PublishContext<'_>, is_of_service: bool) -> Vec<PlanStep> {
     let PublishContext {
         thread,

@@ -1,11 +1,11 @@
-//! The arguments of a shell that runs a command of any length.
+//! Shell arguments that run a command at any length.
 
-/// Longest argument of a program in bytes, which the kernel limits to 128 KiB with its end.
+/// Longest program argument in bytes, which the kernel limits to 128 KiB with the end.
 const ARGUMENT_BYTES_MAX: usize = (128 << 10) - 1;
-/// Runs a command that is in several arguments, as if it were in one.
+/// Runs a command that is in several arguments, as if it were in a single argument.
 const JOIN: &str = "IFS=; set -- \"$*\"; unset IFS; eval \"shift; $1\"";
 
-/// Returns the arguments of bash for a command. The name of the shell in a long one is `bash`.
+/// Returns the bash arguments for a command. In a long command the shell's name is `bash`.
 pub fn shell_words(command: &str) -> Vec<&str> {
     if command.len() <= ARGUMENT_BYTES_MAX {
         return vec!["-c", command];

@@ -1,7 +1,7 @@
-//! The spare tree: a complete tree of the default branch that is made before a thread needs it.
+//! The spare tree: a complete default-branch tree that is made before a thread needs it.
 //!
-//! An attach moves it to its place, so it does not wait for a checkout. Until then only root can reach it. Not here: when
-//! one is made, and who gets it (`shared/resident-engine`).
+//! An attach moves it into place, so it does not wait for a checkout. Until then only root can
+//! reach it. Not here: when it is made, and who gets it (`shared/resident-engine`).
 
 use ars_types::StrictRefName;
 
@@ -11,23 +11,23 @@ use crate::layout::{MIRROR, SPARE, SPARES};
 use crate::names::LockfileKey;
 use crate::pool::PoolUser;
 
-/// Name of the step that moves the spare tree to its place.
+/// Name of the step that moves the spare tree into place.
 pub const TAKE_SPARE: &str = "spare-take";
 
 /// The tree to make.
 #[derive(Debug, Clone, Copy)]
 pub struct SpareContext<'a> {
-    /// Its ref.
+    /// The ref that the tree is at.
     pub git_ref: &'a StrictRefName,
-    /// Its user.
+    /// The pool user that owns the tree.
     pub user: PoolUser,
     /// Dependencies to link. `None` without an install command.
     pub deps: Option<&'a LockfileKey>,
-    /// URL of the repository at the code host.
+    /// The repository's URL at the code host.
     pub origin: &'a str,
 }
 
-/// Returns the steps that make the spare tree, in place of an earlier one.
+/// Returns the steps that make the spare tree, in place of an earlier spare tree.
 pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
     let SpareContext {
         git_ref,

@@ -1,4 +1,4 @@
-//! The vocabulary of plans.
+//! The vocabulary for plans.
 
 use ars_types::StrictRefName;
 use serde::{Deserialize, Serialize};
@@ -9,46 +9,46 @@ use crate::pool::PoolUser;
 
 /// Time in which a short step ends.
 pub(super) const FILE_TIMEOUT_MS: i64 = 60_000;
-/// Time in which a call of git on the network ends.
+/// Time in which a git call on the network ends.
 pub(super) const FETCH_TIMEOUT_MS: i64 = 300_000;
 
-/// A user for commands of repositories and callers. It is never root.
+/// A user for commands from repositories and callers, never root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unprivileged {
-    /// The build user.
+    /// The user that builds the checkout.
     Build,
-    /// A user of the pool.
+    /// A user from the pool.
     Pool(PoolUser),
 }
 
-/// Root, for work of the daemon outside of trees that others can change.
+/// Root, for the daemon's work outside trees that others can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root;
 
-/// The user of a step.
+/// The user that runs a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum User {
     /// The daemon's own user.
     Root(Root),
-    /// Any other.
+    /// Any user other than root.
     Unprivileged(Unprivileged),
 }
 
 impl User {
     /// The daemon's own user.
     pub const ROOT: Self = Self::Root(Root);
-    /// The build user.
+    /// The user that builds the checkout.
     pub const BUILD: Self = Self::Unprivileged(Unprivileged::Build);
 
-    /// Returns a user of the pool.
+    /// Returns a user from the pool.
     pub const fn pool(user: PoolUser) -> Self {
         Self::Unprivileged(Unprivileged::Pool(user))
     }
 }
 
-/// One operation of the daemon.
+/// A single daemon operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Operation {
@@ -56,220 +56,222 @@ pub enum Operation {
     Git {
         /// Arguments, without the program.
         args: Vec<String>,
-        /// Folder.
+        /// Path of the folder.
         cwd: String,
         /// The one-shot credential file is offered to the code host.
         has_credential: bool,
     },
-    /// Run a command of the command table.
+    /// Run a command from the command table.
     TableCommand {
-        /// Its user, never root.
+        /// Who runs it, never root.
         user: Unprivileged,
-        /// The command.
+        /// The command to run.
         command: TableCommand,
-        /// Folder.
+        /// Path of the folder.
         cwd: String,
     },
-    /// Run a command of a caller. Full streams go to files; heads are returned.
+    /// Run a caller's command. Full streams go to files; heads are returned.
     ExecCommand {
-        /// Its user.
+        /// Who runs it, never root.
         user: PoolUser,
-        /// The command.
+        /// The command to run.
         command: ExecCommand,
-        /// Folder.
+        /// Path of the folder.
         cwd: String,
-        /// Bytes of each stream that are returned.
+        /// How many bytes of each stream are returned.
         head_bytes: usize,
     },
-    /// Create a folder.
+    /// Create a folder with these permissions.
     MakeDir {
-        /// Path.
+        /// Path in the container.
         path: String,
-        /// Permissions.
+        /// Permissions as mode bits.
         mode: u32,
-        /// Owner.
+        /// Who will own it.
         owner: User,
     },
-    /// Remove a folder with its content.
+    /// Remove a folder and everything in it.
     RemoveTree {
-        /// Path.
+        /// Path in the container.
         path: String,
     },
     /// Move a folder into the trash, which is deleted after the answer. Only root reaches it there.
     DiscardTree {
-        /// Path.
+        /// Path in the container.
         path: String,
     },
     /// Wait until everything in the trash is deleted.
     EmptyTrash,
-    /// Change the owner of a folder and its content.
+    /// Change who owns a folder and everything in it.
     ChangeOwner {
-        /// Path.
+        /// Path in the container.
         path: String,
-        /// Owner.
+        /// Who will own it.
         owner: User,
     },
-    /// Link the dependencies of a store entry into a tree. Files stay read-only; tool caches become copies.
+    /// Link a store entry's dependencies into a tree. Files stay read-only; tool caches become
+    /// copies.
     LinkDeps {
-        /// Key of the entry.
+        /// The store entry's key.
         key: LockfileKey,
-        /// Tree.
+        /// Path of the tree.
         tree: String,
-        /// Owner of the folders.
+        /// Who owns the folders.
         owner: User,
     },
-    /// Move the spare tree to the place of a thread's tree, which does not exist.
+    /// Move the spare tree to a thread tree's place, which does not exist.
     TakeSpare {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
     },
-    /// Make the spare tree ready to be taken, once its files are complete.
-    /// Its index gets their current times, so that the first call of git in the tree does not read them all.
+    /// Make the spare tree ready to be taken, once the files are complete. The index gets the
+    /// files' current times, so that the first git call in the tree does not read them all.
     RefreshSpare {
-        /// Owner of the tree.
+        /// Who owns the tree.
         owner: User,
     },
-    /// Copy build results of the checkout, which tools rewrite in place.
+    /// Copy the checkout's build results, which tools rewrite in place.
     CopyBuilds {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
-        /// Owner.
+        /// Who will own it.
         owner: User,
     },
-    /// Write a file through a staging file of the user. The content is never an argument.
+    /// Write a file through the user's staging file. The content is never an argument.
     WriteFile {
-        /// Path.
+        /// Path in the container.
         path: String,
-        /// Permissions.
+        /// Permissions as mode bits.
         mode: u32,
     },
-    /// Read the head of a file.
+    /// Read a file's head.
     ReadFile {
-        /// Path.
+        /// Path in the container.
         path: String,
-        /// Characters.
+        /// Maximum characters to read.
         max_chars: usize,
     },
-    /// Write the credential file of a tree, and the setting of git that names it.
+    /// Write a tree's credential file, and the git setting that names it.
     WriteCredential {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
     },
     /// Report whether a tree has a credential file, and since when.
     CheckCredential {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
     },
-    /// Remove the credential file and the helper of a tree.
+    /// Remove a tree's credential file and helper.
     ScrubCredential {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
     },
-    /// Report changes, untracked files and unpushed commits of a tree.
+    /// Report a tree's changes, untracked files and unpushed commits.
     CheckTree {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
-        /// Tip of its ref in the mirror, which `HEAD` should contain.
+        /// Tip of the tree's ref in the mirror, which `HEAD` should contain.
         tip: Option<Sha>,
     },
-    /// Commit the working tree, without its ignored files, below `refs/ars` of the mirror.
-    /// The index is unchanged.
+    /// Commit the working tree, without ignored files, below `refs/ars` in the mirror. The index is
+    /// unchanged.
     Checkpoint {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
     },
-    /// Bring a commit of a tree into the mirror.
+    /// Bring a commit from a tree into the mirror.
     ReceiveCommit {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
-        /// Commit.
+        /// The full commit id.
         sha: Sha,
     },
-    /// Bring a commit of the mirror into a tree, and name it there.
+    /// Bring a commit from the mirror into a tree, and name it there.
     SendCommit {
-        /// Tree.
+        /// Path of the tree.
         tree: String,
-        /// Commit.
+        /// The full commit id.
         sha: Sha,
-        /// The ref of the tree that names it.
+        /// The ref in the tree that names it.
         name: String,
     },
-    /// Kill all processes of a user.
+    /// Kill all of a user's processes.
     KillUser {
-        /// The user.
+        /// The pool user concerned.
         user: PoolUser,
     },
-    /// Kill processes of the build user in a folder.
+    /// Kill the build user's processes in a folder.
     KillIn {
-        /// Folder.
+        /// Path of the folder.
         path: String,
     },
-    /// Set the mirror aside, for its checkpoints.
+    /// Set the mirror aside, for the checkpoints.
     SetMirrorAside,
-    /// Bring the checkpoints of mirrors that were set aside into the new one, as far as they can be read.
+    /// Bring checkpoints from mirrors that were set aside into the new mirror, as far as they can
+    /// be read.
     AdoptCheckpoints,
     /// Read the markers, the free space and the state of all trees.
     Inspect,
-    /// Remove markers.
+    /// Remove the tree's markers.
     Unmark {
-        /// Also the marker of the dependencies.
+        /// Also the dependency marker.
         has_deps: bool,
     },
-    /// Write the markers of a tree.
+    /// Write a tree's markers.
     Mark {
-        /// Commit.
+        /// The full commit id.
         sha: Sha,
-        /// Key of its dependencies.
+        /// Key of the tree's dependencies.
         key: LockfileKey,
     },
     /// Install dependencies in a scratch checkout and commit them to the store by a rename.
     Install {
-        /// Key of the entry.
+        /// The store entry's key.
         key: LockfileKey,
-        /// Commit of the scratch checkout.
+        /// The scratch checkout's commit.
         sha: Sha,
-        /// The command.
+        /// The command to run.
         command: TableCommand,
     },
-    /// Use a store entry that is there, or restore it from its archive.
+    /// Use an existing store entry, or restore it from the archive.
     AdoptDeps {
-        /// Key of the entry.
+        /// The store entry's key.
         key: LockfileKey,
-        /// The archive. An earlier version of the engine named none.
+        /// The archive. An earlier engine version named none.
         #[serde(default)]
         backup: Option<BackupId>,
     },
     /// Remove store entries that were not used for a day.
     SweepDeps {
-        /// Keys of entries that stay.
+        /// Keys of the entries that stay.
         keep: Vec<LockfileKey>,
     },
     /// Print the lockfiles at a commit, from the mirror.
     LockfileListing {
-        /// Commit.
+        /// The full commit id.
         sha: Sha,
     },
-    /// Wait until no stream of an older attempt writes.
+    /// Wait until no stream from an older attempt writes.
     AwaitStreams,
-    /// Remove mounts of older restores.
+    /// Remove mounts from older restores.
     Unmount,
     /// Archive a folder and upload the archive.
     Archive {
-        /// Folder.
+        /// Path of the folder.
         path: String,
         /// Top-level name that is left out.
         without: Option<String>,
     },
-    /// Download an archive, extract it beside its place, and rename it last.
+    /// Download an archive, extract it beside the target, and rename it last.
     Extract {
-        /// The archive.
+        /// Id of the archive.
         backup: BackupId,
-        /// Folder.
+        /// Path of the folder.
         path: String,
     },
-    /// Replace a user's home by an empty one. Its processes have ended.
+    /// Replace a user's home by an empty home. The user's processes have ended.
     CleanHome {
-        /// The user.
+        /// The pool user concerned.
         user: PoolUser,
     },
 }
@@ -288,23 +290,23 @@ impl Operation {
     }
 }
 
-/// A step of a plan.
+/// A step in a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
     /// Name in traces and errors.
     pub name: String,
-    /// User.
+    /// The user that runs it.
     pub user: User,
-    /// Operation.
+    /// The operation to perform.
     pub operation: Operation,
     /// Time after which it is killed.
     pub timeout_ms: i64,
-    /// It runs under the lock of the mirror.
+    /// It runs under the mirror lock.
     pub needs_lock: bool,
 }
 
 impl PlanStep {
-    /// Makes a step of root without the lock.
+    /// Makes a root step without the lock.
     pub(super) fn root(name: &str, operation: Operation) -> Self {
         Self::of(name, User::ROOT, operation)
     }
@@ -320,20 +322,20 @@ impl PlanStep {
         }
     }
 
-    /// Makes the step run under the lock of the mirror.
+    /// Makes the step run under the mirror lock.
     pub(super) fn locked(mut self) -> Self {
         self.needs_lock = true;
         self
     }
 
-    /// Sets the timeout.
+    /// Sets the step's timeout.
     pub(super) fn within(mut self, timeout_ms: i64) -> Self {
         self.timeout_ms = timeout_ms;
         self
     }
 }
 
-/// Makes a call of git.
+/// Makes a git call.
 pub(super) fn git(cwd: &str, args: &[&str]) -> Operation {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
     Operation::Git {
@@ -343,7 +345,7 @@ pub(super) fn git(cwd: &str, args: &[&str]) -> Operation {
     }
 }
 
-/// Makes a call of git that may reach the code host with the one-shot credential.
+/// Makes a git call that may reach the code host with the one-shot credential.
 pub(super) fn remote_git(cwd: &str, args: &[&str], has_credential: bool) -> Operation {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
     Operation::Git {
@@ -355,8 +357,8 @@ pub(super) fn remote_git(cwd: &str, args: &[&str], has_credential: bool) -> Oper
 
 /// Makes a clone of the mirror at a branch, for a tree.
 ///
-/// It has the branches and tags of the code host, packed anew: a copy of the mirror's files would also have the saved work
-/// of other threads. No write reaches the mirror's objects.
+/// It has the code host's branches and tags, packed anew: a copy of the mirror's files would also
+/// have other threads' saved work. No write reaches the mirror's objects.
 pub(super) fn clone_at(branch: &StrictRefName, path: &str) -> Operation {
     git(
         MIRROR,

@@ -1,4 +1,4 @@
-//! Plans for trees of threads: check, save, credentials, kill, evict, abandon.
+//! Plans for threads' trees: check, save, credentials, kill, evict, abandon.
 
 use ars_types::StrictRefName;
 
@@ -7,7 +7,7 @@ use crate::layout::{deps_entry, op_dir, thread_dir, tree};
 use crate::names::{BackupId, LockfileKey, Sha, StrictThreadKey, TableCommand};
 use crate::pool::{Holder, PoolUser};
 
-/// Time in which the processes of a user are killed.
+/// Time in which a user's processes are killed.
 const KILL_STEP_TIMEOUT_MS: i64 = 2_000;
 /// Time in which dependencies are installed, archived or restored.
 const INSTALL_TIMEOUT_MS: i64 = 600_000;
@@ -29,8 +29,7 @@ pub fn check(
     PlanStep::of("worktree-check", User::pool(user), check)
 }
 
-/// Returns the step that saves the work of a tree below `refs/ars`.
-/// The tree and its index are unchanged.
+/// Returns the step that saves a tree's work below `refs/ars`. Tree and index are unchanged.
 pub fn checkpoint(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolUser) -> PlanStep {
     let save = Operation::Checkpoint {
         tree: tree(thread, git_ref),
@@ -38,7 +37,7 @@ pub fn checkpoint(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolU
     PlanStep::of("worktree-checkpoint", User::pool(user), save).locked()
 }
 
-/// Returns the step that reports the credential file of a tree, before a command of a writable tree.
+/// Returns the step that reports a tree's credential file, before a command in a writable tree.
 pub fn check_credential(
     thread: &StrictThreadKey,
     git_ref: &StrictRefName,
@@ -50,7 +49,7 @@ pub fn check_credential(
     PlanStep::of("credential-check", User::pool(user), check)
 }
 
-/// Returns the step that replaces the credential of a tree.
+/// Returns the step that replaces a tree's credential.
 pub fn write_credential(
     thread: &StrictThreadKey,
     git_ref: &StrictRefName,
@@ -73,7 +72,7 @@ pub fn install(key: &LockfileKey, sha: &Sha, command: &TableCommand) -> PlanStep
     PlanStep::root("install", install).within(INSTALL_TIMEOUT_MS)
 }
 
-/// Returns the step that kills the processes of a thread. It runs as that user, so it reaches no other.
+/// Returns the step that kills a thread's processes. It runs as that user, so it reaches no other.
 pub fn kill(user: PoolUser) -> PlanStep {
     PlanStep::of("kill", User::pool(user), Operation::KillUser { user })
         .within(KILL_STEP_TIMEOUT_MS)
@@ -81,8 +80,8 @@ pub fn kill(user: PoolUser) -> PlanStep {
 
 /// Returns the steps that remove a tree. A failed checkpoint ends them before the removal.
 ///
-/// The first one kills the processes of the thread: later ones would change the tree after its checkpoint, or run as
-/// the user of the next thread.
+/// The first step kills the thread's processes: later they would change the tree after the
+/// checkpoint, or run as the next thread's user.
 pub fn evict(
     thread: &StrictThreadKey,
     git_ref: &StrictRefName,
@@ -103,14 +102,14 @@ pub fn evict(
     steps
 }
 
-/// Returns the step that removes what the last holder of a user left in its home.
-/// Before it succeeds, the user is not free.
+/// Returns the step that removes everything a user's last holder left in its home. Before it
+/// succeeds, the user is not free.
 pub fn clean_home(user: PoolUser) -> PlanStep {
     PlanStep::root("home-clean", Operation::CleanHome { user })
 }
 
-/// Returns the steps that remove what an operation or attach left that did not end.
-/// No command ran in its tree.
+/// Returns the steps that remove everything left by an operation or attach that did not end. No
+/// command ran in its tree.
 pub fn abandon(user: PoolUser, holder: &Holder) -> Vec<PlanStep> {
     let path = match holder {
         Holder::Thread(thread) => thread_dir(thread),
@@ -123,12 +122,12 @@ pub fn abandon(user: PoolUser, holder: &Holder) -> Vec<PlanStep> {
     ]
 }
 
-/// Returns the step that waits for the deletion of removed trees. Their space is free after it.
+/// Returns the step that waits until removed trees are deleted. Their space is free after it.
 pub fn empty_trash() -> PlanStep {
     PlanStep::root("trash-empty", Operation::EmptyTrash).within(TRASH_TIMEOUT_MS)
 }
 
-/// Returns the step that uses an entry of the store, or restores it from its archive.
+/// Returns the step that uses a store entry, or restores it from the archive.
 pub fn adopt_deps(key: &LockfileKey, backup: Option<BackupId>) -> PlanStep {
     let adopt = Operation::AdoptDeps {
         key: key.clone(),
@@ -137,8 +136,8 @@ pub fn adopt_deps(key: &LockfileKey, backup: Option<BackupId>) -> PlanStep {
     PlanStep::root("adopt-deps", adopt).within(INSTALL_TIMEOUT_MS)
 }
 
-/// Returns the step that archives an entry of the store.
-/// Without the lock, because a complete entry does not change.
+/// Returns the step that archives a store entry. Without the lock, because a complete entry does
+/// not change.
 pub fn archive_deps(key: &LockfileKey) -> PlanStep {
     let archive = Operation::Archive {
         path: deps_entry(key),
@@ -147,8 +146,8 @@ pub fn archive_deps(key: &LockfileKey) -> PlanStep {
     PlanStep::root("deps-archive", archive).within(INSTALL_TIMEOUT_MS)
 }
 
-/// Returns the step that removes unused store entries.
-/// The entries of the checkout and of bound trees stay.
+/// Returns the step that removes unused store entries. Entries for the checkout and for bound trees
+/// stay.
 pub fn sweep_deps(keep: Vec<LockfileKey>) -> PlanStep {
     PlanStep::root("deps-sweep", Operation::SweepDeps { keep }).within(INSTALL_TIMEOUT_MS)
 }

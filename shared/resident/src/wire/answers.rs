@@ -14,22 +14,22 @@ use crate::registry::Record;
 use crate::snapshot::Snapshot;
 use crate::thread::Deps;
 
-/// `GET /healthz`
+/// Response to `GET /healthz`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
-    /// The build.
+    /// The build that responds.
     pub build: Build,
 }
 
-/// A build.
+/// Identifies a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Build {
-    /// Commit, or `unknown`.
+    /// Commit, or `unknown` without any.
     pub commit: String,
-    /// Time.
+    /// When it was built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub built_at: Option<String>,
 }
@@ -37,14 +37,15 @@ pub struct Build {
 /// `GET /status`: exactly two keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusAnswer {
-    /// State.
+    /// The resident's state word.
     pub state: StateWord,
-    /// Reason, or `null`.
+    /// Why the state was entered, or `null`.
     pub reason: Option<String>,
 }
 
 impl StatusAnswer {
-    /// Returns whether agents start on the resident. The reasons of a degraded one are an allow-list.
+    /// Returns whether agents start on the resident. A degraded resident's reasons are an
+    /// allow-list.
     pub fn is_serviceable(&self) -> bool {
         let cause = self
             .reason
@@ -63,16 +64,16 @@ impl StatusAnswer {
     }
 }
 
-/// A step of an attach or an operation.
+/// A step in an attach or an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceStep {
-    /// Name.
+    /// Name of the step.
     pub step: String,
-    /// Duration.
+    /// The step's duration in milliseconds.
     pub ms: i64,
 }
 
-/// The credential of a tree.
+/// A tree's credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CredentialState {
@@ -84,26 +85,26 @@ pub enum CredentialState {
     None,
 }
 
-/// `POST /attach`
+/// Response to `POST /attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachAnswer {
-    /// Folder of the tree.
+    /// Folder with the tree.
     pub workspace: String,
-    /// Bound ref.
+    /// The ref that is bound.
     #[serde(rename = "ref")]
     pub git_ref: StrictRefName,
-    /// Commit.
+    /// Commit of the tree.
     pub sha: Sha,
-    /// User.
+    /// The thread's pool user.
     pub user: PoolUser,
     /// The dependencies were adapted to other lockfiles.
     pub reconciled: bool,
     /// The tree was replaced.
     pub recreated: bool,
-    /// How the tree got its dependencies.
+    /// How the tree got the dependencies.
     pub deps: Deps,
-    /// Credential.
+    /// The tree's credential state.
     pub credentials: CredentialState,
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,61 +113,61 @@ pub struct AttachAnswer {
     pub readonly: bool,
     /// Wait for the mirror.
     pub mutex_wait_ms: i64,
-    /// Duration.
+    /// Duration in milliseconds, overall.
     pub attach_ms: i64,
-    /// Steps.
+    /// Steps that were performed.
     pub trace: Vec<TraceStep>,
 }
 
-/// `POST /detach`
+/// Response to `POST /detach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetachAnswer {
     /// The tree was removed.
     pub released: bool,
-    /// Why not.
+    /// Why it did not happen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// User of the thread.
+    /// The thread's pool user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<PoolUser>,
 }
 
-/// `POST /exec`
+/// Response to `POST /exec`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecAnswer {
-    /// Output.
+    /// The command's standard output.
     pub stdout: String,
     /// Error output with notes.
     pub stderr: String,
-    /// Exit code.
+    /// The command's exit code.
     pub exit_code: i32,
     /// A stream was cut.
     pub truncated: bool,
-    /// Hosts that the proxy of the command refused.
+    /// Hosts that the command's proxy refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedHost>,
 }
 
-/// `POST /read`
+/// Response to `POST /read`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadAnswer {
-    /// Content.
+    /// Content of the file.
     pub content: String,
-    /// It was cut.
+    /// The content was cut.
     pub truncated: bool,
 }
 
-/// `POST /write`
+/// Response to `POST /write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteAnswer {
-    /// Always true.
+    /// Always true in this response.
     pub ok: bool,
-    /// Written bytes.
+    /// Number of bytes written.
     pub bytes: u64,
 }
 
-/// `POST /push`
+/// Response to `POST /push`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PushAnswer {
     /// The branch at the code host has the commit.
@@ -176,27 +177,27 @@ pub struct PushAnswer {
     pub reason: Option<String>,
 }
 
-/// `POST /checkout`
+/// Response to `POST /checkout`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckOutAnswer {
-    /// The commit of the tree.
+    /// The tree's commit.
     pub sha: Sha,
 }
 
-/// `POST /checkpoint`
+/// Response to `POST /checkpoint`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointAnswer {
     /// The checkpoint. `None` if the tree has no work that the code host lacks.
     pub checkpoint: Option<SavedCheckpoint>,
 }
 
-/// `POST /restore`
+/// Response to `POST /restore`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreAnswer {
-    /// The name of the checkpoint.
+    /// The checkpoint's ref name.
     #[serde(rename = "ref")]
     pub git_ref: String,
-    /// Its commit.
+    /// The commit that it names.
     pub sha: Sha,
 }
 
@@ -204,34 +205,34 @@ pub struct RestoreAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpAnswer {
-    /// The command succeeded.
+    /// Whether the command succeeded.
     pub ok: bool,
-    /// The operation.
+    /// The operation that ran.
     pub op: super::OpName,
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// Ref.
+    /// The ref it concerns.
     #[serde(rename = "ref")]
     pub git_ref: StrictRefName,
-    /// Commit.
+    /// Commit of the tree.
     pub sha: Sha,
-    /// One line.
+    /// Summary in a single line.
     pub summary: String,
-    /// Output.
+    /// The command's standard output.
     pub stdout: String,
-    /// Error output.
+    /// The command's error output.
     pub stderr: String,
-    /// Exit code.
+    /// The command's exit code.
     pub exit_code: i32,
     /// A stream was cut.
     pub truncated: bool,
-    /// How the checkout got its dependencies.
+    /// How the checkout got the dependencies.
     pub deps: Deps,
     /// The dependencies were adapted to other lockfiles.
     pub reconciled: bool,
-    /// Duration.
+    /// Duration in milliseconds, overall.
     pub duration_ms: i64,
-    /// Steps.
+    /// Steps that were performed.
     pub trace: Vec<TraceStep>,
 }
 
@@ -241,33 +242,33 @@ pub struct OpAnswer {
 pub struct OpStatus {
     /// False only for `down`.
     pub ok: bool,
-    /// The operation.
+    /// The operation that ran.
     pub op: super::OpName,
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// State.
+    /// The resident's state word.
     pub state: StateWord,
-    /// Reason.
+    /// Why the state was entered.
     pub reason: Option<String>,
-    /// Default branch.
+    /// Name of the default branch.
     #[serde(rename = "ref")]
     pub git_ref: Option<StrictRefName>,
-    /// Commit.
+    /// Commit of the tree.
     pub sha: Option<Sha>,
-    /// End of the last refresh.
+    /// When the last refresh ended.
     pub last_refresh_at: Option<UnixMillis>,
-    /// The last restore.
+    /// The restore that came last.
     pub last_restore: Option<LastRestore>,
-    /// One line.
+    /// Summary in a single line.
     pub summary: String,
 }
 
-/// `POST /onboard`, 202
+/// Response 202 to `POST /onboard`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnboardAnswer {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// Always `onboarding`.
+    /// Always `onboarding` in this response.
     pub state: StateWord,
     /// Membership was not verified.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -281,32 +282,32 @@ pub struct OnboardAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evicted {
-    /// Its last use.
+    /// When it was last used.
     pub last_activity_at: UnixMillis,
-    /// Its teardown.
+    /// How its teardown went.
     #[serde(flatten)]
     pub report: OffboardReport,
 }
 
-/// `POST /offboard`. A part that failed is an entry of `errors`, never a 500.
+/// Response to `POST /offboard`. A part that failed is an entry in `errors`, never a 500.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OffboardReport {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
     /// The registry row was removed.
     pub registry_removed: bool,
-    /// Cancelled schedules.
+    /// Number of cancelled schedules.
     pub schedules_cancelled: u32,
     /// The container was stopped.
     pub container_stopped: bool,
     /// The object's storage was deleted.
     pub storage_cleared: bool,
-    /// Deleted objects of backups.
+    /// Number of deleted backup objects.
     pub backup_objects_deleted: u32,
-    /// Deleted objects below the prefix of the resource.
+    /// Number of objects deleted below the resource's prefix.
     pub r2_objects_deleted: u32,
-    /// Parts that failed.
+    /// Parts that failed, as text.
     pub errors: Vec<String>,
 }
 
@@ -314,43 +315,43 @@ pub struct OffboardReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OffboardPlan {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// Always true.
+    /// Always true in this response.
     pub dry_run: bool,
-    /// What would be removed: counts, the state of the container, and ids of backups.
+    /// Everything that would be removed: counts, the container's state, and backup ids.
     pub would_remove: Value,
 }
 
-/// `POST /reconfigure`
+/// Response to `POST /reconfigure`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReconfigureAnswer {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The new record.
+    /// The record after the change.
     pub record: Record,
 }
 
-/// `POST /rebuild`: the plan, and for a real one its result.
+/// Response to `POST /rebuild`: the plan, and for a real rebuild the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RebuildPlan {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// Only a plan.
+    /// Whether it is only a plan.
     pub dry_run: bool,
-    /// State before.
+    /// State before the rebuild.
     pub from: StatusAnswer,
-    /// Discarded snapshot and the number of its objects.
+    /// The discarded snapshot and how many objects it has.
     pub discards: Discards,
     /// How it is provisioned.
     pub reprovision: Reprovision,
-    /// What stays.
+    /// Everything that stays.
     pub keeps: Keeps,
-    /// Deleted objects, of a real rebuild.
+    /// Number of objects that a real rebuild deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup_objects_deleted: Option<u32>,
-    /// `onboarding`, of a real rebuild.
+    /// `onboarding`, for a real rebuild.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<StateWord>,
 }
@@ -359,9 +360,9 @@ pub struct RebuildPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Discards {
-    /// The snapshot.
+    /// The snapshot that is discarded.
     pub snapshot: Option<Snapshot>,
-    /// Number of its objects.
+    /// Number of the snapshot's objects.
     pub backup_objects: u32,
 }
 
@@ -369,9 +370,9 @@ pub struct Discards {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reprovision {
-    /// Default branch.
+    /// Name of the default branch.
     pub default_ref: StrictRefName,
-    /// Budget.
+    /// Provisioning budget in milliseconds.
     pub provisioning_timeout_ms: i64,
 }
 
@@ -379,31 +380,31 @@ pub struct Reprovision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Keeps {
-    /// Always true.
+    /// Always true in this response.
     pub registry_record: bool,
-    /// Bindings.
+    /// Number of thread bindings.
     pub thread_bindings: u32,
     /// Checkpoints, as far as the container still has the mirror with them. An older object reports none.
     #[serde(default)]
     pub checkpoints: u32,
 }
 
-/// Returns the document of a rejected attach.
-/// The stream's HTTP status is 200, so the status is in the body.
+/// Returns a rejected attach's document. The stream's HTTP status is 200, so the status is in the
+/// body.
 pub fn attach_refusal(refusal: &Refusal, trace: &[TraceStep]) -> Value {
     let mut body = op_refusal(refusal, trace);
     body["status"] = json!(refusal.status());
     body
 }
 
-/// Returns the document of a rejected operation.
+/// Returns a rejected operation's document.
 pub fn op_refusal(refusal: &Refusal, trace: &[TraceStep]) -> Value {
     let mut body = json!(refusal);
     body["trace"] = json!(trace);
     body
 }
 
-/// Returns the document of a rejected command. The error text is never empty.
+/// Returns a rejected command's document. The error text is never empty.
 pub fn exec_refusal(refusal: &Refusal) -> Value {
     let mut body = json!(refusal);
     body["stdout"] = json!("");

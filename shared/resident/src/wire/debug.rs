@@ -1,4 +1,4 @@
-//! The operations of `POST /debug`.
+//! Operations that `POST /debug` offers.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,46 +10,46 @@ use crate::registry::TestOverrides;
 /// Most days by which a binding can be backdated.
 const BACKDATE_MAX_DAYS: u32 = 3_650;
 
-/// An operation.
+/// An operation for debugging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DebugOp {
-    /// The engine view.
+    /// Return the engine view.
     Info,
-    /// Pending schedules.
+    /// Return the pending schedules.
     Schedules,
     /// Cancel the refresh schedule.
     KillRefresh,
-    /// Refresh at once.
+    /// Refresh the resident at once.
     RefreshNow,
-    /// Stop the container.
+    /// Stop the resident's container.
     StopContainer,
     /// Set the state, arm nothing.
     ForceOnboarding,
     /// Mint a token and discard it.
     MintToken,
-    /// Run the watchdog.
+    /// Run a watchdog pass.
     RunWatchdog,
-    /// Set the state.
+    /// Set the state to down.
     ForceDown,
-    /// Bindings.
+    /// Return the threads' bindings.
     Threads,
-    /// Backdate a binding.
+    /// Backdate a thread's binding.
     BackdateThread,
-    /// Run the sweep.
+    /// Run the sweep at once.
     SweepNow,
-    /// Remove bindings of a namespace.
+    /// Remove a namespace's bindings.
     PurgeBindings,
-    /// Evict threads of finished refs.
+    /// Evict threads on finished refs.
     ReclaimNow,
-    /// Lower limits.
+    /// Lower limits for tests.
     SetTestOverrides,
-    /// Measure the disk.
+    /// Measure the resident's disk.
     MeasureDisk,
 }
 
 impl DebugOp {
-    /// Every operation.
+    /// Every operation, in order.
     pub const ALL: [Self; 16] = [
         Self::Info,
         Self::Schedules,
@@ -97,42 +97,42 @@ impl DebugOp {
     }
 }
 
-/// A validated operation.
+/// An operation that passed validation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DebugRequest {
-    /// On one resident, without parameters.
+    /// On a single resident, without parameters.
     Resident {
-        /// The operation.
+        /// The operation to perform.
         op: DebugOp,
-        /// The resource.
+        /// The resident's resource id.
         resource: Resource,
     },
-    /// `force-down`
+    /// Operation `force-down` on a resident.
     ForceDown {
-        /// The resource.
+        /// The resident's resource id.
         resource: Resource,
-        /// Text of the reason.
+        /// Text for the reason.
         reason: Option<String>,
     },
-    /// `backdate-thread`
+    /// Operation `backdate-thread` on a resident.
     Backdate {
-        /// The resource.
+        /// The resident's resource id.
         resource: Resource,
-        /// The thread.
+        /// The thread to backdate.
         thread_key: StrictThreadKey,
-        /// Days.
+        /// By how many days.
         days: u32,
     },
-    /// `purge-bindings`
+    /// Operation `purge-bindings` on a resident.
     Purge {
-        /// The resource.
+        /// The resident's resource id.
         resource: Resource,
-        /// The namespace.
+        /// The namespace to purge.
         prefix: KeyNamespace,
     },
-    /// `run-watchdog`
+    /// Operation `run-watchdog` on all residents.
     Watchdog,
-    /// `set-test-overrides`
+    /// Operation `set-test-overrides` on the registry.
     Overrides(TestOverrides),
 }
 

@@ -1,7 +1,7 @@
-//! The wire: routes, the order of their checks, requests and answers.
+//! The wire: routes, their check order, requests and responses.
 //!
-//! A request type cannot hold invalid text: its fields are parsed once, before any path or argument is derived. See
-//! docs/reference/residents.md#routes. Not here: the transport.
+//! A request type cannot hold invalid text: the fields are parsed once, before any path or argument
+//! is derived. See docs/reference/residents.md#routes. Not here: the transport.
 
 mod answers;
 mod debug;

@@ -18,21 +18,21 @@ use crate::registry::{CommandEffect, Record};
 
 /// Largest budget on the disk.
 const DISK_BUDGET_MAX_MB: u64 = 100_000;
-/// Shortest budget of provisioning.
+/// Shortest budget for provisioning.
 const PROVISIONING_TIMEOUT_MIN_MS: i64 = 10_000;
-/// Longest budget of provisioning.
+/// Longest budget for provisioning.
 const PROVISIONING_TIMEOUT_MAX_MS: i64 = 1_800_000;
-/// Budget of provisioning of a request that names none.
+/// Provisioning budget when a request names none.
 const PROVISIONING_TIMEOUT_DEFAULT_MS: i64 = 300_000;
 /// Most days for which an unused tree stays.
 const TREE_RETENTION_MAX_DAYS: u32 = 365;
 /// Commands that every table has.
 const REQUIRED: [&str; 2] = ["test", "build"];
 
-/// Parses a body. A body that is no JSON object counts as an empty one, and then lacks its fields.
+/// Parses a body. A body that is no JSON object counts as empty, and then lacks the fields.
 ///
 /// # Errors
-/// 400 with the rule of the first invalid field.
+/// 400 with the first invalid field's rule.
 pub fn parse_body<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     T::deserialize(object_of(text)).map_err(invalid)
 }
@@ -57,7 +57,7 @@ fn invalid(error: serde_json::Error) -> Refusal {
     }
 }
 
-/// Start of the text of an invalid path, which has a token of its own.
+/// Starts the text about an invalid path, which has a separate token.
 const ESCAPE: &str = "path-escape: ";
 
 fn tree_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TreePath, D::Error> {
@@ -67,23 +67,22 @@ fn tree_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TreePath, D::
     path.map_err(|rule| D::Error::custom(format_args!("{ESCAPE}{rule}")))
 }
 
-/// A command table with its required commands.
+/// A command table with the required commands.
 type Commands = BTreeMap<CommandName, TableCommand>;
-/// Effects of commands.
 type Effects = BTreeMap<CommandName, CommandEffect>;
 
-/// `POST /onboard`
+/// Request for `POST /onboard`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OnboardRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The command table.
+    /// Commands by their name.
     #[serde(deserialize_with = "commands")]
     pub commands: Commands,
-    /// Default branch.
+    /// Name of the default branch.
     pub default_ref: StrictRefName,
-    /// Effects.
+    /// Effects of the commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
     /// Budget on the disk.
@@ -93,7 +92,7 @@ pub struct OnboardRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub disk_budget_mb: Option<u64>,
-    /// Budget of provisioning.
+    /// Provisioning budget in milliseconds.
     #[serde(
         default,
         deserialize_with = "provisioning_timeout",
@@ -131,25 +130,25 @@ impl OnboardRequest {
     }
 }
 
-/// `POST /offboard`
+/// Request for `POST /offboard`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OffboardRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// Only report.
+    /// Report only and change nothing.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// `POST /rebuild`
+/// Request for `POST /rebuild`.
 pub type RebuildRequest = OffboardRequest;
 
-/// `POST /reconfigure`
+/// Request for `POST /reconfigure`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReconfigureRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
     /// Replaces the whole table.
     #[serde(
@@ -158,10 +157,10 @@ pub struct ReconfigureRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub commands: Option<Commands>,
-    /// Replaces all effects.
+    /// Replaces all command effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
-    /// Default branch.
+    /// Name of the default branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_ref: Option<StrictRefName>,
     /// Budget on the disk.
@@ -171,7 +170,7 @@ pub struct ReconfigureRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub disk_budget_mb: Option<u64>,
-    /// Budget of provisioning.
+    /// Provisioning budget in milliseconds.
     #[serde(
         default,
         deserialize_with = "provisioning_timeout",
@@ -222,96 +221,96 @@ impl ReconfigureRequest {
     }
 }
 
-/// `GET /status`
+/// Request for `GET /status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
 }
 
-/// `POST /attach`
+/// Request for `POST /attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
-    /// Ref of the first attach.
+    /// Ref for the first attach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ref_hint: Option<StrictRefName>,
     /// The tree gets no token.
     #[serde(default)]
     pub readonly: bool,
-    /// Expected commit of the ref.
+    /// The ref's expected commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha: Option<Sha>,
 }
 
-/// `POST /detach`
+/// Request for `POST /detach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DetachRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
     /// Kill processes, and evict a tree with unsaved work after a checkpoint.
     #[serde(default)]
     pub force: bool,
 }
 
-/// `POST /exec`
+/// Request for `POST /exec`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
-    /// The command.
+    /// The command to run.
     pub command: ExecCommand,
-    /// Timeout, clamped. A value of another type counts as absent.
+    /// Timeout, clamped. A value with another type counts as absent.
     #[serde(default = "default_timeout", deserialize_with = "timeout")]
     pub timeout_ms: i64,
 }
 
-/// `POST /read`
+/// Request for `POST /read`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
-    /// The file.
+    /// Path of the file.
     #[serde(deserialize_with = "tree_path")]
     pub path: TreePath,
 }
 
-/// `POST /write`
+/// Request for `POST /write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
-    /// The file.
+    /// Path of the file.
     #[serde(deserialize_with = "tree_path")]
     pub path: TreePath,
-    /// Its content.
+    /// Content to write.
     #[serde(deserialize_with = "content")]
     pub content: String,
 }
 
-/// `POST /push`
+/// Request for `POST /push`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PushRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
     /// The commit, which the thread's tree has.
     pub sha: Sha,
@@ -319,17 +318,17 @@ pub struct PushRequest {
     pub branch: RunBranch,
 }
 
-/// `POST /checkout`
+/// Request for `POST /checkout`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckOutRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
-    /// The commit.
+    /// The commit to check out.
     pub sha: Sha,
-    /// The ref of the code host that contains it.
+    /// The ref at the code host that contains it.
     pub from: CheckOutFrom,
 }
 
@@ -337,21 +336,21 @@ pub struct CheckOutRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
     /// The run that the checkpoint is named after.
     pub run: RunId,
 }
 
-/// A ref of the code host.
+/// A ref at the code host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckOutFrom {
-    /// The head of a pull request. The tree has no branch then.
+    /// A pull request's head. The tree has no branch then.
     PullRequest(NonZeroU64),
-    /// A branch of a run. The branch of the tree moves to the commit.
+    /// A run's branch. The tree's branch moves to the commit.
     Branch(RunBranch),
 }
 
@@ -359,16 +358,16 @@ pub enum CheckOutFrom {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OpName {
-    /// The test command.
+    /// Run the test command.
     Test,
-    /// The build command.
+    /// Run the build command.
     Build,
     /// Stored facts, without the container.
     Status,
 }
 
 impl OpName {
-    /// Returns the name, which is also that of the command in the table.
+    /// Returns the name, which the command in the table also has.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Test => "test",
@@ -380,7 +379,7 @@ impl OpName {
     /// Resolves the operation in the command table.
     ///
     /// # Errors
-    /// 409 for a command that changes something, and for one that the table lacks.
+    /// 409 for a command that changes something, and for a command that the table lacks.
     pub fn resolve(self, record: &Record) -> Result<&TableCommand, Refusal> {
         let name = self.as_str();
         if !record.is_readonly(name) {
@@ -399,12 +398,12 @@ impl OpName {
     }
 }
 
-/// `POST /op`
+/// Request for `POST /op`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpRequest {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// The operation.
+    /// The operation to perform.
     pub op: OpName,
     /// The ref. The default branch if absent.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]

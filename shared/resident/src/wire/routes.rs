@@ -1,76 +1,76 @@
-//! The routes, and the order of checks before a body is read.
+//! The routes, and the check order before a body is read.
 
 use crate::refusal::{Refusal, Token};
 
-/// Scope of a route.
+/// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Open.
+    /// Anyone, without a token.
     None,
-    /// Administrators.
+    /// Administrators, and no others.
     Admin,
-    /// Administrators and readers.
+    /// Administrators and readers only.
     Read,
     /// Administrators and operators.
     Operator,
 }
 
-/// The token of a request, after a comparison in constant time with the three secrets.
+/// A request's token, after a comparison in constant time with the three secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
-    /// None, or an unknown one.
+    /// No token, or an unknown token.
     None,
-    /// The admin token.
+    /// The token for administrators.
     Admin,
-    /// The operator token.
+    /// The token for operators.
     Operator,
-    /// The read token.
+    /// The token for readers.
     Read,
 }
 
-/// A route.
+/// A route in the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Route {
-    /// `GET /healthz`
+    /// The route `GET /healthz`.
     Health,
-    /// `POST /onboard`
+    /// The route `POST /onboard`.
     Onboard,
-    /// `POST /offboard`
+    /// The route `POST /offboard`.
     Offboard,
-    /// `POST /reconfigure`
+    /// The route `POST /reconfigure`.
     Reconfigure,
-    /// `POST /rebuild`
+    /// The route `POST /rebuild`.
     Rebuild,
-    /// `GET /residents`
+    /// The route `GET /residents`.
     Residents,
-    /// `POST /debug`
+    /// The route `POST /debug`.
     Debug,
-    /// `GET /status`
+    /// The route `GET /status`.
     Status,
-    /// `POST /attach`
+    /// The route `POST /attach`.
     Attach,
-    /// `POST /detach`
+    /// The route `POST /detach`.
     Detach,
-    /// `POST /op`
+    /// The route `POST /op`.
     Op,
-    /// `POST /exec`
+    /// The route `POST /exec`.
     Exec,
-    /// `POST /read`
+    /// The route `POST /read`.
     Read,
-    /// `POST /write`
+    /// The route `POST /write`.
     Write,
-    /// `POST /push`
+    /// The route `POST /push`.
     Push,
-    /// `POST /checkout`
+    /// The route `POST /checkout`.
     CheckOut,
-    /// `POST /checkpoint`
+    /// The route `POST /checkpoint`.
     Checkpoint,
-    /// `POST /restore`
+    /// The route `POST /restore`.
     Restore,
 }
 
 impl Route {
-    /// Every route.
+    /// Every route, in order.
     pub const ALL: [Self; 18] = [
         Self::Health,
         Self::Onboard,
@@ -117,13 +117,13 @@ impl Route {
         }
     }
 
-    /// Returns the route of a path.
+    /// Returns a path's route.
     pub fn of_path(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|route| route.parts().0 == path)
     }
 
-    /// Returns whether the answer is streamed.
-    /// Headers are sent at once, line feeds while the work runs, then one JSON document.
+    /// Returns whether the response is streamed. Headers are sent at once, line feeds while the
+    /// work runs, then a single JSON document.
     pub const fn is_streamed(self) -> bool {
         matches!(
             self,

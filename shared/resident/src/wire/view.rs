@@ -1,4 +1,4 @@
-//! The engine view and the list of residents.
+//! The engine view and the resident list.
 
 use std::cmp::Reverse;
 
@@ -19,63 +19,63 @@ use crate::thread::{Binding, Deps};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EngineView {
-    /// The resource.
+    /// The resident's resource id.
     pub resource: Resource,
-    /// State.
+    /// The resident's state word.
     pub state: StateWord,
-    /// Reason.
+    /// Why the state was entered.
     pub reason: Option<String>,
-    /// Last change of the state.
+    /// When the state last changed.
     pub updated_at: UnixMillis,
-    /// Default branch.
+    /// Name of the default branch.
     pub default_ref: StrictRefName,
-    /// Commit.
+    /// Commit that is served.
     pub sha: Option<Sha>,
-    /// Key of the lockfiles.
+    /// Lockfile key at the commit.
     pub lockfile_hash: Option<LockfileKey>,
-    /// End of provisioning.
+    /// When provisioning ended.
     pub provisioned_at: Option<UnixMillis>,
-    /// End of the last refresh that succeeded.
+    /// When the last successful refresh ended.
     pub last_refresh_at: Option<UnixMillis>,
-    /// Last error.
+    /// The last refresh's error.
     pub last_refresh_error: Option<String>,
-    /// Last restore.
+    /// The restore that came last.
     pub last_restore: Option<LastRestore>,
-    /// Start of the idle time.
+    /// When the idle time started.
     pub idle_since: Option<UnixMillis>,
-    /// Snapshot.
+    /// Snapshot that is stored.
     pub snapshot: Option<Snapshot>,
-    /// Last checkpoint of any thread. An older object reports none.
+    /// Any thread's last checkpoint. An older object reports none.
     #[serde(default)]
     pub last_checkpoint_at: Option<UnixMillis>,
-    /// Numbers of pending schedules.
+    /// How many schedules are pending.
     pub schedules: PendingSchedules,
-    /// Current step of the cycle. An older object reports none.
+    /// The cycle's current step. An older object reports none.
     #[serde(default)]
     pub step: Option<Step>,
-    /// Operations in flight.
+    /// Number of operations in flight.
     pub in_flight: u32,
     /// Threads, newest attach first.
     pub threads: Vec<ThreadRow>,
-    /// Durations of the last attaches in milliseconds, newest first. An older object reports none.
+    /// How long the last attaches took in milliseconds, newest first. An older object reports none.
     #[serde(default)]
     pub attach_ms: Vec<i64>,
-    /// The next attach of the default branch finds a spare tree.
+    /// The next attach to the default branch finds a spare tree.
     #[serde(default)]
     pub has_spare: bool,
-    /// Last disk sample.
+    /// The last disk sample.
     pub disk: Option<Sample>,
 }
 
-/// Numbers of pending schedules.
+/// How many schedules are pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingSchedules {
-    /// Refreshes.
+    /// Number of pending refreshes.
     pub refresh: u8,
-    /// Starts of provisioning.
+    /// Number of pending provisioning starts.
     pub provision_run: u8,
-    /// Deadlines of provisioning.
+    /// Number of pending provisioning deadlines.
     pub provision_deadline: u8,
 }
 
@@ -83,31 +83,31 @@ pub struct PendingSchedules {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRow {
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: StrictThreadKey,
-    /// Ref.
+    /// The ref that is bound.
     #[serde(rename = "ref")]
     pub git_ref: StrictRefName,
-    /// Commit.
+    /// Commit that is served.
     pub sha: Sha,
-    /// User.
+    /// The thread's pool user.
     pub user: Option<PoolUser>,
-    /// How the tree got its dependencies.
+    /// How the tree got the dependencies.
     pub deps: Deps,
-    /// First attach.
+    /// When it first attached.
     pub bound_at: UnixMillis,
-    /// Last attach.
+    /// When it last attached.
     pub last_attach_at: UnixMillis,
     /// The tree was removed.
     pub evicted: bool,
-    /// Time of the removal.
+    /// When the tree was removed.
     pub evicted_at: Option<UnixMillis>,
-    /// Reason of the removal.
+    /// Why the tree was removed.
     pub evicted_why: Option<String>,
-    /// Ref of the last checkpoint of its work, if there is one.
+    /// Ref of the thread's last checkpoint, if there is any.
     #[serde(default)]
     pub checkpoint: Option<String>,
-    /// The tree has unsaved work. `None` if no check of it is known since its last use.
+    /// The tree has unsaved work. `None` if no check since its last use is known.
     #[serde(default)]
     pub dirty: Option<bool>,
     /// Time from which that is not known.
@@ -135,7 +135,7 @@ impl From<&Binding> for ThreadRow {
     }
 }
 
-/// Makes the view of a resident.
+/// Makes a resident's view.
 pub fn engine_view(
     record: &Record,
     resident: &Resident,
@@ -177,51 +177,51 @@ pub fn engine_view(
     }
 }
 
-/// `GET /residents`
+/// Response to `GET /residents`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResidentsAnswer {
-    /// Cap in force.
+    /// The cap in force.
     pub cap: u32,
-    /// Cap without overrides.
+    /// The cap without overrides.
     pub cap_default: u32,
-    /// Overrides in force.
+    /// The overrides in force, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_overrides: Option<Value>,
-    /// Residents.
+    /// Number of residents.
     pub count: u32,
-    /// Operations in flight, or `null` if one resident did not answer.
+    /// Operations in flight, or `null` if any resident did not respond.
     pub in_flight: Option<u32>,
     /// Residents that did not answer.
     pub in_flight_unknown: u32,
-    /// Rows.
+    /// A row per resident.
     pub residents: Vec<RegistryRow>,
 }
 
-/// A registry record with the view of its object.
+/// A registry record with its object's view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegistryRow {
-    /// The record.
+    /// The stored registry record.
     #[serde(flatten)]
     pub record: Record,
-    /// The view.
+    /// The object's engine view.
     pub live: Live,
 }
 
-/// The view of an object, or its error.
+/// An object's view, or the error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Live {
-    /// The view.
+    /// The object's engine view.
     View(Box<EngineView>),
     /// The object did not answer.
     Unreachable(Unreachable),
 }
 
-/// The error of an object that did not answer.
+/// The error about an object that did not respond.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreachable {
-    /// Text.
+    /// The error as text.
     pub error: String,
 }
 

@@ -1,4 +1,4 @@
-//! Validation of requests, and the exact keys of answers.
+//! Validates requests, and the exact keys in responses.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -321,7 +321,7 @@ fn one_silent_resident_makes_the_sum_unknown() {
 }
 
 proptest! {
-    /// No body is a failure, and none yields a value that breaks a rule of its type.
+    /// No body is a failure, and none yields a value that breaks its type's rule.
     #[test]
     fn bodies_parse_or_are_rejected(text in "\\PC{0,60}", resource in "\\PC{0,20}", key in "\\PC{0,20}") {
         let body = json!({"resource": resource, "threadKey": key, "command": text, "path": text, "refHint": text});

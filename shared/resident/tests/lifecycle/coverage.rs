@@ -1,11 +1,11 @@
-//! The test of each row of the table of states.
+//! Checks that each row in the state table has a test.
 //!
-//! Not here: those of incidents, see docs/reference/resident-incidents.md.
+//! Not here: tests for incidents, see docs/reference/resident-incidents.md.
 
-/// Sources with tests.
+/// Source files with tests.
 const SOURCES: [&str; 2] = [include_str!("table.rs"), include_str!("model.rs")];
 
-/// Rows of the table of states.
+/// Rows in the state table.
 const ROWS: [(&str, &str); 17] = [
     ("none, onboard", "onboarding_arms_start_and_deadline"),
     ("onboarding, completes", "provisioning_ends_warm"),

@@ -1,4 +1,4 @@
-//! Incidents of systems of this kind that the lifecycle rules out.
+//! Incidents in similar systems that the lifecycle rules out.
 
 use ars_resident::lifecycle::{Admission, Failure, Input, Output, StateWord, Step};
 use ars_resident::names::BackupId;
@@ -114,7 +114,7 @@ fn repeated_failure_is_parked() {
     );
 }
 
-/// A deployment that kills a build is no failure of the repository.
+/// A deployment that kills a build is no repository failure.
 #[test]
 fn killed_refresh_is_repeated_soon_three_times() {
     let mut world = World::warm();
@@ -186,7 +186,7 @@ fn archive_of_dependencies_fails_no_cycle() {
     assert_eq!(world.running.map(|(_, step)| step), Some(Step::Mark));
     world.run_until(|world| world.state() == StateWord::Warm);
 
-    // The deadline of the restore ends one that is too slow, and not the restore.
+    // The restore's deadline ends a restore that is too slow, and not this restore.
     world.stop_runtime();
     world.attach();
     world.run_to(Step::AdoptDeps);
@@ -208,7 +208,7 @@ fn archive_of_dependencies_fails_no_cycle() {
     );
     world.run_until(|world| world.state() == StateWord::Warm);
 
-    // A failure of the object storage is followed by an installation.
+    // When the object storage fails, an installation follows.
     world.apply(Input::Rebuild);
     world.run_to(Step::AdoptDeps);
     world.fail(failure("HTTP 503"));
@@ -216,7 +216,7 @@ fn archive_of_dependencies_fails_no_cycle() {
     world.run_until(|world| world.state() == StateWord::Warm);
 }
 
-/// The count begins anew when the archive has arrived and its content is extracted.
+/// The count begins anew when the archive has arrived and the content is extracted.
 #[test]
 fn any_change_of_the_bytes_is_progress() {
     let mut world = World::warm();
@@ -244,7 +244,7 @@ fn any_change_of_the_bytes_is_progress() {
     );
 }
 
-/// The input that makes a resident `down` cancels the stream of its restore too.
+/// The input that makes a resident `down` also cancels its restore stream.
 #[test]
 fn abandoned_restore_is_cancelled() {
     let mut world = World::warm();
@@ -309,7 +309,7 @@ fn older_image_is_replaced_when_idle() {
     assert!(world.kinds().contains("stop") && world.alarm == Some(world.now + 45 * SECOND));
 }
 
-/// An installation that was interrupted continues, because its marker survives the cycle.
+/// An installation that was interrupted continues, because the marker survives the cycle.
 #[test]
 fn interrupted_installation_is_resumed() {
     let mut world = World::warm();

@@ -176,7 +176,7 @@ fn perform(world: &mut World, op: Op) {
     }
 }
 
-/// A resident that was just onboarded, is warm, or restores its tree.
+/// Generates a resident that was just onboarded, is warm, or restores the tree.
 fn start() -> impl Strategy<Value = World> {
     (0..4).prop_map(|kind| {
         let mut world = World::new();
@@ -195,7 +195,7 @@ fn start() -> impl Strategy<Value = World> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// The sentences of `World::check` hold under every order of operations and faults.
+    /// The sentences in `World::check` hold under every order of operations and faults.
     #[test]
     fn invariants_hold_under_faults(mut world in start(), ops in prop::collection::vec(op(), 0..160)) {
         for op in ops {
@@ -217,7 +217,7 @@ proptest! {
         }
         world.loses_answers = false;
         for object in world.objects.clone().keys() {
-            // Archives are intact again; a wrong one would make it rebuild.
+            // Archives are intact again; a wrong archive would make it rebuild.
             if let Some(snapshot) = world.resident.snapshot() && snapshot.backups().contains(object) {
                 world.objects.insert(object.clone(), snapshot.stamp.sha.clone());
             }
@@ -244,7 +244,7 @@ proptest! {
     fn mint_failure_changes_no_state(start in start(), ops in prop::collection::vec(op(), 0..120)) {
         let [mut minted, mut refused] = [start.clone(), start];
         for op in ops {
-            // An answer is repeated by its number, and a mint has another answer here.
+            // An answer is repeated by number, and a mint has another answer here.
             if matches!(op, Op::RepeatAnswer(_) | Op::Fail | Op::DiskFull | Op::Killed) {
                 continue;
             }

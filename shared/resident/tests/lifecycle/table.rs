@@ -1,6 +1,6 @@
-//! Each row of the table of states, as one transition of the simulated resident.
+//! Each row in the state table, as a single transition of the simulated resident.
 //!
-//! The rows are those of docs/reference/residents.md#states.
+//! The rows come from docs/reference/residents.md#states.
 
 use ars_resident::lifecycle::{
     Action, Admission, DownCause, Failure, Input, Slot, StateWord, Step, TreesState, WatchdogAction,
@@ -169,7 +169,7 @@ fn checkpoint_is_saved_while_the_code_host_is_down() {
         let saved_at = world.now;
         world.run_to(Step::Fetch);
         if has_moved {
-            // Such a tree would be another one than its stamp says.
+            // Such a tree would differ from its stamp.
             world.runtime.as_mut().unwrap().mirror = Some(sha(9));
         }
         world.fail(failure("could not resolve host"));
@@ -194,7 +194,7 @@ fn checkpoint_is_saved_while_the_code_host_is_down() {
     }
 }
 
-/// A checkpoint without a snapshot is lost with the disk of its container.
+/// A checkpoint without a snapshot is lost with the container's disk.
 #[test]
 fn snapshot_of_a_checkpoint_follows_within_a_minute() {
     let created_at = |world: &World| world.resident.snapshot().unwrap().created_at;
@@ -444,7 +444,7 @@ fn failed_provisioning_is_not_rebuilt() {
     assert!(world.reason().starts_with("provision-failed at build: "));
 }
 
-/// It is down until it is onboarded again, and the reason of an administrator would promise a rebuild.
+/// It is down until it is onboarded again, and an administrator's reason would promise a rebuild.
 #[test]
 fn resident_that_gives_up_its_slot_is_not_forced_down() {
     let mut world = World::warm();

@@ -13,7 +13,7 @@ pub const SECOND: i64 = 1_000;
 pub const MINUTE: i64 = 60 * SECOND;
 pub const TIMEOUT: i64 = 5 * MINUTE;
 
-/// A started container and its disk.
+/// A started container with a disk.
 #[derive(Debug, Clone)]
 pub struct Runtime {
     pub id: RuntimeId,
@@ -37,14 +37,14 @@ pub struct World {
     /// The step in progress.
     pub running: Option<(u64, Step)>,
     pub alarm: Option<i64>,
-    /// Actions of the last input.
+    /// Actions after the last input.
     pub actions: Vec<Action>,
     pub free_kib: Option<u64>,
     pub in_flight: u32,
     pub last_attach_at: Option<i64>,
     pub last_checkpoint_at: Option<i64>,
     pub is_image_current: bool,
-    /// Answers of the registry and the object storage are lost.
+    /// Answers from the registry and the object storage are lost.
     pub loses_answers: bool,
     pub runtimes: u32,
     pub uploads: u32,
@@ -115,7 +115,7 @@ impl World {
         self.resident.status().1.unwrap_or_default()
     }
 
-    /// Applies an input to the stored state, read back from its JSON, and performs the actions.
+    /// Applies an input to the stored state, read back from JSON, and performs the actions.
     pub fn apply(&mut self, input: Input) {
         let before = serde_json::to_string(&self.resident).unwrap();
         self.resident = serde_json::from_str(&before).unwrap();
@@ -138,7 +138,7 @@ impl World {
         actions
     }
 
-    /// Performs an action and returns its answer.
+    /// Performs an action and returns the answer.
     fn perform(&mut self, action: &Action) -> Option<Input> {
         match action {
             Action::RunStep { attempt, step, .. } => self.running = Some((*attempt, *step)),
@@ -174,7 +174,7 @@ impl World {
         None
     }
 
-    /// The mirror gets a checkpoint of a thread.
+    /// Gives the mirror a thread's checkpoint.
     pub fn checkpoint(&mut self) {
         self.last_checkpoint_at = Some(self.now);
         self.apply(Input::CheckpointMade);
@@ -270,7 +270,7 @@ impl World {
         id
     }
 
-    /// The effect of a step on the disk, and its result.
+    /// Applies a step's effect to the disk, and returns the result.
     pub fn work(&mut self, step: Step) -> Result<Output, Failure> {
         if self.runtime.is_none() && step != Step::Mint {
             self.start_runtime();
@@ -428,7 +428,7 @@ impl World {
         });
     }
 
-    /// The container is replaced. Its disk and the work on it are lost.
+    /// Replaces the container. Its disk and the work on it are lost.
     pub fn replace_runtime(&mut self) {
         self.start_runtime();
         self.fail(Failure {
@@ -482,7 +482,7 @@ impl World {
     }
 }
 
-/// A failure of the step itself.
+/// Makes a failure of the step itself.
 pub fn failure(text: &str) -> Failure {
     Failure {
         exit_code: Some(1),

@@ -1,7 +1,8 @@
-//! Fits the part of a record beside its events, which every list of runs contains.
+//! Fits a record's part beside the events, which every run list contains.
 //!
-//! The store rejects a larger one, so it is shortened before it is sent: first texts, then the diagnosis, then fields of
-//! other versions. The totals of the diagnosis stay, so a reader sees how many findings were dropped.
+//! The store rejects a larger part, so it is shortened before it is sent: first texts, then the
+//! diagnosis, then fields from other versions. The diagnosis keeps the totals, so a reader sees how
+//! many findings were dropped.
 
 use serde_json::Value;
 
@@ -11,11 +12,12 @@ use crate::{
     record::{ABRIDGE_COST, COST, REFLECTION_COST, RESERVED_COST, RunRecord, TAINT},
 };
 
-/// Maximum JSON bytes of a record without its events.
+/// Maximum size of a record's JSON without events, in bytes.
 pub const MAX_HEAD_BYTES: usize = 65_536;
-/// Maximum JSON bytes of one text of an oversized record. Identifiers are bounded below it at ingress.
+/// Maximum JSON bytes for a single text in an oversized record. Identifiers are bounded below it at
+/// ingress.
 const MAX_FIELD_BYTES: usize = 2_048;
-/// Maximum JSON bytes of one text of a finding of an oversized record.
+/// Maximum JSON bytes for a finding's text in an oversized record.
 const MAX_FINDING_BYTES: usize = 512;
 /// Fields that later decisions need, and that are never dropped.
 const KEPT: [&str; 7] = [
@@ -30,7 +32,7 @@ const KEPT: [&str; 7] = [
 /// Severities, the least important first.
 const SEVERITIES: [&str; 3] = ["low", "medium", "high"];
 
-/// Shortens a record until its part beside events fits. One that fits already is unchanged.
+/// Shortens a record until its part beside events fits. A record that fits already is unchanged.
 pub(super) fn fit(record: &mut RunRecord) {
     let events = std::mem::take(&mut record.events);
     if size(record) > MAX_HEAD_BYTES {
@@ -58,7 +60,7 @@ fn shorten(record: &mut RunRecord) {
     shorten_diagnosis(record);
 }
 
-/// Drops fields of other versions, the largest first, to leave half of the room for the diagnosis.
+/// Drops fields from other versions, the largest first, to leave half the room for the diagnosis.
 fn drop_fields(record: &mut RunRecord) {
     while size(&record.extra) > MAX_HEAD_BYTES / 2 {
         let droppable = record
@@ -73,7 +75,7 @@ fn drop_fields(record: &mut RunRecord) {
     }
 }
 
-/// Clips the texts of the diagnosis, then drops findings: the least severe, of equal ones the last.
+/// Clips the diagnosis texts, then drops findings: the least severe, among equals the last.
 fn shorten_diagnosis(record: &mut RunRecord) {
     let Some(diagnosis) = record.diagnosis.as_object_mut() else {
         return;
@@ -81,7 +83,7 @@ fn shorten_diagnosis(record: &mut RunRecord) {
     for (name, value) in diagnosis.iter_mut().filter(|(name, _)| *name != "findings") {
         match value {
             Value::String(text) => clip(text, MAX_FIELD_BYTES),
-            // The totals, the shape, and parts of other versions.
+            // The totals, the shape, and parts from other versions.
             other if size(other) > MAX_FIELD_BYTES && name != "byCategory" => *other = Value::Null,
             _ => {}
         }
@@ -124,7 +126,7 @@ fn shorten_diagnosis(record: &mut RunRecord) {
     record.diagnosis["findings"] = fitting.collect();
 }
 
-/// Cuts a text to so many bytes of JSON, without its quotes, and marks it as cut.
+/// Cuts a text to so many JSON bytes, without quotes, and marks it as cut.
 fn clip(text: &mut String, max_bytes: usize) {
     if text.chars().map(escaped).sum::<usize>() <= max_bytes {
         return;

@@ -1,6 +1,6 @@
 //! Answers without content.
 
-/// Answer of most owner writes.
+/// Response to most owner writes.
 pub(super) const OK: &str = r#"{"ok":true}"#;
-/// Answer about a run that is not live, of the routes that need no generation.
+/// Response about a run that is not live, on routes that need no generation.
 pub(super) const NOT_LIVE: &str = r#"{"ok":false}"#;

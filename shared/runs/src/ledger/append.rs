@@ -1,7 +1,7 @@
 //! Appends events to a live run.
 //!
-//! An event replaces the stored event with its seq, so repeating a batch is idempotent. A batch with one invalid event
-//! is rejected whole.
+//! An event replaces the stored event with the same seq, so repeating a batch is idempotent. A
+//! batch with any invalid event is rejected whole.
 
 use ars_sql::Sql;
 use ars_store::{Refusal, StoreFailure};
@@ -12,11 +12,11 @@ use crate::{
     store::{EventBatch, EventBody, EventText},
 };
 
-/// Maximum JSON bytes of one event.
+/// Maximum size of an event's JSON in bytes.
 const MAX_EVENT: usize = 65_536;
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/append`.
+    /// Handles a `/runs/append` request.
     pub(crate) fn append(&self, body: &str) -> Result<String, StoreFailure> {
         let EventBody { fields, events } = EventBody::read(body, &["events"])?;
         let write = OwnerWrite::of(fields)?;
@@ -30,7 +30,8 @@ impl<S: Sql> RunStore<S> {
             self.check_owner(&write)?;
             Ok::<_, StoreFailure>(self.write_events(write.run.as_str(), batch)?)
         };
-        // The owner check and one atomic write need no transaction: calls on a store do not interleave.
+        // The owner check and a single atomic write need no transaction: calls on a store do not
+        // interleave.
         if is_one {
             append()?;
         } else {
@@ -40,7 +41,7 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// Returns the seq of a valid event, or a refusal that names the event by `index`.
+/// Returns a valid event's seq, or a refusal that names the event by `index`.
 pub(super) fn seq(index: usize, event: &EventText<'_>) -> Result<i64, Refusal> {
     let seq = event.seq.ok_or_else(|| {
         Refusal::field(

@@ -1,7 +1,8 @@
-//! Makes a run live on its thread: `{ ok: true }`, or 409 with the current owner of the thread.
+//! Makes a run live on its thread: `{ ok: true }`, or 409 with the thread's current owner.
 //!
-//! A claim is idempotent: repeated by the run and generation that already own the thread, it succeeds without a write
-//! and does not extend the lease. A claim with the idempotency key of another run is a 409 that names this run.
+//! A claim is idempotent: repeated by the run and generation that already own the thread, it
+//! succeeds without a write and does not extend the lease. A claim with another run's idempotency
+//! key is a 409 that names this run.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::RunStore;
 
-/// Maximum length of a thread key, in characters.
+/// Maximum length of a thread key in characters.
 pub(super) const MAX_THREAD_CHARS: usize = 256;
 
 /// A valid claim. All fields but the names are JSON texts.
@@ -38,7 +39,7 @@ struct Claim {
 }
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/claim`.
+    /// Handles a `/runs/claim` request.
     pub(crate) fn claim(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let claim = Claim::read(&parse_body(body)?)?;
         if let Some(keyed) = &claim.idempotency

@@ -1,4 +1,4 @@
-//! Rejection of a writer that does not own the run.
+//! Rejects a writer that does not own the run.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{Refusal, StoreFailure};
@@ -6,7 +6,7 @@ use ars_store::{Refusal, StoreFailure};
 use super::request::OwnerWrite;
 use crate::RunStore;
 
-/// Another generation owns the run, or its phase forbids the write.
+/// Another generation owns the run, or the phase forbids the write.
 pub(crate) const FENCED: &str = r#"{"ok":false,"reason":"fenced"}"#;
 /// The run is not live.
 pub(crate) const UNKNOWN_RUN: &str = r#"{"ok":false,"reason":"unknown-run"}"#;
@@ -19,7 +19,7 @@ impl<S: Sql> RunStore<S> {
             .map(drop)
     }
 
-    /// Runs the single statement of an owner write. It yields a row if its condition held.
+    /// Runs an owner write's single statement. It yields a row if the condition held.
     pub(super) fn owned(
         &self,
         write: &OwnerWrite,

@@ -1,7 +1,7 @@
-//! Writes a run's record and ends the live run in one transaction: `{ ok, stored }`.
+//! Writes a run's record and ends the live run in a single transaction: `{ ok, stored }`.
 //!
-//! The record is written like a put, and its events replace the appended ones. A repeated finish returns `unknown-run`,
-//! and its caller falls back to a put, which is idempotent.
+//! The record is written like a put, and its events replace the appended events. A repeated finish
+//! returns `unknown-run`, and the caller falls back to a put, which is idempotent.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{Refusal, StoreFailure};
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/finish`.
+    /// Handles a `/runs/finish` request.
     pub(crate) fn finish(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let EventBody { fields, events } = EventBody::read(body, &Put::EVENTS)?;
         let mut write = OwnerWrite::of(fields)?;
@@ -30,7 +30,7 @@ impl<S: Sql> RunStore<S> {
         Ok(format!(r#"{{"ok":true,"stored":{stored}}}"#))
     }
 
-    /// Deletes all rows of a live run except its events.
+    /// Deletes all the rows of a live run except its events.
     fn end(&self, id: &RunId) -> Result<(), SqlError> {
         for table in [
             "live_runs",

@@ -1,9 +1,10 @@
-//! Appends events to many runs of one generation and extends their leases: `{ runs }`.
-//! Each run's entry has its stop request and follow-ups, in the request's order (docs/decisions/0007).
+//! Appends events to many runs of the same generation and extends their leases: `{ runs }`.
 //!
-//! A run that another generation owns is reported as such and does not affect the others. A malformed request is
-//! rejected whole. The number of statements does not depend on the number of runs, and a flush without events and
-//! without a lease writes nothing. Not here: the flush interval of the bot.
+//! Each run's entry has its stop request and follow-ups, in the request's order
+//! (docs/decisions/0007). A run that another generation owns is reported as such and does not
+//! affect the others. A malformed request is rejected whole. The number of statements does not
+//! depend on the number of runs, and a flush without events and without a lease writes nothing. Not
+//! here: the bot's flush interval.
 
 use std::collections::BTreeSet;
 
@@ -27,18 +28,18 @@ use crate::{
     store::{EventBatch, EventBody},
 };
 
-/// Range of the follow-up cursor: integers that a double represents exactly.
+/// Follow-up cursor range: integers that a double represents exactly.
 const INBOX_AFTER: std::ops::RangeInclusive<i64> = 0..=9_007_199_254_740_991;
-/// Bytes of follow-ups after which the rest waits for the next request.
-/// With one more follow-up of the maximum size (512 KiB), a run's entry still fits into one value of the edge platform
-/// (2 MB).
+/// Follow-up bytes after which the rest waits for the next request. With another follow-up at the
+/// maximum size (512 KiB), a run's entry still fits into a single value on the edge platform (2
+/// MB).
 const MAX_INBOX: i64 = 1_000_000;
 
-/// Extends to ?3 the leases of the runs ?2 that generation ?1 owns.
+/// Extends to ?3 the leases on the runs ?2 that generation ?1 owns.
 const EXTEND: &str = "UPDATE live_runs SET lease_until = ?3 WHERE owner_gen = ?1 \
                       AND run_id IN (SELECT value ->> 0 FROM json_each(?2))";
 
-/// A valid request.
+/// A request that passed validation.
 struct Flush {
     generation: Generation,
     lease_ms: Option<i64>,
@@ -48,7 +49,7 @@ struct Flush {
 }
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/flush`.
+    /// Handles a `/runs/flush` request.
     pub(crate) fn flush(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let Flush {
             generation,
@@ -83,7 +84,7 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// Returns the SQL of the answer for each of the runs ?2, if generation ?1 owns it.
+/// Returns the response SQL for each run in ?2, if generation ?1 owns it.
 fn answer_sql() -> String {
     let inbox = format!(
         "SELECT json_group_array(json_object('seq', seq, 'message', json(message)) ORDER BY seq) FROM \
@@ -132,7 +133,7 @@ impl Flush {
     }
 }
 
-/// Splits the request into its fields and the bodies of its runs.
+/// Splits the request into its fields and its runs' bodies.
 fn bodies(body: &str) -> Result<(Map<String, Json>, Vec<EventBody<'_>>), Refusal> {
     if let Some(found) = split_body(body, &["runs"]) {
         let runs = found

@@ -34,7 +34,7 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// Reads a list of run ids.
+/// Reads a run id list.
 pub(super) fn run_ids(body: &Map<String, Json>, name: &str) -> Result<Vec<String>, Refusal> {
     let Some(Json::Array(ids)) = body.get(name) else {
         return Err(Refusal::field(name, "must be an array"));

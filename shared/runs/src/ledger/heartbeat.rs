@@ -12,7 +12,7 @@ use super::{
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/heartbeat`.
+    /// Handles a `/runs/heartbeat` request.
     pub(crate) fn heartbeat(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let write = OwnerWrite::read(body)?;
         let until = now.saturating_add(lease_ms(&write.body)?);

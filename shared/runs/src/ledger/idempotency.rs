@@ -1,6 +1,7 @@
-//! Idempotency keys (docs/reference/ledger.md#idempotency-keys): the run of a key's first request.
+//! Idempotency keys: the run that a key's first request started.
 //!
-//! A key is written in the transaction of its claim, so that a run and its key exist together or not at all.
+//! See docs/reference/ledger.md#idempotency-keys. A key is written in its claim's transaction, so
+//! that a run and its key exist together or not at all.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -11,20 +12,20 @@ use ars_wire::idempotency::{IDEMPOTENCY_MAX_AGE_MS, is_idempotency_key};
 
 use crate::RunStore;
 
-/// Maximum expired keys that one claim deletes.
-/// More than one, so that the table shrinks again after a burst.
+/// Maximum number of expired keys that a claim deletes. More than one, so that the table shrinks
+/// again after a burst.
 const MAX_EXPIRED: i64 = 16;
-/// Hexadecimal digits of a fingerprint.
+/// Number of hexadecimal digits in a fingerprint.
 const FINGERPRINT_DIGITS: usize = 64;
 
-/// The idempotency key of a claim.
+/// A claim's idempotency key.
 pub(super) struct Keyed {
     pub subject: String,
     pub key: String,
     fingerprint: String,
 }
 
-/// The first use of a key.
+/// A key's first use.
 pub(super) struct First {
     pub run_id: String,
     fingerprint: String,
@@ -59,7 +60,7 @@ impl<S: Sql> RunStore<S> {
         rows.first().map(first).transpose()
     }
 
-    /// Writes a key, which replaces an expired one, and deletes some expired keys.
+    /// Writes a key, which replaces an expired key, and deletes some expired keys.
     pub(super) fn insert_key(
         &self,
         keyed: &Keyed,
@@ -86,7 +87,7 @@ impl<S: Sql> RunStore<S> {
 }
 
 impl Keyed {
-    /// Reads the field `idempotency` of a claim's run.
+    /// Reads the field `idempotency` from a claim's run.
     pub(super) fn read(run: &Map<String, Json>) -> Result<Option<Self>, Refusal> {
         let fields = match run.get("idempotency") {
             None => return Ok(None),
@@ -112,7 +113,7 @@ impl First {
     }
 }
 
-/// Returns the 409 of a claim with the key of another run.
+/// Returns the 409 for a claim with another run's key.
 pub(super) fn repeated_key(first: &First) -> Refusal {
     Refusal::conflict(
         json!({ "ok": false, "reason": "repeated-key", "first": first.json() }).to_string(),

@@ -1,6 +1,8 @@
-//! Queues a follow-up for a live run: `{ ok, seq }`, else `{ ok: false }`; seqs count from 1 per run.
+//! Queues a follow-up for a live run: `{ ok, seq }`, else `{ ok: false }`; seqs count from 1 per
+//! run.
 //!
-//! 413 beyond the limits of unread follow-ups. Their owner has stricter ones, which do not bind other processes.
+//! 413 beyond the unread follow-up limits. Their owner has stricter limits, which do not bind other
+//! processes.
 
 use ars_sql::{Sql, Value};
 use ars_store::{Refusal, StoreFailure, json::parse_body, request::required_run_id};
@@ -9,11 +11,11 @@ use ars_wire::ledger::MAX_UNREAD;
 use super::{answers::NOT_LIVE, request::object};
 use crate::RunStore;
 
-/// Bytes of the unread follow-ups of a run.
+/// Maximum bytes in a run's unread follow-ups.
 const MAX_UNREAD_BYTES: u64 = 1 << 20;
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/inbox`.
+    /// Handles a `/runs/inbox` request.
     pub(crate) fn inbox(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "runId")?;
@@ -31,7 +33,7 @@ impl<S: Sql> RunStore<S> {
         })
     }
 
-    /// Returns whether a message of this size can wait with those that no step has read.
+    /// Returns whether a message with this size can wait with those that no step has read.
     fn has_room(&self, run: &str, bytes: u64) -> Result<bool, StoreFailure> {
         let unread = "SELECT count(*), coalesce(sum(octet_length(message)), 0) FROM live_inbox \
                       WHERE run_id = ?1 AND seq > coalesce((SELECT record ->> '$.inboxConsumedSeq' \

@@ -1,4 +1,4 @@
-//! Live runs, all or that of one thread, earliest start first: `{ runs }`.
+//! Live runs, all or a single thread's run, earliest start first: `{ runs }`.
 
 use ars_sql::{Sql, Value};
 use ars_store::{StoreFailure, add_texts, json::parse_body, request::short_text};
@@ -10,7 +10,7 @@ use super::{
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/live`.
+    /// Handles a `/runs/live` request.
     pub(crate) fn live(&self, body: &str) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let thread = short_text(&body, "threadKey", MAX_THREAD_CHARS)?;
@@ -25,7 +25,8 @@ impl<S: Sql> RunStore<S> {
             "SELECT {} FROM {TABLES} {of_thread} ORDER BY live.started_at, live.run_id",
             row_sql()
         );
-        // Row by row: each may hold a system prompt of half a megabyte, and SQLite limits the size of one value.
+        // Row by row: each may hold a system prompt with half a megabyte, and SQLite limits a
+        // single value's size.
         let mut answer = S::Text::from(r#"{"runs":["#.to_owned());
         add_texts(self.sql(), &statement, &params, &mut answer)?;
         answer.extend(["]}"]);

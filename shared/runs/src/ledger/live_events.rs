@@ -1,6 +1,6 @@
 //! The events appended to a run after an optional seq, in seq order: `{ events }`.
 //!
-//! For a finished run these are the events of its record, for an unknown run an empty list.
+//! For a finished run these are its record's events, for an unknown run an empty list.
 
 use ars_sql::Sql;
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
@@ -9,7 +9,7 @@ use ars_types::UnixMillis;
 use crate::{RunStore, store::after_seq};
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/live-events`.
+    /// Handles a `/runs/live-events` request.
     pub(crate) fn live_events(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "runId")?;

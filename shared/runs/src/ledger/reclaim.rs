@@ -1,8 +1,8 @@
 //! Reclaims runs that other generations handed off or that have an expired lease: `{ runs }`.
-//! Each is `{ row, reclaimedFrom, lastStep, inbox, jobs }`.
 //!
-//! A caller's own runs and those listed in `except` are never reclaimed (docs/decisions/0011). Reading and changing the
-//! owner are one transaction, so two generations never get the same run.
+//! Each is `{ row, reclaimedFrom, lastStep, inbox, jobs }`. A caller's own runs and those listed in
+//! `except` are never reclaimed (docs/decisions/0011). A single transaction reads and changes the
+//! owner, so two generations never get the same run.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::finite};
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::RunStore;
 
-/// Condition of a run that generation ?1 may reclaim at time ?2. ?3 lists excluded ids.
+/// Condition for a run that generation ?1 may reclaim at time ?2. ?3 lists excluded ids.
 const RECLAIMABLE: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until <= ?2) \
                            AND run_id NOT IN (SELECT value FROM json_each(?3))";
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/reclaim`.
+    /// Handles a `/runs/reclaim` request.
     pub(crate) fn reclaim(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let generation = generation(&body)?;
@@ -57,7 +57,7 @@ impl<S: Sql> RunStore<S> {
         })?)
     }
 
-    /// Returns a reclaimed run: its row, its previous owner and the data to resume it.
+    /// Returns a reclaimed run: the row, the previous owner and the data to resume it.
     fn reclaimed(&self, run: &Row) -> Result<String, SqlError> {
         let statement = format!("SELECT {} FROM {TABLES} WHERE live.run_id = ?1", row_sql());
         let row = self.texts(&statement, run)?;
@@ -83,8 +83,8 @@ impl<S: Sql> RunStore<S> {
         ))
     }
 
-    /// Returns the texts that a statement yields for a run, separated by commas.
-    /// They are read row by row: each may be large, and SQLite limits the size of one value.
+    /// Returns the texts that a statement yields for a run, separated by commas. They are read row
+    /// by row: each may be large, and SQLite limits a single value's size.
     fn texts(&self, statement: &str, run: &Row) -> Result<String, SqlError> {
         let rows = self.sql().query(statement, &[Value::from(run.text(0)?)])?;
         let texts = rows

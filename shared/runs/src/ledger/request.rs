@@ -1,4 +1,4 @@
-//! Fields of ledger requests.
+//! Fields in ledger requests.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use ars_store::{
 };
 use ars_types::{Generation, RunId};
 
-/// Range of a requested lease, in milliseconds.
+/// Range for a requested lease, in milliseconds.
 const LEASE_MS: std::ops::RangeInclusive<i64> = 1000..=3_600_000;
 const LEASE_RULE: &str = "must be an integer from 1000 to 3600000";
 
@@ -55,12 +55,12 @@ pub(super) fn lease_ms(body: &Map<String, Value>) -> Result<i64, Refusal> {
     lease_ms_if_any(body)?.ok_or_else(|| Refusal::field("leaseMs", LEASE_RULE))
 }
 
-/// Reads an optional lease duration. Without one, leases stay unchanged.
+/// Reads an optional lease duration. Without it, leases stay unchanged.
 pub(super) fn lease_ms_if_any(body: &Map<String, Value>) -> Result<Option<i64>, Refusal> {
     integer(body, "leaseMs", LEASE_MS, LEASE_RULE)
 }
 
-/// Returns the JSON text of a required object.
+/// Returns a required object's JSON text.
 pub(super) fn object(body: &Map<String, Value>, name: &str) -> Result<String, Refusal> {
     match body.get(name) {
         Some(object @ Value::Object(_)) => Ok(object.to_string()),

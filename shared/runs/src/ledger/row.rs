@@ -1,7 +1,9 @@
-//! The wire form of a live run.
-//! `runId, threadKey, ownerGen, leaseUntil, startedAt, phase, stop, meta, card, system, tools, state`.
+//! A live run's wire form.
+//!
+//! The fields: `runId, threadKey, ownerGen, leaseUntil, startedAt, phase, stop, meta, card, system,
+//! tools, state`.
 
-/// Returns the SQL of a row's JSON, over `live_runs AS live JOIN live_specs AS spec`.
+/// Returns the SQL for a row's JSON, over `live_runs AS live JOIN live_specs AS spec`.
 pub(super) fn row_sql() -> String {
     format!(
         "json_object('runId', live.run_id, 'threadKey', live.thread_key, 'ownerGen', live.owner_gen, \
@@ -12,11 +14,11 @@ pub(super) fn row_sql() -> String {
     )
 }
 
-/// Both tables of a live run.
+/// Both tables for a live run.
 pub(super) const TABLES: &str =
     "live_runs AS live JOIN live_specs AS spec ON spec.run_id = live.run_id";
 
-/// Returns the SQL of a time without the `.0` that SQLite appends to a double.
+/// Returns the SQL for a time without the `.0` that SQLite appends to a double.
 fn time_sql(column: &str) -> String {
     format!("iif({column} = CAST({column} AS INTEGER), CAST({column} AS INTEGER), {column})")
 }

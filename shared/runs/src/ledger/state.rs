@@ -11,7 +11,7 @@ use super::{
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/state`.
+    /// Handles a `/runs/state` request.
     pub(crate) fn state(&self, body: &str) -> Result<String, StoreFailure> {
         let write = OwnerWrite::read(body)?;
         let state = object(&write.body, "state")?;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::RunStore;
 
-/// Counters of a step record, all integers of at least 0. The first is its key.
+/// Counters in a step record, all integers and at least 0. The first is the key.
 const COUNTERS: [&str; 7] = [
     "step",
     "seq",
@@ -24,7 +24,7 @@ const COUNTERS: [&str; 7] = [
 ];
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/step`.
+    /// Handles a `/runs/step` request.
     pub(crate) fn step(&self, body: &str) -> Result<String, StoreFailure> {
         let write = OwnerWrite::read(body)?;
         let Some(record @ Json::Object(fields)) = write.body.get("record") else {

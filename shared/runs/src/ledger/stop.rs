@@ -1,5 +1,6 @@
 //! Requests a live run to stop: `{ ok, ownerLive }`, or `{ ok: false }` if it is not live.
-//! The owner receives the request with its next heartbeat, with its actor. The last request wins.
+//!
+//! The owner receives the request with its next heartbeat, with the actor. The last request wins.
 
 use serde_json::{Value as Json, json};
 
@@ -10,14 +11,14 @@ use ars_types::{StopMode, UnixMillis};
 use super::answers::NOT_LIVE;
 use crate::RunStore;
 
-/// Rule of an actor.
+/// How an actor must look.
 const ACTOR_RULE: &str =
     "must be {kind, id}, each 1 to 128 letters, digits, `:`, `@`, `.`, `_` or `-`";
-/// Longest word of an actor.
+/// Maximum length of a word in an actor.
 const MAX_ACTOR_WORD: usize = 128;
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/stop`.
+    /// Handles a `/runs/stop` request.
     pub(crate) fn stop(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "runId")?;
@@ -31,7 +32,7 @@ impl<S: Sql> RunStore<S> {
             .filter(|actor| !actor.is_null())
             .map(actor)
             .transpose()?;
-        // A repetition without an actor, such as that of an older bot, keeps the first one.
+        // A repetition without an actor, such as from an older bot, keeps the first actor.
         let statement = "UPDATE live_runs SET stop = ?2, \
                          stop_actor = CASE WHEN stop IS ?2 THEN coalesce(?4, stop_actor) ELSE ?4 END \
                          WHERE run_id = ?1 RETURNING lease_until > ?3";
@@ -49,7 +50,7 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// Returns the stored form of the actor, which the owner's note names.
+/// Returns the actor's stored form, which the owner's note names.
 fn actor(actor: &Json) -> Result<String, Refusal> {
     let word = |name: &str| {
         actor

@@ -1,7 +1,7 @@
-//! Batched writes of events into the table shared by finished and live runs.
+//! Writes event batches into the table shared by finished and live runs.
 //!
-//! Events are bound as few JSON objects from seq to event, which SQLite expands. Binding them one by one would cross
-//! the wasm boundary for each.
+//! Events are bound as few JSON objects from seq to event, which SQLite expands. Binding them
+//! individually would cross the wasm boundary for each.
 
 use std::fmt::{self, Write as _};
 
@@ -10,7 +10,7 @@ use ars_types::RunId;
 
 use super::RunStore;
 
-/// Maximum bytes of events in one parameter. A larger event gets a parameter alone.
+/// Maximum event bytes in a parameter. A larger event gets a parameter alone.
 const MAX_BATCH: usize = 1_000_000;
 
 /// Events by seq, as JSON texts for SQLite.
@@ -21,12 +21,12 @@ pub(crate) struct EventBatch {
 }
 
 impl EventBatch {
-    /// Adds an event. The later of two events with the same seq wins.
+    /// Adds an event. Of two events with the same seq, the later wins.
     pub(crate) fn push(&mut self, seq: i64, event: &str) {
         self.push_by(format_args!("{seq}"), event);
     }
 
-    /// Adds an event of one of several runs, for [`RunStore::write_owned_events`].
+    /// Adds an event when several runs are written, for [`RunStore::write_owned_events`].
     pub(crate) fn push_of(&mut self, run: &RunId, seq: i64, event: &str) {
         // Run ids contain no slash.
         self.push_by(format_args!("{seq}/{run}"), event);
@@ -47,7 +47,7 @@ impl EventBatch {
         self.full.is_empty()
     }
 
-    /// Returns the number of statements that write the batch.
+    /// Returns how many statements write the batch.
     pub(crate) fn statements(&self) -> usize {
         self.full.len() + usize::from(!self.open.is_empty())
     }
@@ -67,7 +67,7 @@ impl<S: Sql> RunStore<S> {
         self.insert_events("REPLACE", run, batch)
     }
 
-    /// Writes events of several runs that the generation owns, replacing those with the same seqs.
+    /// Writes events for several runs that the generation owns, replacing those with the same seqs.
     pub(crate) fn write_owned_events(
         &self,
         generation: &Value,

@@ -1,7 +1,8 @@
-//! The events of a request, each as its stored text.
+//! A request's events, each as its stored text.
 //!
-//! Events are most of the bytes of hot requests. A body that can be split is split, and its events are only peeked at,
-//! not parsed. Any other body is parsed as a tree and its events are serialized again. Both ways give the same result.
+//! Most bytes in hot requests are events. A body that can be split is split, and the events are
+//! only peeked at, not parsed. Any other body is parsed as a tree and the events are serialized
+//! again. Both ways give the same result.
 
 use std::borrow::Cow;
 
@@ -20,9 +21,9 @@ pub(crate) struct EventBody<'a> {
     pub events: Option<Vec<EventText<'a>>>,
 }
 
-/// One entry of a list of events. It is not validated yet.
+/// An entry in an event list. It is not validated yet.
 pub(crate) struct EventText<'a> {
-    /// JSON text.
+    /// The event as JSON text.
     pub text: Cow<'a, str>,
     /// The seq, if it is a valid key.
     pub seq: Option<i64>,
@@ -31,7 +32,7 @@ pub(crate) struct EventText<'a> {
 }
 
 impl<'a> EventBody<'a> {
-    /// Reads a body with events at `path`, a list of keys.
+    /// Reads a body with events at `path`, a key list.
     pub(crate) fn read(body: &'a str, path: &[&str]) -> Result<Self, Refusal> {
         if let Some(read) = Self::borrow(body, path) {
             return Ok(read);
@@ -98,7 +99,7 @@ impl<'a> EventText<'a> {
     }
 }
 
-/// Returns the seq as a key: an integer of at least 1 that a double represents exactly.
+/// Returns the seq as a key: an integer, at least 1, that a double represents exactly.
 fn key(seq: f64) -> Option<i64> {
     whole_number(seq).filter(|whole| *whole >= 1 && seq <= MAX_SAFE)
 }

@@ -1,4 +1,4 @@
-//! A page of one run's events, `{ events, nextAfterSeq? }`.
+//! A page of a single run's events, `{ events, nextAfterSeq? }`.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{
@@ -11,17 +11,17 @@ use serde_json::{Map, Value as JsonValue};
 
 use super::{RunStore, horizon::VISIBLE, page::Page};
 
-/// Default page size.
+/// Page size by default.
 const DEFAULT_LIMIT: i64 = 1000;
-/// Maximum page size. A larger limit is rejected, unlike that of the list.
+/// Maximum page size. A larger limit is rejected, unlike in the list.
 const MAX_LIMIT: i64 = 5000;
-/// Skips rows that are not events: invalid JSON, or no type.
-/// The cases are nested because only CASE guarantees that the second test does not run when the first one failed.
+/// Skips rows that are not events: invalid JSON, or no type. The cases are nested because only CASE
+/// guarantees that the second test does not run when the first failed.
 pub(super) const EVENT: &str = "CASE WHEN json_valid(event) THEN \
                      CASE WHEN json_type(event, '$.type') = 'text' THEN event END END AS text";
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/events`.
+    /// Handles a `/runs/events` request.
     pub fn events(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "id")?;
@@ -64,7 +64,7 @@ impl<S: Sql> RunStore<S> {
             .is_empty())
     }
 
-    /// Appends the events of a run after a seq to the answer, in seq order, separated by commas.
+    /// Appends a run's events after a seq to the response, in seq order, separated by commas.
     pub(crate) fn add_events(
         &self,
         id: &RunId,
@@ -82,7 +82,7 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// Returns the `afterSeq` of a body, 0 if it is absent. Seqs begin at 1.
+/// Returns a body's `afterSeq`, 0 if it is absent. Seqs begin at 1.
 pub(crate) fn after_seq(body: &Map<String, JsonValue>) -> Result<i64, StoreFailure> {
     Ok(integer(
         body,
@@ -93,8 +93,8 @@ pub(crate) fn after_seq(body: &Map<String, JsonValue>) -> Result<i64, StoreFailu
     .unwrap_or(0))
 }
 
-/// SQL of the page's tail: the last seq, if the page is full and more events follow.
+/// SQL for the page's tail: the last seq, if the page is full and more events follow.
 const AFTER: &str = "iif(count = ?3 AND EXISTS (SELECT 1 FROM run_events WHERE run_id = ?1 AND seq > place), \
     '],\"nextAfterSeq\":' || CAST(place AS INTEGER) || '}', ']}')";
-/// SQL of the tail of a page that ended by bytes.
+/// SQL for the tail when a page ended by bytes.
 const MORE: &str = "'],\"nextAfterSeq\":' || CAST(place AS INTEGER) || '}'";

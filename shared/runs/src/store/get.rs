@@ -1,4 +1,4 @@
-//! One run with its events: `{ record }`, null if unknown, expired or hidden.
+//! A single run with its events: `{ record }`, null if unknown, expired or hidden.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
@@ -7,7 +7,7 @@ use ars_types::{RunId, UnixMillis};
 use super::{RunStore, events::EVENT, horizon::VISIBLE, page::MAX_JOINED};
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/get`.
+    /// Handles a `/runs/get` request.
     pub fn get(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
         match self
@@ -19,12 +19,13 @@ impl<S: Sql> RunStore<S> {
         }
     }
 
-    /// Builds the same answer row by row, for events that exceed SQLite's limit for one value.
+    /// Builds the same response row by row, for events that exceed SQLite's limit for a single
+    /// value.
     fn row_by_row(&self, id: &RunId, now: UnixMillis) -> Result<S::Text, SqlError> {
         let Some(item) = self.item(&self.item, id, now)? else {
             return Ok(S::Text::from(NULL.to_owned()));
         };
-        // The item is a non-empty object, so its last character is the closing brace.
+        // The item is a non-empty object, so the last character is the closing brace.
         let members = item.strip_suffix('}').unwrap_or(&item);
         let mut answer = S::Text::from(format!(r#"{{"record":{members},"events":["#));
         self.add_events(id, 0, &mut answer)?;
@@ -54,8 +55,9 @@ impl<S: Sql> RunStore<S> {
 /// Answer about a run that readers do not see.
 const NULL: &str = r#"{"record":null}"#;
 
-/// Returns the single statement of a get, which yields NULL if the answer is too large for one value.
-/// Sizes are summed before the texts are joined, because a value beyond the limit is an error.
+/// Returns the single statement for a get, which yields NULL if the response is too large for one
+/// value. Sizes are summed before the texts are joined, because a value beyond the limit is an
+/// error.
 pub(super) fn get_sql(item: &str) -> String {
     format!(
         "SELECT CASE WHEN item IS NULL THEN '{NULL}' WHEN octet_length(item) + (SELECT \

@@ -1,16 +1,17 @@
 //! The boundary between visible and hidden runs.
 //!
-//! Age, count and bytes all exclude from the oldest end, so the hidden rows are those up to one position in
-//! (finish, id) order. Age depends on the reader's clock. Count and bytes change only on a write, and the newest row
-//! that they exclude is stored as the `floor` of the `retention` table.
+//! Age, count and bytes all exclude from the oldest end, so the hidden rows are those up to a
+//! single position in (finish, id) order. Age depends on the reader's clock. Count and bytes change
+//! only on a write, and the newest row that they exclude is stored as the `floor` in the
+//! `retention` table.
 
 use ars_sql::{Sql, SqlError};
 
 use crate::retention::Policy;
 
-/// SQL of the newest hidden position; parameter 1 is the time.
-/// Run ids are never empty, so a run that finished exactly at the age limit is visible. All limits share one position,
-/// because an index can be searched from it.
+/// SQL for the newest hidden position; parameter 1 is the time. Run ids are never empty, so a run
+/// that finished exactly at the age limit is visible. All limits share a single position, because
+/// an index can be searched from it.
 macro_rules! horizon {
     () => {
         "SELECT max(oldest, floor_at), iif(oldest > floor_at, '', floor_id) FROM \
@@ -18,9 +19,9 @@ macro_rules! horizon {
     };
 }
 
-/// Condition of a visible row.
+/// Condition for a visible row.
 pub(super) const VISIBLE: &str = concat!("(finished_at, id) > (", horizon!(), ")");
-/// Condition of a hidden row.
+/// Condition for a hidden row.
 pub(super) const HIDDEN: &str = concat!("(finished_at, id) <= (", horizon!(), ")");
 /// Selects the newest hidden position.
 pub(super) const HORIZON: &str = horizon!();

@@ -1,9 +1,9 @@
-//! SQL of a stored record in its visible form.
+//! SQL for a stored record in visible form.
 
 use crate::{canonical::CANONICAL, diagnosis::CATEGORIES};
 
-/// Returns the SQL of an item with the size of its record, for lists.
-/// A canonical record is a non-empty object, so its last character is the closing brace.
+/// Returns the SQL for an item with the record's size, for lists. A canonical record is a non-empty
+/// object, so the last character is the closing brace.
 pub(super) fn listed_sql(item: &str) -> String {
     format!(
         "iif(plain = {CANONICAL}, substr(record, 1, length(record) - 1) || ',\"bytes\":' || bytes || '}}', \
@@ -11,14 +11,14 @@ pub(super) fn listed_sql(item: &str) -> String {
     )
 }
 
-/// Returns the SQL of a listed item without its diagnosis. Only a row without `brief` is parsed.
+/// Returns the SQL for a listed item without its diagnosis. Only a row without `brief` is parsed.
 pub(super) fn brief_sql(listed: &str) -> String {
     format!("coalesce(brief, json_remove({listed}, '$.diagnosis'))")
 }
 
-/// Returns the SQL of a stored record in its visible form.
-/// It always has a visibility and exactly the current categories. Records are stored as received, so a new category
-/// needs no rewriting of rows. A canonical record is not parsed.
+/// Returns the SQL for a stored record in visible form. It always has a visibility and exactly the
+/// current categories. Records are stored as received, so a new category needs no row rewrites. A
+/// canonical record is not parsed.
 pub(super) fn item_sql() -> String {
     let term = |category: &str, term: &str| {
         format!("json(coalesce(record -> '$.diagnosis.byCategory.{category}.{term}', '0'))")

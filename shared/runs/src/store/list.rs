@@ -1,6 +1,7 @@
 //! Runs without their events, newest first: `{ items, nextBefore? }`.
 //!
-//! Pages follow a (finish, id) cursor, not an offset, so the cost of a page does not depend on its depth.
+//! Pages follow a (finish, id) cursor, not an offset, so a page's cost does not depend on its
+//! depth.
 
 use ars_sql::{Sql, Value};
 use ars_store::{
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::visible_to::{self, Condition};
 
-/// Default page size.
+/// Page size by default.
 const DEFAULT_LIMIT: i64 = 50;
 /// Maximum page size. A larger limit is clamped.
 const MAX_LIMIT: i64 = 200;
@@ -26,12 +27,12 @@ const MAX_LIMIT: i64 = 200;
 /// Maximum length of the `agent` and `channel` filters, in characters.
 const MAX_FILTER_CHARS: usize = 200;
 
-/// SQL of the page's tail with the cursor of the next page, behind `place` and `id`.
-/// Seventeen digits distinguish any two doubles.
+/// SQL for the page's tail with the next page's cursor, behind `place` and `id`. Seventeen digits
+/// distinguish any two doubles.
 const CURSOR: &str = "'],\"nextBefore\":{\"finishedAt\":' || iif(place = CAST(place AS INTEGER), \
     CAST(place AS INTEGER), printf('%!.17g', place)) || ',\"id\":\"' || id || '\"}}'";
 
-/// A valid request.
+/// A request that passed validation.
 struct Request {
     limit: i64,
     /// Cursor: only rows before this position.
@@ -45,16 +46,16 @@ struct Request {
     max_scanned: Option<i64>,
 }
 
-/// The statement of a page.
+/// A page's statement.
 struct Statement {
     rows: String,
-    /// SQL of the page's tail.
+    /// SQL for the page's tail.
     after: String,
     params: Vec<Value>,
 }
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/list`.
+    /// Handles a `/runs/list` request.
     pub fn list(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let request = Request::read(&parse_body(body)?)?;
         let Some(Statement {
@@ -75,7 +76,7 @@ impl<S: Sql> RunStore<S> {
         Ok(page.answer(&self.sql, &params)?)
     }
 
-    /// Returns the statement of a page, or `None` if the predicate allows no run.
+    /// Returns a page's statement, or `None` if the predicate allows no run.
     fn statement(&self, request: &Request, now: UnixMillis) -> Option<Statement> {
         let mut params = vec![Value::from(now)];
         let (index, mut range) = request.range(&mut params);
@@ -112,7 +113,7 @@ impl<S: Sql> RunStore<S> {
                      ORDER BY finished_at DESC, id DESC LIMIT 1 OFFSET {nth}"
                 )
             };
-            // The first row that is not searched, which is newer than every hidden one.
+            // The first row that is not searched, which is newer than every hidden row.
             lower = format!(
                 "(finished_at, id) > (SELECT * FROM ({}) UNION ALL {HORIZON} ORDER BY 1 DESC, 2 DESC LIMIT 1)",
                 nth(most)
@@ -139,8 +140,8 @@ impl<S: Sql> RunStore<S> {
 }
 
 impl Request {
-    /// Returns the index of a search, and the conditions on its part without the lower end.
-    /// Without a name SQLite may choose the index of a predicate, and read and sort every run that it allows.
+    /// Returns a search's index, and the conditions on its part without the lower end. Without a
+    /// name SQLite may choose a predicate's index, and read and sort every run that it allows.
     fn range(&self, params: &mut Vec<Value>) -> (&'static str, Vec<String>) {
         let mut range = Vec::new();
         let index = match (&self.channel, &self.agent) {
@@ -175,7 +176,7 @@ impl Request {
         let before_id = run_id(body, "beforeId")?;
         Ok(Self {
             limit: limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT),
-            // Without an id, runs of the same time are skipped: every id sorts after the empty one.
+            // Without an id, runs at the same time are skipped: every id sorts after the empty id.
             before: before.map(|at| (at, before_id.map(|id| id.to_string()).unwrap_or_default())),
             since: finite(body, "sinceMs")?,
             agent: short_text(body, "agent", MAX_FILTER_CHARS)?,
@@ -198,7 +199,7 @@ impl Request {
     }
 }
 
-/// Adds a parameter and returns its placeholder.
+/// Adds a parameter and returns the placeholder.
 fn bind(params: &mut Vec<Value>, value: impl Into<Value>) -> String {
     params.push(value.into());
     format!("?{}", params.len())

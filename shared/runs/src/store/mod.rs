@@ -1,9 +1,11 @@
-//! The run store over the storage port: finished runs here, live ones in `ledger`.
+//! The run store over the storage port: finished runs here, live runs in `ledger`.
+//!
 //! They share a database because a finish writes both.
 //!
-//! - **Tables:** `runs` and `run_events`, shared by finished and live runs; `retention`, one row; `live_*`.
-//! - **Invariants:** a put or finish is one transaction; runs excluded by the retention are hidden at once and deleted
-//!   in bounded steps; events of a live run are never deleted.
+//! - **Tables:** `runs` and `run_events`, shared by finished and live runs; `retention`, one row;
+//!   `live_*`.
+//! - **Invariants:** a put or finish is a single transaction; runs excluded by the retention are
+//!   hidden at once and deleted in bounded steps; a live run's events are never deleted.
 
 mod delete;
 mod event_batch;

@@ -1,35 +1,36 @@
-//! The answer to a paged read: one JSON text that contains the stored JSON texts of a page.
+//! A paged read's response: a single JSON text that contains a page's stored JSON texts.
 //!
-//! SQLite concatenates the complete answer, so a frequent read is one statement and its text is sent unchanged. A page
-//! close to the platform's limit for one value is read row by row, and ends by bytes.
+//! SQLite concatenates the complete response, so a frequent read is a single statement and the text
+//! is sent unchanged. A page close to the platform's limit for a single value is read row by row,
+//! and ends by bytes.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::add_list;
 
-/// Maximum bytes of texts concatenated by SQLite.
-/// The edge platform allows 2.2 MB for one value (docs/platform.md). Commas are not counted: they add at most one
-/// nineteenth, because the shortest event is `{"type":"","seq":1}`.
+/// Maximum text bytes that SQLite concatenates. The edge platform allows 2.2 MB for a single value
+/// (docs/platform.md). Commas are not counted: they add at most one nineteenth, because the
+/// shortest event is `{"type":"","seq":1}`.
 pub(super) const MAX_JOINED: i64 = 1_900_000;
-/// Maximum bytes of the texts of a page, which exceed those of one row.
+/// Maximum text bytes in a page, which exceed those in a single row.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A statement that yields a page's rows, and the text around them.
 pub(super) struct Page<'a> {
-    /// Yields `place`, `id` and `text`, sorted by `order`.
-    /// A row with a NULL text counts but is not part of the answer.
+    /// Yields `place`, `id` and `text`, sorted by `order`. A row with a NULL text counts but is not
+    /// in the response.
     pub rows: &'a str,
-    /// Sort order of `rows`.
+    /// Sort order for `rows`.
     pub order: &'a str,
     /// Text before the rows.
     pub before: &'a str,
-    /// SQL of the text after the rows, over `count`, and `place` and `id` of the last row.
+    /// SQL for the text after the rows, over `count`, and the last row's `place` and `id`.
     pub after: &'a str,
     /// The same for a page that ends before the last of `rows`, so that more follow.
     pub more: &'a str,
 }
 
 impl Page<'_> {
-    /// Returns the answer.
+    /// Returns the page as response text.
     pub(super) fn answer<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
         let Self {
             rows,
@@ -38,9 +39,10 @@ impl Page<'_> {
             after,
             more: _,
         } = self;
-        // With `max` as the only such aggregate, SQLite reads bare columns from the row with the maximum, here the last
-        // one. A common table expression would be easier to read, but SQLite counts its tables once per use against the
-        // platform's limits, and a predicate may have a hundred.
+        // With `max` as the only such aggregate, SQLite reads bare columns from the row with the
+        // maximum, here the last row. A common table expression would be easier to read, but SQLite
+        // counts its tables once per use against the platform's limits, and a predicate may have a
+        // hundred.
         let statement = format!(
             "SELECT iif(coalesce(so_far, 0) > {MAX_JOINED}, NULL, '{before}' || coalesce(joined, '') || {after}) \
              FROM (SELECT count(*) AS count, max(nth), place, id, so_far, \

@@ -1,6 +1,7 @@
 //! Writes a record: `{ ok, retained, stored, rewritten }`.
 //!
-//! All writes are one transaction. A failure rolls back everything, including the policy in the request.
+//! All writes are a single transaction. A failure rolls back everything, including the policy in
+//! the request.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::StoreFailure;
@@ -15,7 +16,7 @@ use super::{
 };
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/put`.
+    /// Handles a `/runs/put` request.
     pub fn put(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let EventBody { mut fields, events } = EventBody::read(body, &Put::EVENTS)?;
         let put = Put::read(&mut fields, events, now)?;
@@ -31,7 +32,8 @@ impl<S: Sql> RunStore<S> {
         self.write_row(put, now)?;
         let is_other = earlier != Some(put.version());
         if is_other {
-            // Events of a live run were acknowledged and belong to the ledger, so a put does not replace them.
+            // A live run's events were acknowledged and belong to the ledger, so a put does not
+            // replace them.
             if self.is_live(&put.id)? {
                 self.fill_in_events(&put.id, put.batch())?;
             } else {
@@ -69,7 +71,7 @@ impl<S: Sql> RunStore<S> {
         )
     }
 
-    /// Returns the version of a stored run.
+    /// Returns a stored run's version.
     fn version(&self, id: &str) -> Result<Option<(f64, f64, f64)>, SqlError> {
         let rows = self.sql.query(
             "SELECT event_count, finished_at, bytes FROM runs WHERE id = ?",
@@ -80,7 +82,7 @@ impl<S: Sql> RunStore<S> {
             .transpose()
     }
 
-    /// Writes the row of a run, without its events. The policy of the request is applied before.
+    /// Writes a run's row, without its events. The request's policy is applied before.
     fn write_row(&self, put: &Put<'_>, now: UnixMillis) -> Result<(), SqlError> {
         if let Some(proposal) = &put.proposal {
             self.propose(proposal, now)?;

@@ -1,4 +1,4 @@
-//! The record of a request, validated and prepared for storing.
+//! A request's record, validated and prepared for storing.
 
 use serde_json::{Map, Value as Json};
 
@@ -17,27 +17,27 @@ use crate::{
     retention::Policy,
 };
 
-/// Maximum distance of a finish time ahead of the store's clock.
+/// How far a finish time may lie ahead of the store's clock.
 const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
-/// Maximum bytes of one stored event.
-/// The platform's row limit (docs/platform.md) less its other columns.
+/// Maximum size of a stored event in bytes. The platform's row limit (docs/platform.md) less the
+/// other columns.
 const MAX_TEXT: usize = 2_100_000;
-/// Maximum bytes of a record's brief form.
-/// Above it a list derives the form from the record, because both share the platform's row limit.
+/// Maximum size of a record's brief form in bytes. Above it a list derives the form from the
+/// record, because both share the platform's row limit.
 const MAX_BRIEF: usize = 16_384;
 
 /// A record, prepared for storing.
 pub(crate) struct Put<'a> {
-    /// The record without its events.
+    /// The record without events.
     pub(super) record: Json,
     /// Category version if readers see the record unchanged, else 0.
     pub(super) plain: i64,
     pub(super) id: String,
     pub(super) finished_at: f64,
     pub(super) event_count: f64,
-    /// JSON text of `record`.
+    /// The `record` as JSON text.
     pub(super) text: String,
-    /// The record with its size and without its diagnosis, unless that is large.
+    /// The record with the size and without the diagnosis, unless that is large.
     pub(super) brief: Option<String>,
     /// Events, ascending by seq. All have a seq.
     pub(super) events: Vec<EventText<'a>>,
@@ -46,17 +46,17 @@ pub(crate) struct Put<'a> {
     pub(super) proposal: Option<Proposal>,
 }
 
-/// A proposed policy.
+/// A policy that a request proposes.
 pub(super) struct Proposal {
     pub(super) policy: Policy,
     pub(super) updated_at: f64,
 }
 
 impl<'a> Put<'a> {
-    /// Path of the events in a body.
+    /// Path to the events in a body.
     pub(crate) const EVENTS: [&'static str; 2] = ["record", "events"];
 
-    /// Reads the record of a body.
+    /// Reads the record in a body.
     pub(crate) fn read(
         fields: &mut Map<String, Json>,
         events: Option<Vec<EventText<'a>>>,
@@ -101,7 +101,7 @@ impl<'a> Put<'a> {
         &self.id
     }
 
-    /// Returns the values that distinguish versions of a stored run.
+    /// Returns the values that distinguish a stored run's versions.
     pub(super) fn version(&self) -> (f64, f64, f64) {
         (self.event_count, self.finished_at, self.bytes as f64)
     }
@@ -198,7 +198,7 @@ pub(super) fn visibility(record: &Json) -> &str {
         .unwrap_or(Visibility::Unknown.as_str())
 }
 
-/// Returns the brief form of a record, or `None` if it is large.
+/// Returns a record's brief form, or `None` if it is large.
 fn brief(record: &Json, bytes: i64) -> Option<String> {
     let members = record
         .as_object()?

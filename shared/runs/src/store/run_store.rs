@@ -1,15 +1,15 @@
 //! The store.
 
-/// Finished and live runs on one SQLite database.
+/// Finished and live runs in a single SQLite database.
 pub struct RunStore<S> {
     pub(super) sql: S,
-    /// SQL of the visible form of `record`, see `item`.
+    /// SQL for the visible form of `record`, see `item`.
     pub(super) item: String,
     /// The same with `bytes`, for lists.
     pub(super) listed: String,
     /// The same without the diagnosis.
     pub(super) brief: String,
-    /// Statement of a get.
+    /// Statement for a get.
     pub(super) get: String,
 }
 

@@ -5,11 +5,11 @@ use ars_types::UnixMillis;
 
 use super::{RunStore, trim};
 
-/// Maximum number of runs deleted by one call. It bounds the duration of the call on the platform.
+/// Maximum number of runs that a call deletes. It bounds how long the call takes on the platform.
 pub(super) const AT_MOST: i64 = 1000;
 
-/// Deletes events of runs that have no row and are not live.
-/// Steps from run to run along the key instead of reading every event.
+/// Deletes events whose run has no row and is not live. Steps from run to run along the key instead
+/// of reading every event.
 const DELETE_ORPHANS: &str = "WITH RECURSIVE held (run_id) AS (\
     SELECT min(run_id) FROM run_events \
     UNION ALL \
@@ -19,8 +19,8 @@ const DELETE_ORPHANS: &str = "WITH RECURSIVE held (run_id) AS (\
     AND run_id NOT IN (SELECT run_id FROM live_runs))";
 
 impl<S: Sql> RunStore<S> {
-    /// Deletes hidden runs, oldest first, and then orphaned events.
-    /// Returns the number of deleted runs. [`AT_MOST`] means that there may be more.
+    /// Deletes hidden runs, oldest first, and then orphaned events. Returns how many runs were
+    /// deleted. [`AT_MOST`] means that there may be more.
     pub(super) fn sweep_hidden(&self, now: UnixMillis) -> Result<i64, SqlError> {
         self.sql.transaction(|| {
             trim::recount(&self.sql)?;

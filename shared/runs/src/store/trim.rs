@@ -1,23 +1,23 @@
 //! Applies the retention to the stored rows.
 //!
-//! Rows beyond the limit of one trim are hidden by the horizon and deleted by a later put or the sweep.
+//! Rows beyond a trim's limit are hidden by the horizon and deleted by a later put or the sweep.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_types::UnixMillis;
 
 use super::horizon::{HIDDEN, VISIBLE, policy};
 
-/// Maximum number of rows deleted by one put.
+/// Maximum number of rows that a put deletes.
 const MAX_DELETED: i64 = 500;
-/// No effective limit.
+/// A limit without effect.
 const EVERY_ROW: i64 = i64::MAX;
 /// Floor if no row is hidden by count or bytes. Every row below it would be expired.
 const NO_FLOOR: (f64, &str) = (-9_007_199_254_740_991.0, "");
 
-/// Condition that protects events of live runs from deletion with a tombstone.
+/// Condition that protects live runs' events from deletion with a tombstone.
 pub(super) const NOT_LIVE: &str = "run_id NOT IN (SELECT run_id FROM live_runs)";
 
-/// Result of a trim.
+/// What a trim did.
 pub(super) struct Trimmed {
     /// Number of rows the policy keeps.
     pub retained: i64,
@@ -25,8 +25,8 @@ pub(super) struct Trimmed {
     pub survived: bool,
 }
 
-/// Trims after a put of `id`: moves the floor and deletes a bounded number of rows.
-/// A hidden new record is deleted first, so that a put answered as not stored leaves no row.
+/// Trims after a put of `id`: moves the floor and deletes a bounded number of rows. A hidden new
+/// record is deleted first, so that a put reported as not stored leaves no row.
 pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Trimmed, SqlError> {
     settle(sql)?;
     let survived = is_visible(sql, id, now)?;
@@ -42,7 +42,7 @@ pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Tri
     })
 }
 
-/// Computes which rows count and bytes exclude, and stores the newest of them as the floor.
+/// Computes which rows count and bytes exclude, and stores the newest excluded row as the floor.
 pub(super) fn settle(sql: &impl Sql) -> Result<(), SqlError> {
     let (at, id) = match newest_excluded(sql)? {
         Some(row) => (row.real(0)?, row.into_text(1)?),

@@ -1,4 +1,4 @@
-//! Opens the store, answers its verbs and sweeps it.
+//! Opens the store, answers the verbs and sweeps it.
 
 use ars_sql::{Migration, MigrationError, Sql, SqlError, migrate};
 use ars_store::{Store, StoreFailure};
@@ -11,10 +11,10 @@ use super::{
     sweep,
 };
 
-/// Interval of [`RunStore::sweep`] calls, starting with the first put.
+/// Interval between [`RunStore::sweep`] calls, starting with the first put.
 pub const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
 
-/// Migrations of the store, `migrations/run-store/`.
+/// The store's migrations, `migrations/run-store/`.
 pub const MIGRATIONS: &[Migration] = &[
     Migration {
         name: "0001_runs",

@@ -7,15 +7,16 @@ use ars_types::{RunId, UnixMillis};
 
 use super::TranscriptStore;
 
-/// Time since its last write after which a transcript is deleted: 14 days.
-/// A live run writes with each step, and one that waits for a process is resumed within days.
+/// How long after the last write a transcript is deleted: 14 days. A live run writes with each
+/// step, and a run that waits for a process is resumed within days.
 pub const ABANDONED_AGE_MS: i64 = 14 * 86_400_000;
-/// Maximum transcripts that one sweep deletes.
+/// Maximum number of transcripts that a sweep deletes.
 pub(super) const MAX_SWEPT: i64 = 100;
-/// Age of the noted time from which a write notes a new one, so that most writes change no further row.
+/// Age of the noted time from which a write notes another, so that most writes change no further
+/// row.
 const NOTED_AGE_MS: i64 = 3_600_000;
 
-/// Rows of an earlier release have no time, and theirs begins now.
+/// Rows from an earlier release have no time, and theirs begins now.
 const BEGIN: &str = "UPDATE transcript_owners SET written_at = ?1 WHERE written_at IS NULL";
 const NOTE: &str = "UPDATE transcript_owners SET written_at = ?1 \
     WHERE run_id = ?2 AND (written_at IS NULL OR written_at < ?3)";
@@ -23,7 +24,7 @@ const ABANDONED: &str =
     "SELECT run_id FROM transcript_owners WHERE written_at <= ?1 ORDER BY written_at LIMIT ?2";
 
 impl<S: Sql> TranscriptStore<S> {
-    /// Notes the time of a write.
+    /// Notes when a write happened.
     pub(super) fn note_write(&self, run: &RunId, now: UnixMillis) -> Result<(), SqlError> {
         let noted = now.saturating_sub(NOTED_AGE_MS);
         self.sql.execute(

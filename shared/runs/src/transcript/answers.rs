@@ -1,4 +1,4 @@
 //! Answers without content.
 
-/// Answer of most verbs.
+/// Response to most verbs.
 pub(super) const OK: &str = r#"{"ok":true}"#;

@@ -1,4 +1,4 @@
-//! Deletes all rows of a run, even its owner. An unknown run is cleared already.
+//! Deletes all the rows of a run, even the owner. An unknown run is cleared already.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{Refusal, StoreFailure, json::parse_body, request::required_run_id};
@@ -10,7 +10,7 @@ impl<S: Sql> TranscriptStore<S> {
     pub(super) fn clear(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let run = required_run_id(&body, "runId")?;
-        // Without a generation the run has ended, by the fence of the ledger.
+        // Without a generation the run has ended, by the ledger's fence.
         let generation = body
             .contains_key("gen")
             .then(|| generation(&body))
@@ -29,7 +29,7 @@ impl<S: Sql> TranscriptStore<S> {
         })
     }
 
-    /// Deletes all rows of a run.
+    /// Deletes all the rows of a run.
     pub(super) fn delete(&self, run: &str) -> Result<(), SqlError> {
         [
             "transcript_owners",

@@ -1,4 +1,4 @@
-//! Sets the generation that may write, replacing the previous one.
+//! Sets the generation that may write, replacing the previous owner.
 
 use ars_sql::{Sql, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};

@@ -1,6 +1,6 @@
-//! The rows, by (idx, part), and attachments of a run: `{ rows, attachments }`; empty if it is unknown.
+//! A run's rows, by (idx, part), and attachments: `{ rows, attachments }`; empty if it is unknown.
 //!
-//! A transcript may be tens of megabytes, so only one row is in memory at a time.
+//! A transcript may be tens of megabytes, so only a single row is in memory at a time.
 
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ impl<S: Sql> TranscriptStore<S> {
     }
 }
 
-// Not serialized by SQLite, because an escaped part may exceed its limit for one value.
+// Not serialized by SQLite, because an escaped part may exceed the limit for a single value.
 
 fn part(row: &Row) -> Result<Option<String>, SqlError> {
     written(&Part {

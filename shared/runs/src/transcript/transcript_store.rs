@@ -1,4 +1,4 @@
-//! The store: its migrations and its verbs.
+//! The store: migrations and verbs.
 
 use ars_sql::{Migration, MigrationError, Sql, SqlError, migrate};
 use ars_store::{Store, StoreFailure};
@@ -7,7 +7,7 @@ use ars_wire::state::TranscriptVerb;
 
 use super::abandoned::MAX_SWEPT;
 
-/// Migrations of the store, `migrations/run-transcript/`.
+/// The store's migrations, `migrations/run-transcript/`.
 pub const TRANSCRIPT_MIGRATIONS: &[Migration] = &[
     Migration {
         name: "0001_transcript",
@@ -19,10 +19,10 @@ pub const TRANSCRIPT_MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Interval of sweeps: a day, because each one wakes its object.
+/// Interval between sweeps: a day, because each sweep wakes the object.
 const SWEEP_EVERY_MS: i64 = 86_400_000;
 
-/// Transcripts on one SQLite database.
+/// Transcripts in a single SQLite database.
 pub struct TranscriptStore<S> {
     pub(super) sql: S,
 }

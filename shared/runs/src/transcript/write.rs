@@ -13,7 +13,7 @@ use ars_types::{RunId, UnixMillis};
 use super::{TranscriptStore, answers::OK};
 use crate::ledger::{FENCED, UNKNOWN_RUN, generation};
 
-/// Maximum bytes of one part.
+/// Maximum size of a part in bytes.
 const MAX_PART: usize = 1_500_000;
 
 struct Part<'a> {
@@ -86,7 +86,7 @@ impl<S: Sql> TranscriptStore<S> {
     }
 }
 
-/// Reads every entry of a list. The refusal names the first malformed one.
+/// Reads every list entry. The refusal names the first malformed entry.
 fn list<'a, T>(
     body: &'a Map<String, Json>,
     name: &str,

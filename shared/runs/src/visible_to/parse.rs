@@ -1,4 +1,4 @@
-//! Parses a predicate from JSON within its limits.
+//! Parses a predicate from JSON within the limits.
 
 use ars_types::Visibility;
 use serde_json::{Map, Value};
@@ -8,14 +8,14 @@ use ars_store::Refusal;
 
 /// Maximum nesting of filters below the root.
 const MAX_DEPTH: usize = 8;
-/// Maximum entries of one list.
+/// Maximum number of entries in a list.
 const MAX_ENTRIES: usize = 1000;
 /// Maximum number of ids, repositories, words and users in the whole predicate.
 const MAX_IDS: usize = 100;
 
 const FIELD: &str = "visibleTo";
 
-/// Parses a predicate. Rejects a malformed or too large one.
+/// Parses a predicate. Rejects a malformed or too large predicate.
 pub fn parse(value: &Value) -> Result<Filter, Refusal> {
     let mut reader = Reader { ids: 0 };
     let filter = reader.filter(value, 0)?;
@@ -188,7 +188,7 @@ mod tests {
         let channels = |count| json!({ "kind": "channels-in", "channelIds": ids(count) });
         assert!(parse(&channels(100)).is_ok());
         assert!(parse(&channels(101)).is_err());
-        // Counted over the whole tree; a user and a word count one each.
+        // Counted over the whole tree; a user and a word count 1 each.
         let mixed = |count| {
             json!({ "kind": "or", "of": [channels(count), { "kind": "user-is", "userId": "u" },
                 { "kind": "visibility-in", "visibilities": ["public"] }, { "kind": "repos-in", "repos": ["o/n"] }] })

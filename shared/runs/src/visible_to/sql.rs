@@ -1,30 +1,31 @@
 //! A predicate as a condition over the `runs` table.
 //!
-//! Ids never become SQL text: every list of the predicate is bound in one JSON parameter, because the edge platform
-//! binds at most 100 values. `max` and `min` replace OR and AND: a chain of those operators has a depth of its length
-//! and the edge platform allows 100 levels, while a function's arguments are one level.
+//! Ids never become SQL text: every list in the predicate is bound in a single JSON parameter,
+//! because the edge platform binds at most 100 values. `max` and `min` replace OR and AND: a chain
+//! of those operators is as deep as it is long and the edge platform allows 100 levels, while a
+//! function's arguments are a single level.
 
 use serde_json::{Value, json};
 
 use super::Filter;
 
-/// A compiled predicate.
+/// A predicate after compilation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Condition {
-    /// Allows every run.
+    /// The predicate allows every run.
     Always,
-    /// Allows no run.
+    /// The predicate allows no run.
     Never,
     /// Depends on the row.
     Where {
-        /// An expression of 0 or 1.
+        /// An expression that yields 0 or 1.
         sql: String,
         /// The JSON text to bind for the placeholder.
         lists: String,
     },
 }
 
-/// Compiles a predicate. `placeholder` is the parameter to which its lists are bound, such as `?5`.
+/// Compiles a predicate. `placeholder` is the parameter to which the lists are bound, such as `?5`.
 pub(crate) fn condition(filter: &Filter, placeholder: &str) -> Condition {
     let mut compiler = Compiler {
         placeholder,
@@ -81,8 +82,8 @@ impl Compiler<'_> {
         ))
     }
 
-    /// Compiles an OR, merging the lists of each column into one.
-    /// SQLite searches one list once, and a hundred lists one by one.
+    /// Compiles an OR, merging each column's lists into a single list. SQLite searches a single
+    /// list once, and a hundred lists individually.
     fn any(&mut self, of: &[Filter]) -> Node {
         let mut lists = [
             ("channel_id", vec![]),
@@ -122,7 +123,7 @@ fn joined(nodes: Vec<Node>, function: &str, decisive: bool) -> Node {
     }
     match parts.len() {
         0 => Node::Constant(!decisive),
-        // With one argument `max` is the aggregate function.
+        // With a single argument `max` is the aggregate function.
         1 => Node::Sql(parts.remove(0)),
         _ => Node::Sql(format!("{function}({})", parts.join(", "))),
     }

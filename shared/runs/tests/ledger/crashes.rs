@@ -1,5 +1,6 @@
 //! Crashes at a statement, before a commit or after it.
-//! The bot repeats its request to the reopened store, and the answers still match the model.
+//!
+//! The bot repeats the request to the reopened store, and the responses still match the model.
 
 use ars_testkit::faulty::Fault;
 use ars_testkit::ledger::{
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::model::{assert_matches_model, cases};
 
-/// Number of sequences.
+/// Number of sequences to play.
 const CASES: u32 = 5000;
 
 proptest! {
@@ -25,7 +26,7 @@ proptest! {
 /// The maximum number of maximum-size events in a request, which need more than one write statement.
 const MANY: i64 = 31;
 
-/// Returns a claim of a run by `g1` on this thread.
+/// Returns a claim by `g1` for a run on this thread.
 fn claim(world: &World, run: Name, thread: Name) -> Operation {
     Operation::Claim(Claim {
         writer: Writer {
@@ -49,7 +50,7 @@ fn large(seqs: std::ops::RangeInclusive<i64>) -> Vec<Event> {
     .collect()
 }
 
-/// Crashes at each point of `request`, which follows two claims and an event that it replaces.
+/// Crashes at each point in `request`, which follows two claims and an event that it replaces.
 fn lands_whole_or_not_at_all(request: &Operation) {
     let world = World::crashing();
     let faults = (0..8)

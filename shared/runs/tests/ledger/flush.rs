@@ -1,4 +1,4 @@
-//! Cost of a flush (docs/decisions/0007): a constant number of statements, and only changed rows.
+//! A flush's cost (docs/decisions/0007): a constant number of statements, and only changed rows.
 
 use ars_runs::RunStore;
 use ars_sql::Sql as _;
@@ -33,7 +33,7 @@ fn flush(runs: &[Value], lease_ms: Option<i64>) -> Value {
     body
 }
 
-/// Counts the statements of a flush: the number of the first injected fault without effect.
+/// Counts a flush's statements: the number of the first injected fault without effect.
 fn statements(runs: usize) -> u32 {
     let mut native = Native::new();
     let names: Vec<_> = (0..runs).map(|run| format!("r{run}")).collect();

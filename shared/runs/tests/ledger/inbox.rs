@@ -1,4 +1,4 @@
-//! Limits of the unread follow-ups of a run.
+//! Limits on a run's unread follow-ups.
 
 use ars_runs::RunStore;
 use ars_sql_native::NativeSql;
@@ -51,7 +51,7 @@ fn unread_messages_are_limited() {
         run.queue("x").unwrap();
     }
     assert!(is_full(run.queue("x")));
-    // Numbers are those of all messages, and only unread ones count.
+    // Numbers count all messages, and only unread messages count towards the limits.
     run.read_until(1, 1);
     let next = MAX_UNREAD + 1;
     assert_eq!(

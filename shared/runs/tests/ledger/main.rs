@@ -1,8 +1,8 @@
 //! The native ledger against the executable model (`ars_testkit::ledger`).
-//! Random sequences of requests with crashes around every commit, and each guarantee of the ledger separately.
 //!
-//! A failing sequence is printed, shrunk, and stored in `*.regressions`, which later runs try first. Not here: the rule
-//! of each field (`tests/contract`).
+//! Random request sequences with crashes around every commit, and each ledger guarantee separately.
+//! A failing sequence is printed, shrunk, and stored in `*.regressions`, which later runs try
+//! first. Not here: each field's rule (`tests/contract`).
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(

@@ -6,10 +6,10 @@ use proptest::test_runner::{FileFailurePersistence, TestCaseResult};
 
 use crate::native::Native;
 
-/// Number of sequences of each kind.
+/// How many sequences of each kind to play.
 const CASES: u32 = 5000;
 
-/// Returns the configuration, including the storage of failing sequences.
+/// Returns the configuration, including where failing sequences are stored.
 pub fn cases(number: u32) -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
     ProptestConfig {

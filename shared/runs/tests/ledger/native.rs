@@ -1,4 +1,5 @@
-//! The native store and its transcripts as a test subject.
+//! The native store and the transcripts as a test subject.
+//!
 //! Called like the Worker's shell calls them, and reopened on the same databases after a crash.
 
 use std::cell::RefCell;
@@ -14,11 +15,12 @@ use serde_json::{Value, json};
 
 type Sql = Faulty<NativeSql>;
 
-/// A table and its rows.
+/// A table with rows.
 pub type Table = (String, Vec<Row>);
 
 thread_local! {
-    /// Databases of finished sequences for reuse, because creating one takes longer than a sequence.
+    /// Databases from finished sequences for reuse, because creating a database takes longer than a
+    /// sequence.
     static SPARE: RefCell<Vec<Databases>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -48,12 +50,12 @@ impl Native {
         }
     }
 
-    /// Returns every row of every table.
+    /// Returns every row in every table.
     pub fn dump(&self) -> Vec<Table> {
         [self.dump_of_runs(), tables(&self.databases.transcripts)].concat()
     }
 
-    /// Returns every row except those of transcripts, which are independent of the ledger.
+    /// Returns every row except transcript rows, which are independent from the ledger.
     pub fn dump_of_runs(&self) -> Vec<Table> {
         tables(&self.databases.runs)
     }
@@ -94,7 +96,8 @@ impl Databases {
         }
     }
 
-    /// Deletes the rows that sequences write; those of a new store (history, policy) never change.
+    /// Deletes the rows that sequences write; a new store's own rows (history, policy) never
+    /// change.
     fn emptied(self) -> Self {
         for sql in [&self.runs, &self.transcripts] {
             for (table, _) in tables(sql)

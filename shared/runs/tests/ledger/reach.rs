@@ -1,4 +1,4 @@
-//! Coverage of the random sequences: a guarantee that is never put to the test would always hold.
+//! Coverage by the random sequences: a guarantee that is never put to the test would always hold.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::native::Native;
 
 /// Number of examined sequences.
 const SEQUENCES: usize = 500;
-/// Minimum occurrences of each situation.
+/// How often each situation must occur at least.
 const MIN_OCCURRENCES: usize = 10;
 
 #[test]
@@ -99,7 +99,7 @@ const SITUATIONS: &[&str] = &[
     "transcript/clear fenced",
 ];
 
-/// Occurrences of each situation.
+/// Counts how often each situation occurs.
 #[derive(Default)]
 struct Tally(BTreeMap<String, usize>);
 

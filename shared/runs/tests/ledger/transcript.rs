@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::model::{assert_matches_model, cases};
 
-/// Number of sequences.
+/// Number of sequences to play.
 const CASES: u32 = 1000;
 
 proptest! {

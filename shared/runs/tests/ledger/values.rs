@@ -35,12 +35,12 @@ impl Store {
         answer
     }
 
-    /// Sends a write of run `r` by `g1`.
+    /// Sends a write by `g1` to run `r`.
     fn write(&mut self, path: &str, field: &str, value: Value) -> Value {
         self.ok(path, json!({ "runId": "r", "gen": "g1", field: value }))
     }
 
-    /// Reclaims every run.
+    /// Reclaims every run there is.
     fn reclaimed(&mut self) -> Vec<Value> {
         let body = json!({ "gen": "g2", "leaseMs": 1000, "now": NOW + 1000 });
         self.ok("/runs/reclaim", body)["runs"]
@@ -131,7 +131,7 @@ fn idempotency_key_expires_after_a_day() {
         store.0.call("/runs/first-use", &lookup, NOW + day).1,
         json!({ "first": null })
     );
-    // Each claim with a key deletes a bounded number of expired ones.
+    // Each claim with a key deletes a bounded number of expired keys.
     for (id, left) in [("s", 5), ("t", 2)] {
         assert_eq!(
             store.0.call("/runs/claim", &claim(id, id), NOW + day).0,
@@ -232,7 +232,7 @@ fn events_are_kept_unchanged() {
 #[test]
 fn large_inboxes_are_returned_in_parts() {
     let mut store = Store::with(&[("r", 1.0)]);
-    // Together less than the unread follow-ups of a run may have.
+    // Together less than a run's unread follow-ups may have.
     for n in 0..104 {
         let text = format!("{n}{}", "é".repeat(5_000));
         store.ok(

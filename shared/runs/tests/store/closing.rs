@@ -1,4 +1,4 @@
-//! Closing records of reclaimed runs, checked by the store's validator.
+//! Closing records for reclaimed runs, checked by the store's validator.
 
 use ars_runs::{COST, ClosedRun, RESERVED_COST, RunRecord, closing_record};
 use ars_types::RunStatus;

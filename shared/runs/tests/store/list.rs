@@ -252,7 +252,7 @@ fn policy_of_a_read_is_ignored() {
     );
 }
 
-/// Rows of an earlier release have no brief form, and neither has a record with a large field.
+/// Rows from an earlier release have no brief form, and neither has a record with a large field.
 #[test]
 fn items_without_diagnoses_omit_nothing_else() {
     let store = store();

@@ -1,6 +1,7 @@
-//! The cost of a page of runs among 100,000 stored runs, in steps of SQLite's virtual machine.
-//! Reading a row is several steps, so their number bounds the rows read, and unlike a time it is the same on every
-//! machine.
+//! The cost of a page among 100,000 stored runs, in steps of SQLite's virtual machine.
+//!
+//! Reading a row is several steps, so their number bounds the rows read, and unlike a time it is
+//! the same on every machine.
 
 use std::cell::Cell;
 
@@ -12,16 +13,16 @@ use serde_json::{Value, json};
 
 use crate::support::NOW;
 
-/// Rows of a page.
+/// Rows per page.
 const PAGE: i64 = 50;
-/// Most steps for a row of a page: the index entry, the row, and the text that is joined.
+/// Maximum steps per row in a page: the index entry, the row, and the text that is joined.
 const MAX_STEPS_PER_ROW: i64 = 150;
 /// Most steps for a row that a filter skips, which reads the index alone.
 const MAX_STEPS_PER_SKIPPED_ROW: i64 = 25;
-/// Most steps of a page without a row: the statement, the retention, and the end of the index.
+/// Maximum steps for a page without a row: the statement, the retention, and the index end.
 const MAX_STEPS_OF_EMPTY_PAGE: i64 = 200;
 
-/// A database that counts the steps of its statements.
+/// A database that counts the steps its statements take.
 struct Counting {
     connection: Connection,
     steps: Cell<i64>,
@@ -92,7 +93,8 @@ impl Sql for Counting {
     }
 }
 
-/// A store of this many runs, one per second, of 100 channels, without a limit that hides any.
+/// Returns a store with this many runs, one per second, in 100 channels, without a limit that hides
+/// any.
 fn store(runs: i64) -> RunStore<Counting> {
     let connection = Connection::open_in_memory().unwrap();
     let store = RunStore::open(Counting {
@@ -118,7 +120,7 @@ fn store(runs: i64) -> RunStore<Counting> {
     store
 }
 
-/// Returns the ids of a page and its steps.
+/// Returns a page's ids and steps.
 fn page(store: &RunStore<Counting>, mut request: Value) -> (Vec<String>, i64) {
     request["limit"] = json!(PAGE);
     store.sql().steps.set(0);
@@ -153,14 +155,14 @@ fn page_costs_the_same_among_more_runs() {
         );
         assert!(steps <= PAGE * MAX_STEPS_PER_ROW, "{name}: {steps} steps");
     }
-    // The depth of a page does not matter.
+    // A page's depth does not matter.
     let behind = |nth: i64| json!({ "before": NOW - nth * 1_000, "beforeId": format!("r{nth}") });
     let (ids, steps) = page(&many, behind(90_000));
     assert_eq!(
         (ids[0].as_str(), steps),
         ("r90001", page(&many, behind(500)).1)
     );
-    // A viewer of every fiftieth run reads the index up to the end of the page.
+    // A viewer who sees every fiftieth run reads the index up to the page's end.
     let (ids, steps) = page(&many, members);
     assert_eq!(ids.last().map(String::as_str), Some("r2451"));
     assert!(
@@ -204,7 +206,7 @@ fn filtered_page_costs_as_much_as_another() {
     }
 }
 
-/// A predicate without a match reads each entry of the index once, or as many as the request allows.
+/// A predicate without a match reads each index entry once, or as many as the request allows.
 #[test]
 fn scan_limit_bounds_a_search() {
     let (runs, scanned) = (20_000, 1_000);

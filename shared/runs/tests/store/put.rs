@@ -207,7 +207,7 @@ fn only_positive_ascending_seqs_are_kept() {
             "{given:?}"
         );
     }
-    // An event without any seq gets one.
+    // An event without any seq gets a seq.
     let store = store();
     store.put(with(
         record("r", NOW),

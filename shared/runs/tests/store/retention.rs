@@ -114,7 +114,7 @@ fn put_outside_the_policy_leaves_no_row() {
         (&json!(false), &json!(1))
     );
     assert_eq!(store.listed(json!({})), ["a"]);
-    // A record that is not stored brings its policy into force.
+    // A record that is not stored still brings the policy into force.
     let put = put_with(
         &store,
         record("old", NOW - 5 * DAY),
@@ -125,7 +125,7 @@ fn put_outside_the_policy_leaves_no_row() {
         (&put["stored"], stored_policy(&store).0),
         (&json!(false), 4.0)
     );
-    // A version that no longer fits deletes the earlier one too.
+    // A version that no longer fits deletes the earlier version too.
     let put = store.put(record("a", NOW - 31 * DAY));
     assert_eq!(
         (&put["stored"], &put["rewritten"]),
@@ -197,7 +197,7 @@ fn hidden_new_record_is_deleted_first() {
         (&json!(false), &json!(1))
     );
     assert_eq!(store.count("runs"), 101, "the record itself and 499 others");
-    // It is among the newest hidden rows, beyond the maximum number of deletions.
+    // It is among the newest hidden rows, beyond the deletion limit.
     let put = store.put(record("mine", NOW - 150));
     assert_eq!(put["stored"], json!(false));
     assert_eq!(store.get("mine"), Value::Null);
@@ -265,7 +265,7 @@ fn wider_policy_restores_stored_runs() {
     assert_eq!(store.listed(json!({ "limit": 200 })).len(), 50);
 }
 
-/// Returns the events of a record with so many bytes.
+/// Returns events for a record with so many bytes.
 fn text(bytes: usize) -> Value {
     json!({ "events": [{ "type": "input", "text": "x".repeat(bytes), "seq": 1 }] })
 }
@@ -282,7 +282,7 @@ fn bytes_count_too() {
             json!(1),
         );
     }
-    // 16 MiB, the lower bound of the policy, holds eleven of them.
+    // 16 MiB, the policy's lower bound, holds eleven of them.
     assert_eq!(store.listed(json!({})).len(), 11);
     let put = store.put(large("new", NOW + 1));
     assert_eq!(
@@ -292,7 +292,7 @@ fn bytes_count_too() {
     assert_eq!(store.listed(json!({ "limit": 2 })), ["new", "r00"]);
 }
 
-/// Generates runs by number and age, in the order of their puts.
+/// Generates runs by number and age, in put order.
 fn history() -> impl Strategy<Value = Vec<(u8, i64, usize)>> {
     prop::collection::vec((0_u8..30, 0_i64..40, 0_usize..3), 1..40)
 }
@@ -369,7 +369,7 @@ fn twenty_thousand_runs_are_trimmed_in_batches() {
         (20_000, Value::Null)
     );
 
-    // Most of them over the count limit: hidden in the same answer, deleted 500 at a time.
+    // Most of them over the count limit: hidden in the same response, deleted 500 at a time.
     let fewer = json!({ "retentionDays": 365, "maxRuns": 5000 });
     assert_eq!(put("new-2", &fewer, 2)["retained"], 5000);
     assert_eq!(store.count("runs"), 20_001 - 500);
@@ -390,7 +390,8 @@ fn twenty_thousand_runs_are_trimmed_in_batches() {
         "UPDATE retention SET run_bytes = (SELECT sum(bytes) FROM runs)",
         &[],
     );
-    // Beside three of 1 MiB and the one just put, 13 MiB less its few bytes hold 13,631 of 1,000 bytes.
+    // Beside three records with 1 MiB and the record just put, 13 MiB less its few bytes hold
+    // 13,631 records with 1,000 bytes.
     assert_eq!(put("new-4", &smaller, 4)["retained"], 4 + 13_631);
 
     // By age, with the clock alone.

@@ -7,7 +7,7 @@ use ars_store::Store as _;
 use ars_store::{Refusal, StoreFailure};
 use serde_json::{Map, Value, json};
 
-/// Time of the store's clock, large enough that a year earlier is still positive.
+/// The time on the store's clock, large enough that a year earlier is still positive.
 pub const NOW: i64 = 1_700_000_000_000;
 pub const DAY: i64 = 86_400_000;
 
@@ -27,7 +27,7 @@ pub fn record(id: &str, finished_at: i64) -> Value {
     })
 }
 
-/// Returns `base` with the fields of `changes` replaced.
+/// Returns `base` with the fields in `changes` replaced.
 pub fn with(mut base: Value, changes: Value) -> Value {
     let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else {
         panic!("objects")

@@ -11,7 +11,7 @@ const CHANNELS: [&str; 4] = ["C1", "C2", "", "c'1\0\""];
 const USERS: [&str; 3] = ["U1", "U2", "é"];
 const REPOS: [Option<&str>; 4] = [None, Some("o/n"), Some("o/m"), Some("")];
 
-/// Stores one run for each combination of the fields that predicates read; its id encodes the fields.
+/// Stores a run for each combination of the fields that predicates read; the id encodes the fields.
 fn every_kind_of_run() -> (Store, Vec<(String, Subject<'static>)>) {
     let store = store();
     let mut subjects = Vec::new();

@@ -9,7 +9,7 @@ use crate::CronError;
 /// How far the next firing is searched for: five years, assuming each is a leap year.
 const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
 
-/// A cron expression.
+/// A cron expression, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cron(croner::Cron);
 
@@ -18,7 +18,7 @@ impl Cron {
     ///
     /// # Errors
     ///
-    /// Names the first invalid field, never its text.
+    /// Names the first invalid field, never the text.
     pub fn parse(text: &str) -> Result<Self, CronError> {
         let fields: Vec<_> = text.split_ascii_whitespace().collect();
         let [minute, hour, day, month, weekday] = fields[..] else {

@@ -1,19 +1,19 @@
-//! One field of a cron expression: a list of numbers, ranges and `*`, the latter two with steps.
+//! A single cron field: a list with numbers, ranges and `*`, the latter two with steps.
 
 use std::{fmt, ops::RangeInclusive};
 
 use crate::CronError;
 
-/// A field of a cron expression.
+/// A field in a cron expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// 0 to 59.
+    /// Minute from 0 to 59.
     Minute,
-    /// 0 to 23.
+    /// Hour from 0 to 23.
     Hour,
-    /// 1 to 31.
+    /// Day from 1 to 31.
     DayOfMonth,
-    /// 1 to 12.
+    /// Month from 1 to 12.
     Month,
     /// 0 to 7; both are Sunday.
     DayOfWeek,
@@ -42,7 +42,7 @@ impl Field {
         }
     }
 
-    /// Returns the field as `*` or as the list of its numbers, a form that `croner` reads the same way.
+    /// Returns the field as `*` or as a number list, a form that `croner` reads the same way.
     pub(super) fn canonical(self, text: &str) -> Result<String, CronError> {
         let set = text
             .split(',')
@@ -58,7 +58,7 @@ impl Field {
         Ok(numbers.collect::<Vec<_>>().join(","))
     }
 
-    /// Returns the numbers of one list entry, one bit each.
+    /// Returns the numbers in a list entry, one bit each.
     fn part(self, text: &str) -> Result<u64, CronError> {
         let (span, step) = match text.split_once('/') {
             Some((span, step)) => (span, Some(step)),

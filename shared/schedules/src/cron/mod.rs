@@ -1,7 +1,7 @@
 //! When a schedule fires next: five numeric fields, in UTC.
 //!
-//! `croner` evaluates the expression. This module accepts a smaller language than `croner` does: time zones, seconds,
-//! names of months and days, `L`, `W`, `#` and `@daily` are rejected.
+//! `croner` evaluates the expression. This module accepts a smaller language than `croner` does:
+//! time zones, seconds, month and day names, `L`, `W`, `#` and `@daily` are rejected.
 
 mod expression;
 mod field;

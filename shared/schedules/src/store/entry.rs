@@ -1,4 +1,4 @@
-//! A firing of a request, validated.
+//! A request's firing, validated.
 //!
 //! Unlike records, a firing has a closed set of fields, so that a hundred of them stay small.
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value as Json};
 use ars_store::{Refusal, json::number, request::is_short};
 use ars_wire::schedules::Outcome;
 
-/// Most characters of a schedule's name.
+/// Maximum length of a schedule name in characters.
 const MAX_SCHEDULE_CHARS: usize = 200;
-/// Most characters of a run's id.
+/// Maximum length of a run id in characters.
 const MAX_RUN_ID_CHARS: usize = 200;
-/// Most characters of a detail.
+/// Maximum length of a detail in characters.
 const MAX_DETAIL_CHARS: usize = crate::firing::MAX_DETAIL_CHARS;
 
-/// The allowed fields.
+/// Fields that are allowed.
 const FIELDS: [&str; 5] = ["schedule", "firedAt", "outcome", "runId", "detail"];
 
-/// A valid firing.
+/// A firing that passed validation.
 pub(super) struct Entry<'a> {
     pub(super) schedule: &'a str,
     pub(super) fired_at: f64,

@@ -11,10 +11,10 @@ pub const MIGRATIONS: &[Migration] = &[Migration {
     sql: include_str!("../../../../migrations/schedules/0001_firings.sql"),
 }];
 
-/// Limit of the firings of one schedule.
+/// Maximum number of firings per schedule.
 pub const MAX_FIRINGS: i64 = 100;
 
-/// Firings of all schedules on one SQLite database.
+/// All schedules' firings in a single SQLite database.
 pub struct ScheduleStore<S> {
     pub(super) sql: S,
 }
@@ -41,7 +41,7 @@ impl<S: Sql> Store<S> for ScheduleStore<S> {
 }
 
 impl<S> ScheduleStore<S> {
-    /// Returns the database.
+    /// Returns the store's database.
     pub fn sql(&self) -> &S {
         &self.sql
     }

@@ -1,4 +1,4 @@
-//! The newest firing of each schedule, by name: `{ firings }`.
+//! Each schedule's newest firing, by name: `{ firings }`.
 
 use serde::de::IgnoredAny;
 
@@ -7,8 +7,8 @@ use ars_store::{JsonListAnswer, Refusal, StoreFailure};
 
 use super::ScheduleStore;
 
-/// Jumps along the index from name to name, and reads one row of each schedule instead of all.
-/// An unreadable row is skipped for the one before it.
+/// Jumps along the index from name to name, and reads a single row per schedule instead of all. If
+/// a row is unreadable, the row before it is read.
 const LATEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "firings",
     rows: "WITH RECURSIVE names(schedule) AS (SELECT min(schedule) FROM firings UNION ALL \

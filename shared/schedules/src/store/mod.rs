@@ -1,11 +1,11 @@
-//! The store of firings over the storage port.
+//! The firing store over the storage port.
 //!
-//! - **Key:** none, there is one store for all schedules.
-//! - **Tables:** those of `migrations/schedules`.
-//! - **Invariants:** a firing is never changed; a schedule never has more than [`MAX_FIRINGS`], the newest by (time,
-//!   order of writing); a firing is returned verbatim.
+//! - **Key:** none, there is a single store for all schedules.
+//! - **Tables:** those in `migrations/schedules`.
+//! - **Invariants:** a firing is never changed; a schedule never has more than [`MAX_FIRINGS`], the
+//!   newest by (time, write order); a firing is returned verbatim.
 //!
-//! Not here: the configured schedules. A renamed one keeps its firings under its old name.
+//! Not here: the configured schedules. A renamed schedule keeps its firings under its old name.
 
 mod entry;
 mod firings;

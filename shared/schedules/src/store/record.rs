@@ -1,17 +1,17 @@
-//! Adds a firing: `{ ok, retained }`, where `retained` is the schedule's number of firings.
+//! Adds a firing: `{ ok, retained }`, where `retained` counts the schedule's firings.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body};
 
 use super::{MAX_FIRINGS, ScheduleStore, entry::Entry};
 
-/// Deletes the firings beyond the limit: at most one, because every write enforces the limit.
-/// It can be the new row, when that one is late.
+/// Deletes the firings beyond the limit: at most one, because every write enforces the limit. It
+/// can be the new row, when that row is late.
 const TRIM: &str = "DELETE FROM firings WHERE nth IN (SELECT nth FROM firings \
     WHERE schedule = ?1 ORDER BY fired_at DESC, nth DESC LIMIT -1 OFFSET ?2)";
 
 impl<S: Sql> ScheduleStore<S> {
-    /// Answers `/schedules/record`.
+    /// Handles a `/schedules/record` request.
     pub(super) fn record(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let entry = Entry::read(&body)?;
@@ -19,7 +19,7 @@ impl<S: Sql> ScheduleStore<S> {
         Ok(format!(r#"{{"ok":true,"retained":{retained}}}"#))
     }
 
-    /// Returns the schedule's number of firings.
+    /// Adds a firing and returns how many the schedule has.
     fn add(&self, entry: Entry<'_>) -> Result<i64, SqlError> {
         let Entry {
             schedule,

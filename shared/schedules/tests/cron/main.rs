@@ -1,4 +1,4 @@
-//! Cron expressions against a day-by-day search of the calendar.
+//! Tests cron expressions against a day-by-day search through the calendar.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use proptest::{collection::vec, prelude::*};
 
 use ars_schedules::{Cron, CronError, Field};
 
-/// The horizon of the search.
+/// How many days the search looks ahead.
 const HORIZON_DAYS: i64 = 5 * 366;
 
 fn millis(text: &str) -> i64 {
@@ -209,15 +209,15 @@ fn equivalent_spellings_are_equal() {
     }
 }
 
-/// One entry of a field's list.
+/// An entry in a field's list.
 #[derive(Debug, Clone)]
 struct Part {
-    /// `None`: `*`.
+    /// The range; `None` means `*`.
     range: Option<(i64, i64)>,
     step: Option<i64>,
 }
 
-/// A generated field: its text and the numbers it contains.
+/// A generated field: the text and the numbers it contains.
 #[derive(Debug, Clone)]
 struct GeneratedField(Vec<Part>);
 
@@ -235,7 +235,7 @@ impl GeneratedField {
         self.0.iter().map(part).collect::<Vec<_>>().join(",")
     }
 
-    /// Returns whether the number, or one of its other names, is in a part's range and on its step.
+    /// Returns whether the number, or another name for it, is in a part's range and on its step.
     fn holds(&self, first_of_all: i64, names: &[i64]) -> bool {
         self.0.iter().any(|part| {
             let (first, last) = part.range.unwrap_or((first_of_all, i64::MAX));
@@ -287,7 +287,7 @@ fn text(fields: &[GeneratedField; 5]) -> String {
         .join(" ")
 }
 
-/// From 1890 to 2210, with and without a fraction of a minute.
+/// Generates times from 1890 to 2210, with and without a fraction of a minute.
 fn times() -> impl Strategy<Value = i64> {
     let minutes = -42_000_000..126_000_000_i64;
     (minutes, prop_oneof![Just(0), Just(59_999), 0..60_000_i64])

@@ -1,4 +1,4 @@
-//! Tests of `/schedules/latest`.
+//! Tests `/schedules/latest`.
 
 use serde_json::{Value, json};
 

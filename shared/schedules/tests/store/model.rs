@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::support::{store, with};
 
-/// All firings ever written, in the order of writing.
+/// All firings ever written, in write order.
 #[derive(Default)]
 struct Model(Vec<(String, i64, Value)>);
 
 impl Model {
-    /// Of one schedule, oldest first; among equal times, the order of writing stays.
+    /// Returns a schedule's firings, oldest first; among equal times, the write order stays.
     fn of(&self, schedule: &str) -> Vec<(i64, Value)> {
         let own = self.0.iter().filter(|(name, ..)| name == schedule);
         let mut own: Vec<_> = own.map(|(_, at, firing)| (*at, firing.clone())).collect();

@@ -1,4 +1,4 @@
-//! Tests of `/schedules/record`.
+//! Tests `/schedules/record`.
 
 use serde_json::{Value, json};
 

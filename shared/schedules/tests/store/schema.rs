@@ -1,4 +1,4 @@
-//! Tests of the migrations in `migrations/schedules` (migrations/README.md).
+//! Tests the migrations in `migrations/schedules` (migrations/README.md).
 
 use ars_schedules::{MIGRATIONS, ScheduleStore};
 use ars_sql::{Migration, Sql, migrate};

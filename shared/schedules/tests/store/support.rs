@@ -21,7 +21,7 @@ pub fn firing(schedule: &str, fired_at: f64) -> Value {
 
 impl Store {
     pub fn ask(&self, verb: ScheduleVerb, body: &str) -> Result<Value, StoreFailure> {
-        // The store does not use its own clock.
+        // The store does not use a clock.
         self.0
             .answer(verb, body, 0)
             .map(|text| serde_json::from_str(&text).unwrap())
@@ -66,7 +66,7 @@ impl Store {
     }
 }
 
-/// Returns `base` with the fields of `changes`.
+/// Returns `base` with the fields in `changes`.
 pub fn with(base: &Value, changes: &Value) -> Value {
     let mut base = base.clone();
     base.as_object_mut()

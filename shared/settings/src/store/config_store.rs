@@ -1,17 +1,17 @@
-//! The store: its migrations and its verbs.
+//! The store: migrations and verbs.
 
 use ars_sql::{Migration, MigrationError, Sql, SqlError, migrate};
 use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::ConfigVerb;
 
-/// Migrations of the store, `migrations/config/`.
+/// The store's migrations, `migrations/config/`.
 pub const MIGRATIONS: &[Migration] = &[Migration {
     name: "0001_documents",
     sql: include_str!("../../../../migrations/config/0001_documents.sql"),
 }];
 
-/// Documents on one SQLite database.
+/// Documents in a single SQLite database.
 pub struct ConfigStore<S> {
     pub(super) sql: S,
 }

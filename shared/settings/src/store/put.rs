@@ -13,14 +13,14 @@ use crate::MAX_DOCUMENT_BYTES;
 
 const VERSION_RULE: &str = "must be an integer of at least 0";
 
-/// Compare-and-swap in one statement. It yields no row if the version differs.
+/// Compare-and-swap in a single statement. It yields no row if the version differs.
 const SWAP: &str = "INSERT INTO config_documents (key, version, document) SELECT ?1, ?2 + 1, ?3 \
     WHERE ?2 = ifnull((SELECT version FROM config_documents WHERE key = ?1), 0) \
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, document = excluded.document RETURNING version";
 const VERSION: &str = "SELECT version FROM config_documents WHERE key = ?";
 
 impl<S: Sql> ConfigStore<S> {
-    /// Handles `/config/put`.
+    /// Handles a `/config/put` request.
     pub(super) fn put(&self, body: &str) -> Result<String, StoreFailure> {
         let key = Bound::from(key_of(body, ConfigVerb::KEY)?.as_str());
         let body = parse_body(body)?;

@@ -1,4 +1,4 @@
-//! The store of configuration documents on real SQLite, natively, with the code of the Durable Object.
+//! Tests the configuration document store on real SQLite, natively, with the Durable Object's code.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,9 +1,8 @@
-//! Answers of the fake.
+//! Responses from the fake.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-/// An answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,

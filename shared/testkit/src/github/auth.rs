@@ -1,4 +1,4 @@
-//! Credentials: the app's signed token, minted tokens, and a plain one.
+//! Credentials: the app's signed token, minted tokens, and a plain token.
 
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use base64::{
@@ -21,18 +21,18 @@ pub(super) struct App {
     pub(super) slug: String,
     pub(super) installation: u64,
     pub(super) public_key: Vec<u8>,
-    /// A plain token of a user, with all permissions but that to write check runs.
+    /// A user's plain token, with all permissions except writing check runs.
     pub(super) plain: String,
-    /// The repositories of the installation.
+    /// The repositories in the installation.
     pub(super) reach: Reach,
 }
 
-/// The repositories of an installation, and who else sees them.
+/// An installation's repositories, and who else sees them.
 #[derive(Debug)]
 pub(super) enum Reach {
-    /// Those of one account. Anonymous callers see none.
+    /// Those in a single account. Anonymous callers see none.
     Account(String),
-    /// Those of every account. Anonymous callers may read.
+    /// Those in every account. Anonymous callers may read.
     Everything,
 }
 
@@ -44,7 +44,7 @@ impl App {
         }
     }
 
-    /// Returns the repositories of the installation with a name, which has no owner.
+    /// Returns the installation's repositories with a name, which has no owner.
     fn named(&self, state: &HostState, name: &str) -> Vec<String> {
         let is_named = |whole: &&String| match &self.reach {
             Reach::Account(account) => **whole == format!("{account}/{name}"),
@@ -65,11 +65,11 @@ pub(super) enum Caller {
     Anonymous,
     /// Anyone, on a host with public repositories.
     Reader,
-    /// The app itself, with its signed token.
+    /// The app itself, with the signed token.
     App,
     /// A user, with a plain token.
     User,
-    /// The app in its installation.
+    /// The app as an installation.
     Installation {
         slug: String,
         repositories: Vec<String>,
@@ -111,7 +111,7 @@ impl Caller {
     }
 }
 
-/// Returns the permission of a path below a repository.
+/// Returns the permission that a path below a repository needs.
 pub(super) fn permission(rest: &[&str]) -> &'static str {
     match rest {
         [] => "metadata",
@@ -123,7 +123,7 @@ pub(super) fn permission(rest: &[&str]) -> &'static str {
     }
 }
 
-/// Returns the token of a credential: of a bearer, or the password of git.
+/// Returns a credential's token: the bearer, or git's password.
 pub(super) fn token(request: &Request) -> Option<String> {
     let (scheme, rest) = request.header("authorization").split_once(' ')?;
     match scheme.to_ascii_lowercase().as_str() {
@@ -136,7 +136,7 @@ pub(super) fn token(request: &Request) -> Option<String> {
     }
 }
 
-/// Identifies the caller.
+/// Identifies who makes the request.
 pub(super) fn caller(state: &HostState, app: &App, request: &Request) -> Result<Caller, Answer> {
     let Some(token) = token(request) else {
         return Ok(match app.reach {
@@ -203,7 +203,7 @@ pub(super) fn app(app: &App, caller: &Caller) -> Answer {
     }))
 }
 
-/// Mints a token of the installation.
+/// Mints an installation token.
 pub(super) fn mint(
     state: &mut HostState,
     app: &App,

@@ -81,7 +81,7 @@ pub(super) fn change(state: &mut HostState, name: &str, id: &str, body: &Value) 
     Answer::ok(run)
 }
 
-/// Redirects to the storage of logs, which has another origin and no credential.
+/// Redirects to the log storage, which has another origin and no credential.
 pub(super) fn log(repository: &FakeRepository, id: &str) -> Answer {
     match id.parse().ok().and_then(|id: u64| repository.logs.get(&id)) {
         Some(_) => {
@@ -141,7 +141,7 @@ pub(super) fn contents(repository: &FakeRepository, request: &Request, path: &st
             if request.header("accept").contains(".raw") {
                 return Answer::text(200, text.into_bytes());
             }
-            // The host leaves the content of a large file out.
+            // The host leaves out a large file's content.
             let content = if text.len() > 1 << 20 {
                 String::new()
             } else {
@@ -180,7 +180,7 @@ fn folder(repository: &FakeRepository, name: &str, path: &str) -> Answer {
     Answer::ok(&text.lines().filter_map(entry).collect())
 }
 
-/// Searches the default branch of the repository that the query names.
+/// Searches the default branch in the repository that the query names.
 pub(super) fn search_code(state: &HostState, request: &Request, caller: &Caller) -> Answer {
     let query = request.parameter("q").unwrap_or_default();
     let name = query

@@ -1,4 +1,4 @@
-//! Diffs of real git as the host lists them.
+//! Real git diffs as the host lists them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::git::try_git;
 
-/// A changed file.
+/// A file that the diff changes.
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) path: String,
@@ -120,7 +120,7 @@ impl File {
     }
 }
 
-/// Reads the first lines of `@@ -1,2 +3,4 @@`.
+/// Reads the first lines in `@@ -1,2 +3,4 @@`.
 fn starts(header: &str) -> (u64, u64) {
     let first = |sign: char| {
         let range = header

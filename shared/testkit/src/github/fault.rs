@@ -5,30 +5,31 @@
 pub enum Hang {
     /// Before it is performed.
     Before,
-    /// Behind its effect, and before its answer.
+    /// Behind the effect, and before the response.
     After,
 }
 
-/// A fault of one request.
+/// A fault in a single request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// 401, as for a token that was revoked.
     Unauthorized,
     /// 403 without requests left, until this time in seconds since the epoch.
     RateLimited(u64),
-    /// 403 of a secondary limit, with `retry-after` in seconds.
+    /// 403 from a secondary limit, with `retry-after` in seconds.
     SecondaryLimited(u64),
-    /// 200 of GraphQL with an error about the primary limit, until this time in seconds since the epoch.
+    /// 200 from GraphQL with an error about the primary limit, until this time in seconds since the
+    /// epoch.
     GraphRateLimited(u64),
-    /// 200 of the GraphQL interface with an error about a secondary limit, and `retry-after` in seconds.
+    /// 200 from GraphQL with an error about a secondary limit, and `retry-after` in seconds.
     GraphSecondaryLimited(u64),
-    /// The operation of the GraphQL interface is performed, and a limit is reported beside its data.
+    /// The GraphQL operation is performed, and a limit is reported beside the data.
     GraphPartial,
     /// 404 for an item that exists but is hidden.
     Hidden,
     /// 403 for a missing permission.
     Forbidden,
-    /// 422 of a comment on a line outside of the diff.
+    /// 422 for a comment on a line outside the diff.
     AnchorRejected,
     /// 502 before anything is performed.
     Unavailable,
@@ -40,6 +41,6 @@ pub enum Fault {
     Truncated,
     /// 200 with a body that is no JSON.
     Garbled,
-    /// 301 to the same path on this port of `localhost`.
+    /// 301 to the same path on this port at `localhost`.
     Moved(u16),
 }

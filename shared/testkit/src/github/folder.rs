@@ -1,4 +1,4 @@
-//! The folder of a host: temporary, or kept with the state of its items.
+//! A host's folder: temporary, or kept with its items' state.
 //!
 //! In a kept folder each bare repository `<owner>/<name>.git` exists at the next request.
 
@@ -11,17 +11,17 @@ use tempfile::TempDir;
 
 use super::state::{FakeRepository, HostState};
 
-/// The file of a kept folder that has issues, pull requests and checks.
-/// Names of owners do not begin with a dot.
+/// The file in a kept folder that has issues, pull requests and checks. Owner names do not begin
+/// with a dot.
 const STATE: &str = ".host.json";
-/// The suffix of a bare repository's folder.
+/// Suffix of a bare repository's folder name.
 const SUFFIX: &str = ".git";
 
-/// The folder of a host's bare repositories.
+/// The folder with a host's bare repositories.
 pub(super) enum Folder {
     /// Removed with the host. Repositories are added by the test.
     Temporary(TempDir),
-    /// Kept with its state.
+    /// Kept with the state.
     Kept(PathBuf),
 }
 
@@ -30,10 +30,10 @@ impl Folder {
         Self::Temporary(TempDir::new().expect("a temporary folder"))
     }
 
-    /// Opens a kept folder, and reads its state.
+    /// Opens a kept folder, and reads the state.
     ///
     /// # Errors
-    /// Returns why the folder cannot be made, or its state cannot be read.
+    /// Returns why the folder cannot be made, or the state cannot be read.
     pub(super) fn open(root: &Path) -> io::Result<(Self, HostState)> {
         fs::create_dir_all(root)?;
         let root = root.canonicalize()?;
@@ -52,7 +52,7 @@ impl Folder {
         }
     }
 
-    /// Returns the path of a repository below the folder.
+    /// Returns a repository's path below the folder.
     pub(super) fn relative(&self, repository: &Path) -> Option<String> {
         Some(
             repository
@@ -103,7 +103,7 @@ impl Folder {
     }
 }
 
-/// Returns the entries of a folder that are named like a part of a repository's name.
+/// Returns the folder entries that are named like a part of a repository's name.
 fn listed(folder: &Path) -> Vec<PathBuf> {
     let is_part = |path: &PathBuf| {
         let name = path
@@ -117,7 +117,7 @@ fn listed(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(is_part).collect()
 }
 
-/// Returns `owner/name` of a bare repository's folder.
+/// Returns `owner/name` for a bare repository's folder.
 fn name_of(root: &Path, path: &Path) -> Option<String> {
     let below = path
         .strip_prefix(root)

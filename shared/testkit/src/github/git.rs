@@ -17,7 +17,7 @@ for name in $(git config --get-all fake.protected); do
 done
 ";
 
-/// Runs git, which must succeed, and returns its output.
+/// Runs git, which must succeed, and returns the output.
 pub(super) fn git(path: &Path, arguments: &[&str]) -> String {
     let output = command(path, arguments).output().expect("git starts");
     assert!(
@@ -28,7 +28,7 @@ pub(super) fn git(path: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Runs git, and returns its output if it succeeds.
+/// Runs git, and returns the output if it succeeds.
 pub(super) fn try_git(path: &Path, arguments: &[&str]) -> Option<String> {
     let output = command(path, arguments).output().expect("git starts");
     output
@@ -122,7 +122,7 @@ pub(super) fn commit(
     git(&work, &["rev-parse", "HEAD"]).trim().to_owned()
 }
 
-/// Serves one request of git over HTTP.
+/// Serves a git request over HTTP.
 pub(super) async fn serve(root: &Path, request: &super::request::Request, path: &str) -> Answer {
     let mut child = tokio::process::Command::new("git")
         .arg("http-backend")
@@ -149,7 +149,7 @@ pub(super) async fn serve(root: &Path, request: &super::request::Request, path: 
     let mut stdin = child.stdin.take().expect("stdin is piped");
     let body = request.body.clone();
     let write = tokio::spawn(async move {
-        // A rejected request is not read to its end.
+        // A rejected request is not read to the end.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut stdin, &body).await;
     });
     let output = child.wait_with_output().await.expect("git ends");

@@ -1,4 +1,4 @@
-//! The used part of the second interface: threads of reviews.
+//! The used part of the second interface: review threads.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,9 @@ use super::{
     state::{FakeComment, FakeThread, HostState},
 };
 
-/// Threads of a page.
+/// Number of threads in a page.
 const PAGE: usize = 100;
-/// Last comments of a thread.
+/// Number of latest comments in a thread.
 const LATEST: usize = 10;
 
 pub(super) fn answer(state: &mut HostState, caller: &Caller, body: &Value) -> Answer {
@@ -69,7 +69,7 @@ fn comment(comment: &FakeComment) -> Value {
     } else {
         "User"
     };
-    // This interface names an app's account without its end.
+    // This interface names an app's account without the suffix.
     let author = json!({ "login": user.trim_end_matches("[bot]"), "__typename": kind });
     json!({ "id": format!("PRRC_{id}"), "body": body, "author": author })
 }
@@ -100,7 +100,7 @@ pub(super) fn fault(kind: &str, message: &str) -> Answer {
     Answer::ok(&json!({ "data": null, "errors": [{ "type": kind, "message": message }] }))
 }
 
-/// Returns a performed answer that reports a limit beside its data.
+/// Returns a performed response that reports a limit beside the data.
 pub(super) fn partial(answer: &Answer) -> Answer {
     let mut body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     body["errors"] = json!([{ "type": "RATE_LIMITED", "message": "API rate limit exceeded" }]);

@@ -69,7 +69,7 @@ pub(super) fn change(state: &mut HostState, name: &str, number: &str, body: &Val
     }
 }
 
-/// Changes the fields of an item.
+/// Changes an item's fields.
 pub(super) fn apply(state: &mut HostState, name: &str, number: &str, body: &Value) -> Option<()> {
     let item = of(state, name).items.get_mut(&number.parse().ok()?)?;
     if let Some(title) = body["title"].as_str() {

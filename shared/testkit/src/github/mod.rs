@@ -1,8 +1,9 @@
-//! A fake GitHub: the interface as far as the service uses it, git over HTTP, and signed webhooks.
+//! A fake GitHub: the API as far as the service uses it, git over HTTP, and signed webhooks.
 //!
-//! Repositories are bare ones of real git, so heads, diffs and pushes are true. It answers below `/api/v3`, as an
-//! enterprise's own host does. It is checked by an official client (`tests/models`). As the rehearsal host of
-//! `cargo xtask up` it serves a folder (the example `rehearsal_host`).
+//! Repositories are real bare git repositories, so heads, diffs and pushes are true. It answers
+//! below `/api/v3`, as an enterprise's own host does. An official client checks it
+//! (`tests/models`). As the rehearsal host for `cargo xtask up` it serves a folder (the example
+//! `rehearsal_host`).
 
 mod answer;
 mod auth;

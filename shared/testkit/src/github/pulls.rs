@@ -14,14 +14,14 @@ use super::{
     state::{FakeItem, FakePull, FakeRepository, HostState},
 };
 
-/// Files of a comparison that are listed at most.
+/// Maximum number of files listed in a comparison.
 const COMPARED: usize = 300;
 /// Files above which a pull request has no diff.
 const DIFF_FILES: usize = 300;
 /// Lines above which a pull request has no diff.
 const DIFF_LINES: usize = 20_000;
 
-/// Follows the branches of the open pull requests.
+/// Follows the open pull requests' branches.
 pub(super) fn refresh(state: &mut HostState, name: &str) {
     let repository = of(state, name);
     let heads: Vec<_> = repository
@@ -46,7 +46,7 @@ pub(super) fn refresh(state: &mut HostState, name: &str) {
     }
 }
 
-/// Lets git fetch the head of a pull request.
+/// Lets git fetch a pull request's head.
 fn point_at(path: &Path, number: u64, sha: &str) {
     try_git(
         path,

@@ -7,9 +7,9 @@ use super::{
     state::{FakeComment, FakeItem, FakePull, FakeRepository, FakeReview, FakeThread},
 };
 
-/// Time of every item.
+/// Time that every item has.
 pub(super) const TIME: &str = "2026-01-02T03:04:05Z";
-/// Base of all addresses in answers.
+/// Base of all addresses in responses.
 pub(super) const WEB: &str = "https://h.test";
 
 pub(super) fn user(login: &str) -> Value {
@@ -207,7 +207,7 @@ fn default_branch(repository: &FakeRepository) -> String {
         .to_owned()
 }
 
-/// Returns the commit of a branch.
+/// Returns a branch's commit.
 pub(super) fn head_of(repository: &FakeRepository, branch: &str) -> Option<String> {
     let name = format!("refs/heads/{branch}");
     try_git(

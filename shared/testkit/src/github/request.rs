@@ -1,11 +1,11 @@
-//! A request, and the page of a list that it asks for.
+//! A request, and the list page that it asks for.
 
 use axum::http::{HeaderMap, Method};
 use serde_json::Value;
 
 use super::state::{FakeRepository, HostState};
 
-/// A request, with its path below the interface.
+/// A request, with the path below the API.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: Method,
@@ -23,7 +23,7 @@ impl Request {
             .unwrap_or_default()
     }
 
-    /// Returns a parameter of the query.
+    /// Returns a query parameter.
     pub(super) fn parameter(&self, name: &str) -> Option<String> {
         form(&self.query)
             .into_iter()
@@ -36,7 +36,7 @@ impl Request {
     }
 }
 
-/// Decodes a query.
+/// Decodes a query string.
 fn form(query: &str) -> Vec<(String, String)> {
     query
         .split('&')

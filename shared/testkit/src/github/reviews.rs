@@ -13,7 +13,7 @@ use super::{
     state::{FakeComment, FakeRepository, FakeReview, FakeThread, HostState},
 };
 
-/// Maximum characters of a body.
+/// Maximum length of a body in characters.
 pub(super) const MAX_BODY: usize = 65_536;
 
 pub(super) fn list(repository: &FakeRepository, number: &str, request: &Request) -> Answer {
@@ -28,7 +28,7 @@ pub(super) fn list(repository: &FakeRepository, number: &str, request: &Request)
     Answer::ok(&page(&reviews, request))
 }
 
-/// Lists the comments on lines, of all threads.
+/// Lists the line comments in all threads.
 pub(super) fn comments(repository: &FakeRepository, number: &str, request: &Request) -> Answer {
     let Some((item, pull)) = find(repository, number) else {
         return Answer::not_found();
@@ -41,7 +41,7 @@ pub(super) fn comments(repository: &FakeRepository, number: &str, request: &Requ
     Answer::ok(&page(&comments, request))
 }
 
-/// Replies to the first comment of a thread.
+/// Replies to a thread's first comment.
 pub(super) fn reply(
     state: &mut HostState,
     name: &str,
@@ -76,7 +76,7 @@ pub(super) fn reply(
     }
 }
 
-/// The answer to a comment on a line outside of the diff.
+/// Returns the response to a comment on a line outside the diff.
 pub(super) fn rejected_anchor() -> Answer {
     Answer::error(422, "Unprocessable Entity: \"Line could not be resolved\"")
 }

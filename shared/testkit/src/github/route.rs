@@ -1,4 +1,4 @@
-//! The routes of the fake.
+//! The fake's routes.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{
     state::HostState,
 };
 
-/// Answers a request of the interface.
+/// Answers an API request.
 pub(super) fn route(state: &mut HostState, app: &auth::App, request: &Request) -> Answer {
     let parts: Vec<String> = request
         .path

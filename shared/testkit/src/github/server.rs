@@ -1,4 +1,4 @@
-//! The server of the fake.
+//! The fake's server.
 
 use std::{
     io,
@@ -38,15 +38,15 @@ use super::{
 /// The app that the fake knows, as an operator configures it.
 #[derive(Debug, Clone)]
 pub struct GitHubApp {
-    /// Id.
+    /// The app's id.
     pub id: String,
-    /// Installation.
+    /// Id of the installation.
     pub installation: u64,
     /// Private key in PEM.
     pub private_key: String,
 }
 
-/// Its one key pair, because making one takes long.
+/// The only key pair, because making a pair takes long.
 struct AppKeys {
     pem: String,
     public: Vec<u8>,
@@ -56,7 +56,7 @@ struct Shared {
     state: Mutex<HostState>,
     app: App,
     folder: Folder,
-    /// Host and port of the server, as its clients name it.
+    /// The server's host and port, as clients name it.
     authority: String,
 }
 
@@ -83,7 +83,7 @@ fn keys() -> &'static AppKeys {
 }
 
 impl FakeGitHub {
-    /// Starts a host of the account `acme` without repositories.
+    /// Starts a host for the account `acme` without repositories.
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0))
             .await
@@ -92,11 +92,11 @@ impl FakeGitHub {
         Self::run(listener, reach, Folder::temporary(), HostState::default())
     }
 
-    /// Serves the bare repositories `<root>/<owner>/<name>.git`, which anyone may read.
-    /// The installation has all of them. Issues, pull requests and checks are stored in the folder.
+    /// Serves the bare repositories `<root>/<owner>/<name>.git`, which anyone may read. The
+    /// installation has all of them. Issues, pull requests and checks are stored in the folder.
     ///
     /// # Errors
-    /// Returns why the folder cannot be made, or its stored state cannot be read.
+    /// Returns why the folder cannot be made, or the stored state cannot be read.
     pub fn serve(listener: TcpListener, root: &Path) -> io::Result<Self> {
         let (folder, state) = Folder::open(root)?;
         Ok(Self::run(listener, Reach::Everything, folder, state))
@@ -137,7 +137,7 @@ impl FakeGitHub {
         format!("http://{}", self.address)
     }
 
-    /// Returns the app.
+    /// Returns the host's app.
     pub fn app(&self) -> GitHubApp {
         let App {
             id, installation, ..
@@ -149,12 +149,12 @@ impl FakeGitHub {
         }
     }
 
-    /// Returns the plain token of a user.
+    /// Returns a user's plain token.
     pub fn plain_token(&self) -> String {
         self.shared.app.plain.clone()
     }
 
-    /// Adds a repository with these files on `main`. Returns its first commit.
+    /// Adds a repository with these files on `main`. Returns the first commit.
     pub fn add_repository(&self, name: &str, files: &[(&str, &str)]) -> String {
         let path = self.shared.folder.path().join(format!("{name}.git"));
         git::init(&path);
@@ -188,12 +188,12 @@ impl FakeGitHub {
         git::git(&self.repository(name).path, arguments)
     }
 
-    /// Protects the branches of a pattern, such as `release/*`, from pushes.
+    /// Protects the branches that match a pattern, such as `release/*`, from pushes.
     pub fn protect(&self, name: &str, branch: &str) {
         self.git(name, &["config", "--add", "fake.protected", branch]);
     }
 
-    /// Returns the current state of a repository.
+    /// Returns a repository's current state.
     pub fn repository(&self, name: &str) -> FakeRepository {
         self.state().repositories[name].clone()
     }
@@ -256,7 +256,7 @@ impl FakeGitHub {
         self.state().seen.clone()
     }
 
-    /// Returns the methods and paths of the requests so far.
+    /// Returns the methods and paths requested so far.
     pub fn targets(&self) -> Vec<String> {
         self.state()
             .seen
@@ -348,7 +348,7 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
     sent(&shared, answer, fault)
 }
 
-/// Answers a request of the interface, and stores its effect.
+/// Answers an API request, and stores the effect.
 fn api(shared: &Shared, request: &Request) -> Answer {
     let mut state = shared.state.lock().unwrap();
     let answer = route(&mut state, &shared.app, request);
@@ -365,7 +365,7 @@ async fn hung(reached: oneshot::Sender<()>) -> Response<Body> {
     std::future::pending().await
 }
 
-/// Returns the answer of a fault that prevents the request.
+/// Returns the response when a fault prevents the request.
 fn instead(fault: Fault, target: &str) -> Option<Answer> {
     match fault {
         Fault::Unauthorized => Some(Answer::error(401, "Bad credentials")),
@@ -424,7 +424,7 @@ fn sent(shared: &Shared, answer: Answer, fault: Option<Fault>) -> Response<Body>
         };
         response = response.header(name, format!("{base}{value}"));
     }
-    // Official clients refuse addresses of another host.
+    // Official clients refuse addresses on another host.
     let body = match String::from_utf8(answer.body) {
         Ok(text) if answer.media_type.contains("json") => text
             .replace(WEB, &format!("http://{}", shared.authority))
@@ -443,7 +443,7 @@ fn sent(shared: &Shared, answer: Answer, fault: Option<Fault>) -> Response<Body>
     response.body(Body::from(body)).unwrap()
 }
 
-/// Serves a log from the storage, which rejects a credential as a real one does.
+/// Serves a log from the storage, which rejects a credential as a real storage does.
 fn storage(shared: &Shared, request: &Request) -> Answer {
     if auth::token(request).is_some() {
         return Answer::error(400, "Only one auth mechanism allowed");
@@ -464,7 +464,7 @@ fn storage(shared: &Shared, request: &Request) -> Answer {
     }
 }
 
-/// Serves git, with the permission that the service of git needs.
+/// Serves git, with the permission that the git service needs.
 async fn over_git(shared: &Shared, request: &Request) -> Answer {
     let Some((name, rest)) = request.path.trim_start_matches('/').split_once(".git/") else {
         return Answer::not_found();

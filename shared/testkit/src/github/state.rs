@@ -1,4 +1,4 @@
-//! The state of the host, for tests to read.
+//! The host's state, for tests to read.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -6,133 +6,133 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// A repository.
+/// A repository on the fake host.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeRepository {
-    /// Id.
+    /// Id on the fake host.
     pub id: u64,
-    /// `owner/name`.
+    /// Full name, `owner/name`.
     pub name: String,
-    /// Its bare repository.
+    /// Path of the bare repository.
     pub path: PathBuf,
-    /// It is read-only.
+    /// The repository is read-only.
     pub is_archived: bool,
     /// Everyone may read it.
     #[serde(default)]
     pub is_public: bool,
-    /// Its plan has no draft pull requests.
+    /// The repository's plan has no draft pull requests.
     #[serde(default)]
     pub has_no_drafts: bool,
     /// Issues and pull requests by number.
     pub items: BTreeMap<u64, FakeItem>,
     /// Check runs, oldest first.
     pub checks: Vec<Value>,
-    /// Logs of checks by id.
+    /// Check logs by check id.
     pub logs: BTreeMap<u64, String>,
 }
 
 /// An issue or pull request.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeItem {
-    /// Number.
+    /// Number within the repository.
     pub number: u64,
-    /// Title.
+    /// Title of the item.
     pub title: String,
-    /// Body.
+    /// The item's body in Markdown.
     pub body: String,
-    /// Login of the author.
+    /// The author's login.
     pub user: String,
-    /// It is open.
+    /// Whether it is open.
     pub is_open: bool,
-    /// Labels.
+    /// Names of the labels.
     pub labels: Vec<String>,
     /// Comments, oldest first.
     pub comments: Vec<FakeComment>,
-    /// The pull request, if it is one.
+    /// The pull request part; absent for an issue.
     pub pull: Option<FakePull>,
 }
 
-/// The part of an item that only a pull request has.
+/// The part that only a pull request has.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakePull {
     /// Branch with the changes.
     pub head: String,
-    /// The repository of the branch, if it is a fork.
+    /// The branch's repository, if it is a fork.
     #[serde(default)]
     pub fork: Option<String>,
-    /// Its last known commit.
+    /// The branch's last known commit.
     pub sha: String,
     /// Branch that they are for.
     pub base: String,
     /// It is a draft.
     pub is_draft: bool,
-    /// It was merged.
+    /// Whether it was merged.
     pub is_merged: bool,
     /// It came from a fork that was deleted.
     #[serde(default)]
     pub is_fork_deleted: bool,
-    /// Reviews, oldest first.
+    /// Reviews, the oldest first.
     pub reviews: Vec<FakeReview>,
-    /// Threads of comments on lines.
+    /// Threads with comments on lines.
     pub threads: Vec<FakeThread>,
 }
 
-/// A comment.
+/// A comment on an item.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeComment {
-    /// Id.
+    /// Id on the fake host.
     pub id: u64,
-    /// Login of the author.
+    /// The author's login.
     pub user: String,
-    /// Text.
+    /// Text in Markdown, as posted.
     pub body: String,
     /// How often it was changed.
     pub edits: u64,
 }
 
-/// A review.
+/// A review that was posted.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeReview {
-    /// Id.
+    /// Id on the fake host.
     pub id: u64,
-    /// Login of the author.
+    /// The author's login.
     pub user: String,
-    /// Text.
+    /// Text in Markdown, as posted.
     pub body: String,
     /// `COMMENT`, `APPROVE` or `REQUEST_CHANGES`.
     pub event: String,
-    /// Commit.
+    /// Commit that was reviewed.
     pub commit: String,
 }
 
-/// A thread of comments on a line.
+/// A comment thread on a line.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeThread {
-    /// Id.
+    /// Id on the fake host.
     pub id: String,
-    /// Login of the author.
+    /// The author's login.
     pub user: String,
-    /// File.
+    /// Path of the file.
     pub path: String,
-    /// Line.
+    /// Number of the line.
     pub line: u64,
-    /// Id of the first comment.
+    /// The first comment's id.
     #[serde(default)]
     pub comment: u64,
-    /// Text.
+    /// Text in Markdown, as posted.
     pub body: String,
-    /// Replies, oldest first.
+    /// Replies, the oldest first.
     #[serde(default)]
     pub replies: Vec<FakeComment>,
-    /// It is resolved.
+    /// Whether it is resolved.
     pub is_resolved: bool,
-    /// Its line left the diff.
+    /// The thread's line left the diff.
     #[serde(default)]
     pub is_outdated: bool,
 }
 
 impl FakeThread {
-    /// Returns its comments, oldest first.
+    /// Returns the thread's comments, oldest first.
     pub(super) fn comments(&self) -> Vec<FakeComment> {
         let Self {
             comment,
@@ -155,31 +155,31 @@ impl FakeThread {
 /// A request that arrived.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// Method.
+    /// The HTTP method used.
     pub method: String,
-    /// Path without the prefix of the interface, and query.
+    /// Path without the API prefix, and query.
     pub target: String,
-    /// Token of its credential, if it had one.
+    /// Token in the credential, if there was any.
     pub token: Option<String>,
-    /// Body.
+    /// Body as raw bytes.
     pub body: Vec<u8>,
 }
 
-/// A minted token.
+/// A token that was minted.
 #[derive(Debug, Clone)]
 pub(super) struct Minted {
     pub(super) token: String,
-    /// Names of repositories; empty means all.
+    /// Repository names; empty means all.
     pub(super) repositories: Vec<String>,
     pub(super) permissions: Value,
     pub(super) is_revoked: bool,
 }
 
-/// The whole state.
+/// The host's whole state.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct HostState {
     pub(super) repositories: BTreeMap<String, FakeRepository>,
-    /// New names by old ones.
+    /// New names by old names.
     pub(super) renamed: BTreeMap<String, String>,
     pub(super) next_id: u64,
     #[serde(skip)]

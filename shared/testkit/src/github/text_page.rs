@@ -1,4 +1,4 @@
-//! The pages of pull requests and comparisons for people, as plain text.
+//! Pull request and comparison pages for people, as plain text.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::{
     state::{FakeItem, FakePull, FakeRepository, HostState},
 };
 
-/// Characters of a commit that are shown.
+/// How many commit characters are shown.
 const SHORT: usize = 10;
 
 /// Answers `/<owner>/<name>/pull/<number>` and `/<owner>/<name>/compare/<base>...<head>`.

@@ -1,16 +1,16 @@
-//! Webhooks: bodies of events, and their signature.
+//! Webhooks: event bodies, and their signature.
 
 use aws_lc_rs::hmac;
 use serde_json::{Value, json};
 
 use super::render::user;
 
-/// A signed delivery.
+/// A delivery with the signature.
 #[derive(Debug, Clone)]
 pub struct Delivered {
-    /// Headers.
+    /// Headers, signature included.
     pub headers: Vec<(&'static str, String)>,
-    /// Body.
+    /// Body as signed bytes.
     pub body: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ fn number_of(delivery: &str) -> u64 {
     })
 }
 
-/// The event of a comment (`issue_comment`).
+/// Builds the event for a comment (`issue_comment`).
 pub fn commented(repository: &str, number: u64, login: &str, text: &str) -> Value {
     json!({
         "action": "created", "repository": { "full_name": repository }, "sender": user(login),
@@ -56,7 +56,7 @@ pub fn commented(repository: &str, number: u64, login: &str, text: &str) -> Valu
     })
 }
 
-/// The event of a requested review (`pull_request`).
+/// Builds the event for a requested review (`pull_request`).
 pub fn review_requested(repository: &str, number: u64, login: &str, head: &str) -> Value {
     json!({
         "action": "review_requested", "repository": { "full_name": repository }, "sender": user(login),
@@ -64,7 +64,7 @@ pub fn review_requested(repository: &str, number: u64, login: &str, head: &str) 
     })
 }
 
-/// The event of a failed check (`check_run`).
+/// Builds the event for a failed check (`check_run`).
 pub fn checked(repository: &str, number: u64, branch: &str, head: &str) -> Value {
     let pull = json!({ "number": number, "head": { "ref": branch, "sha": head } });
     json!({

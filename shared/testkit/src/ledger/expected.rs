@@ -1,4 +1,4 @@
-//! The expected answer of a request, and its comparison with the actual one.
+//! A request's expected response, and how to compare it with the actual response.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub enum Expected {
     /// This status and body.
     Answer(u16, Value),
-    /// 400 with a text that names one of these fields.
+    /// 400 with a text that names any of these fields.
     Malformed(Vec<&'static str>),
 }
 
@@ -49,7 +49,7 @@ impl Expected {
     }
 }
 
-/// Returns the start times of the listed live runs.
+/// Returns when the listed live runs started.
 fn starts(body: &Value) -> Vec<Option<f64>> {
     let runs = body[RUNS].as_array().into_iter().flatten();
     runs.filter(|run| run.get("row").is_none())
@@ -57,7 +57,7 @@ fn starts(body: &Value) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// Returns the body with its runs in a canonical order, unless their order is fixed.
+/// Returns the body with the runs in a canonical order, unless their order is fixed.
 fn sorted(body: &Value) -> Value {
     let mut body = body.clone();
     let is_fixed = |runs: &[Value]| runs.iter().any(|run| run.get("ok").is_some());

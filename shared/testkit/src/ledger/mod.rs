@@ -1,13 +1,14 @@
 //! The live-run ledger as an executable model, and a driver for a store and the model side by side.
 //!
-//! - [`Operation`]: every request of the ledger and of transcripts, and those of finished runs that affect the ledger.
-//!   [`sequences`] generates random ones.
-//! - [`Model`]: the required answers, derived from the contract alone (docs/reference/ledger.md#operations,
-//!   docs/reference/state-worker.md#run-history, docs/decisions/0007). Plain maps, no SQL.
-//! - [`play()`]: sends a sequence to a [`Subject`], with crashes, while an [`Observer`] checks it. [`Twin`] is the
-//!   observer that compares the subject with the model.
+//! - [`Operation`]: every ledger and transcript request, and those finished-run requests that
+//!   affect the ledger. [`sequences`] generates random ones.
+//! - [`Model`]: the required responses, derived from the contract alone
+//!   (docs/reference/ledger.md#operations, docs/reference/state-worker.md#run-history,
+//!   docs/decisions/0007). Plain maps, no SQL.
+//! - [`play()`]: sends a sequence to a [`Subject`], with crashes, while an [`Observer`] checks it.
+//!   [`Twin`] is the observer that compares the subject with the model.
 //!
-//! Not here: subjects (the tests of `ars-runs` and of the Worker have theirs).
+//! Not here: subjects (the tests for `ars-runs` and for the Worker have theirs).
 
 mod expected;
 mod model;

@@ -1,4 +1,4 @@
-//! One request: its path and its body.
+//! A single request: path and body.
 
 use ars_wire::state::{RunVerb, TranscriptVerb, Verb as _};
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use super::payload::{
     Claim, Event, Name, Part, Record, RunFlush, Step, Writer, attachment_json, state_json,
 };
 
-/// Store key of a sequence, unless its subject replaces it.
+/// Store key in a sequence, unless its subject replaces it.
 const STORE: &str = "runs:default";
 
-/// One request, or the store's sweep.
+/// A single request, or the store's sweep.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     missing_docs,
@@ -103,7 +103,7 @@ pub enum Operation {
         /// Absent for a run that ended.
         generation: Option<Name>,
     },
-    /// The periodic sweep of the store's shell, which is not a request.
+    /// The periodic sweep by the store's shell, which is not a request.
     Sweep,
 }
 
@@ -224,7 +224,7 @@ impl Operation {
     }
 }
 
-/// Returns the JSON of a follow-up.
+/// Returns a follow-up as JSON.
 pub(super) fn message_json(note: u8) -> Value {
     json!({ "text": format!("and {note}?") })
 }

@@ -1,31 +1,31 @@
-//! Payloads of requests, small enough to read in a failing case, and their JSON.
+//! Request payloads, small enough to read in a failing case, and their JSON.
 //!
 //! Values may be invalid on purpose. The model decides which field is rejected.
 
 use serde_json::{Value, json};
 
-/// Name of a run, thread or generation.
+/// Names a run, thread or generation.
 pub type Name = &'static str;
 
 /// A run, and the generation that writes as its owner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Writer {
-    /// Run id.
+    /// Id of the run.
     pub run: Name,
-    /// Generation.
+    /// Generation that writes as owner.
     pub generation: Name,
 }
 
-/// The `run` of a claim.
+/// The `run` in a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// The run and its claimant.
+    /// The run and the claimant.
     pub writer: Writer,
-    /// The thread.
+    /// Key of the thread.
     pub thread: Name,
-    /// `leaseMs`.
+    /// The field `leaseMs`, in milliseconds.
     pub lease_ms: i64,
-    /// `startedAt`.
+    /// The field `startedAt`, in milliseconds.
     pub started_at: i64,
     /// `meta.agent`, which conflicts report.
     pub agent: Option<Name>,
@@ -36,7 +36,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns the JSON of `run`.
+    /// Returns `run` as JSON.
     pub fn json(&self) -> Value {
         let mut run = json!({
             "runId": self.writer.run, "threadKey": self.thread, "gen": self.writer.generation,
@@ -52,7 +52,7 @@ impl Claim {
         run
     }
 
-    /// Returns the JSON of `meta`, with a key that the Worker does not know.
+    /// Returns `meta` as JSON, with a key that the Worker does not know.
     pub fn meta(&self) -> Value {
         let mut meta = json!({ "channelId": "C1", "of": { "a": ["later", null, 1.5] } });
         if let Some(agent) = self.agent {
@@ -61,7 +61,7 @@ impl Claim {
         meta
     }
 
-    /// Returns the JSON of `card`.
+    /// Returns `card` as JSON.
     pub fn card_json(&self) -> Value {
         if self.card {
             json!({ "channel": "C1", "ts": "1.5" })
@@ -79,13 +79,13 @@ impl Claim {
         }
     }
 
-    /// Returns the JSON of `tools`.
+    /// Returns `tools` as JSON.
     pub fn tools(&self) -> Value {
         json!([{ "name": "bash" }])
     }
 }
 
-/// Returns the JSON of a dispatcher state.
+/// Returns a dispatcher state as JSON.
 pub fn state_json(note: u8) -> Value {
     json!({ "note": note, "finalStatus": "completed" })
 }
@@ -93,25 +93,25 @@ pub fn state_json(note: u8) -> Value {
 /// A run event. In a record, seq 0 means that there is no `seq`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// `seq`.
+    /// The field `seq` on the wire.
     pub seq: i64,
-    /// Kind of the event.
+    /// What the event contains.
     pub kind: EventKind,
 }
 
-/// Kind of an [`Event`].
+/// An [`Event`]'s kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// A text that distinguishes events of the same seq.
+    /// A text that distinguishes events with the same seq.
     Text(u8),
     /// Has no `type`: stored, but skipped by readers.
     Untyped,
-    /// Has exactly this many bytes of JSON.
+    /// Has exactly this many JSON bytes.
     Bytes(usize),
 }
 
 impl Event {
-    /// Returns its JSON.
+    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         let mut event = match self.kind {
             EventKind::Text(note) => json!({ "type": "text", "text": format!("№ {note}") }),
@@ -133,38 +133,38 @@ impl Event {
     }
 }
 
-/// The part of a flush about one run.
+/// The part of a flush about a single run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFlush {
-    /// Run id.
+    /// Id of the run.
     pub run: Name,
-    /// Events.
+    /// Events to append to the run.
     pub events: Vec<Event>,
-    /// `inboxAfter`.
+    /// The field `inboxAfter`, a follow-up cursor.
     pub after: i64,
 }
 
 impl RunFlush {
-    /// Returns its JSON.
+    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         let events: Vec<_> = self.events.iter().map(Event::json).collect();
         json!({ "runId": self.run, "events": events, "inboxAfter": self.after })
     }
 }
 
-/// A step record.
+/// A step record to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Step number.
+    /// Number of the step.
     pub step: i64,
-    /// `inboxConsumedSeq`.
+    /// The field `inboxConsumedSeq` on the wire.
     pub consumed: i64,
-    /// Calls in flight.
+    /// Number of calls in flight.
     pub in_flight: u8,
 }
 
 impl Step {
-    /// Returns its JSON, with a key that the Worker does not know.
+    /// Returns the value as JSON, with a key that the Worker does not know.
     pub fn json(&self) -> Value {
         let calls: Vec<_> = (0..self.in_flight)
             .map(|call| json!({ "callId": format!("c{call}"), "tool": "bash" }))
@@ -176,23 +176,23 @@ impl Step {
     }
 }
 
-/// A run record.
+/// A run record to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Run id.
+    /// Id of the run.
     pub id: Name,
-    /// `finishedAt`.
+    /// The field `finishedAt`, in milliseconds.
     pub finished_at: i64,
-    /// `status`.
+    /// The field `status` on the wire.
     pub status: Name,
-    /// Distinguishes labels and, by its length, record sizes.
+    /// Distinguishes labels and, by length, record sizes.
     pub note: u8,
-    /// `events`.
+    /// The field `events` on the wire.
     pub events: Vec<Event>,
 }
 
 impl Record {
-    /// Returns its JSON.
+    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         json!({
             "id": self.id, "label": "x".repeat(self.note.into()), "channelId": "C1", "userId": "U1",
@@ -204,25 +204,25 @@ impl Record {
     }
 }
 
-/// A transcript row.
+/// A transcript row to write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// `idx`.
+    /// The field `idx` on the wire.
     pub idx: i64,
-    /// `part`.
+    /// The field `part` on the wire.
     pub part: i64,
-    /// Distinguishes contents.
+    /// Distinguishes row contents by number.
     pub note: u8,
 }
 
 impl Part {
-    /// Returns its JSON.
+    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         json!({ "idx": self.idx, "part": self.part, "json": json!({ "role": "user", "part": self.note }).to_string() })
     }
 }
 
-/// Returns the JSON of a transcript attachment.
+/// Returns a transcript attachment as JSON.
 pub fn attachment_json(note: u8) -> Value {
     // Few refs, so that some are sent again with other data.
     json!({ "ref": format!("t{}p0", note % 3), "mediaType": "image/png", "data": format!("data {note}") })

@@ -26,19 +26,19 @@ pub trait Subject {
     }
 }
 
-/// Result of a request.
+/// How a request ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// Status and body.
+    /// Status and body that were returned.
     Answered(u16, Value),
     /// The process died without an answer.
     Lost {
-        /// Whether its writes were committed before.
+        /// Whether the writes were committed before.
         kept: bool,
     },
 }
 
-/// Steps of a sequence in order.
+/// A sequence's steps in order.
 #[derive(Clone, PartialEq)]
 pub struct Sequence(pub Vec<Moment>);
 
@@ -49,7 +49,7 @@ impl Sequence {
     }
 }
 
-/// One line per step, so that a failing case is readable.
+/// Prints a line per step, so that a failing case is readable.
 impl fmt::Debug for Sequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (
@@ -80,23 +80,23 @@ impl fmt::Debug for Sequence {
     }
 }
 
-/// One step of a sequence.
+/// A step in a sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moment {
     /// Clock change before the request. May be negative.
     pub jump_ms: i64,
-    /// The request.
+    /// The request that was sent.
     pub action: Action,
     /// Where the process crashes.
     pub crash: Option<Fault>,
 }
 
-/// The request of a [`Moment`].
+/// A [`Moment`]'s request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// A new request.
+    /// Send a new request.
     Send(Operation),
-    /// An earlier request, by index from the first: a duplicate or a delayed one.
+    /// Repeat an earlier request, by index from the first: a duplicate or delayed request.
     Again(usize),
 }
 
@@ -111,18 +111,18 @@ pub trait Observer<S> {
     fn after(&mut self, subject: &mut S, attempt: Attempt<'_>) -> Result<(), String>;
 }
 
-/// One attempt of a request, with its result.
+/// A single request attempt, with the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt<'a> {
-    /// The request.
+    /// The request that was sent.
     pub operation: &'a Operation,
     /// The subject's time.
     pub now: i64,
-    /// The result.
+    /// How the attempt ended.
     pub outcome: &'a Outcome,
 }
 
-/// Plays a sequence. The error contains the step and its request.
+/// Plays a sequence. The error contains the step and the request.
 pub fn play<S: Subject>(
     subject: &mut S,
     observer: &mut impl Observer<S>,
@@ -150,7 +150,7 @@ pub fn play<S: Subject>(
     Ok(())
 }
 
-/// Sends a request, and repeats it once if its answer was lost.
+/// Sends a request, and repeats it once if the answer was lost.
 fn send<S: Subject>(
     subject: &mut S,
     observer: &mut impl Observer<S>,

@@ -32,7 +32,7 @@ const fn letters(ascii: &'static [u8]) -> Name {
     }
 }
 
-/// Returns the strategy of random sequences.
+/// Returns the strategy for random sequences.
 pub fn sequences(world: &World) -> BoxedStrategy<Sequence> {
     prop_oneof![
         of(world, &GENERATIONS[..2]),
@@ -83,7 +83,7 @@ fn moment(
 }
 
 fn fault() -> impl Strategy<Value = Fault> {
-    // No request may commit twice. A crash between two commits would show a second one.
+    // No request may commit twice. A crash between two commits would show a second commit.
     let commit = prop_oneof![6 => Just(0), 1 => Just(1)];
     prop_oneof![
         2 => (0..8_u32).prop_map(Fault::Statement),
@@ -110,7 +110,7 @@ fn operation(world: &World, generations: &'static [Name]) -> BoxedStrategy<Opera
     Union::new_weighted(choices).boxed()
 }
 
-/// Requests of the ledger.
+/// Generates ledger requests.
 fn owner(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation> {
     let writer = || writer(generations);
     let lease = || mostly(world.leases, BAD_LEASES);
@@ -144,7 +144,7 @@ fn owner(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation
     .boxed()
 }
 
-/// Flushes of runs in any order, occasionally with a duplicate or an invalid name.
+/// Flushes runs in any order, occasionally with a duplicate or an invalid name.
 fn flush(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation> {
     let each_once = subsequence(World::RUNS, 0..=World::RUNS.len()).prop_shuffle();
     let runs = prop_oneof![20 => each_once, 1 => vec(run(), 0..World::RUNS.len())];
@@ -185,7 +185,7 @@ fn history(world: &World) -> BoxedStrategy<Operation> {
     .boxed()
 }
 
-/// Requests of transcripts.
+/// Generates transcript requests.
 fn transcript(generations: &'static [Name]) -> BoxedStrategy<Operation> {
     let part = (
         prop_oneof![20 => 0..3_i64, 1 => Just(-1)],
@@ -238,7 +238,7 @@ fn finish(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operatio
     let world = world.clone();
     (writer(generations), 0..20_u8, run())
         .prop_flat_map(move |(writer, stray, other)| {
-            // A record of another run is rejected.
+            // Another run's record is rejected.
             let run = if stray == 0 { other } else { writer.run };
             (Just(writer), record(&world, run))
         })
@@ -310,7 +310,7 @@ fn generation(generations: &'static [Name]) -> BoxedStrategy<Name> {
     skewed(generations, BAD_GENERATIONS)
 }
 
-/// Picks from `right`, earlier ones first, so that about half of the owner's requests find their run.
+/// Picks from `right`, earlier names first, so that about half the owner's requests find their run.
 fn skewed(right: &'static [Name], wrong: &'static [Name]) -> BoxedStrategy<Name> {
     let right = (1..)
         .zip(right)

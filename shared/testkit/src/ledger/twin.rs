@@ -5,7 +5,7 @@ use super::operation::Operation;
 use super::play::{Attempt, Observer, Outcome, Subject};
 use super::world::World;
 
-/// Distance of the audit's reclaim from the sequence's clock, past every lease: ten years.
+/// How far past the sequence's clock the audit reclaims, past every lease: ten years.
 const FAR_MS: i64 = 315_360_000_000;
 /// The audit's generation, which owns no run.
 const AUDITOR: &str = "auditor";
@@ -18,7 +18,7 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// Returns a twin of a subject with a separate clock, which may differ by this much.
+    /// Returns a twin for a subject with a separate clock, which may differ by this much.
     pub fn with_slack(slack_ms: i64) -> Self {
         Self {
             slack_ms,
@@ -26,7 +26,7 @@ impl Twin {
         }
     }
 
-    /// Compares all readable state, and then the result of a reclaim, which ends the sequence.
+    /// Compares all readable state, and then how a reclaim, which ends the sequence, turns out.
     pub fn audit<S: Subject>(
         &mut self,
         subject: &mut S,

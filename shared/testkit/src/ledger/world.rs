@@ -1,4 +1,4 @@
-//! Parameters of sequences: names, times, weights and crashes.
+//! Sequence parameters: names, times, weights and crashes.
 
 use super::payload::Name;
 
@@ -6,28 +6,28 @@ const DAY_MS: i64 = 86_400_000;
 /// 2023-11-14, so late that no clock change leads to a negative time.
 const NATIVE_BASE: i64 = 1_700_000_000_000;
 
-/// Parameters of sequences.
+/// Parameters for generating sequences.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// Start of the clock.
+    /// Where the clock starts.
     pub base: i64,
     pub(super) requests: std::ops::Range<usize>,
     pub(super) leases: &'static [i64],
     /// Clock changes. Most steps have none.
     pub(super) jumps: &'static [i64],
-    /// The `now` of a reclaim, relative to the base. Without one the server's clock counts.
+    /// The `now` of a reclaim, relative to the base. Without it the server's clock counts.
     pub(super) reclaims: &'static [i64],
-    /// The finish time of a record, relative to the base.
+    /// A record's finish time, relative to the base.
     pub(super) endings: &'static [i64],
     /// Crashes per hundred steps.
     pub(super) crashes: u32,
     pub(super) sweeps: bool,
-    /// Weights of ledger, history and transcript requests.
+    /// Weights for ledger, history and transcript requests.
     pub(super) weights: [u32; 3],
 }
 
 impl World {
-    /// The runs of every sequence.
+    /// The runs in every sequence.
     pub const RUNS: &'static [Name] = &["r1", "r2", "r3"];
 
     /// A native store with the sequence's clock, without crashes.
@@ -74,8 +74,8 @@ impl World {
         }
     }
 
-    /// The deployed Worker, which uses its own clock.
-    /// Every lease is far from its expiry or long expired, and every record far from the limit of its retention.
+    /// The deployed Worker, which uses its own clock. Every lease is far from expiry or long
+    /// expired, and every record far from the retention limit.
     pub fn on_the_edge(base: i64) -> Self {
         Self {
             base,
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// Requests of the ledger only.
+    /// Keeps ledger requests only.
     pub fn without_history(self) -> Self {
         Self {
             weights: [1, 0, 0],

@@ -1,4 +1,4 @@
-//! A streamed body that follows its reply's pace and detects a client's disconnect.
+//! A streamed body that follows the reply's pace and detects a client's disconnect.
 
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::reply::{OnSent, Pace};
 
-/// Counts a client that disconnected before its answer was complete.
+/// Counts a client that disconnected before the response was complete.
 pub(super) struct Departure {
     left: Arc<watch::Sender<usize>>,
     served: bool,
@@ -64,7 +64,7 @@ enum After {
     Hang,
 }
 
-/// Returns the body of a streamed answer. `failure` renders the vendor's error event.
+/// Returns a streamed response's body. `failure` renders the vendor's error event.
 pub(super) fn streamed(
     mut events: Vec<String>,
     pace: Pace,

@@ -1,10 +1,10 @@
-//! Vendor-independent answers of a fake vendor.
+//! Vendor-independent replies from a fake vendor.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-/// One scripted answer.
+/// A reply that a test scripts.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(super) content: Content,
@@ -37,7 +37,7 @@ pub(super) enum Content {
     },
 }
 
-/// Pace of a streamed answer. Counts are of events.
+/// A streamed reply's pace. Counts are in events.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Pace {
     AtOnce,
@@ -54,48 +54,50 @@ pub(super) enum Pace {
     Silent,
 }
 
-/// One block of an answer.
+/// A block in a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
-    /// Text.
+    /// A block with text.
     Text(String),
     /// Text with a citation (Anthropic only; plain text elsewhere).
     Cited {
-        /// The text.
+        /// The text as sent.
         text: String,
-        /// The citation object.
+        /// The citation as an object.
         citation: Value,
     },
-    /// Thinking with its signature (Anthropic only; `OpenAI`-compatible servers send it as reasoning).
+    /// Thinking with a signature (Anthropic only; `OpenAI`-compatible servers send it as
+    /// reasoning).
     Thinking {
-        /// The thinking text.
+        /// The text that was thought.
         text: String,
         /// Proof that the text is unchanged.
         signature: String,
     },
-    /// A tool call. The fake generates its id.
+    /// A tool call. The fake generates the id.
     Tool {
-        /// Tool name.
+        /// Name of the tool.
         name: String,
-        /// Arguments.
+        /// Arguments as a JSON value.
         input: Value,
     },
     /// A tool call with a verbatim argument text, valid JSON or not.
     RawTool {
-        /// Tool name.
+        /// Name of the tool.
         name: String,
-        /// Argument text.
+        /// Arguments as raw text.
         arguments: String,
     },
-    /// The reason of a refusal, which no part of the content has.
+    /// Why the model refuses, which no content part has.
     Refusal(String),
     /// A block as the vendor's JSON (Anthropic only).
     Raw(Value),
-    /// A block that starts as `start` and grows by `deltas`, for kinds of a later API (Anthropic only).
+    /// A block that starts as `start` and grows by `deltas`, for kinds from a later API (Anthropic
+    /// only).
     Grown {
-        /// The block at its start.
+        /// The block as it starts.
         start: Value,
-        /// The deltas.
+        /// Deltas that complete the block.
         deltas: Vec<Value>,
     },
 }
@@ -103,9 +105,9 @@ pub enum Block {
 /// Token usage that an answer reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tokens {
-    /// Uncached input.
+    /// Input that no cache served.
     pub input: u64,
-    /// Output.
+    /// Tokens in the output.
     pub output: u64,
     /// Read from the prompt cache.
     pub cache_read: u64,
@@ -130,7 +132,7 @@ impl Reply {
         Self::blocks(vec![Block::Text(text.into())])
     }
 
-    /// Returns one tool call.
+    /// Returns a reply with a single tool call.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
         Self::blocks(vec![Block::Tool {
             name: name.into(),
@@ -138,7 +140,7 @@ impl Reply {
         }])
     }
 
-    /// Returns these blocks. They determine the stop reason, unless [`Reply::stop`] sets one.
+    /// Returns these blocks. They determine the stop reason, unless [`Reply::stop`] sets another.
     pub fn blocks(blocks: Vec<Block>) -> Self {
         let content = Content::Message {
             blocks,
@@ -152,7 +154,8 @@ impl Reply {
         }
     }
 
-    /// Returns an error of this status. `kind` is the vendor's error type, such as `overloaded_error`.
+    /// Returns an error with this status. `kind` is the vendor's error type, such as
+    /// `overloaded_error`.
     pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> Self {
         let kind = kind.into();
         let message = message.into();
@@ -195,7 +198,7 @@ impl Reply {
         self
     }
 
-    /// Sets the usage.
+    /// Sets the token usage.
     #[must_use]
     pub fn tokens(mut self, spent: Tokens) -> Self {
         if let Content::Message { tokens, .. } = &mut self.content {
@@ -213,7 +216,7 @@ impl Reply {
         }
     }
 
-    /// Calls `then` when the last event of a streamed answer is sent.
+    /// Calls `then` when a streamed reply's last event is sent.
     #[must_use]
     pub fn when_sent(self, then: impl Fn() + Send + Sync + 'static) -> Self {
         Self {

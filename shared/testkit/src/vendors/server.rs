@@ -1,4 +1,4 @@
-//! The server of all fake vendors: script, captured requests, checks and disconnects.
+//! The server for all fake vendors: script, captured requests, checks and disconnects.
 
 use std::{
     collections::VecDeque,
@@ -26,24 +26,24 @@ use super::{
     reply::{Content, Pace, Reply},
 };
 
-/// Maximum request size of Anthropic. Other vendors allow at least as much.
+/// Anthropic's maximum request size. Other vendors allow at least as much.
 const BODY_BYTES: usize = 32 * 1024 * 1024;
 
-/// The vendor-specific part of a fake.
+/// A fake's vendor-specific part.
 pub trait Vendor: Send + Sync + 'static {
-    /// Route of the API.
+    /// Path of the API route.
     const ROUTE: &'static str;
 
-    /// Returns the broken rules of a request. `issued` are blocks that must come back unchanged.
+    /// Returns the rules that a request breaks. `issued` are blocks that must come back unchanged.
     fn check(headers: &HeaderMap, body: &Value, issued: &[Value]) -> Vec<String>;
 
-    /// Returns an answer as one JSON body, and its blocks that must come back unchanged.
+    /// Returns a reply as a single JSON body, and the blocks that must come back unchanged.
     fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>);
 
     /// Returns an answer as server-sent events.
     fn events(body: &Value, reply: &Message<'_>) -> Vec<String>;
 
-    /// Returns the body of an error answer.
+    /// Returns an error response's body.
     fn failure(kind: &str, message: &str) -> Value;
 
     /// Returns an error as an event within a stream.
@@ -53,18 +53,18 @@ pub trait Vendor: Send + Sync + 'static {
 /// A message to render.
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// Number of the message, unique in the fake. Its ids derive from it.
+    /// The message's number, unique in the fake. Its ids derive from it.
     pub number: u64,
-    /// Content.
+    /// Content in blocks.
     pub blocks: &'a [super::Block],
-    /// Stop reason, if not the natural one.
+    /// Stop reason, if not the natural reason.
     pub stop: Option<&'a str>,
-    /// Token usage.
+    /// Token usage to report.
     pub tokens: super::Tokens,
 }
 
 impl<'a> Message<'a> {
-    /// Returns the reason of a refusal.
+    /// Returns why the model refuses.
     pub(super) fn refusal(&self) -> Option<&'a str> {
         self.blocks.iter().find_map(|block| match block {
             super::Block::Refusal(reason) => Some(reason.as_str()),
@@ -73,14 +73,14 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A received request.
+/// A request that was received.
 #[derive(Debug, Clone)]
 pub struct Captured {
     /// Remote address. Requests over the same connection share it.
     pub peer: SocketAddr,
-    /// Its headers.
+    /// Headers of the request.
     pub headers: HeaderMap,
-    /// Its body.
+    /// Body as parsed JSON.
     pub body: Value,
 }
 
@@ -118,18 +118,18 @@ pub struct Fake<V: Vendor> {
 }
 
 impl<V: Vendor> Fake<V> {
-    /// Starts a fake that answers each request with the next reply of [`Fake::push`].
-    /// A request beyond the script is a violation.
+    /// Starts a fake that answers each request with the next reply from [`Fake::push`]. A request
+    /// beyond the script is a violation.
     pub async fn start() -> Self {
         Self::serve(Box::new(|_| None), true).await
     }
 
-    /// Starts a fake that computes its answer from the request.
+    /// Starts a fake that computes each reply from the request.
     pub async fn answering(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
         Self::serve(Box::new(move |body| Some(answer(body))), true).await
     }
 
-    /// Like [`Fake::answering`], for benchmarks: stores no requests, so its memory does not grow.
+    /// Like [`Fake::answering`], for benchmarks: stores no requests, so memory does not grow.
     pub async fn answering_uncaptured(
         answer: impl Fn(&Value) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -168,7 +168,7 @@ impl<V: Vendor> Fake<V> {
         }
     }
 
-    /// Queues replies.
+    /// Queues replies for later requests.
     pub fn push(&self, replies: impl IntoIterator<Item = Reply>) {
         self.shared.queue.lock().unwrap().extend(replies);
     }
@@ -178,7 +178,7 @@ impl<V: Vendor> Fake<V> {
         format!("http://{}", self.address)
     }
 
-    /// Returns the requests so far, in order of arrival.
+    /// Returns the requests so far, in arrival order.
     pub fn requests(&self) -> Vec<Captured> {
         self.shared.captured.lock().unwrap().clone()
     }

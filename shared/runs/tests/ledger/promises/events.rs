@@ -1,4 +1,4 @@
-//! Published events of a live run are permanent.
+//! A live run's published events are permanent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ proptest! {
     }
 }
 
-/// Returns the events of a run as readers see them.
+/// Returns a run's events as readers see them.
 fn shown(native: &mut Native, run: Name, now: i64) -> Vec<(i64, Value)> {
     let answer = ask(native, "/runs/live-events", json!({ "runId": run }), now);
     let events = answer["events"].as_array().unwrap().iter().cloned();
@@ -37,7 +37,7 @@ fn shown(native: &mut Native, run: Name, now: i64) -> Vec<(i64, Value)> {
         .collect()
 }
 
-/// Acknowledged events of live runs, by seq. Events without a type are not shown to readers.
+/// Live runs' acknowledged events, by seq. Events without a type are not shown to readers.
 #[derive(Default)]
 struct Acknowledged(BTreeMap<Name, BTreeMap<i64, Option<Value>>>);
 
@@ -48,7 +48,8 @@ impl Observer<Native> for Acknowledged {
             now,
             outcome,
         } = attempt;
-        // A lost answer is repeated when the bot repeats the request, but its events are stored already.
+        // A lost answer is repeated when the bot repeats the request, but the events are stored
+        // already.
         let done = matches!(
             outcome,
             Outcome::Answered(200, _) | Outcome::Lost { kept: true }
@@ -78,7 +79,8 @@ impl Observer<Native> for Acknowledged {
     }
 }
 
-/// Returns the events that a successful request added, by run; for a flush, only of writable runs.
+/// Returns the events that a successful request added, by run; for a flush, only those in writable
+/// runs.
 fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Event])> {
     match operation {
         Operation::Append { writer, events } => vec![(writer.run, events)],
@@ -95,7 +97,7 @@ fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Eve
     }
 }
 
-/// The seqs of live runs. Only an append or flush may replace one.
+/// Live runs' seqs. Only an append or flush may replace one.
 #[derive(Default)]
 struct LiveEventsStay(BTreeMap<Name, BTreeSet<i64>>);
 

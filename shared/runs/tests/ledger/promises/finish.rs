@@ -1,8 +1,9 @@
-//! The state after a finish: the record as a put would have written it, and no row of the live run.
+//! The state after a finish: the record as a put would have written it, and no row for the live
+//! run.
 //!
-//! The writer must not replace a final record with a provisional one, because the store cannot distinguish them. The
-//! store's part is tested here: a finish replaces any stored record, and a repeated finish is rejected, so that the
-//! writer knows that the run ended.
+//! The writer must not replace a final record with a provisional record, because the store cannot
+//! distinguish them. The store's part is tested here: a finish replaces any stored record, and a
+//! repeated finish is rejected, so that the writer knows that the run ended.
 
 use ars_testkit::ledger::{
     Attempt, Name, Observer, Operation, Outcome, Record, Subject as _, World, sequences,
@@ -14,7 +15,7 @@ use super::{CASES, ask, hold, holds, live, row};
 use crate::model::cases;
 use crate::native::Native;
 
-/// Tables of finished runs. All others belong to the ledger.
+/// Tables for finished runs. All others belong to the ledger.
 const HISTORY: [&str; 2] = ["runs", "run_events"];
 
 proptest! {
@@ -94,7 +95,7 @@ impl Observer<Native> for SameAsPut {
     }
 }
 
-/// Puts the same record into a separate store. Returns whether it was stored, and its stored form.
+/// Puts the same record into a separate store. Returns whether it was stored, and the stored form.
 fn elsewhere(record: &Record, run: Name, now: i64) -> (bool, serde_json::Value) {
     let mut other = Native::new();
     let put = ask(

@@ -1,4 +1,4 @@
-//! Each guarantee of the ledger, checked by the store's answers alone, without the model.
+//! Each ledger guarantee, checked by the store's responses alone, without the model.
 
 mod events;
 mod finish;
@@ -27,7 +27,7 @@ fn ask(native: &mut Native, path: &str, body: Value, now: i64) -> Value {
     answer
 }
 
-/// Returns the rows of live runs.
+/// Returns the live runs' rows.
 fn live(native: &mut Native, now: i64) -> Vec<Value> {
     ask(native, "/runs/live", json!({}), now)["runs"]
         .as_array()
@@ -35,7 +35,7 @@ fn live(native: &mut Native, now: i64) -> Vec<Value> {
         .clone()
 }
 
-/// Returns the row of a live run.
+/// Returns a live run's row.
 fn row(rows: &[Value], run: Name) -> Option<&Value> {
     rows.iter().find(|row| row["runId"] == run)
 }

@@ -1,4 +1,4 @@
-//! Ownership of a run, and the rejection of all other generations.
+//! Who owns a run, and how all other generations are rejected.
 
 use std::collections::HashSet;
 
@@ -101,7 +101,7 @@ impl Observer<Native> for FinishingOnce {
     }
 }
 
-/// A reclaim changes the owner of exactly the runs that others handed off or whose lease expired.
+/// A reclaim changes the owner for exactly the runs that others handed off or whose lease expired.
 #[derive(Default)]
 struct OnlyOrphansReclaimed(Vec<Value>);
 

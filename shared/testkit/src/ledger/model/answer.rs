@@ -1,10 +1,10 @@
-//! Required answers of several requests.
+//! Required responses that several requests share.
 
 use serde_json::json;
 
 use crate::ledger::expected::Expected;
 
-/// The required answer. The error is the early return of a request's method.
+/// The required response. The error is the early return from a request's method.
 pub(super) type Answer = Result<Expected, Expected>;
 
 pub(super) fn ok() -> Expected {

@@ -7,7 +7,7 @@ use super::{
 use crate::ledger::{expected::Expected, operation::Operation};
 
 impl Model {
-    /// Applies `operation` at `now` and returns its required answer.
+    /// Applies `operation` at `now` and returns the required response.
     pub fn apply(&mut self, operation: &Operation, now: i64) -> Expected {
         self.answer(operation, now)
             .unwrap_or_else(|refusal| refusal)

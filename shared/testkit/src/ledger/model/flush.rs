@@ -1,4 +1,4 @@
-//! A flush of many runs (docs/decisions/0007): for each an append, a heartbeat and unread follow-ups.
+//! Flushes many runs (docs/decisions/0007): for each an append, a heartbeat and unread follow-ups.
 
 use std::collections::BTreeSet;
 

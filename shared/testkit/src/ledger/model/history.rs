@@ -1,7 +1,8 @@
-//! Finished runs, as far as they affect live ones, with the default policy.
+//! Finished runs, as far as they affect live runs, with the default policy.
 //!
-//! Decided beyond the contract: the events of a live run outlive its record. A provisional put that arrives after an
-//! append adds missing events and changes none. Deleting or trimming that record keeps the events.
+//! Decided beyond the contract: a live run's events outlive its record. A provisional put that
+//! arrives after an append adds missing events and changes none. Deleting or trimming that record
+//! keeps the events.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +14,15 @@ use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Event, Name, Record};
 
 const DAY_MS: i64 = 86_400_000;
-/// Retention of the default policy.
+/// Retention in the default policy.
 const RETENTION_DAYS: i64 = 30;
-/// Default page size of a list.
+/// Default page size in a list.
 const LIST_DEFAULT: i64 = 50;
-/// Maximum page size of a list. Larger limits are clamped.
+/// Maximum page size in a list. Larger limits are clamped.
 const LIST_MAX: i64 = 200;
-/// Maximum page size of events. Larger limits are rejected.
+/// Maximum page size for events. Larger limits are rejected.
 const EVENTS_MAX: i64 = 5000;
-/// Categories of the friction analysis.
+/// Categories in the friction analysis.
 const CATEGORIES: [&str; 8] = [
     "slow_tool",
     "slow_model_turn",
@@ -33,7 +34,7 @@ const CATEGORIES: [&str; 8] = [
     "infra_failure",
 ];
 
-/// Result of a write.
+/// What a write did.
 pub(super) struct Written {
     pub(super) stored: bool,
     rewritten: bool,
@@ -197,7 +198,7 @@ impl Finished {
         }
     }
 
-    /// Returns the values that distinguish versions of a record.
+    /// Returns the values that distinguish a record's versions.
     fn version(&self) -> (usize, i64, usize) {
         (self.event_count, self.finished_at, self.bytes)
     }

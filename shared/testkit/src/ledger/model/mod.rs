@@ -1,7 +1,7 @@
-//! The model: plain maps, and one method per request that returns the answer and updates the state.
+//! The model: plain maps, and a method per request that returns the response and updates the state.
 //!
-//! Derived from the contract, never from the store, so that the two check each other. Where the contract leaves a
-//! choice, the method documents the decision.
+//! Derived from the contract, never from the store, so that the two check each other. Where the
+//! contract leaves a choice, the method documents the decision.
 
 mod answer;
 mod apply;

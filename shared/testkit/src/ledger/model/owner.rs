@@ -1,4 +1,4 @@
-//! Requests of a run's owner: claim, heartbeat, append, step, state, finishing, finish.
+//! Requests by a run's owner: claim, heartbeat, append, step, state, finishing, finish.
 
 use std::collections::btree_map::Entry;
 
@@ -95,8 +95,8 @@ impl Model {
         self.live.remove(writer.run);
         let written = self.write(record, now);
         if written.stored {
-            // The run's event rows become those of the record. Even a record of the same version, whose events a put
-            // would keep, does not contain events appended since.
+            // The record's events become the run's event rows. Even a record with the same version,
+            // whose events a put would keep, does not contain events appended since.
             self.events.insert(record.id, numbered(&record.events));
         }
         Ok(Expected::ok(

@@ -1,4 +1,4 @@
-//! Handoff and reclaim of runs between generations.
+//! Hands runs off and reclaims them between generations.
 
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::ledger::payload::{Claim, Name, state_json};
 
-/// A live run with its dependent rows.
+/// A live run with the dependent rows.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) thread: Name,
@@ -15,15 +15,15 @@ pub(super) struct Row {
     pub(super) phase: Phase,
     pub(super) stop: Option<Name>,
     pub(super) state: Value,
-    /// The immutable part.
+    /// The part that never changes.
     pub(super) claim: Claim,
-    /// By step number.
+    /// Steps by their number.
     pub(super) steps: BTreeMap<i64, (i64, Value)>,
     /// Message `n` has seq `n + 1`.
     pub(super) inbox: Vec<Value>,
 }
 
-/// Phase of a live run.
+/// A live run's phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Live,
@@ -58,7 +58,7 @@ impl Row {
             lease_until: now + claim.lease_ms,
             phase: Phase::Live,
             stop: None,
-            // Decided: a run claimed without a state has an empty one.
+            // Decided: a run claimed without a state has an empty state.
             state: claim.state.map_or_else(|| json!({}), state_json),
             claim: claim.clone(),
             steps: BTreeMap::new(),

@@ -1,9 +1,9 @@
-//! Validation of requests.
+//! Validates requests.
 
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Event, EventKind, Name, Record, Writer};
 
-/// Bounds of `leaseMs`.
+/// Bounds for `leaseMs`, in milliseconds.
 const LEASE_MS: std::ops::RangeInclusive<i64> = 1000..=3_600_000;
 /// Maximum length of a run id.
 const RUN_MAX: usize = 64;
@@ -11,7 +11,7 @@ const RUN_MAX: usize = 64;
 const GENERATION_MAX: usize = 128;
 /// Maximum length of a thread key.
 const THREAD_MAX: usize = 256;
-/// Maximum JSON bytes of an appended event.
+/// Maximum size of an appended event's JSON in bytes.
 const EVENT_BYTES: usize = 65_536;
 
 /// Collects the fields that break a rule, because a store may name any of them.
@@ -49,7 +49,7 @@ impl Rules {
         self.that(LEASE_MS.contains(&lease_ms), "leaseMs")
     }
 
-    /// Checks the events of an append, which need no type.
+    /// Checks the events in an append, which need no type.
     pub(super) fn appended(self, events: &[Event]) -> Self {
         let fits = |event: &Event| match event.kind {
             EventKind::Bytes(bytes) => bytes <= EVENT_BYTES,
@@ -61,7 +61,7 @@ impl Rules {
         )
     }
 
-    /// Checks the record of a put or finish. Its events need a type but no seq.
+    /// Checks the record in a put or finish. Its events need a type but no seq.
     pub(super) fn record(self, record: &Record) -> Self {
         self.run(record.id, "id")
             .that(STATUSES.contains(&record.status), "status")
@@ -77,7 +77,7 @@ impl Rules {
     }
 }
 
-/// Statuses of a finished run.
+/// Statuses that a finished run may have.
 const STATUSES: [&str; 5] = [
     "completed",
     "stopped_soft",

@@ -1,4 +1,4 @@
-//! The state of the model.
+//! The model's state.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::ledger::{
     payload::{Name, Writer},
 };
 
-/// One run store and its transcripts.
+/// A run store and the transcripts.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     pub(super) live: BTreeMap<Name, Row>,
-    /// Events of finished and live runs, by seq.
+    /// Finished and live runs' events, by seq.
     pub(super) events: BTreeMap<Name, BTreeMap<i64, Value>>,
     pub(super) finished: BTreeMap<Name, Finished>,
     pub(super) transcripts: BTreeMap<Name, Transcript>,

@@ -1,4 +1,4 @@
-//! Transcripts: a separate owner, rows and attachments. They are independent of the ledger.
+//! Transcripts: a separate owner, rows and attachments. They are independent from the ledger.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::{
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Name, Part, Writer, attachment_json};
 
-/// The transcript of one run.
+/// A single run's transcript.
 #[derive(Debug, Clone)]
 pub(super) struct Transcript {
     owner: Name,
     rows: BTreeMap<(i64, i64), Value>,
-    /// Attachments by ref.
+    /// Attachments by their ref.
     attachments: BTreeMap<String, Value>,
 }
 

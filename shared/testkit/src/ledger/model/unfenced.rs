@@ -8,7 +8,7 @@ use crate::ledger::expected::Expected;
 use crate::ledger::operation::message_json;
 use crate::ledger::payload::Name;
 
-/// Modes of `/runs/stop`.
+/// Modes that `/runs/stop` accepts.
 const MODES: [&str; 2] = ["soft", "hard"];
 
 impl Model {
@@ -37,7 +37,7 @@ impl Model {
         ))
     }
 
-    /// Decided: the events of a finished run are returned too, as long as its record is visible.
+    /// Decided: a finished run's events are returned too, as long as its record is visible.
     pub(super) fn live_events(&self, run: Name, now: i64) -> Answer {
         Rules::default().run(run, "runId").hold()?;
         let known = self.live.contains_key(run) || self.visible(run, now).is_some();

@@ -1,4 +1,4 @@
-//! The rules of the Messages API that a client can break. A broken rule is a 400, as with the real API.
+//! The Messages API rules that a client can break. A broken rule is a 400, as with the real API.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(super) fn is_thinking(block: &Value) -> bool {
     block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
-/// Returns a description of every broken rule.
+/// Describes every broken rule.
 pub(super) fn check(headers: &HeaderMap, body: &Value, issued: &[Value]) -> Vec<String> {
     let mut broken = Broken(Vec::new());
     check_headers(headers, &mut broken);
@@ -236,7 +236,7 @@ fn check_source(at: &str, source: &Value, media: &[&str], broken: &mut Broken) {
     }
 }
 
-/// Checks that every call has a result at the start of the next message, and each result a call.
+/// Checks that every call has a result where the next message starts, and each result a call.
 fn check_pairs(messages: &[Value], tools: bool, broken: &mut Broken) {
     let ids = |message: &Value, kind: &str, field: &str| -> Vec<String> {
         let blocks = array(&message["content"])

@@ -1,4 +1,4 @@
-//! A fake of the Anthropic Messages API.
+//! Fakes the Anthropic Messages API.
 
 mod checks;
 mod render;

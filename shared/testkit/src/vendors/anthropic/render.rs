@@ -1,4 +1,4 @@
-//! Renders answers of the Messages API: one message, or the events of its stream.
+//! Renders Messages API responses: a single message, or the events in the stream.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     whole
 }
 
-/// Renders the events of the stream.
+/// Renders the stream's events.
 pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     let mut opening = whole(body, reply);
     opening["content"] = json!([]);
@@ -57,7 +57,7 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     events.iter().map(event).collect()
 }
 
-/// Renders one server-sent event.
+/// Renders a single server-sent event.
 pub(super) fn event(data: &Value) -> String {
     format!(
         "event: {}\ndata: {data}\n\n",
@@ -82,7 +82,7 @@ fn stop_reason(reply: &Message<'_>) -> String {
     reply.stop.unwrap_or(natural).to_owned()
 }
 
-/// Returns the blocks of the content, with their places in it.
+/// Returns the content blocks, with their positions.
 fn content<'a>(reply: &'a Message<'_>) -> impl Iterator<Item = (usize, &'a Block)> {
     reply
         .blocks
@@ -123,7 +123,7 @@ fn finished(block: &Block, number: u64, index: usize) -> Value {
     }
 }
 
-/// Returns the initial form of a block, and the deltas that complete it.
+/// Returns a block's initial form, and the deltas that complete it.
 fn growth(block: &Block, number: u64, index: usize) -> (Value, Vec<Value>) {
     let texts = |text: &str| -> Vec<Value> {
         pieces(text)

@@ -1,11 +1,11 @@
-//! The rules of the Chat Completions API; a broken rule is a 400, as with the real API.
+//! The Chat Completions API rules; a broken rule is a 400, as with the real API.
 
 use axum::http::HeaderMap;
 use serde_json::Value;
 
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 
-/// Returns a description of every broken rule.
+/// Describes every broken rule.
 pub(super) fn check(headers: &HeaderMap, body: &Value) -> Vec<String> {
     let mut broken = Vec::new();
     let mut unless = |holds: bool, rule: String| {

@@ -1,4 +1,4 @@
-//! A fake of the `OpenAI` Chat Completions API, which compatible servers implement too.
+//! Fakes the `OpenAI` Chat Completions API, which compatible servers implement too.
 
 mod checks;
 mod render;

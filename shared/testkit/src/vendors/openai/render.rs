@@ -1,4 +1,4 @@
-//! Renders answers of the Chat Completions API: one completion, or the chunks of its stream.
+//! Renders Chat Completions API responses: a single completion, or the chunks in the stream.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::vendors::{
     server::Message,
 };
 
-/// Creation time of every answer. No test depends on it.
+/// Creation time in every response. No test depends on it.
 const CREATED: u64 = 1_700_000_000;
 
 /// Renders the whole completion.
@@ -35,7 +35,7 @@ pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     })
 }
 
-/// Renders the chunks of the stream, and its end marker.
+/// Renders the stream's chunks, and the end marker.
 pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     let chunk = |choices: Value, usage: Value| {
         json!({
@@ -90,7 +90,7 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Renders one server-sent event.
+/// Renders a single server-sent event.
 pub(super) fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }

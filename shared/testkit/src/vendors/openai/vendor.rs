@@ -1,4 +1,4 @@
-//! The vendor-specific part of the fake.
+//! The fake's vendor-specific part.
 
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{checks, render};
 use crate::vendors::server::{Message, Vendor};
 
-/// Vendor marker.
+/// Marks the vendor as a type.
 #[derive(Debug)]
 pub struct OpenAi;
 
