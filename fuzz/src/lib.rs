@@ -1,4 +1,4 @@
-//! The property that the targets check, and the definitions of the property tests.
+//! The property that the targets check, and the property tests' definitions.
 #![forbid(unsafe_code)]
 
 #[path = "../../shared/commands/src/fuzz_definitions.rs"]
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 pub use definitions::{LIST, SET};
 
-/// Checks that the input of a command is rejected, or is in its normal form.
+/// Checks that a command's input is rejected, or is in its normal form.
 ///
 /// # Panics
-/// When the accepted input changes by a second validation.
+/// When validating the accepted input again changes it.
 pub fn check(definition: &'static Definition, raw: &RawInput) {
     let values = |raw: &RawInput| -> Option<Map<String, Value>> {
         definition.validate(raw).ok()?.into().ok()

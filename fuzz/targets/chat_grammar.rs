@@ -1,4 +1,4 @@
-//! A message is prose, or begins with the words of its command and ends with its tail.
+//! A message is prose, or begins with a command's words and ends with the tail.
 #![no_main]
 
 use ars_commands::{RawInput, Recognized, Registry};

@@ -1,4 +1,4 @@
-//! A JSON-RPC message is rejected with an id of a valid type, or has the id and the method of its text.
+//! A JSON-RPC message is rejected with a validly typed id, or has the id and method from the text.
 #![no_main]
 #![expect(
     dead_code,

@@ -1,4 +1,4 @@
-//! The query string of a command route is rejected, or is in its normal form.
+//! A command route's query string is rejected, or is in its normal form.
 #![no_main]
 
 use ars_commands::RawInput;

@@ -1,6 +1,6 @@
-// The TypeScript twin of the edge Worker: the path of a proxied request (Worker, Durable Object, bot) with the header
-// rules of `shared/proxy`. `cargo xtask bench edge` measures it, and it is never deployed. It has only the measured
-// parts, not the container's start, restarts or the cron.
+// The edge Worker's TypeScript twin: a proxied request's path (Worker, Durable Object, bot) with
+// the header rules from `shared/proxy`. `cargo xtask bench edge` measures it, and it is never
+// deployed. It has only the measured parts, not the container's start, restarts or the cron.
 
 import { DurableObject } from "cloudflare:workers";
 

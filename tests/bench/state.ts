@@ -1,6 +1,7 @@
-// The TypeScript twin of the state Worker: the routes that `cargo xtask bench state` measures, on the same migrations and
-// with the same SQL, written as such a Worker is usually written in TypeScript. It is measured and never deployed. Claim
-// and put only fill the store: they check nothing and apply no retention.
+// The state Worker's TypeScript twin: the routes that `cargo xtask bench state` measures, on the
+// same migrations and with the same SQL, written as such a Worker is usually written in TypeScript.
+// It is measured and never deployed. Claim and put only fill the store: they check nothing and
+// apply no retention.
 
 import { DurableObject } from "cloudflare:workers";
 import runsSql from "../../migrations/run-store/0001_runs.sql";

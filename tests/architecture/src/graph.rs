@@ -6,28 +6,28 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, MetadataCommand, PackageId};
 
-/// A crate of the workspace.
+/// A crate in the workspace.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// Folder relative to the root; rules refer to crates by it.
     pub folder: String,
-    /// Folders of workspace crates that it depends on.
+    /// Workspace crate folders that it depends on.
     pub uses: BTreeSet<String>,
-    /// Folders of workspace crates that only its tests depend on.
+    /// Workspace crate folders that only its tests depend on.
     pub tests_use: BTreeSet<String>,
-    /// Names of all foreign crates that it depends on, directly or not.
+    /// All foreign crate names that it depends on, directly or not.
     pub foreign: BTreeSet<String>,
 }
 
-/// Every crate of the workspace.
+/// Every crate in the workspace.
 #[derive(Debug)]
 pub struct Graph {
-    /// The crates.
+    /// Crates in the workspace.
     pub members: Vec<Member>,
 }
 
 impl Graph {
-    /// Reads `cargo metadata` for the two platforms of the project.
+    /// Reads `cargo metadata` for the project's two platforms.
     pub fn load(root: &Path) -> Result<Self> {
         let metadata = MetadataCommand::new()
             .current_dir(root)
@@ -102,7 +102,7 @@ impl Graph {
     }
 }
 
-/// Returns the direct and indirect dependencies of a crate.
+/// Returns a crate's direct and indirect dependencies.
 fn reached<'a>(
     from: &'a PackageId,
     needs: &BTreeMap<&'a PackageId, Vec<(&'a PackageId, bool)>>,
@@ -128,7 +128,8 @@ const fn env_triple() -> &'static str {
     }
 }
 
-/// Returns a workspace for the rules' tests: folders, with the folders and foreign crates of each.
+/// Returns a workspace for testing the rules: folders, each with the folders and foreign crates
+/// that it uses.
 #[cfg(test)]
 pub(crate) fn planted(members: &[(&str, &[&str])]) -> Graph {
     let is_member = |name: &&str| members.iter().any(|(folder, _)| folder == name);

@@ -1,4 +1,4 @@
-//! A parsed Rust file, and the lines of it that are tests.
+//! A parsed Rust file, and which lines are tests.
 
 use std::ops::RangeInclusive;
 
@@ -6,24 +6,24 @@ use anyhow::{Context, Result};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, Item, spanned::Spanned};
 
-/// A Rust file.
+/// A parsed Rust file.
 pub struct Source {
     /// Path relative to the root.
     pub path: String,
-    /// Number of lines.
+    /// How many lines there are.
     pub lines: usize,
-    /// First line.
+    /// The file's first line.
     pub first_line: String,
-    /// Syntax tree.
+    /// Parsed syntax tree.
     pub syntax: syn::File,
-    /// Its tokens; the arguments of macros have no syntax.
+    /// The file's tokens; macro arguments have no syntax.
     pub tokens: TokenStream,
     /// Lines that are compiled for tests only.
     pub test_lines: Vec<RangeInclusive<usize>>,
 }
 
 impl Source {
-    /// Parses a file.
+    /// Parses a Rust file.
     pub fn parse(path: &str, text: &str) -> Result<Self> {
         let parsed = text.parse().map_err(syn::Error::from);
         let parsed =
@@ -57,7 +57,7 @@ impl Source {
         self.test_lines.iter().any(|range| range.contains(&line))
     }
 
-    /// Returns the number of shipped lines.
+    /// Returns how many lines are shipped.
     pub fn shipped_lines(&self) -> usize {
         (1..=self.lines)
             .filter(|line| !self.is_test_line(*line))
@@ -65,10 +65,10 @@ impl Source {
     }
 }
 
-/// Returns whether a file contains only tests, by its path.
+/// Returns whether a file contains only tests, by path.
 fn is_test_path(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    // The folder `tests` at the root contains crates. Tests are in the `tests` folders of those crates.
+    // The root folder `tests` contains crates. Tests are in those crates' `tests` folders.
     let within_crate = folder.strip_prefix("tests/").unwrap_or(folder);
     within_crate.split('/').any(|part| part == "tests")
         || name == "tests.rs"
@@ -89,7 +89,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Calls `see` with the tokens, and with those of each group at any depth.
+/// Calls `see` with the tokens, and with each group's tokens at any depth.
 pub(crate) fn each_group(tokens: &TokenStream, see: &mut impl FnMut(&[TokenTree])) {
     let tokens: Vec<_> = tokens.clone().into_iter().collect();
     see(&tokens);

@@ -1,4 +1,4 @@
-//! The files of the checkout, as git would commit them.
+//! The checkout's files, as git would commit them.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::Source;
 
-/// One text file.
+/// A single text file.
 #[derive(Debug)]
 pub struct File {
     /// Path relative to the root, with forward slashes.
     pub path: String,
-    /// Content.
+    /// The file's whole content.
     pub text: String,
 }
 
@@ -21,7 +21,7 @@ pub struct File {
 pub struct Tree {
     /// Every text file.
     pub files: Vec<File>,
-    /// The Rust files.
+    /// The parsed Rust files.
     pub sources: Vec<Source>,
 }
 
@@ -59,7 +59,7 @@ impl Tree {
         Self::of(files)
     }
 
-    /// Returns a tree of the given files.
+    /// Returns a tree with the given files.
     pub fn of(files: Vec<File>) -> Result<Self> {
         let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
         let sources = rust
@@ -76,7 +76,7 @@ impl Tree {
         self.files.iter().filter(move |file| wanted(&file.path))
     }
 
-    /// Returns the text of one file.
+    /// Returns a file's text.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files
             .iter()

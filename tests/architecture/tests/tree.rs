@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Makes a test of each rule, which fails with its violations.
+/// Makes a test for each rule, which fails with the violations.
 macro_rules! holds {
     ($($name:ident: $violations:expr;)*) => {$(
         #[test]

@@ -12,7 +12,7 @@ pub fn record(id: &str, finished_at: i64) -> Value {
     })
 }
 
-/// Returns an object with some of its fields replaced or added.
+/// Returns an object with some fields replaced or added.
 pub fn with(mut object: Value, fields: Value) -> Value {
     let (Value::Object(object_fields), Value::Object(fields)) = (&mut object, fields) else {
         panic!("both are objects");

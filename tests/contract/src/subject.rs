@@ -12,41 +12,41 @@ pub use ars_tests_workerd::TOKEN;
 /// A request as sent over the wire.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent<'a> {
-    /// Method.
+    /// HTTP method to send.
     pub method: &'a str,
     /// Path, possibly with a query.
     pub path: &'a str,
-    /// `Authorization` header.
+    /// Value of the `Authorization` header.
     pub authorization: Option<&'a str>,
-    /// Declared length.
+    /// Length that is declared.
     pub length: Length,
-    /// Body.
+    /// Body of the response.
     pub body: &'a [u8],
 }
 
-/// Declared length of a request.
+/// The length that a request declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// The actual length.
+    /// The body's actual length.
     True,
     /// None. Over a socket the body is chunked.
     Undeclared,
-    /// This many bytes, none of which is sent over a socket, because the answer cannot depend on them.
+    /// This many bytes, none sent over a socket, because the response cannot depend on them.
     Unsent(usize),
 }
 
 /// An answer, always JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// HTTP status.
+    /// HTTP status code received.
     pub status: u16,
-    /// Body.
+    /// Body of the response.
     pub body: Value,
 }
 
 /// A state Worker without data.
 pub trait Subject {
-    /// Sends one request.
+    /// Sends a single request.
     fn send(&mut self, sent: &Sent<'_>) -> Answer;
 }
 
@@ -54,7 +54,7 @@ pub trait Subject {
 pub struct Native(NativeState);
 
 impl Native {
-    /// Starts with [`TOKEN`] as its secret.
+    /// Starts with [`TOKEN`] as the secret.
     pub fn start() -> Self {
         Self::with_secret(Some(TOKEN))
     }
@@ -64,7 +64,7 @@ impl Native {
         Self(NativeState::new(secret))
     }
 
-    /// Starts with [`TOKEN`] as its secret, in place of this one.
+    /// Starts with [`TOKEN`] as the secret, in place of the previous secret.
     pub fn in_place_of(previous: &str) -> Self {
         Self(NativeState::rotating(Some(TOKEN), Some(previous)))
     }
@@ -92,11 +92,11 @@ impl Subject for Native {
     }
 }
 
-/// The built Worker.
+/// The Worker as built.
 pub struct Workerd(Running);
 
 impl Workerd {
-    /// Starts with [`TOKEN`] as its secret.
+    /// Starts with [`TOKEN`] as the secret.
     pub fn start() -> Self {
         Self::with_secret(Some(TOKEN))
     }
@@ -112,7 +112,7 @@ impl Workerd {
         ))
     }
 
-    /// Starts with [`TOKEN`] as its secret, in place of this one.
+    /// Starts with [`TOKEN`] as the secret, in place of the previous secret.
     pub fn in_place_of(previous: &str) -> Self {
         Self(Running::start(state_worker_build(), |settings| {
             settings
@@ -121,12 +121,13 @@ impl Workerd {
         }))
     }
 
-    /// Sends raw bytes on a new connection. Returns the status of the first answer, 0 if there is none.
+    /// Sends raw bytes on a new connection. Returns the first response's status, 0 if there is
+    /// none.
     pub fn send_raw(&mut self, request: &[u8]) -> u16 {
         raw_answer(self.0.client.address(), request).status
     }
 
-    /// Returns the log of the Worker.
+    /// Returns the Worker's log.
     pub fn log(&self) -> String {
         self.0.log()
     }
@@ -167,7 +168,7 @@ pub fn now() -> i64 {
     i64::try_from(since.as_millis()).expect("a clock before the end of time")
 }
 
-/// Returns the head of a request, without its length and its end.
+/// Returns a request's head, without the length and the end.
 fn head(sent: &Sent<'_>) -> String {
     let authorization = sent
         .authorization

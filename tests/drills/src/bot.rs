@@ -1,4 +1,4 @@
-//! One process of the bot: its start, its requests, its end, and its output.
+//! A single bot process: start, requests, end, and output.
 
 use std::{path::PathBuf, process::ExitStatus, time::Duration};
 
@@ -15,12 +15,12 @@ use tokio_util::task::TaskTracker;
 
 use crate::{secrets, watch::Watch};
 
-/// Longest a step of a drill may take; only a hang reaches it.
+/// Longest a drill step may take; only a hang reaches it.
 pub const TIMEOUT: Duration = Duration::from_secs(180);
 /// Between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A process of the bot.
+/// A single bot process.
 pub struct Bot {
     child: Child,
     url: Option<String>,
@@ -31,8 +31,8 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// Starts it and waits until it listens or exits.
-    /// Its log is a file, which is complete however it dies, and is watched.
+    /// Starts it and waits until it listens or exits. The log is a file, which is complete however
+    /// it dies, and is watched.
     pub async fn start(command: &mut Command, log: PathBuf, watch: Watch) -> Self {
         let file = std::fs::File::create(&log).expect("a log");
         let mut child = command.stderr(file).spawn().expect("the bot starts");
@@ -119,7 +119,7 @@ impl Bot {
         self.url.as_deref()
     }
 
-    /// Its process.
+    /// Returns the bot's process id.
     pub fn pid(&self) -> u32 {
         self.child.id().expect("the bot runs")
     }
@@ -129,7 +129,7 @@ impl Bot {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits for its end, and for that of those who watch it.
+    /// Waits until it ends, and until everyone who watches it does.
     pub async fn ended(&mut self) -> ExitStatus {
         let ended = timeout(TIMEOUT, self.child.wait())
             .await
@@ -153,7 +153,7 @@ impl Bot {
         self.ended().await
     }
 
-    /// Returns its standard error so far, which is complete once the process has exited.
+    /// Returns standard error so far, which is complete once the process has exited.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
     }

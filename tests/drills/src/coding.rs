@@ -1,30 +1,30 @@
-//! A long coding run as its model scripts it, and its traces in the tree and in the conversation.
+//! A long coding run as the model scripts it, and the traces in the tree and in the conversation.
 //!
-//! The model depends only on the length of the conversation, so it answers every process alike. Each command appends
-//! its own line to a file, which shows repeated commands.
+//! The model depends only on the conversation's length, so it answers every process alike. Each
+//! command appends its own line to a file, which shows repeated commands.
 
 use ars_testkit::{Block, Reply};
 use serde_json::{Value, json};
 
 use crate::Machine;
 
-/// Answers with calls, before the last one.
+/// Answers with calls, before the last answer.
 const TURNS: usize = 12;
 /// Where the commands leave their lines.
 const EFFECTS: &str = "effects.log";
-/// The model's result of a call with unknown effects.
+/// The model's result for a call with unknown effects.
 const UNKNOWN: &str = "may have had its effect";
-/// The last answer.
+/// The model's last answer.
 const DONE: &str = "The work is done.";
 
 /// The long coding run.
 pub struct Coding;
 
-/// The traces of a run.
+/// Traces that a run left.
 pub struct Traces {
     /// Lines that commands left, in order.
     pub lines: Vec<String>,
-    /// Commands of the last conversation by their line, and whether their effects were reported as unknown.
+    /// The last conversation's commands by line, and whether effects were reported as unknown.
     pub commands: Vec<(String, bool)>,
 }
 
@@ -54,12 +54,12 @@ impl Coding {
         }
     }
 
-    /// The command of a turn, which leaves its line.
+    /// Returns a turn's command, which leaves a line.
     pub fn command(turn: usize) -> String {
         format!("echo 'turn {turn}' >> {EFFECTS}")
     }
 
-    /// The lines of all its commands.
+    /// Returns the lines from all commands.
     pub fn commands() -> Vec<String> {
         [1, 4, 5, 6, 7, 9, 11]
             .map(|turn| format!("turn {turn}"))
@@ -68,7 +68,7 @@ impl Coding {
 }
 
 impl Traces {
-    /// Returns the traces of this machine's run.
+    /// Returns the traces left by this machine's run.
     pub fn of(machine: &Machine) -> Self {
         let lines = machine
             .file_of_the_tree(EFFECTS)
@@ -91,7 +91,7 @@ fn call(name: &str, input: Value) -> Block {
     }
 }
 
-/// Answers of the model in the conversation.
+/// Returns how many model answers the conversation has.
 pub fn answers(body: &Value) -> usize {
     body["messages"]
         .as_array()
@@ -101,7 +101,7 @@ pub fn answers(body: &Value) -> usize {
         .count()
 }
 
-/// Returns the results of the model's calls, in order: whether each is an error, and its text.
+/// Returns the results for the model's calls, in order: whether each is an error, and the text.
 pub fn results(body: &Value) -> Vec<(bool, String)> {
     let messages = body["messages"].as_array().unwrap();
     let blocks = messages

@@ -1,7 +1,7 @@
-//! A machine for drills: a state Worker, a scripted vendor, a repository, and processes of the bot.
-//! The Worker runs on workerd, and the processes are started and killed.
+//! A machine for drills: a state Worker, a scripted vendor, a repository, and bot processes. The
+//! Worker runs on workerd, and the processes are started and killed.
 //!
-//! Not here: the drills (`tests/drills`), and the kill points of the bot (`containers/bot/app`).
+//! Not here: the drills (`tests/drills`), and the bot's kill points (`containers/bot/app`).
 #![forbid(unsafe_code)]
 #![expect(
     clippy::unwrap_used,

@@ -17,12 +17,12 @@ use crate::{Bot, State, outside::git, secrets, watch::Watch};
 
 /// The variable that names the place at which a bot dies.
 const KILL_AT: &str = "ARS_KILL_AT";
-/// Folders between a workspace and the files at the root of its tree, at most.
+/// Maximum folders between a workspace and the files at its tree's root.
 const TREE_DEPTH: usize = 2;
-/// The folder of the bots' logs.
+/// Folder with the bots' logs.
 const LOGS: &str = "logs";
 
-/// A machine.
+/// A machine for a drill.
 pub struct Machine {
     folder: TempDir,
     program: PathBuf,
@@ -31,24 +31,24 @@ pub struct Machine {
     worker: Running,
     bots: AtomicUsize,
     pub(crate) watch: Watch,
-    /// The vendor of its bots' model.
+    /// Vendor for the bots' model.
     pub vendor: FakeAnthropic,
-    /// Its stores.
+    /// The machine's stores.
     pub state: State,
 }
 
-/// Optional parts of a machine.
+/// Optional machine parts.
 #[derive(Default)]
 pub struct Setup {
-    /// The origin of its repository, when that is not a folder of it.
+    /// The repository's origin, when that is not a folder on the machine.
     pub origin: Option<String>,
-    /// More files of its repository.
+    /// More files for the repository.
     pub files: Vec<(&'static str, String)>,
-    /// More of its configuration.
+    /// More lines for the configuration.
     pub config: String,
-    /// More of its bots' environment.
+    /// More variables for the bots' environment.
     pub environment: Vec<(&'static str, String)>,
-    /// The user of its bots, if not that of the test, which is then root.
+    /// The user for the bots, if not the test's user, which is then root.
     pub user: Option<u32>,
 }
 
@@ -108,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// Returns the command of its bots; its environment has only the path of the tools.
+    /// Returns the bots' command; the environment has only the tools' path.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -137,7 +137,7 @@ impl Machine {
         command
     }
 
-    /// Makes a user the owner of everything here.
+    /// Makes a user own everything here.
     pub fn give_to(&self, user: u32) {
         let mut open = vec![self.folder.path().to_path_buf()];
         while let Some(path) = open.pop() {
@@ -152,7 +152,7 @@ impl Machine {
         }
     }
 
-    /// Starts a bot.
+    /// Starts a bot process.
     pub async fn bot(&self) -> Bot {
         self.started(&mut self.command()).await
     }
@@ -168,7 +168,7 @@ impl Machine {
         Bot::start(command, log, self.watch.clone()).await
     }
 
-    /// Returns the standard error of its bots.
+    /// Returns the bots' standard error.
     pub fn logs(&self) -> String {
         let logs = std::fs::read_dir(self.path(LOGS))
             .unwrap()
@@ -177,29 +177,29 @@ impl Machine {
             .collect()
     }
 
-    /// Returns the text of its runs' streams.
+    /// Returns the text in the runs' streams.
     pub fn streams(&self) -> String {
         self.watch.streams()
     }
 
-    /// Returns the output of the Worker.
+    /// Returns the Worker's output.
     pub fn log_of_the_worker(&self) -> String {
         self.worker.log()
     }
 
-    /// A path of the machine.
+    /// Returns a path on the machine.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// A file of the only working tree; empty when there is none.
+    /// Returns a file from the only working tree; empty when there is none.
     pub fn file_of_the_tree(&self, name: &str) -> String {
         self.path_in_tree(name)
             .map(|path| std::fs::read_to_string(path).unwrap())
             .unwrap_or_default()
     }
 
-    /// Where a file of the only working tree is, when there is one.
+    /// Returns where a file in the only working tree is, when there is a tree.
     pub fn path_in_tree(&self, name: &str) -> Option<PathBuf> {
         let trees = std::fs::read_dir(self.path("data/workspaces"))
             .into_iter()
@@ -212,14 +212,14 @@ impl Machine {
     }
 }
 
-/// Returns a copy of the program in a folder that other users can open.
+/// Returns a program copy in a folder that other users can open.
 fn program_for_others(program: &str, folder: &Path) -> PathBuf {
     let copy = folder.join("ars-drilled");
     std::fs::copy(program, &copy).unwrap();
     copy
 }
 
-/// A file of this name at most so many folders below.
+/// Returns a file with this name at most so many folders below.
 fn find(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     let file = folder.join(name);
     if file.is_file() {

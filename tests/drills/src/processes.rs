@@ -2,18 +2,18 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-/// A process at one moment.
+/// A process at a moment.
 #[derive(Debug)]
 pub struct Process {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// Its arguments.
+    /// The process's arguments.
     pub arguments: String,
-    /// Its environment.
+    /// The process's environment variables.
     pub environment: String,
 }
 
-/// Returns the running descendants of a process.
+/// Returns a process's running descendants.
 pub fn below(root: u32) -> Vec<Process> {
     let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
         .unwrap()
@@ -55,7 +55,7 @@ pub fn is_alive(pid: u32) -> bool {
     status(pid, "State:").is_some_and(|state| !state.starts_with('Z'))
 }
 
-/// The most bytes that a process has held in memory at once since its start.
+/// Returns the peak bytes that a process has held in memory since it started.
 pub fn peak_bytes(pid: u32) -> u64 {
     let peak = status(pid, "VmHWM:").expect("the process runs");
     peak.trim_end_matches("kB")
@@ -65,12 +65,13 @@ pub fn peak_bytes(pid: u32) -> u64 {
         * 1024
 }
 
-/// The arguments of a process; none once it has ended.
+/// Returns a process's arguments; none once it has ended.
 pub fn arguments(pid: u32) -> String {
     words(pid, "cmdline")
 }
 
-/// The arguments are read first: once they are its own program's, so is the environment.
+/// The arguments are read first: once they belong to the process's own program, so does the
+/// environment.
 fn process(pid: u32) -> Process {
     Process {
         pid,

@@ -1,13 +1,13 @@
-//! Searches every machine for its secrets at the end of its drill.
-//! It searches the logs of its bots and of its Worker, the records, the model's requests, and the output of running
-//! bots.
+//! Searches every machine for its secrets when the drill ends. It searches the bots' and the
+//! Worker's logs, the records, the model's requests, and running bots' output.
 //!
-//! Not here: the drill that uses every place where a secret could show (`tests/drills/canaries.rs`).
+//! Not here: the drill that uses every place where a secret could show
+//! (`tests/drills/canaries.rs`).
 
 use crate::{Machine, secrets};
 
 impl Machine {
-    /// Where secrets show.
+    /// Returns where secrets show.
     pub fn leaks(&self) -> Vec<String> {
         let mut texts = vec![
             ("the log of a bot", self.logs()),

@@ -1,31 +1,32 @@
-//! Every secret of a machine's configuration, each with a unique value: wherever one shows, it leaked.
+//! Every secret in a machine's configuration, each with a unique value: wherever it shows, it
+//! leaked.
 
-/// The bearer of the state Worker.
+/// The state Worker's bearer.
 pub const MEMORY: &str = "canary-memory-2b7e151628aed2a6";
 /// The ingress token that drills use.
 pub const INGRESS: &str = "canary-ingress-abf7158809cf4f3c";
 /// An ingress token that users quote in their requests.
 pub const QUOTED: &str = "canary-quoted-762e7160f38b4da5";
-/// The key of the model's vendor.
+/// The model vendor's key.
 pub const ANTHROPIC: &str = "canary-anthropic-6a784d9045190cfe";
-/// The key of another vendor.
+/// Another vendor's API key.
 pub const OPENAI: &str = "canary-openai-f4bf8d2d5c3e1a90";
-/// A key of an unused service, unless a drill uses it.
+/// Key for an unused service, unless a drill uses it.
 pub const LOCAL: &str = "canary-local-91c0a8d7e6b5f423";
-/// The key of the web search.
+/// The web search key.
 pub const SEARCH: &str = "canary-search-0d1e2f3a4b5c6d7e";
-/// The bearer of the collector of spans.
+/// The span collector's bearer.
 pub const TELEMETRY: &str = "canary-telemetry-8899aabbccddeeff";
-/// The bearer of the collector, where it takes spans by another than the rest.
+/// The collector's bearer where it takes spans with a separate bearer.
 pub const SPANS: &str = "canary-spans-1f83d9abfb41bd6b";
-/// The bearer of the run pages.
+/// Bearer for the run pages.
 pub const DASHBOARD: &str = "canary-dashboard-5be0cd19137e2179";
-/// The bearer of a Worker for memory only, which some drills use.
+/// Bearer for a Worker for memory only, which some drills use.
 pub const OWN_MEMORY: &str = "canary-own-memory-9b05688c2b3e6c1f";
-/// The password in the address of a repository.
+/// Password in a repository's address.
 pub const ORIGIN: &str = "canary-origin-3c6ef372fe94f82b";
 
-/// All of them.
+/// All secrets named here.
 pub const ALL: [&str; 12] = [
     MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY, SPANS, DASHBOARD,
     OWN_MEMORY, ORIGIN,

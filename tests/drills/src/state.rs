@@ -3,7 +3,7 @@
 use ars_tests_workerd::Client;
 use serde_json::{Value, json};
 
-/// The store of the bot's runs.
+/// Store for the bot's runs.
 const STORE: &str = "runs:default";
 /// The shortest lease that the ledger accepts.
 const SHORTEST_LEASE_MS: u64 = 1_000;
@@ -15,7 +15,7 @@ pub struct State {
 }
 
 impl State {
-    /// A reader of the Worker behind this client, which takes this bearer.
+    /// Makes a reader for the Worker behind this client, which takes this bearer.
     pub fn of(client: &Client, bearer: &'static str) -> Self {
         Self {
             client: client.clone(),
@@ -51,7 +51,7 @@ impl State {
             .collect()
     }
 
-    /// Returns the texts of a memory scope.
+    /// Returns the texts in a memory scope.
     pub fn remembered(&self, scope: &str) -> Vec<String> {
         let answer = self.client.post(
             "/list",
@@ -66,7 +66,7 @@ impl State {
             .collect()
     }
 
-    /// Shortens the leases of live runs by their dead owner's own write, so that no drill waits for them.
+    /// Shortens live runs' leases by their dead owner's own write, so that no drill waits for them.
     pub fn shorten_leases(&self) {
         for run in self.live() {
             let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });

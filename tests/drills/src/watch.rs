@@ -1,8 +1,8 @@
-//! Watches running bots: the streams of their runs, and their child processes.
-//! It watches the arguments and environments of the processes below each bot of every machine.
+//! Watches running bots: their runs' streams and their child processes. It watches the arguments
+//! and environments of the processes below each bot on every machine.
 //!
-//! Not here: their remains after the end (`searched.rs`). A process that exits between two looks is missed; the
-//! canaries keep one waiting.
+//! Not here: their remains after the end (`searched.rs`). A process that exits between two looks is
+//! missed; the canaries keep one waiting.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ use crate::{
     secrets,
 };
 
-/// Interval of inspecting a bot's descendants, which reads about every process of the machine.
+/// Interval for inspecting a bot's descendants, which reads about every process on the machine.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The output so far.
@@ -28,7 +28,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Reads the stream of an accepted run to the end of the run or of the bot.
+    /// Reads an accepted run's stream until the run or the bot ends.
     pub async fn follow(self, client: reqwest::Client, url: String, answer: Value) {
         let run = answer["runId"]
             .as_str()
@@ -94,8 +94,8 @@ impl Watch {
     }
 }
 
-/// Returns the secrets in the arguments of a process and of its descendants.
-/// A forked process that has not started its own program shows its parent's and is skipped.
+/// Returns the secrets in the arguments of a process and its descendants. A forked process that has
+/// not started its own program shows that of its parent and is skipped.
 fn leaks_below(root: u32) -> Vec<String> {
     let own = arguments(root);
     let children = below(root)

@@ -1,15 +1,15 @@
 //! Malformed and hostile requests that try to pass a field to the bot which only the edge may set.
 //!
-//! `CANARY` is the smuggled value, which must never arrive as a field. All request a route that the bot serves only to
-//! its edge and to callers that the edge has authenticated.
+//! `CANARY` is the smuggled value, which must never arrive as a field. All request a route that the
+//! bot serves only to the edge and to callers that the edge has authenticated.
 
 use ars_wire::admin::AUTHORIZE_ROUTE;
 
-/// One attempt: its name and its bytes.
+/// An attempt: name and bytes.
 pub struct Attempt {
-    /// Its name.
+    /// The attempt's name.
     pub name: String,
-    /// The request.
+    /// The raw request bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ const NAMES: [&str; 22] = [
     "x_cloud_trace_context",
 ];
 
-/// Spellings of one field with the canary as its value; `NAME` is its name.
+/// Spellings for a field with the canary as value; `NAME` is the field's name.
 const LINES: [(&str, &str); 16] = [
     ("plain", "NAME: CANARY\r\n"),
     ("without a blank", "NAME:CANARY\r\n"),
@@ -71,7 +71,7 @@ const LINES: [(&str, &str); 16] = [
     ("after an empty name", ": a\r\nNAME: CANARY\r\n"),
 ];
 
-/// Whole requests; `NAME` is a field to smuggle, `ASK` a request line without its version.
+/// Whole requests; `NAME` is a field to smuggle, `ASK` a request line without the version.
 const REQUESTS: [(&str, &str); 16] = [
     (
         "absolute form",

@@ -1,4 +1,4 @@
-//! The edge Worker on workerd, before a bot that records its requests, or the real one in a container.
+//! The edge Worker on workerd, before a bot that records requests, or the real bot in a container.
 //!
 //! Not here: the assertions (`tests/edge`, `tests/container`).
 #![forbid(unsafe_code)]
@@ -23,7 +23,7 @@ pub use recorder::{Arrival, HALF_AN_HOUR, Recorder};
 pub use watch::{Seen, Watch};
 pub use world::{VENDOR_KEY, VIEWER, World};
 
-/// The one ingress token, of a subject that may restart the bot.
+/// The only ingress token, for a subject that may restart the bot.
 pub const TOKEN: &str = "a-token-of-tests-of-the-edge";
 
 /// Starts the edge Worker in front of the bot at this URL.
@@ -31,7 +31,7 @@ pub fn edge_before(bot_url: &str) -> Running {
     edge_worker(bot_url, Some(&tokens()))
 }
 
-/// Connects to a server of this machine.
+/// Connects to a local server.
 pub fn connect(address: SocketAddr) -> Connection {
     Connection::open(address).expect("a connection")
 }
@@ -43,7 +43,7 @@ pub fn send(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Connection {
     connection
 }
 
-/// The value of `SERVICE_INGRESS_TOKENS`.
+/// Returns the `SERVICE_INGRESS_TOKENS` value.
 fn tokens() -> String {
     json!({ TOKEN: { "subject": "ann", "scopes": ["dispatch", "deploy:write"] } }).to_string()
 }

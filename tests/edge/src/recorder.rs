@@ -1,8 +1,9 @@
-//! A bot that records the head and the size of each request.
+//! A bot that records each request's head and size.
 //!
-//! The path decides how it answers: `/refuse` answers 401 without reading the body, as the bot does with unknown
-//! callers; `/ignore` neither reads nor answers; `/stream` sends comments until its reader disconnects, `/idle` as many
-//! as half an hour has; any other path reads the whole body and answers its size.
+//! The path decides how it answers: `/refuse` answers 401 without reading the body, as the bot does
+//! with unknown callers; `/ignore` neither reads nor answers; `/stream` sends comments until the
+//! reader disconnects, `/idle` as many as half an hour has; any other path reads the whole body and
+//! answers its size.
 
 use std::io::{Read as _, Result};
 use std::sync::{Arc, Condvar, Mutex};
@@ -11,26 +12,26 @@ use std::time::Duration;
 use ars_raw_http::{Call, READ_TIMEOUT, Upstream};
 use serde_json::json;
 
-/// Bytes of a body that are read at once.
+/// Body bytes that are read at once.
 const PIECE: usize = 64 << 10;
-/// Time between two comments of a stream: a thousandth of the bot's (`frames::KEEPALIVE_EVERY`).
+/// Time between two comments in a stream: a thousandth of the bot's (`frames::KEEPALIVE_EVERY`).
 const PULSE: Duration = Duration::from_millis(20);
 /// Comments that the bot sends in half an hour.
 pub const HALF_AN_HOUR: usize = 90;
 const JSON: &str = "application/json";
 
-/// One request as it arrived.
+/// A request as it arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Arrival {
     /// The request line and the fields, unchanged.
     pub head: Vec<u8>,
-    /// The request target.
+    /// The target in the request line.
     pub target: String,
-    /// Bytes of the body read so far.
+    /// Body bytes read so far.
     pub body: u64,
-    /// The trailers of a chunked body.
+    /// Trailers after a chunked body.
     pub trailers: Vec<String>,
-    /// The connection broke before the request or its answer was complete.
+    /// The connection broke before the request or the response was complete.
     pub broke: bool,
 }
 
@@ -43,14 +44,14 @@ impl Arrival {
 
 type Shared = Arc<(Mutex<Vec<Arrival>>, Condvar)>;
 
-/// The bot.
+/// The recording bot.
 pub struct Recorder {
     upstream: Upstream,
     shared: Shared,
 }
 
 impl Recorder {
-    /// Starts it.
+    /// Starts the recording bot.
     pub fn start() -> Self {
         let shared = Shared::default();
         let seen = Arc::clone(&shared);
@@ -66,7 +67,7 @@ impl Recorder {
         }
     }
 
-    /// Returns its base URL.
+    /// Returns the bot's base URL.
     pub fn url(&self) -> String {
         self.upstream.url()
     }

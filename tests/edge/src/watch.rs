@@ -1,4 +1,4 @@
-//! Counts the running containers of one edge in the background until it is dropped.
+//! Counts an edge's running containers in the background until it is dropped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ars_engine::Engine;
 
-/// Time between two looks: shorter than the start of a process.
+/// Time between two looks: shorter than a process takes to start.
 const LOOK_EVERY: Duration = Duration::from_millis(15);
 
 /// The containers seen so far.
@@ -15,13 +15,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(15);
 pub struct Seen {
     /// Every container that ran, in order.
     pub ids: Vec<String>,
-    /// Most that ran at one moment.
+    /// Most containers that ran simultaneously.
     pub most: usize,
     /// How often it was looked.
     pub looks: usize,
 }
 
-/// The watcher.
+/// Background thread that counts containers.
 pub struct Watch {
     seen: Arc<Mutex<Seen>>,
     over: Arc<AtomicBool>,
@@ -56,7 +56,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
-            // Its panic was printed already.
+            // The panic was printed already.
             let _ = thread.join();
         }
     }

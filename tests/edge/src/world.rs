@@ -1,7 +1,7 @@
-//! The surroundings of a bot in its container: engine, image, edge Worker, state Worker and vendor.
+//! Surroundings for a bot in its container: engine, image, edge Worker, state Worker and vendor.
 //!
-//! The container reaches this machine by the engine's address. Each world's edge has its own name, so its container
-//! does too.
+//! The container reaches this machine through the engine's address. Each world's edge has its own
+//! name, so its container does too.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -25,15 +25,15 @@ use crate::{TOKEN, tokens};
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// The store of the bot's runs.
+/// Store for the bot's runs.
 const STORE: &str = "runs:default";
 /// The shortest lease that the ledger accepts.
 const SHORTEST_LEASE_MS: u64 = 1_000;
 /// The variable by which the edge knows the image's version.
 const VERSION: &str = "BOT_IMAGE";
-/// The secret of the run pages.
+/// Secret for the run pages.
 pub const VIEWER: &str = "canary-viewer-5b1e20c4";
-/// The configuration that the bot reads from the state Worker at its start.
+/// The configuration that the bot reads from the state Worker at startup.
 const CONFIGURATION: &str = r#"
 [dashboard]
 auth = "token"
@@ -46,17 +46,17 @@ channels = "all"
 /// The key the vendor is asked with; found nowhere else.
 pub const VENDOR_KEY: &str = "canary-vendor-93d1f0a7";
 
-/// Numbers the worlds of one process.
+/// Numbers the worlds in a process.
 static WORLDS: AtomicU32 = AtomicU32::new(0);
 
-/// The world.
+/// A bot's container with everything around it.
 pub struct World {
-    /// The engine.
+    /// The container engine.
     pub engine: Arc<Engine>,
-    /// The image.
+    /// The bot's image.
     pub image: Image,
     other: Option<Image>,
-    /// Prefix of the names of its containers, which no other world has.
+    /// Prefix for the names of the world's containers, which no other world has.
     pub containers: String,
     /// Speaks to the edge.
     pub client: Client,
@@ -219,12 +219,12 @@ impl World {
         self.client.post(route, TOKEN, body)
     }
 
-    /// Asks for the bot's health, whatever comes of it.
+    /// Requests the bot's health, whatever the result.
     pub fn tick(&self) {
         drop(self.client.try_send("GET", "/healthz", &[], b""));
     }
 
-    /// Waits until a condition of the stores holds.
+    /// Waits until a condition on the stores holds.
     pub fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !holds(self) {
@@ -269,8 +269,8 @@ impl World {
             .collect()
     }
 
-    /// Shortens the leases of live runs in the name of their dead owner, so that no test waits for them.
-    /// A run that was reclaimed has another owner and is skipped.
+    /// Shortens live runs' leases in their dead owner's name, so that no test waits for them. A run
+    /// that was reclaimed has another owner and is skipped.
     pub fn shorten_leases(&self) {
         for run in self.live() {
             let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });
@@ -279,7 +279,7 @@ impl World {
         }
     }
 
-    /// Returns the output of the edge and of the bot, if it runs.
+    /// Returns the output from the edge and from the bot, if it runs.
     pub fn log(&self) -> String {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let edge = self
@@ -307,7 +307,7 @@ impl Drop for World {
             .containers_named(&self.containers)
             .unwrap_or_default()
         {
-            // A remaining container has the name of an ended process and is harmless.
+            // A remaining container has an ended process's name and is harmless.
             let _ = self.engine.remove(&container.id);
         }
         if let Some(other) = &self.other {

@@ -1,4 +1,4 @@
-//! Runs scenarios of official Python clients (Anthropic, OpenAI, GitHub) in a virtual environment.
+//! Runs scenarios of official Python clients (Anthropic, OpenAI, GitHub) in a virtual env.
 //!
 //! Not here: the scenarios (`clients/*.py`) and their expected results (`tests/`).
 #![forbid(unsafe_code)]
@@ -11,14 +11,14 @@ const SCRIPTS: Scripts = Scripts {
     home: env!("CARGO_MANIFEST_DIR"),
 };
 
-/// An official client.
+/// An official Python client.
 #[derive(Debug, Clone, Copy)]
 pub enum Client {
-    /// `anthropic`.
+    /// The Python package `anthropic`.
     Anthropic,
-    /// `openai`.
+    /// The Python package `openai`.
     OpenAi,
-    /// `PyGithub`.
+    /// The Python package `PyGithub`.
     GitHub,
 }
 
@@ -32,7 +32,7 @@ impl Client {
     }
 }
 
-/// Runs a scenario of a client against `url` with `input`, and returns its report.
+/// Runs a client's scenario against `url` with `input`, and returns the report.
 ///
 /// # Panics
 /// When the client cannot be run, or fails other than the scenario expects.

@@ -1,7 +1,7 @@
-//! The surroundings of residents: engine, image, Worker with its bucket, and a code host.
+//! Surroundings for residents: engine, image, Worker with the bucket, and a code host.
 //!
-//! The code host listens on the engine's bridge, because the Worker and the containers ask it by one address. Not here:
-//! the assertions (`tests/residents`).
+//! The code host listens on the engine's bridge, because the Worker and the containers reach it at
+//! the same address. Not here: the assertions (`tests/residents`).
 #![forbid(unsafe_code)]
 #![expect(
     clippy::expect_used,
@@ -28,13 +28,13 @@ const STATE_LIMIT: Duration = Duration::from_secs(120);
 /// Between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Numbers the worlds of one process.
+/// Numbers the worlds in a process.
 static WORLDS: AtomicU32 = AtomicU32::new(0);
 
-/// The world.
+/// Residents with everything around them.
 pub struct World {
     engine: Engine,
-    /// The code host.
+    /// The fake code host.
     pub host: Arc<FakeGitHub>,
     client: Client,
     worker: Option<Workerd>,
@@ -96,7 +96,7 @@ impl World {
         self.client.post(path, &format!("{TOKEN}-admin"), body)
     }
 
-    /// Posts and returns the document of a success.
+    /// Posts and returns the document on success.
     pub fn document(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body);
         let failed = answer.status >= 300 || answer.body["error"].is_string();
@@ -110,7 +110,7 @@ impl World {
         answer.body
     }
 
-    /// Runs a command in the tree of a thread; returns exit code and output.
+    /// Runs a command in a thread's tree; returns exit code and output.
     pub fn exec(&self, resource: &str, thread: &str, command: &str) -> (i64, String) {
         let body = json!({ "resource": resource, "threadKey": thread, "command": command });
         let answer = self.document("/exec", &body);
@@ -121,7 +121,7 @@ impl World {
         )
     }
 
-    /// Returns the live view of a resident.
+    /// Returns a resident's live view.
     pub fn live(&self, resource: &str) -> Value {
         let bearer = format!("Bearer {TOKEN}-read");
         let listed = self
@@ -152,7 +152,7 @@ impl World {
         }
     }
 
-    /// Adds a repository of the sample's shape, onboards it and waits until it is warm.
+    /// Adds a repository in the sample's shape, onboards it and waits until it is warm.
     pub fn onboard(&self, name: &str, files: &[(&str, &str)], commands: &Value) -> String {
         self.host.add_repository(name, files);
         let resource = format!("repo:{name}");
@@ -179,14 +179,14 @@ impl World {
         listed.into_iter().filter(|found| found.running).collect()
     }
 
-    /// Returns what a soak drill watches: the daemon with its disk, and the runtime with its data.
+    /// Returns what a soak drill watches: the daemon with the disk, and the runtime with the data.
     pub fn watched(&self) -> [Watched; 2] {
         let [container] = &self.running()[..] else {
             panic!("not one container: {:?}", self.running())
         };
         let inspected = self.engine.inspect(&container.id).expect("a description");
         let first = inspected["State"]["Pid"].as_u64().expect("a process");
-        // The first process of the container only reaps.
+        // The container's first process only reaps.
         let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children"));
         let daemon = children
             .expect("children")
@@ -205,21 +205,21 @@ impl World {
             Watched {
                 pid: worker,
                 folder: self.settings.data_dir.clone(),
-                // The log, and archives, which have a bound of their own.
+                // The log, and archives, which have a separate bound.
                 history: &["workerd", "buckets"],
                 memory_slack_kib: RUNTIME_MEMORY_SLACK_KIB,
             },
         ]
     }
 
-    /// Removes every container with its disk, as a platform that replaces a machine does.
+    /// Removes every container with the disk, as a platform that replaces a machine does.
     pub fn lose_containers(&self) {
         for container in self.running() {
             self.engine.remove(&container.id).expect("removed");
         }
     }
 
-    /// Kills the Worker's runtime and starts it again on its data.
+    /// Kills the Worker's runtime and starts it again on the same data.
     pub fn kill_and_restart(&mut self) {
         drop(self.worker.take());
         let worker = Workerd::start(&self.settings).expect("workerd starts again");
@@ -247,7 +247,7 @@ impl Drop for World {
     fn drop(&mut self) {
         drop(self.worker.take());
         for container in self.running() {
-            // The next start of an engine removes one that stays.
+            // The next engine start removes a container that stays.
             drop(self.engine.remove(&container.id));
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     script,
 };
 
-/// Prefix of the acknowledgement of a follow-up.
+/// Prefix for acknowledging a follow-up.
 const PASSED_ON: char = '↪';
 
 /// Text before the run id in the address that ends an acknowledgement.
@@ -22,12 +22,12 @@ const RUN_PAGE: &str = "/runs/";
 /// Text about a follow-up that was not run.
 const RETURNED: &str = "was not run";
 
-/// Reply channel of one message.
+/// A single message's reply channel.
 pub(crate) struct ReplyChannel {
     pub(crate) life: Arc<Lifetime>,
-    /// Id of the message.
+    /// The message's id.
     to: String,
-    /// Message of a run that started on this channel: on a run's own channel, one of its unread follow-ups.
+    /// Message of a run that started on this channel: on a run's own channel, an unread follow-up.
     begun: OnceLock<String>,
     /// The run that currently uses the channel.
     run: Mutex<Option<String>>,
@@ -128,7 +128,7 @@ impl Channel for ReplyChannel {
     }
 }
 
-/// Reply channel to the requester of a reclaimed run.
+/// Reply channel to a reclaimed run's requester.
 pub(crate) struct Reopened(pub(crate) Arc<Lifetime>);
 
 impl Channels for Reopened {

@@ -1,4 +1,4 @@
-//! Simulated wall clocks: the paused time of the scenario plus an offset that a fault may change.
+//! Simulated wall clocks: the scenario's paused time plus an offset that a fault may change.
 //!
 //! The store and every process have separate clocks, as in a real deployment.
 
@@ -11,10 +11,10 @@ use ars_bot_ports::Clock;
 use ars_types::UnixMillis;
 use tokio::time::Instant;
 
-/// Start time of every scenario.
+/// When every scenario starts.
 const BEGIN: UnixMillis = 1_700_000_000_000;
 
-/// One clock.
+/// A single simulated clock.
 pub(crate) struct SimClock {
     began: Instant,
     offset: AtomicI64,

@@ -1,4 +1,4 @@
-//! The observations of a scenario: every effect outside a process, in order.
+//! A scenario's observations: every effect outside a process, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::{story::Story, viewer::View};
 /// All observations that the guarantees are checked against.
 #[derive(Debug, Default, PartialEq)]
 pub struct Evidence {
-    /// Story of the scenario.
+    /// The scenario's story.
     pub story: Story,
     /// Whether all faults are kills.
     pub only_kills: bool,
@@ -18,9 +18,9 @@ pub struct Evidence {
     pub runs: BTreeMap<String, RunSeen>,
     /// Messages delivered to requesters.
     pub delivered: Vec<Delivered>,
-    /// Effects of tools, by call id.
+    /// Tool effects, by call id.
     pub effects: Vec<Effect>,
-    /// Acknowledged stops.
+    /// Stops that were acknowledged.
     pub stops: Vec<Stopped>,
     /// Follow-ups acknowledged as passed on.
     pub passed_on: BTreeMap<String, PassedOn>,
@@ -28,29 +28,29 @@ pub struct Evidence {
     pub returned: Vec<String>,
     /// Follow-ups stored by the ledger, by the ids in their text, with the runs they are stored for.
     pub kept: BTreeMap<String, BTreeSet<String>>,
-    /// Killed processes, with the number of the call.
+    /// Killed processes, with the call number.
     pub killed: BTreeMap<String, u64>,
-    /// Requests with a final model answer, with the time of the first.
+    /// Requests with a final model answer, with the first answer's time.
     pub answered: BTreeMap<String, u64>,
     /// Periods with delayed delivery: unreachable stores, a stalled process, a changed clock.
     pub disrupted: Vec<(u64, u64)>,
-    /// Views of runs, by run and viewer.
+    /// Run views, by run and viewer.
     pub views: BTreeMap<(String, String), View>,
-    /// Number of runs in each flush that took effect.
+    /// How many runs each flush that took effect had.
     pub flushed_runs: Vec<usize>,
-    /// Duration of the scenario in milliseconds.
+    /// The scenario's duration in milliseconds.
     pub took_ms: u64,
-    /// Number of store requests that failed for their sender.
+    /// How many store requests failed for their sender.
     pub failed_requests: u64,
     /// Processes with an unanswered latest request.
     pub unanswered: BTreeSet<String>,
-    /// Last store answer of each process, as the last port call before it.
+    /// Each process's last store response, as the last port call before it.
     pub last_answer: BTreeMap<String, u64>,
-    /// Start of each port call, in milliseconds of the scenario.
+    /// When each port call starts, in scenario milliseconds.
     pub called_ms: Vec<u64>,
     /// Every port call: number, process, name.
     pub calls: Vec<(u64, String, String)>,
-    /// Model calls of runs.
+    /// Model calls that runs made.
     pub model_calls: Vec<ModelCall>,
     /// Records written to memory, by the run that produced them.
     pub learned: BTreeMap<String, BTreeSet<String>>,
@@ -60,22 +60,22 @@ pub struct Evidence {
     pub left_live: Vec<Value>,
 }
 
-/// Observations of one run.
+/// Observations about a run.
 #[derive(Debug, Default, PartialEq)]
 pub struct RunSeen {
-    /// Whether the ledger stored its claim.
+    /// Whether the ledger stored the run's claim.
     pub is_claimed: bool,
     /// The process that claimed it, and the last port call before the claim was stored.
     pub claimed: Option<(u64, String)>,
-    /// First attempt of the claim: the last port call before, and milliseconds of the scenario.
+    /// First attempt to claim: the last port call before, and scenario milliseconds.
     pub claiming: Option<(u64, u64)>,
-    /// Time of the stored claim, in milliseconds of the scenario.
+    /// When the claim was stored, in scenario milliseconds.
     pub claimed_ms: u64,
-    /// Its reservation of the daily budget in micro-dollars, according to its claim.
+    /// The run's reservation in the daily budget in micro-dollars, according to the claim.
     pub hold: Option<u64>,
-    /// Its cap in micro-dollars, according to its steps.
+    /// The run's cap in micro-dollars, according to the steps.
     pub cap: Option<u64>,
-    /// Reclaims, including those by its own process, as the last port call before each.
+    /// Reclaims, including by the run's own process, as the last port call before each.
     pub reclaimed_at: Vec<u64>,
     /// Acknowledged steps: the last port call before, and the process.
     pub steps: Vec<(u64, String)>,
@@ -83,68 +83,68 @@ pub struct RunSeen {
     pub reclaimers: Vec<String>,
     /// For each reclaim, whether the stored state was enough to resume.
     pub was_resumable: Vec<bool>,
-    /// Stored turns of its conversation.
+    /// Stored turns in the run's conversation.
     pub turns: u64,
     /// The processes that received the reply permit.
     pub has_permit: BTreeSet<String>,
-    /// First attempt of each process to store how the run ends, in milliseconds of the scenario.
+    /// Each process's first attempt to store how the run ends, in scenario milliseconds.
     pub ending: BTreeMap<String, u64>,
-    /// The processes with a stored end of the run.
+    /// The processes that stored the run's end.
     pub end_stored_by: BTreeSet<String>,
     /// Acknowledged steps, by number, with their last record.
     pub stored: BTreeMap<u64, StepSeen>,
-    /// Tool calls of each turn that a process tried to store, by turn number and process.
+    /// Tool calls in each turn that a process tried to store, by turn number and process.
     pub asked: BTreeMap<(u64, String), Vec<String>>,
     /// Last event that each process sent to the ledger, answered or not.
     pub flushed: BTreeMap<String, u64>,
-    /// Its message according to its claim. The last one of several.
+    /// The run's message according to the claim. The last if there are several.
     pub request: Option<String>,
     /// Acknowledged events, by seq.
     pub acknowledged: BTreeMap<u64, Value>,
     /// Stored final records, without repetitions.
     pub finals: Vec<Value>,
-    /// The call that stored the final record, and its process.
+    /// The call that stored the final record, and the process.
     pub finished: Option<(u64, String)>,
     /// The record at the end.
     pub record: Option<Value>,
 }
 
-/// An acknowledged step.
+/// A step that was acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSeen {
     /// The process that stored it.
     pub process: String,
-    /// Last event before its calls.
+    /// Last event before the step's calls.
     pub seq: u64,
-    /// Number of turns of the conversation.
+    /// How many turns the conversation has.
     pub turns: u64,
-    /// Its tool calls.
+    /// The step's tool calls.
     pub calls: Vec<String>,
 }
 
-/// One message to a requester.
+/// A message to a requester.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
     /// The message that it answers.
     pub to: String,
-    /// Its run, if any.
+    /// The message's run, if any.
     pub run: Option<String>,
-    /// Text.
+    /// Text of the message.
     pub text: String,
     /// The process that sent it.
     pub through: String,
     /// Number of the port call.
     pub number: u64,
-    /// Whether the process had no reply permit and could not reach a store
-    /// (docs/reference/runs.md#end-of-a-run).
+    /// Whether the process had no reply permit and could not reach a store. See
+    /// docs/reference/runs.md#end-of-a-run.
     pub is_without_permit: bool,
-    /// Last store answer of the process, as the last port call before it.
+    /// The process's last store response, as the last port call before it.
     pub last_answer: u64,
 }
 
 impl Delivered {
-    /// Sent without a permit by a process that was killed later.
-    /// No other process can know of it, so it may be repeated.
+    /// Sent without a permit by a process that was killed later. No other process can know about
+    /// it, so it may be repeated.
     pub(crate) fn is_unknown_to_others(&self, evidence: &Evidence) -> bool {
         self.is_without_permit
             && evidence
@@ -180,29 +180,29 @@ pub struct PassedOn {
     pub number: u64,
 }
 
-/// One model call of a run.
+/// A run's model call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCall {
-    /// The messages at the start of the conversation.
+    /// Messages that start the conversation.
     pub about: Vec<String>,
-    /// The calling process.
+    /// Process that made the call.
     pub process: String,
     /// Number of the port call.
     pub number: u64,
-    /// Model.
+    /// Model that was called.
     pub model: String,
-    /// System prompt.
+    /// System prompt in the call.
     pub system: String,
-    /// Whether the conversation has its unchanged request.
+    /// Whether the conversation has the unchanged request.
     pub has_request: bool,
     /// Reported costs in micro-dollars, with the last port call before each.
     pub reported: Vec<(u64, u64)>,
 }
 
-/// One effect of a tool.
+/// A tool's effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
-    /// Id of the tool call.
+    /// The tool call's id.
     pub call: String,
     /// The process that ran it.
     pub process: String,
@@ -219,12 +219,12 @@ impl Effect {
     }
 }
 
-/// An acknowledged stop.
+/// A stop that was acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
-    /// The run.
+    /// The stopped run's id.
     pub run: String,
-    /// Mode.
+    /// How the run stops.
     pub mode: StopMode,
     /// The process that acknowledged it.
     pub through: String,
@@ -232,21 +232,21 @@ pub struct Stopped {
     pub owner: Option<String>,
     /// Whether the ledger had stored the stop.
     pub is_stored: bool,
-    /// Whether the model had given its final answer, so that the stop came too late.
+    /// Whether the model had given the final answer, so that the stop came too late.
     pub is_late: bool,
     /// The last port call before.
     pub number: u64,
-    /// Time, in milliseconds of the scenario.
+    /// When it happened, in scenario milliseconds.
     pub at_ms: u64,
 }
 
 impl Evidence {
-    /// Returns the run of this id.
+    /// Returns the run with this id.
     pub(crate) fn run(&mut self, id: &str) -> &mut RunSeen {
         self.runs.entry(id.to_owned()).or_default()
     }
 
-    /// Returns the latest calls, for the report of a violation.
+    /// Returns the latest calls, for reporting a violation.
     pub fn tail(&self) -> String {
         let lines = self
             .calls

@@ -4,26 +4,26 @@ use ars_types::StopMode;
 
 use crate::{random::Random, story::Story};
 
-/// Maximum faults of a random plan.
+/// Maximum faults in a random plan.
 const MAX_FAULTS: u64 = 6;
 
-/// All faults of a scenario.
+/// A scenario's complete fault plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Story of the scenario.
+    /// The scenario's story.
     pub story: Story,
     /// Faults, in any order.
     pub faults: Vec<Fault>,
-    /// Seed of ids and tokens. Backoff jitter derives from run ids.
+    /// Seed for ids and tokens. Backoff jitter derives from run ids.
     pub ids: u64,
 }
 
-/// One fault.
+/// A fault in the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Number of the call, from 1.
+    /// Call number, from 1.
     pub at: u64,
-    /// Kind of fault.
+    /// What the fault does.
     pub kind: FaultKind,
 }
 
@@ -39,40 +39,40 @@ pub enum FaultKind {
     },
     /// Suspends the calling process, which then continues unaware.
     Stall {
-        /// Duration in milliseconds.
+        /// How long, in milliseconds.
         ms: u64,
     },
     /// Makes the stores unreachable, or loses their answers.
     Outage {
         /// Whether requests take effect and only answers are lost.
         after: bool,
-        /// Duration in milliseconds.
+        /// How long, in milliseconds.
         ms: u64,
     },
     /// Makes requests hang until they time out.
     Hang {
         /// Whether they take effect.
         after: bool,
-        /// Duration in milliseconds.
+        /// How long, in milliseconds.
         ms: u64,
     },
     /// Delivers the request twice.
     Repeat,
-    /// Fails the request for its sender and delivers it later.
+    /// Fails the request for the sender and delivers it later.
     Late {
-        /// Delay in milliseconds.
+        /// How late, in milliseconds.
         ms: i64,
     },
-    /// Changes a clock.
+    /// Changes a simulated clock.
     Jump {
-        /// The clock.
+        /// Whose clock changes.
         whose: ClockOwner,
-        /// Difference in milliseconds.
+        /// How far, in milliseconds.
         ms: i64,
     },
-    /// Requests a stop.
+    /// Requests that a run stops.
     Stop {
-        /// Mode.
+        /// How the run stops.
         mode: StopMode,
         /// Through the oldest process, else through the newest.
         through_eldest: bool,
@@ -86,20 +86,20 @@ pub enum FaultKind {
     Second,
     /// Shuts down the oldest process and starts another.
     Deploy,
-    /// Loses the reply on its way to the requester (no effect on other calls).
+    /// Loses the reply on the way to the requester (no effect on other calls).
     Undelivered,
-    /// Loses the disk with the working trees. In a plan with it, checkpoints of trees are port calls.
+    /// Loses the disk with the working trees. In a plan with it, tree checkpoints are port calls.
     LoseTrees,
     /// Loses the disk with the working trees and their checkpoints.
     LoseData,
 }
 
-/// Owner of a clock.
+/// Who has the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockOwner {
-    /// The stores.
+    /// The stores' clock.
     Store,
-    /// The calling process.
+    /// The calling process's clock.
     Process,
 }
 
@@ -128,7 +128,7 @@ impl Plan {
             .all(|fault| matches!(fault.kind, FaultKind::Kill { .. }))
     }
 
-    /// Returns the plan of a seed.
+    /// Returns the plan for a seed.
     pub fn random(story: Story, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let count = 1 + random.below(MAX_FAULTS);

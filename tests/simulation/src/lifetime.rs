@@ -1,6 +1,7 @@
-//! The lifetime of one process: all its port calls pass here, and none returns after it is killed.
+//! A single process's lifetime: all its port calls pass here, and none returns after it is killed.
 //!
-//! The remaining memory of a killed process cannot affect any other. Its tasks are dropped with the scenario.
+//! A killed process's remaining memory cannot affect any other. The tasks are dropped with the
+//! scenario.
 
 use std::{
     future::pending,
@@ -16,20 +17,20 @@ use crate::{
     world::{Order, World},
 };
 
-/// Latency of a request in each direction.
+/// A request's latency in each direction.
 const HALFWAY: Duration = Duration::from_millis(2);
 
-/// One process.
+/// A single simulated process.
 pub(crate) struct Lifetime {
     pub(crate) world: Arc<World>,
-    /// Its generation.
+    /// The process's generation.
     pub(crate) name: String,
     pub(crate) clock: Arc<SimClock>,
     ended: CancellationToken,
     stalled_until: Mutex<Option<Instant>>,
 }
 
-/// One port call in flight, with its faults.
+/// A port call in flight, with the planned faults.
 #[derive(Default)]
 pub(crate) struct Call {
     pub(crate) number: u64,
@@ -67,7 +68,7 @@ impl Lifetime {
         self.ended.cancelled().await;
     }
 
-    /// Starts a port call. Completes when its effect may take place.
+    /// Starts a port call. Completes when the effect may take place.
     pub(crate) async fn begin(&self, name: &str) -> Call {
         self.alive().await;
         let (number, faults) = self.world.count(&self.name, name);
@@ -83,7 +84,7 @@ impl Lifetime {
         call
     }
 
-    /// Ends a port call after its effect. Completes when the process may know the result.
+    /// Ends a port call after the effect. Completes when the process may know the result.
     pub(crate) async fn end_call(&self, call: &Call) {
         if let Some(idle_ms) = call.kill_after {
             self.die(idle_ms).await;

@@ -1,4 +1,4 @@
-//! The model port of one process, driven by the script.
+//! A process's model port, driven by the script.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::{
     world::Order,
 };
 
-/// Latency of a model call.
+/// Latency for a model call.
 const THINKING: Duration = Duration::from_millis(300);
 /// Retry delay while a model is overloaded.
 const BUSY: Duration = Duration::from_secs(10);
 /// Attempts before an overloaded call fails.
 const ATTEMPTS: u32 = 6;
-/// Delay between a broken attempt and the next one.
+/// Delay between a broken attempt and the next.
 const BROKEN: Duration = Duration::from_secs(1);
 
-/// All models of one process.
+/// All models in a process.
 pub(crate) struct Scripted(pub(crate) Arc<Lifetime>);
 
 impl Models for Scripted {
@@ -126,7 +126,7 @@ impl Scripted {
         failed(ModelErrorKind::Overloaded { retry_after: None })
     }
 
-    /// Adds a call to the evidence and returns its index.
+    /// Adds a call to the evidence and returns the index.
     fn record_call(&self, request: &ModelRequest<'_>, number: u64) -> usize {
         let world = &self.0.world;
         let first = script::request(request.turns);

@@ -1,5 +1,5 @@
-//! The director of a scenario: starts processes, and forwards messages and stops.
-//! Waits until all processes are idle.
+//! A scenario's director: starts processes, and forwards messages and stops. Waits until all
+//! processes are idle.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -21,7 +21,7 @@ use crate::{
     world::{Order, World},
 };
 
-/// Polling interval.
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Timeout for all processes to become idle.
 const LIMIT: Duration = Duration::from_secs(3 * 3600);
@@ -31,23 +31,23 @@ const LAST_LIMIT: Duration = Duration::from_secs(600);
 /// Delay between concurrent requests, so that they are not in lockstep.
 const BETWEEN_REQUESTS: Duration = Duration::from_millis(7);
 
-/// Result of a scenario.
+/// A scenario's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// All processes became idle.
     Quiet,
-    /// All processes became idle after a new one had closed orphaned runs.
+    /// All processes became idle after a new process had closed orphaned runs.
     AfterRestart,
     /// A process was still busy.
     Never,
 }
 
-/// Plays a scenario: the runs of its story under the plan's faults.
+/// Plays a scenario: the story's runs with the plan's faults.
 pub fn play(plan: &Plan) -> (Ended, Evidence) {
     staged(plan, async |director| director.direct().await)
 }
 
-/// Plays concurrent canonical runs in one process, each in its own thread, without faults.
+/// Plays concurrent canonical runs in a single process, each in its own thread, without faults.
 pub fn play_at_once(runs: u64) -> (Ended, Evidence) {
     staged(&Plan::default(), async |director| {
         director.start();
@@ -90,7 +90,7 @@ struct Director {
     world: Arc<World>,
     inbox: UnboundedReceiver<Order>,
     processes: Vec<Process>,
-    /// Start times of further processes.
+    /// When further processes start.
     starts_at: Vec<Instant>,
     messages: usize,
 }
@@ -282,7 +282,7 @@ impl Director {
         });
     }
 
-    /// Collects the final state of the stores.
+    /// Collects the stores' final state.
     fn gather(&self) {
         let ids: Vec<_> = self.world.evidence().runs.keys().cloned().collect();
         for id in ids {

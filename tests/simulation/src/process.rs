@@ -1,4 +1,4 @@
-//! One bot process: the real core on simulated ports, with its own generation.
+//! A bot process: the real core on simulated ports, with its own generation.
 
 use std::sync::Arc;
 
@@ -74,12 +74,12 @@ impl Process {
         }
     }
 
-    /// Delivers a message of the thread.
+    /// Delivers a message in the thread.
     pub(crate) fn receive(&self, id: &str, text: &str) {
         self.receive_in("default", id, text);
     }
 
-    /// Delivers a message of another thread.
+    /// Delivers a message in another thread.
     pub(crate) fn receive_in(&self, thread: &str, id: &str, text: &str) {
         let message = IncomingMessage {
             actor: Actor::new("http:ann", Grants::default()),

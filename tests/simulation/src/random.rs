@@ -1,6 +1,6 @@
 //! Reproducible randomness, equal on every machine and in every version.
 
-/// `SplitMix64`.
+/// The `SplitMix64` generator's state.
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -1,7 +1,8 @@
-//! The scripted model: the canonical run of twelve model calls, and those of the other stories.
+//! The scripted model: the canonical run with twelve model calls, and the other stories' runs.
 //! Anything else gets a short answer.
 //!
-//! Its answers depend only on the conversation, so a resumed run continues where the conversation ends.
+//! The answers depend only on the conversation, so a resumed run continues where the conversation
+//! ends.
 
 pub(crate) mod bounded;
 pub(crate) mod reviewed;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 /// Word in a request for the canonical run.
 pub(crate) const CANONICAL: &str = "canonical";
-/// Model calls of the canonical run that request tools.
+/// Model calls in the canonical run that request tools.
 pub(crate) const TOOL_TURNS: usize = 11;
 /// The model call during which a follow-up is sent to the thread.
 pub(crate) const FOLLOW_UP_AT: usize = 8;
@@ -21,7 +22,7 @@ pub(crate) const FOLLOW_UP_AT: usize = 8;
 /// The model that reflects on runs.
 pub(crate) const CHEAP: &str = "cheap";
 
-/// Returns the findings of a reflection, different each time so that none is a duplicate.
+/// Returns a reflection's findings, different each time so that none is a duplicate.
 pub(crate) fn reflection(number: u64) -> ModelTurn {
     let text = format!("The ledger is long, as call {number} says.");
     let fact = json!({ "text": text, "confidence": 0.9, "keywords": ["ledger"] });
@@ -29,7 +30,7 @@ pub(crate) fn reflection(number: u64) -> ModelTurn {
     turn(vec![Part::text(answer)], StopReason::EndTurn)
 }
 
-/// Returns the number of turns with tool calls in the conversation.
+/// Returns how many conversation turns have tool calls.
 pub(crate) fn steps_made(turns: &[Turn]) -> usize {
     let makes_calls = |turn: &&Turn| {
         turn.parts
@@ -39,7 +40,7 @@ pub(crate) fn steps_made(turns: &[Turn]) -> usize {
     turns.iter().filter(makes_calls).count()
 }
 
-/// Returns the request of a conversation: the message it answers.
+/// Returns a conversation's request: the message it answers.
 pub(crate) fn request(turns: &[Turn]) -> String {
     texts(turns.iter().take(1)).join(" ")
 }
@@ -51,7 +52,7 @@ pub(crate) fn is_followed_up(turns: &[Turn]) -> bool {
     is_canonical && steps_made(turns) == FOLLOW_UP_AT
 }
 
-/// Returns the ids of all user messages, without duplicates.
+/// Returns all user message ids, without duplicates.
 fn message_ids(turns: &[Turn]) -> String {
     let mut message_ids = ids(&texts(turns).join(" "));
     let mut known = BTreeSet::new();
@@ -59,7 +60,7 @@ fn message_ids(turns: &[Turn]) -> String {
     message_ids.join(" ")
 }
 
-/// Returns the ids of messages (`m0`, `f1`) in a text, in order.
+/// Returns the message ids (`m0`, `f1`) in a text, in order.
 pub(crate) fn ids(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
     let is_id = |word: &&str| {

@@ -1,4 +1,4 @@
-//! Stories: the requests of a scenario, and the configuration of the installation.
+//! Stories: a scenario's requests, and the installation's configuration.
 //!
 //! Not here: the model's answers (`script`), and faults (`fault`).
 
@@ -15,15 +15,15 @@ use ars_types::ModelRef;
 
 use crate::script;
 
-/// The organization of all runs.
+/// Organization that all runs belong to.
 const ORGANIZATION: &str = "acme";
-/// The store of its memory.
+/// Store for the organization's memory.
 pub(crate) const MEMORY: &str = "org:acme";
 
 /// A scenario without faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Story {
-    /// One run of twelve model calls that uses every capability of the tools.
+    /// A run with twelve model calls that uses every tool capability.
     #[default]
     Canonical,
     /// Runs that exceed their context window, their model's retries and their money.
@@ -32,19 +32,19 @@ pub enum Story {
     Bounded,
     /// A review that changes its mind.
     Reviewed,
-    /// Runs of two processes that share a day's cap.
-    /// Each starts while the earlier ones are live in the other process. Two get their whole cap, the third gets the
-    /// rest, and the fourth the remainder of the third.
+    /// Runs in two processes that share a day's cap. Each starts while the earlier runs are live in
+    /// the other process. Two get their whole cap, the third gets the rest, and the fourth the
+    /// remainder of the third.
     Shared,
 }
 
-/// One request of a story.
+/// A request in a story.
 pub(crate) struct Request {
-    /// Id of the message, which its text contains.
+    /// The message's id, which the text contains.
     pub(crate) id: &'static str,
     pub(crate) thread: &'static str,
     pub(crate) directives: &'static str,
-    /// Text that must be in the context of every model call.
+    /// Text that must be in every model call's context.
     pub(crate) text: &'static str,
 }
 
@@ -87,7 +87,7 @@ const SHARED: &[Request] = &[
 ];
 
 impl Story {
-    /// Returns the requests, each sent when all processes are idle after the previous one.
+    /// Returns the requests, each sent when all processes are idle after the previous request.
     pub(crate) const fn requests(self) -> &'static [Request] {
         match self {
             Self::Canonical => CANONICAL,
@@ -97,8 +97,8 @@ impl Story {
         }
     }
 
-    /// Returns the approximate number of port calls without faults, plus some margin.
-    /// Random faults are below it.
+    /// Returns approximately how many port calls there are without faults, plus some margin. Random
+    /// faults are below it.
     pub(crate) const fn calls(self) -> u64 {
         match self {
             Self::Canonical => 110,
@@ -116,14 +116,14 @@ impl Story {
         }
     }
 
-    /// Returns the configuration of the installation.
+    /// Returns the installation's configuration.
     pub(crate) fn settings(self) -> Settings {
         let plain = Settings {
             default_agent: Some("coding".into()),
             default_model: ModelRef::parse("scripted/m").ok(),
             repositories: vec![repository()],
             default_repository: Some("acme/app".into()),
-            // Many runs of one caller are played at once.
+            // Many runs by the same caller are played at once.
             load: LoadLimits::NONE,
             ..Settings::default()
         };
@@ -163,7 +163,7 @@ impl Story {
         self.settings().money.day
     }
 
-    /// Returns the cost of a model call in micro-dollars.
+    /// Returns a model call's cost in micro-dollars.
     pub(crate) fn cost(self, model: &str, usage: Usage) -> u64 {
         if self.day_cap().is_some() {
             price(model).cost(usage)
@@ -173,7 +173,7 @@ impl Story {
     }
 }
 
-/// Returns the repository of all runs.
+/// Returns the repository that all runs use.
 pub(crate) fn repository() -> Repository {
     Repository {
         name: "acme/app".into(),
@@ -181,16 +181,16 @@ pub(crate) fn repository() -> Repository {
     }
 }
 
-/// Cap of one run in micro-dollars: enough for a summary and some steps after it.
+/// A run's cap in micro-dollars: enough for a summary and some steps after it.
 const RUN_CAP: u64 = 130_000;
-/// Cap of the day: the rest for the second run pays some steps, but not its most expensive one.
+/// The day's cap: the rest for the second run pays some steps, but not its most expensive step.
 const DAY_CAP: u64 = 170_000;
-/// Cap of the shared day: two runs' caps, and part of a third's.
+/// The shared day's cap: two runs' caps, and part of a third.
 const SHARED_DAY_CAP: u64 = 2 * RUN_CAP + 40_000;
-/// Delay longer than a process needs to learn of the other's run, and shorter than a run.
+/// A delay longer than a process needs to learn about the other's run, and shorter than a run.
 const BETWEEN_SHARED: Duration = Duration::from_secs(8);
-/// Context window.
-/// The conversation may use a quarter of it, because the output limit exceeds the window.
+/// Context window in tokens. The conversation may use a quarter, because the output limit exceeds
+/// the window.
 const WINDOW: u64 = 40_000;
 
 /// Returns whole micro-dollars per token. The second model costs twice as much as the first.

@@ -1,7 +1,7 @@
-//! Viewers: one per process that follows its runs through the registry.
-//! A viewer reconnects to another process when a stream ends early, like a browser with `Last-Event-ID`.
+//! Viewers: one per process that follows its runs through the registry. A viewer reconnects to
+//! another process when a stream ends early, like a browser with `Last-Event-ID`.
 //!
-//! Not here: the wire format of the streams (`containers/bot/http/tests`).
+//! Not here: the streams' wire format (`containers/bot/http/tests`).
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,30 +11,30 @@ use serde_json::Value;
 
 use crate::{evidence::Evidence, lifetime::Lifetime};
 
-/// One viewer's view of one run.
+/// A viewer's view of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// Its streams, one after the other.
+    /// The view's streams, in order.
     pub streams: Vec<Stream>,
     /// The process with the stream that was completed.
     pub ended_at: Option<String>,
 }
 
-/// One stream, from its connection to its end.
+/// A stream, from connection to end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stream {
     /// The process that served it.
     pub process: String,
-    /// Its `Last-Event-ID`.
+    /// The `Last-Event-ID` that was sent.
     pub after: u64,
-    /// Events, in order of arrival.
+    /// Events, in arrival order.
     pub shown: Vec<(u64, Value)>,
     /// Whether events were omitted because they are no longer kept.
     pub is_elided: bool,
 }
 
 impl View {
-    /// Opens another stream after the seen events. Returns its number and position.
+    /// Opens another stream after the seen events. Returns the stream number and position.
     fn connect(&mut self, process: &str) -> (usize, u64) {
         let last = self
             .streams
@@ -54,7 +54,7 @@ impl View {
     }
 }
 
-/// Follows all runs of a process, for its own viewer and for viewers from other processes.
+/// Follows all runs in a process, for its own viewer and for viewers from other processes.
 pub(crate) async fn watch(life: Arc<Lifetime>, registry: Registry) {
     let mut index = registry.subscribe_index();
     let mut opened = BTreeMap::new();
@@ -67,7 +67,7 @@ pub(crate) async fn watch(life: Arc<Lifetime>, registry: Registry) {
         let Ok(change) = change else { return };
         let id = match change {
             IndexChange::Upsert(id) => id,
-            // Its streams have ended. A run that returns gets another stream.
+            // The streams have ended. A run that returns gets another stream.
             IndexChange::Removed(id) => {
                 opened.remove(&id);
                 continue;
@@ -93,7 +93,7 @@ pub(crate) async fn watch(life: Arc<Lifetime>, registry: Registry) {
     }
 }
 
-/// Connects the viewers of a run to a process. Returns their names, stream numbers and positions.
+/// Connects a run's viewers to a process. Returns their names, stream numbers and positions.
 fn connect(evidence: &mut Evidence, run: &RunId, process: &str) -> Vec<(String, usize, u64)> {
     evidence
         .views
@@ -110,7 +110,7 @@ fn connect(evidence: &mut Evidence, run: &RunId, process: &str) -> Vec<(String, 
     connected.collect()
 }
 
-/// One viewer's stream, until it ends or the viewer connects elsewhere.
+/// Follows a viewer's stream until it ends or the viewer connects elsewhere.
 async fn page(
     life: Arc<Lifetime>,
     view: (String, String),

@@ -1,4 +1,4 @@
-//! The connection of a process to the stores: lost, repeated and late requests, and lost answers.
+//! A process's connection to the stores: lost, repeated and late requests, and lost responses.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -16,10 +16,10 @@ use crate::{
     world::{Reach, World},
 };
 
-/// Timeout of a store client.
+/// Timeout for a store client.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connection of one process.
+/// A single process's connection.
 pub(crate) struct Wire(pub(crate) Arc<Lifetime>);
 
 #[async_trait]
@@ -54,7 +54,8 @@ impl Transport for Wire {
                 if after {
                     deliver(&life.world, route, &body, false);
                 }
-                // A request that hung when the store recovered gets no answer, because its connection is dead.
+                // A request that hung when the store recovered gets no response, because its
+                // connection is dead.
                 sleep_until(until.min(Instant::now() + TIMEOUT)).await;
                 Err(lost("timed out"))
             }
@@ -94,7 +95,7 @@ fn deliver_late(world: &Arc<World>, route: Route, body: String, ms: i64) {
     });
 }
 
-/// Applies the request and records its effects.
+/// Applies the request and records the effects.
 fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> StoreResponse {
     let (status, text) = world.deliver(route, body);
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
@@ -208,7 +209,7 @@ fn note_step(seen: &mut RunSeen, process: &str, record: &Value) {
     seen.stored.insert(record["step"].as_u64().unwrap(), step);
 }
 
-/// Records the tool calls of turns that a process tries to store.
+/// Records the tool calls in turns that a process tries to store.
 fn note_asked(world: &World, request: &Value) {
     let mut evidence = world.evidence();
     let seen = evidence.run(text(&request["runId"]));
@@ -241,8 +242,8 @@ fn note_turns(world: &World, request: &Value) {
         .max(seen.turns);
 }
 
-/// Returns whether a reclaimed run can be resumed.
-/// A step is stored, with its turns or those of the next step, its end is not stored, and no hard stop is requested.
+/// Returns whether a reclaimed run can be resumed. A step is stored, with its turns or the next
+/// step's, the run's end is not stored, and no hard stop is requested.
 fn is_resumable(run: &Value, turns: u64) -> bool {
     let row = &run["row"];
     let recorded = run["lastStep"]["turnIndex"].as_u64();
@@ -263,7 +264,7 @@ fn note_claiming(world: &World, number: u64, body: &str) {
         .get_or_insert((number, at_ms));
 }
 
-/// Records that a process tries to store how its run ends.
+/// Records that a process tries to store how the run ends.
 fn note_ending(life: &Lifetime, body: &str) {
     let request: Value = serde_json::from_str(body).unwrap();
     if says_its_end(&request) {
@@ -281,7 +282,7 @@ fn says_its_end(request: &Value) -> bool {
     !request["state"]["finalStatus"].is_null()
 }
 
-/// Records an answer that reached its process.
+/// Records a response that reached the process.
 fn note_answer(life: &Lifetime, permit_for: Option<&str>, answer: &StoreResponse) {
     let world = &life.world;
     let by = &life.name;

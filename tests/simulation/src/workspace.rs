@@ -1,4 +1,4 @@
-//! The working tree of the thread, which only records the effects on it.
+//! The thread's working tree, which only records effects on it.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::{evidence::Effect, lifetime::Lifetime, script::bounded::LARGE, story}
 
 /// The port call that saves a tree.
 pub const CHECKPOINT_CALL: &str = "workspace checkpoint";
-/// Lines of the large file, about 2,000 tokens.
+/// Lines in the large file, about 2,000 tokens.
 const LARGE_LINES: usize = 900;
 
-/// All working trees of one process.
+/// All working trees in a process.
 pub(crate) struct Trees(pub(crate) Arc<Lifetime>);
 
-/// The working tree of a thread.
+/// A thread's working tree.
 struct Tree {
     life: Arc<Lifetime>,
     thread: String,

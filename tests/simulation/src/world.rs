@@ -28,12 +28,12 @@ use crate::{
 
 /// The bot's run store.
 const STORE: &str = ars_wire::runs::DEFAULT_STORE;
-/// Maximum number of listed memory records.
+/// Maximum listed memory records.
 const MAX_MEMORIES: u32 = 50;
-/// Default seed of ids and tokens.
+/// Default seed for ids and tokens.
 const FIRST_IDS: u64 = 1;
 
-/// The world of one scenario.
+/// A single scenario's world.
 pub(crate) struct World {
     pub(crate) story: Story,
     pub(crate) began: Instant,
@@ -45,13 +45,13 @@ pub(crate) struct World {
     outage: Mutex<Option<Outage>>,
     /// Threads with a working tree.
     trees: Mutex<BTreeSet<String>>,
-    /// Last checkpoints of threads.
+    /// Threads' last checkpoints.
     checkpoints: Mutex<BTreeMap<String, Checkpoint>>,
-    /// Whether checkpoints are made. Without a loss of trees they would only be further calls.
+    /// Whether checkpoints are made. If no trees are lost, they would only be further calls.
     pub(crate) makes_checkpoints: bool,
     /// Requests in flight without a waiting sender.
     pub(crate) late: AtomicU64,
-    /// Source of the processes' ids and tokens.
+    /// Source for the processes' ids and tokens.
     pub(crate) random: Mutex<Random>,
     orders: UnboundedSender<Order>,
 }
@@ -68,7 +68,7 @@ struct Outage {
 pub(crate) enum Order {
     /// Start a process after a delay.
     Start { idle_ms: u64 },
-    /// Request a stop.
+    /// Requests that a run stops.
     Stop {
         mode: ars_types::StopMode,
         through_eldest: bool,
@@ -81,7 +81,7 @@ pub(crate) enum Order {
     Deploy,
 }
 
-/// Reachability of the stores.
+/// Whether the stores can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     Up,
@@ -130,12 +130,12 @@ impl World {
         std::mem::take(&mut *self.evidence())
     }
 
-    /// Returns the number of port calls so far.
+    /// Returns how many port calls were made so far.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Counts a call and returns its faults.
+    /// Counts a call and returns the faults for it.
     pub(crate) fn count(&self, process: &str, name: &str) -> (u64, Vec<FaultKind>) {
         let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         let at_ms = self.at_ms();
@@ -154,12 +154,12 @@ impl World {
         )
     }
 
-    /// Returns milliseconds since the start of the scenario.
+    /// Returns milliseconds since the scenario started.
     pub(crate) fn at_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap()
     }
 
-    /// Records a disruption of this duration.
+    /// Records a disruption with this duration.
     pub(crate) fn disrupt(&self, ms: u64) {
         let now = self.at_ms();
         self.evidence().disrupted.push((now, now + ms));
@@ -170,11 +170,11 @@ impl World {
     }
 
     pub(crate) fn order(&self, order: Order) {
-        // The director outlives all processes, except at the end of the scenario.
+        // The director outlives all processes, except when the scenario ends.
         let _ = self.orders.send(order);
     }
 
-    /// Creates the working tree of a thread.
+    /// Creates a thread's working tree.
     pub(crate) fn make_tree(&self, thread: &str) {
         self.trees.lock().unwrap().insert(thread.to_owned());
     }
@@ -192,7 +192,7 @@ impl World {
         self.checkpoints.lock().unwrap().clear();
     }
 
-    /// Stores a checkpoint of a thread's tree for a run.
+    /// Stores a checkpoint for a run from a thread's tree.
     pub(crate) fn save_tree(&self, thread: &str, run: &RunId) -> Checkpoint {
         let mut checkpoints = self.checkpoints.lock().unwrap();
         let saved = checkpoints.len() + 1;
@@ -207,7 +207,7 @@ impl World {
         checkpoint
     }
 
-    /// Returns the last checkpoint of a thread's tree.
+    /// Returns the last checkpoint for a thread's tree.
     pub(crate) fn checkpoint(&self, thread: &str) -> Option<Checkpoint> {
         self.checkpoints.lock().unwrap().get(thread).cloned()
     }
@@ -237,7 +237,7 @@ impl World {
         }
     }
 
-    /// Applies a request.
+    /// Applies a request to the stores.
     pub(crate) fn deliver(&self, route: Route, body: &str) -> (u16, String) {
         self.state
             .lock()
@@ -245,7 +245,7 @@ impl World {
             .call(route, body, self.store_clock.now())
     }
 
-    /// Returns the live runs of the ledger.
+    /// Returns the ledger's live runs.
     pub(crate) fn live(&self) -> Vec<Value> {
         let (_, text) = self.deliver(
             Route::Runs(RunVerb::Live),

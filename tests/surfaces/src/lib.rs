@@ -1,8 +1,9 @@
-//! Tools of the interfaces' own communities, and the bot as a process.
-//! For MCP these are the official Python client, the conformance suite and the inspector, for the command routes
+//! Tools from the interfaces' own communities, and the bot as a process. For MCP these are the
+//! official Python client, the conformance suite and the inspector, for the command routes
 //! schemathesis.
 //!
-//! Not here: the scripts (`mcp/clients`, `openapi/clients`) and the expected results (`tests/`, `mcp/expected`).
+//! Not here: the scripts (`mcp/clients`, `openapi/clients`) and the expected results (`tests/`,
+//! `mcp/expected`).
 #![expect(
     clippy::expect_used,
     reason = "a test tool that cannot go on fails the test"
@@ -28,9 +29,10 @@ const OPENAPI: Scripts = Scripts {
     home: concat!(env!("CARGO_MANIFEST_DIR"), "/openapi"),
 };
 
-/// Runs steps of the official MCP client in one connection, and returns the report of each.
+/// Runs the official MCP client's steps on a single connection, and returns a report for each.
 ///
-/// `mode` is `legacy` for the handshake of 2025, or `auto` for a client that first tries the newest version.
+/// `mode` is `legacy` for the 2025 handshake, or `auto` for a client that first tries the newest
+/// version.
 ///
 /// # Panics
 /// When the client cannot be run, or fails outside a step.
@@ -39,10 +41,10 @@ pub async fn run_mcp_client(mode: &str, url: &str, token: &str, steps: &Value) -
         .await
 }
 
-/// Runs schemathesis against the `OpenAPI` description of a service, and returns its report.
+/// Runs schemathesis against a service's `OpenAPI` description, and returns the report.
 ///
-/// `plan` is `{examples, knownRun, knownRepository}`; the last two are a run of the service and a repository of its
-/// code host.
+/// `plan` is `{examples, knownRun, knownRepository}`; the last two are a run in the service and a
+/// repository on the service's code host.
 ///
 /// # Panics
 /// When schemathesis cannot be run, or ends without a report.

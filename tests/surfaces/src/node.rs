@@ -10,13 +10,13 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-/// Timeout of a tool.
+/// Timeout for a tool.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A tool.
+/// A tool in the Node packages.
 #[derive(Debug, Clone, Copy)]
 pub enum Tool {
-    /// The conformance suite.
+    /// The MCP conformance suite.
     Conformance,
     /// The inspector's command line.
     Inspector,
@@ -25,11 +25,11 @@ pub enum Tool {
 /// How a tool ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Exit code.
+    /// Exit code, if any.
     pub code: Option<i32>,
-    /// Standard output.
+    /// Text on standard output.
     pub stdout: String,
-    /// Standard error.
+    /// Text on standard error.
     pub stderr: String,
 }
 
@@ -83,7 +83,7 @@ impl Tool {
     }
 }
 
-/// Returns the Node that comes as a package, because the tools need a newer one than the edge's.
+/// Returns the Node that comes as a package, because the tools need a newer Node than the edge.
 /// Platforms without such a package use their own.
 fn node(packages: &Path) -> PathBuf {
     let machine = if cfg!(target_arch = "aarch64") {
@@ -95,7 +95,7 @@ fn node(packages: &Path) -> PathBuf {
     if node.is_file() { node } else { "node".into() }
 }
 
-/// Returns the folder of packages, which the first caller on a machine installs and others await.
+/// Returns the package folder, which a machine's first caller installs and others await.
 fn installed() -> PathBuf {
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/mcp"));
     let pins = fs::read(here.join("package-lock.json")).expect("the lock file is readable");

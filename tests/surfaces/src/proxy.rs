@@ -1,4 +1,4 @@
-//! A proxy that adds the bearer to each request, for tools that cannot send one.
+//! A proxy that adds the bearer to each request, for tools that cannot send it.
 
 use axum::{
     Router,
@@ -9,7 +9,7 @@ use axum::{
 };
 use tokio::net::TcpListener;
 
-/// Limit of a body.
+/// Maximum body size in bytes.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
 #[derive(Clone)]
@@ -19,8 +19,8 @@ struct Upstream {
     token: &'static str,
 }
 
-/// Starts a proxy of a server until the runtime ends, and returns its base URL.
-/// `Host` passes unchanged.
+/// Starts a proxy for a server until the runtime ends, and returns the base URL. `Host` passes
+/// unchanged.
 ///
 /// # Panics
 /// When no port is free.

@@ -10,7 +10,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// The secret of the run pages and of the command routes.
+/// Secret for the run pages and the command routes.
 pub const DASHBOARD_TOKEN: &str = "viewer";
 /// The stand-in for a model.
 const SCRIPT: &str = "[[turn]]\ntext = \"forty-two\"\n";
@@ -40,7 +40,7 @@ impl Service {
         Self::start_configured(tokens, variables, "").await
     }
 
-    /// As [`Service::start_with`], with further tables of the configuration.
+    /// As [`Service::start_with`], with further configuration tables.
     ///
     /// # Panics
     /// When the bot cannot be built, or does not listen.
@@ -63,7 +63,7 @@ impl Service {
             .arg(file("script.toml", SCRIPT))
             .arg("--data-dir")
             .arg(data.path().join("data"))
-            // Keys and settings of the developer must not affect the service.
+            // The developer's keys and settings must not affect the service.
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", data.path())
@@ -96,12 +96,12 @@ impl Service {
         }
     }
 
-    /// Returns the address of a path.
+    /// Returns a path's address.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
 
-    /// Runs a request with an ingress token, and returns the id of its run.
+    /// Runs a request with an ingress token, and returns the run's id.
     ///
     /// # Panics
     /// When the request is rejected.

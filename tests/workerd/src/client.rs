@@ -10,22 +10,22 @@ use ureq::http::{HeaderValue, Request};
 
 /// Longest wait for an answer: far above any, far below a test runner's patience.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Idle timeout of a connection: workerd closes one after 5 s, perhaps during a request.
+/// Idle timeout for a connection: workerd closes it after 5 s, perhaps during a request.
 const IDLE: Duration = Duration::from_secs(2);
 /// Wait for an answer that may never come: far above the milliseconds any answer takes.
 const SHORT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Speaks to one Worker, keeping connections open between requests.
+/// Speaks to a single Worker, keeping connections open between requests.
 #[derive(Clone)]
 pub struct Client {
     agent: ureq::Agent,
     address: SocketAddr,
 }
 
-/// An answer.
+/// A response that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The HTTP status.
+    /// The HTTP status code.
     pub status: u16,
     /// The `Content-Type` header.
     pub content_type: String,
@@ -33,14 +33,14 @@ pub struct Answer {
     pub declared: Option<usize>,
     /// The `Retry-After` header, in seconds.
     pub retry_after: Option<u32>,
-    /// Bytes of the body.
+    /// How many bytes the body has.
     pub bytes: usize,
     /// The body: JSON, or a string if it is not JSON.
     pub body: Value,
 }
 
 impl Client {
-    /// A client of the Worker at `address`.
+    /// Makes a client for the Worker at `address`.
     pub fn new(address: SocketAddr) -> Self {
         Self::waiting(address, TIMEOUT)
     }
@@ -142,7 +142,7 @@ impl Client {
         self.post_bytes(path, token, body.to_string().as_bytes())
     }
 
-    /// Posts, reads only so many bytes of the answer, and disconnects.
+    /// Posts, reads only so many response bytes, and disconnects.
     pub fn hang_up_after(&self, bytes: usize, path: &str, token: &str, body: &Value) {
         let body = body.to_string();
         let request = format!(
@@ -154,7 +154,7 @@ impl Client {
         connection.skip(bytes).expect("an answer of more bytes");
     }
 
-    /// POST of bytes that may not be JSON.
+    /// Posts bytes that may not be JSON.
     pub fn post_bytes(&self, path: &str, token: &str, body: &[u8]) -> Answer {
         self.send(
             "POST",
@@ -165,7 +165,7 @@ impl Client {
     }
 }
 
-/// Sends a request unchanged on its own connection; status 0 if it ends without an answer.
+/// Sends a request unchanged on its own connection; status 0 if it ends without a response.
 pub fn raw_answer(address: SocketAddr, request: &[u8]) -> Answer {
     let mut connection = Connection::open(address).expect("a connection");
     connection.send(request).expect("sent");

@@ -24,15 +24,15 @@ use tempfile::TempDir;
 pub use client::{Answer, Client, raw_answer};
 pub use relay::relay;
 
-/// The bearer of a [`state_worker`].
+/// Bearer for a [`state_worker`].
 pub const TOKEN: &str = "a-token-of-tests";
 
-/// The file of the runtime's own data.
+/// The file with the runtime's own data.
 const ALARMS: &str = "metadata";
 
 /// A running Worker in its own directory.
 pub struct Running {
-    /// Speaks to it.
+    /// Client that speaks to it.
     pub client: Client,
     workerd: Option<Workerd>,
     settings: Settings,
@@ -85,7 +85,7 @@ impl Running {
         self.workerd = Some(workerd);
     }
 
-    /// The database of the one object of a class of which there is one; for when it is stopped.
+    /// Returns the database for a class that has a single object; for when it is stopped.
     pub fn database_of(&self, class: &str) -> PathBuf {
         let is_objects = |path: &PathBuf| {
             path.extension()
@@ -104,7 +104,7 @@ impl Running {
         database.clone()
     }
 
-    /// Where the runtime keeps the alarms of a class's objects; for when it is stopped.
+    /// Returns where the runtime keeps the alarms for a class's objects; for when it is stopped.
     pub fn alarms_of(&self, class: &str) -> PathBuf {
         self.namespace(class).join(ALARMS).with_extension("sqlite")
     }
@@ -116,22 +116,22 @@ impl Running {
             .join(format!("{}-{class}", self.settings.wrangler.name))
     }
 
-    /// Returns the number of its process.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.workerd.as_ref().expect("running").pid()
     }
 
-    /// Returns the folder of its data.
+    /// Returns the data folder.
     pub fn data_dir(&self) -> &Path {
         &self.settings.data_dir
     }
 
-    /// Where its modules are.
+    /// Returns where the modules are.
     pub fn modules(&self) -> &Path {
         &self.settings.modules
     }
 
-    /// Bytes by which its memory grows at most while something is done.
+    /// Returns by how many bytes the memory grows at most while something is done.
     pub fn peak_of(&self, work: impl FnOnce()) -> usize {
         peak_of(self.workerd.as_ref().expect("running"), work)
     }
@@ -168,17 +168,17 @@ pub fn peak_of(workerd: &Workerd, work: impl FnOnce()) -> usize {
     bytes("VmHWM").saturating_sub(before)
 }
 
-/// The Worker of `fixture/`, running.
+/// Starts the Worker in `fixture/`.
 pub fn fixture() -> Running {
     fixture_with(|settings| settings)
 }
 
-/// The Worker of `fixture/`, running with settings that `configure` changes.
+/// Starts the Worker in `fixture/` with settings that `configure` changes.
 pub fn fixture_with(configure: impl FnOnce(Settings) -> Settings) -> Running {
     Running::start(fixture_build(), configure)
 }
 
-/// Starts the Worker of `fixture/` as the edge with the container engine at this socket.
+/// Starts the Worker in `fixture/` as the edge with the container engine at this socket.
 pub fn fixture_with_containers(
     socket: &Path,
     configure: impl FnOnce(Settings) -> Settings,
@@ -199,7 +199,7 @@ fn fixture_build() -> &'static Built {
     })
 }
 
-/// Starts the deployed state Worker with [`TOKEN`] as its secret.
+/// Starts the deployed state Worker with [`TOKEN`] as the secret.
 pub fn state_worker() -> Running {
     Running::start(state_worker_build(), |settings| {
         settings.secret("MEMORY_TOKEN", TOKEN)
@@ -214,8 +214,8 @@ pub fn state_worker_build() -> &'static Built {
     })
 }
 
-/// Starts the deployed resident Worker without an engine: its residents have no container.
-/// The bearers are `admin`, `operator` and `read`, after the prefix of [`TOKEN`].
+/// Starts the deployed resident Worker without an engine: its residents have no container. The
+/// bearers are `admin`, `operator` and `read`, after the [`TOKEN`] prefix.
 pub fn resident_worker() -> Running {
     Running::start(resident_worker_build(), |settings| {
         settings
@@ -233,8 +233,8 @@ pub fn resident_worker_build() -> &'static Built {
     })
 }
 
-/// Starts the deployed edge Worker before a bot on this machine, without waiting for its health.
-/// `tokens` is its `SERVICE_INGRESS_TOKENS`.
+/// Starts the deployed edge Worker before a local bot, without waiting for its health. `tokens` is
+/// its `SERVICE_INGRESS_TOKENS`.
 pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
     edge(
         edge_worker_build(),
@@ -281,7 +281,7 @@ fn edge(built: &Built, bot: Bot, configure: impl FnOnce(Settings) -> Settings) -
     )
 }
 
-/// The runtime and the packages of the tests.
+/// Returns the runtime and the tests' packages.
 pub fn npm() -> &'static NpmTools {
     static NPM: OnceLock<NpmTools> = OnceLock::new();
     NPM.get_or_init(|| ensure_npm(&|line| eprintln!("{line}")).expect("npm packages"))

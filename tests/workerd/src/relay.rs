@@ -1,5 +1,5 @@
-//! Makes a port of the loopback address reachable for containers.
-//! It listens on the address by which they reach this machine.
+//! Makes a loopback port reachable for containers. It listens on the address by which they reach
+//! this machine.
 //!
 //! Two threads per connection, until the program ends.
 

@@ -1,7 +1,7 @@
-//! The bot's clients against the deployed state Worker: one case of each store on a separate Worker.
+//! The bot's clients against the deployed state Worker: a case for each store on a separate Worker.
 //!
-//! `containers/bot/adapters/tests/stores` runs all cases against the native stores, and `tests/contract` proves that
-//! the Worker answers as they do.
+//! `containers/bot/adapters/tests/stores` runs all cases against the native stores, and
+//! `tests/contract` proves that the Worker answers as they do.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,6 +1,6 @@
-//! Properties of the edge platform that the code depends on, on the real runtime (docs/platform.md).
+//! Edge platform properties that the code depends on, on the real runtime (docs/platform.md).
 //!
-//! Uses the fixture Worker. The shipped one is tested in `state_worker/main.rs`.
+//! Uses the fixture Worker. The shipped Worker is tested in `state_worker/main.rs`.
 
 #![expect(
     clippy::expect_used,
@@ -18,9 +18,9 @@ use ureq::Body;
 
 /// Timeout for an alarm, which is set at most 5 s ahead.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Polling interval.
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// More instances of the module than an isolate has address space for.
+/// More module instances than an isolate has address space for.
 const MANY_INSTANCES: usize = 200;
 
 fn ask(client: &Client, path: &str) -> Value {
@@ -106,7 +106,7 @@ fn assert_internal(answer: &Answer) {
     );
 }
 
-/// Runs `fault` during requests in the object and in its Worker; these and later ones must succeed.
+/// Runs `fault` during requests in the object and its Worker. These and later ones must succeed.
 fn spares_neighbours(worker: &Running, fault: impl FnOnce(&Client)) {
     let client = &worker.client;
     thread::scope(|scope| {
@@ -138,7 +138,7 @@ fn spares_neighbours(worker: &Running, fault: impl FnOnce(&Client)) {
     assert_eq!(client.get("/serve/slow").status, 200);
 }
 
-/// No caller is on the stack of the last panic: its future was suspended before.
+/// No caller is on the last panic's stack: its future was suspended before.
 #[test]
 fn panic_abort_or_overflow_spares_its_neighbours() {
     let faults = [
@@ -160,7 +160,7 @@ fn task_panic_fails_its_caller_only() {
     });
 }
 
-/// The first fault reaches the platform's caller at once, the second one in a microtask.
+/// The first fault reaches the platform's caller at once, the second in a microtask.
 #[test]
 fn tick_panic_fails_its_tick_only() {
     for fault in ["call", "task"] {

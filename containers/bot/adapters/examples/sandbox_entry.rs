@@ -1,4 +1,4 @@
-//! The service's program as the first one in a sandbox, for tests of this crate. Not the service.
+//! The service's program as a sandbox's first process, for tests in this crate. Not the service.
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -1,29 +1,29 @@
-//! The errors of the adapters: settings and files that cannot be used.
+//! Adapter errors: settings and files that cannot be used.
 
 use std::{io, path::PathBuf};
 
-/// Why a folder of skills cannot be used.
+/// Why a skill folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     /// A folder or file could not be read.
     #[error("{path} could not be read")]
     Unreadable {
-        /// Its path.
+        /// Path that was read.
         path: PathBuf,
-        /// The cause.
+        /// Why the script is invalid.
         source: io::Error,
     },
     /// A file is not a skill.
     #[error("{path} is not a skill: {reason}")]
     Malformed {
-        /// Its path.
+        /// Path that was read.
         path: PathBuf,
-        /// The fault.
+        /// Why the skill is malformed.
         reason: MalformedSkill,
     },
 }
 
-/// The fault of a file that is not a skill.
+/// Why a file is not a skill.
 #[derive(Debug, thiserror::Error)]
 pub enum MalformedSkill {
     /// The file is too large.
@@ -47,13 +47,13 @@ pub enum MalformedSkill {
     /// The description is empty or too long.
     #[error("`description` must be 1 to 1,000 characters without control characters")]
     Description,
-    /// No agent is named, or one by an empty name.
+    /// No agent is named, or an agent has an empty name.
     #[error("`agents` must name at least one agent, and none by an empty name")]
     Agents,
     /// There is no text after the front matter.
     #[error("it has no body")]
     NoBody,
-    /// Another skill of the folder has the same name.
+    /// Another skill in the folder has the same name.
     #[error("another skill has its `name`")]
     DuplicateName,
 }
@@ -64,31 +64,31 @@ pub enum CatalogError {
     /// The base URL is invalid.
     #[error("providers.{provider}.baseUrl {source}")]
     BaseUrl {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
-        /// The expected form.
+        /// The form that is expected.
         source: EndpointError,
     },
     /// The client cannot be set up.
     #[error("providers.{provider}.{source}")]
     Setup {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
-        /// The invalid setting.
+        /// The setting that is invalid.
         source: ModelSetupError,
     },
     /// A rehearsal without a script.
     #[error("providers.{provider}.script is missing")]
     NoScript {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
     },
     /// A script that cannot be used.
     #[error("providers.{provider}.script {source}")]
     Script {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
-        /// The cause.
+        /// Why the script is invalid.
         source: ScriptError,
     },
     /// The HTTP client cannot be made, for example without TLS roots.
@@ -105,7 +105,7 @@ pub enum ScriptError {
     /// The file is too large.
     #[error("is larger than {limit} bytes")]
     TooLarge {
-        /// The limit.
+        /// The limit that was exceeded.
         limit: u64,
     },
     /// The file is not a script.
@@ -116,7 +116,7 @@ pub enum ScriptError {
     EmptyTurn(usize),
 }
 
-/// A client that cannot be set up. Names the invalid setting, never its value.
+/// A client that cannot be set up. Names the invalid setting, never the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ModelSetupError {
     /// The key cannot be sent in a header.
@@ -132,7 +132,7 @@ pub enum ModelSetupError {
 #[error("must be an http or https URL without credentials, query or fragment")]
 pub struct EndpointError;
 
-/// A client that cannot be set up. Names the invalid setting, never its value.
+/// A client that cannot be set up. Names the invalid setting, never the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WebSetupError {
     /// The search key cannot be sent in a header.
@@ -146,13 +146,14 @@ pub enum WebSetupError {
     Library,
 }
 
-/// Why a name was rejected; found again in the chain of the client's error.
+/// Why a name was rejected; found again in the client error's source chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unresolvable {
     /// The name has no address.
     #[error("the name has no address")]
     Unknown,
-    /// An address is not public. One suffices: a public site has no private address.
+    /// An address is not public. A single such address suffices: a public site has no private
+    /// address.
     #[error("the name has an address that is not public")]
     Forbidden,
 }

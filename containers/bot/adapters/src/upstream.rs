@@ -1,7 +1,8 @@
-//! The proxy chain of the service. Not the egress proxy of commands (`egress`), which uses it.
+//! The service's proxy chain. Not the commands' egress proxy (`egress`), which uses it.
 //!
-//! The composition root reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` once. Clones, fetches and pushes, the
-//! egress proxy of commands and the web tools follow the same rules as the clients of models.
+//! The composition root reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` once. Clones,
+//! fetches and pushes, the commands' egress proxy and the web tools follow the same rules as the
+//! model clients.
 
 use std::{ffi::OsString, fmt};
 
@@ -9,35 +10,35 @@ use hyper::{Uri, header::HeaderValue};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use reqwest::Url;
 
-/// The variables of the proxy for `https` addresses, the first of which counts.
+/// Proxy variables for `https` addresses; the first that is set counts.
 const HTTPS: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 /// Those for `http` addresses.
 const HTTP: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 /// Those with the hosts that are reached directly.
 const NO: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
-/// The proxies of the service. Its default has none.
+/// The service's proxies. The default has none.
 pub struct UpstreamProxy {
-    /// The address for `https`, with its login.
+    /// The `https` address, with the login.
     https: String,
-    /// The address for `http`, with its login.
+    /// The `http` address, with the login.
     http: String,
     /// The hosts that are reached directly.
     no: String,
     matcher: Matcher,
 }
 
-/// The proxy in front of one destination.
+/// The proxy in front of a destination.
 #[derive(Debug, Clone)]
 pub(crate) struct Via {
-    /// Its address, without its login.
+    /// The proxy address, without the login.
     pub(crate) uri: Uri,
-    /// The header with its login.
+    /// The header with the proxy's login.
     pub(crate) authorization: Option<HeaderValue>,
 }
 
 impl UpstreamProxy {
-    /// Reads the variables of the service. An address that is none is ignored with a warning.
+    /// Reads the service's variables. A value that is no address is ignored with a warning.
     pub fn from_service(own: impl Fn(&str) -> Option<OsString>) -> Self {
         let first = |names: &[&str]| {
             let text = |name: &&str| {
@@ -84,7 +85,7 @@ impl UpstreamProxy {
         })
     }
 
-    /// Returns the address of the proxy in front of a URL, with its login.
+    /// Returns the address, with login, of the proxy in front of a URL.
     pub(crate) fn address_of(&self, url: &Url) -> Option<Url> {
         let found = self.intercept(url.as_str())?;
         let address = if url.scheme() == "https" {
@@ -92,7 +93,7 @@ impl UpstreamProxy {
         } else {
             &self.http
         };
-        // Without a scheme it is that of an HTTP proxy.
+        // Without a scheme it is an HTTP proxy.
         let address = if address.contains("://") {
             address.clone()
         } else {
@@ -103,7 +104,7 @@ impl UpstreamProxy {
             .or_else(|| Url::parse(&found.uri().to_string()).ok())
     }
 
-    /// Returns whether a name is that of a proxy.
+    /// Returns whether a name belongs to a proxy.
     pub(crate) fn is_proxy(&self, host: &str) -> bool {
         let own = ["https", "http"].map(|scheme| self.any_of(scheme));
         own.iter().flatten().any(|via| {
@@ -113,14 +114,14 @@ impl UpstreamProxy {
         })
     }
 
-    /// Returns the proxy of a scheme, whatever the destination.
+    /// Returns a scheme's proxy, whatever the destination.
     fn any_of(&self, scheme: &str) -> Option<Via> {
         let all = Self::new(self.https.clone(), self.http.clone(), String::new());
         all.proxy_of(scheme, "host.invalid", 1)
     }
 
-    /// Returns the variables of the service's git.
-    /// Commands never receive them, because a login may be in them.
+    /// Returns the variables for the service's git. Commands never receive them, because a login
+    /// may be in them.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let all = [
             ("https_proxy", &self.https),
@@ -153,7 +154,7 @@ impl fmt::Debug for UpstreamProxy {
     }
 }
 
-/// Returns the address of a proxy without a path, which git rejects and other clients ignore.
+/// Returns a proxy address without a path, which git rejects and other clients ignore.
 fn without_path(address: &str) -> &str {
     let address = address.trim();
     let start = address.find("://").map_or(0, |at| at + 3);

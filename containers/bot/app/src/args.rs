@@ -125,7 +125,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
         catalogue()
     };
     let cli = command_line(&commands);
-    // Without a word, the list of commands suffices.
+    // Without a word, the command list suffices.
     let cli = if arguments.len() > 1 {
         cli
     } else {

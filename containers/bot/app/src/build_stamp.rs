@@ -1,5 +1,5 @@
-//! The commit and the time of the build, from the file `ARS_BUILD_STAMP` names or from compile time.
-//! A missing or malformed stamp gives the commit `unknown`.
+//! Build commit and time, from the file `ARS_BUILD_STAMP` names or from compile time. A missing or
+//! malformed stamp gives the commit `unknown`.
 
 use std::{fs, path::Path, sync::LazyLock};
 
@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use crate::environment::{self, name};
 
-/// The commit of a build without a stamp.
+/// Commit for a build without a stamp.
 pub const UNKNOWN: &str = "unknown";
 /// Longest commit, `-dirty` included, and longest time.
 const LIMIT: usize = 64;
 
-/// The stamp of this process.
+/// Returns this process's stamp.
 pub fn build() -> &'static Build {
     static BUILD: LazyLock<Build> =
         LazyLock::new(|| match environment::variable(name::BUILD_STAMP) {
@@ -53,7 +53,7 @@ fn stamped(path: &Path) -> Build {
     }
 }
 
-/// Returns whether a text has only characters of a commit or a time, because the probe shows it to all.
+/// Returns whether a text has only commit or time characters, because the probe shows it to all.
 fn is_plain(text: &str) -> bool {
     (1..=LIMIT).contains(&text.len())
         && text

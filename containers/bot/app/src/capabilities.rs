@@ -38,7 +38,7 @@ pub fn web(search_key: Option<&Secret>, policy: WebPolicy) -> Result<Arc<dyn Web
     Ok(Arc::new(web.with_policy(policy)))
 }
 
-/// Returns the code host, if one is configured. No request is sent yet.
+/// Returns the code host, if configured. No request is sent yet.
 pub fn code_host(config: Option<&CodeHostConfig>) -> Result<Option<Arc<dyn CodeHost>>, Failure> {
     config
         .map(CodeHostConfig::open)
@@ -74,8 +74,8 @@ pub fn memory(
     }))
 }
 
-/// Loads the overrides of the configuration.
-/// An unavailable store does not prevent the start; the overrides are loaded later.
+/// Loads the configuration overrides. An unavailable store does not prevent the start; the
+/// overrides are loaded later.
 pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failure> {
     let overrides = Overrides::new(documents);
     match overrides.refresh(OVERRIDES_TIMEOUT).await {
@@ -92,7 +92,7 @@ pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failu
     Ok(overrides)
 }
 
-/// Returns the skills of the configured folder, if one is configured.
+/// Returns the skills in the configured folder, if any.
 pub fn skills() -> Result<Option<Arc<dyn Skills>>, Failure> {
     let Some(folder) = environment::variable(name::SKILLS_DIR) else {
         return Ok(None);

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ars_bot_ports::Clock;
 use ars_types::UnixMillis;
 
-/// The system's clock.
+/// Reads the system's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock;
 

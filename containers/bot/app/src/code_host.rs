@@ -1,4 +1,4 @@
-//! The code host of the environment: an app's key, or a plain token.
+//! The code host from the environment: an app's key, or a plain token.
 //!
 //! Not here: the permissions that the app needs (docs/guide/github.md).
 
@@ -15,7 +15,7 @@ use crate::{clock::SystemClock, environment::name};
 pub struct CodeHostConfig {
     host: Host,
     identity: Identity,
-    /// The secret of webhooks, if they are on.
+    /// The webhook secret, if webhooks are on.
     pub webhook_secret: Option<Secret>,
 }
 
@@ -32,7 +32,7 @@ enum Identity {
 /// Why the variables cannot be used. No variant has a value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCodeHost {
-    /// Some of the app's variables are set, and this one is not.
+    /// Some app variables are set, and this variable is not.
     #[error("{0} is not set, and a GitHub App needs all of its variables")]
     Missing(&'static str),
     /// The installation is no number.

@@ -1,6 +1,7 @@
-//! The lock of a data directory with its own stores: one `ars serve` at a time uses it.
+//! Locks a data directory with its own stores: a single `ars serve` at a time uses it.
 //!
-//! Not here: the folder of working trees that `workspaceDir` names (`tree_folder.rs`), and the threads of `ars ask`.
+//! Not here: the working tree folder that `workspaceDir` names (`tree_folder.rs`), and `ars ask`
+//! threads.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -13,9 +14,9 @@ use anyhow::Context as _;
 
 use crate::{commands::Failure, lock::exclusive};
 
-/// The file, which has the number of the process.
+/// The lock file, which has the process number.
 const FILE: &str = "serve.lock";
-/// Modes of a new directory and of the file: this user only.
+/// Modes for a new directory and the file: this user only.
 const PRIVATE: (u32, u32) = (0o700, 0o600);
 
 /// Holds a data directory until dropped; the kernel releases it when the process is killed.

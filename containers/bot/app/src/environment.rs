@@ -8,25 +8,25 @@ use std::{
 
 use ars_bot_adapters::upstream::UpstreamProxy;
 
-/// Names used in more than one place.
+/// Names used in several places.
 pub mod name {
     /// The ingress token map.
     pub const INGRESS_TOKENS: &str = "SERVICE_INGRESS_TOKENS";
-    /// Base of run links.
+    /// Base URL for run links.
     pub const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
     /// Header in which a trusted proxy states the caller's address.
     pub const PEER_HEADER: &str = "PEER_HEADER";
-    /// Bearer of the state Worker, unless the configuration names another variable.
+    /// State Worker bearer, unless the configuration names another variable.
     pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
-    /// Bearer of operators of the resident Worker, unless the configuration names another variable.
+    /// Resident Worker bearer for operators, unless the configuration names another variable.
     pub const RESIDENT_OPERATOR_TOKEN: &str = "RESIDENT_OPERATOR_TOKEN";
-    /// Bearer of administrators of the resident Worker, unless the configuration names another variable.
+    /// Resident Worker bearer for administrators, unless the configuration names another variable.
     pub const RESIDENT_ADMIN_TOKEN: &str = "RESIDENT_ADMIN_TOKEN";
-    /// Folder of skills.
+    /// Folder that contains the skills.
     pub const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
-    /// Program of the reading diffs of reviews, in place of the configured one.
+    /// Program for reviews' reading diffs, in place of the configured program.
     pub const READING_DIFF: &str = "SERVICE_READING_DIFF";
-    /// Key of the web search.
+    /// Key for the web search.
     pub const BRAVE_SEARCH_API_KEY: &str = "BRAVE_SEARCH_API_KEY";
     /// Address of a search server other than Brave's.
     pub const BRAVE_SEARCH_BASE_URL: &str = "BRAVE_SEARCH_BASE_URL";
@@ -34,31 +34,31 @@ pub mod name {
     pub const GITHUB_APP_ID: &str = "GITHUB_APP_ID";
     /// Id of the app's installation.
     pub const GITHUB_APP_INSTALLATION_ID: &str = "GITHUB_APP_INSTALLATION_ID";
-    /// Private key of the app, in PEM.
+    /// The app's private key, in PEM.
     pub const GITHUB_APP_PRIVATE_KEY: &str = "GITHUB_APP_PRIVATE_KEY";
-    /// Plain token of the code host, used without an app.
+    /// Plain code host token, used without an app.
     pub const GH_TOKEN: &str = "GH_TOKEN";
     /// Address of an enterprise's own code host.
     pub const GITHUB_BASE_URL: &str = "GITHUB_BASE_URL";
-    /// Secret that signs webhooks of the code host. Without it they are off.
+    /// Secret that signs code host webhooks. Without it they are off.
     pub const GITHUB_WEBHOOK_SECRET: &str = "GITHUB_WEBHOOK_SECRET";
-    /// File with the commit and the time of the build.
+    /// File with the build's commit and time.
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
-    /// Address of the state Worker: the default of `--state-url`.
+    /// State Worker address: the default for `--state-url`.
     pub const STATE_WORKER_URL: &str = "STATE_WORKER_URL";
-    /// Default of `--config`.
+    /// Default for the `--config` option.
     pub const CONFIG: &str = "SERVICE_CONFIG";
-    /// Hosts to which a document of the state Worker may send secrets.
+    /// Hosts to which a state Worker document may send secrets.
     pub const CONFIG_HOSTS: &str = "CONFIG_HOSTS";
-    /// `any` lets a document of the state Worker weaken the sandbox.
+    /// `any` lets a state Worker document weaken the sandbox.
     pub const CONFIG_SANDBOX: &str = "CONFIG_SANDBOX";
-    /// Default of `--data-dir`.
+    /// Default for the `--data-dir` option.
     pub const DATA_DIR: &str = "ARS_DATA_DIR";
-    /// Default of `--server`.
+    /// Default for the `--server` option.
     pub const SERVER: &str = "ARS_SERVER";
     /// The token for the service at `--server`.
     pub const TOKEN: &str = "ARS_TOKEN";
-    /// Default port.
+    /// Default port to listen on.
     pub const PORT: &str = "PORT";
 }
 
@@ -74,7 +74,7 @@ pub fn raw(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Returns the proxy of the service's own network, which is read once.
+/// Returns the proxy in the service's own network, which is read once.
 pub fn upstream() -> Arc<UpstreamProxy> {
     static UPSTREAM: OnceLock<Arc<UpstreamProxy>> = OnceLock::new();
     Arc::clone(UPSTREAM.get_or_init(|| Arc::new(UpstreamProxy::from_service(raw))))

@@ -8,7 +8,7 @@ use ars_wire::ErrorCode;
 
 use crate::terminal;
 
-/// Exit code of a process that Ctrl-C ended, as shells define it.
+/// Exit code for a process that Ctrl-C ended, as shells define it.
 const INTERRUPTED: u8 = 130;
 
 /// A failure as the command line reports it: `error (<code>): <message>` on standard error.
@@ -16,13 +16,13 @@ const INTERRUPTED: u8 = 130;
 pub enum Failure {
     /// Invalid invocation or configuration.
     InvalidInput(String),
-    /// The service rejected the request before a run; the text is its own.
+    /// The service rejected the request before a run, with this text.
     Refused(String),
     /// Another process uses the same thread.
     Conflict(String),
-    /// The run failed; the text is its own.
+    /// The run failed, with this text.
     Failed(String),
-    /// A command of the registry was rejected or failed; the text is its own.
+    /// A registry command was rejected or failed, with this text.
     Command(ErrorCode, String),
     /// A missing file, directory or address.
     Unavailable(anyhow::Error),
@@ -31,7 +31,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Prints the failure and returns its exit code.
+    /// Prints the failure and returns the exit code.
     pub fn report(self) -> ExitCode {
         let code = self.code();
         terminal::tell(&format!("error ({code}): {}", self.message()));
@@ -83,12 +83,12 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// Returns the exit code of a command that Ctrl-C ended.
+/// Returns the exit code for a command that Ctrl-C ended.
 pub fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
-/// Returns whether the exit code of a run with this status is 0.
+/// Returns whether a run with this status exits with code 0.
 pub const fn is_success(status: RunStatus) -> bool {
     matches!(status, RunStatus::Completed | RunStatus::StoppedSoft)
 }
@@ -102,19 +102,19 @@ pub enum ConfigError {
     /// It does not have the expected form.
     #[error("line {line}{key}: {problem}")]
     Malformed {
-        /// Its line.
+        /// Line number in the file.
         line: usize,
-        /// The key, when the line names one.
+        /// The key, when the line names a key.
         key: String,
-        /// The expected form.
+        /// The form that is expected.
         problem: String,
     },
-    /// A value outside its range.
+    /// A value is outside the allowed range.
     #[error("{key}: {problem}")]
     Invalid {
-        /// The key.
+        /// The key with the value.
         key: String,
-        /// The expected form.
+        /// The form that is expected.
         problem: String,
     },
 }
@@ -129,7 +129,7 @@ impl ConfigError {
     }
 }
 
-/// A kind of execution that does not exist.
+/// An execution kind that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("`execution.type` must be `local`: only `local` exists")]
 pub struct UnknownExecution;
@@ -137,13 +137,13 @@ pub struct UnknownExecution;
 /// Why the configuration cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The store failed.
+    /// The store failed to answer.
     #[error("the state Worker did not give it")]
     Store(#[source] StoreError),
     /// The document does not exist.
     #[error("the state Worker has no such document: put one with `cargo xtask configure`")]
     Missing,
-    /// The document is not the text of a file under its format.
+    /// The document is not a file's text under its format.
     #[error(
         "the document must be {{\"yaml\": \"the text of the file\"}} and no more, or with `json` or `toml`"
     )]
@@ -153,13 +153,13 @@ pub enum RemoteError {
     Content(#[from] ConfigError),
 }
 
-/// An invalid value of a command-line argument.
+/// An invalid command-line argument value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidArgument {
     /// Not an address with a port.
     #[error("must be an address with a port, such as 127.0.0.1:8787 or 0.0.0.0:8787")]
     SocketAddress,
-    /// Not an effort.
+    /// The word is not an effort.
     #[error("must be low, medium, high, xhigh or max")]
     Effort,
 }

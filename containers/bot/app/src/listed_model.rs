@@ -1,6 +1,6 @@
-//! The model of requests that name none, on a compatible server without a configured one.
+//! The model for requests that name none, on a compatible server without a configured model.
 //!
-//! Not here: the list (`ars_bot_adapters`), and the default models of vendors.
+//! Not here: the list (`ars_bot_adapters`), and vendors' default models.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,14 @@ use ars_types::ModelRef;
 
 use crate::args::Purpose;
 
-/// The mend of an installation without a model.
+/// How to fix an installation without a model.
 const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a provider under [providers], or give \
                          --rehearsal";
-/// Most names of models that a text repeats.
+/// Maximum model names that a text repeats.
 const MAX_NAMED: usize = 8;
 
-/// Returns the default model, and without one what to do for it. A command on stored data needs none.
+/// Returns the default model, and without one explains how to set it. A command on stored data
+/// needs none.
 pub async fn or_only(
     model: Option<ModelRef>,
     providers: &BTreeMap<String, ProviderConfig>,
@@ -30,7 +31,7 @@ pub async fn or_only(
     }
 }
 
-/// Returns the only model of the only server, or what to do for a model.
+/// Returns the only server's only model, or how to set a model.
 async fn only_model(providers: &BTreeMap<String, ProviderConfig>) -> Result<ModelRef, String> {
     let is_server = |config: &ProviderConfig| {
         config.kind == ProviderKind::OpenAiCompatible && config.base_url.is_some()

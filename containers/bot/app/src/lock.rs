@@ -1,4 +1,4 @@
-//! The exclusive lock of an open file or folder. The kernel releases it when the process is killed.
+//! Exclusively locks an open file or folder. The kernel releases it when the process is killed.
 
 use std::fs::{File, TryLockError};
 
@@ -7,7 +7,8 @@ use crate::commands::Failure;
 /// Locks a file until it is closed.
 ///
 /// # Errors
-/// `busy` if another process holds it; `unavailable` with the text of `unusable` if it cannot be locked.
+/// `busy` if another process holds it; `unavailable` with the `unusable` text if it cannot be
+/// locked.
 pub fn exclusive(
     file: &File,
     busy: impl FnOnce() -> String,

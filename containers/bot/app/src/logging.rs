@@ -1,4 +1,4 @@
-//! The log of a command without configured telemetry: lines on standard error (docs/logging.md).
+//! A command's log without configured telemetry: lines on standard error (docs/logging.md).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The binary `ars`: parses its configuration, composes the parts, and runs one command.
+//! The binary `ars`: parses the configuration, composes the parts, and runs a single command.
 //!
 //! The only place where adapters meet the core.
 
@@ -48,14 +48,15 @@ use crate::{
 
 /// Worker threads: the bot waits far more than it computes.
 const WORKER_THREADS: usize = 2;
-/// Stack of a worker, in bytes. Futures of an unoptimised build overflow the default of 2 MiB.
+/// A worker's stack in bytes. An unoptimised build's futures overflow the default 2 MiB.
 const WORKER_STACK: usize = 16 << 20;
 
-/// Exit code of a command that could not be started, as in shells.
+/// Exit code for a command that could not be started, as in shells.
 const NOT_STARTED: u8 = 126;
 
 fn main() -> ExitCode {
-    // In a sandbox, before anything else: this program becomes a command of an agent, or starts commands.
+    // In a sandbox, before anything else: this program becomes an agent's command, or starts
+    // commands.
     let mut words = std::env::args_os().skip(1);
     let ended = match words.next() {
         Some(word) if word == ENTER => Some(Err(enter(&words.collect::<Vec<_>>()))),
@@ -96,16 +97,16 @@ fn main() -> ExitCode {
         Err(error) => return Failure::Internal(error.into()).report(),
     };
     let code = runtime.block_on(run(parsed));
-    // A blocking read of standard input must not delay the exit.
+    // A blocking read from standard input must not delay the exit.
     runtime.shutdown_background();
     code
 }
 
 /// A parsed command line.
 enum Parsed {
-    /// A command of the registry.
+    /// A command from the registry.
     Registry(Invocation),
-    /// A command of the command line itself.
+    /// A command that only the command line has.
     Own(Command),
 }
 

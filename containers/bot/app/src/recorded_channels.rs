@@ -1,6 +1,5 @@
-//! Reply channels of reclaimed runs.
-//! An HTTP or MCP caller of an ended process reads the run's record; a terminal has ended with its process. A comment on
-//! the code host is edited on.
+//! Reply channels for reclaimed runs. An HTTP or MCP caller from an ended process reads the run's
+//! record; a terminal has ended with the process. A code host comment is edited on.
 
 use std::sync::Arc;
 
@@ -9,11 +8,11 @@ use ars_bot_ports::{Channel, Channels, CodeHost, NobodyListens};
 use ars_types::{Platform, ReplyPath};
 use ars_wire::ledger::LiveRun;
 
-/// The channels of runs that the ledger records.
+/// Channels for runs that the ledger records.
 pub struct RecordedChannels {
-    /// The code host, if one is configured.
+    /// The code host, if configured.
     pub code_host: Option<Arc<dyn CodeHost>>,
-    /// Base of the run pages.
+    /// Base URL for the run pages.
     pub pages: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! The residents of the installation: those of the resident Worker, or those of this machine.
+//! The installation's residents: on the resident Worker, or on this machine.
 //!
-//! Not here: the selection of a tree's place and the client (`ars_bot_adapters::residents`).
+//! Not here: selecting a tree's place and the client (`ars_bot_adapters::residents`).
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -25,24 +25,24 @@ use crate::{
     stores::is_private,
 };
 
-/// The code host of residents that the configuration does not name.
+/// Code host for residents whose host the configuration does not name.
 const CODE_HOST: &str = "https://github.com";
 
-/// The configured residents.
+/// Residents as the configuration sets them.
 pub enum ResidentsConfig {
-    /// None.
+    /// There are no residents.
     Off,
-    /// Those of this machine.
+    /// This machine's residents, if any.
     Local,
-    /// Those of the Worker.
+    /// Residents run behind the Worker.
     Worker {
-        /// Its address.
+        /// Address of the Worker.
         base_url: String,
-        /// The bearer of operators.
+        /// The operators' bearer token.
         operator: Secret,
-        /// The bearer of administrators.
+        /// The administrators' bearer token.
         admin: Option<Secret>,
-        /// Base address of the code host.
+        /// The code host's base address.
         code_host: String,
     },
 }
@@ -107,13 +107,13 @@ impl ResidentsConfig {
     }
 }
 
-/// The residents of this process.
+/// Residents that this process uses.
 pub struct InstalledResidents {
-    /// Their port.
+    /// The port to the residents.
     pub port: Arc<dyn Residents>,
     /// The workspaces on them and on the local disk.
     pub workspaces: Arc<ResidentWorkspaces>,
-    /// Those of this machine.
+    /// This machine's residents, if any.
     pub local: Option<Arc<LocalTransport>>,
 }
 
@@ -192,8 +192,8 @@ pub fn connect(
     }))
 }
 
-/// Returns the repository of a resource on this machine.
-/// It is a configured one by name or place, else that of the code host.
+/// Returns a resource's repository on this machine. It is a configured repository by name or place,
+/// else that of the code host.
 fn known(repositories: Arc<[Repository]>) -> KnownRepositories {
     Arc::new(move |resource| {
         let by_name = |known: &&Repository| slug_resource(&known.name).as_ref() == Some(resource);
@@ -211,14 +211,14 @@ fn known(repositories: Arc<[Repository]>) -> KnownRepositories {
             name: resource.slug().to_owned(),
             origin: format!("{CODE_HOST}/{}", resource.slug()),
         });
-        // Git's arguments are visible to other processes of this machine.
+        // Git's arguments are visible to other processes on this machine.
         secrets_of(&repository.origin)
             .is_empty()
             .then_some(repository)
     })
 }
 
-/// Returns the resource of a repository on this machine, if the resource leads back to its place.
+/// Returns a repository's resource on this machine, if the resource leads back to the same place.
 fn on_this_machine(known: KnownRepositories) -> ResourceOf {
     Arc::new(move |repository| {
         let of_place = place_of(&repository.origin);
@@ -235,7 +235,7 @@ fn on_this_machine(known: KnownRepositories) -> ResourceOf {
     })
 }
 
-/// Returns the resource of a repository of one code host.
+/// Returns the resource for a repository on a single code host.
 fn on_code_host(base_url: &str) -> ResourceOf {
     let base = host_of(base_url);
     Arc::new(move |repository| {
@@ -246,16 +246,16 @@ fn on_code_host(base_url: &str) -> ResourceOf {
     })
 }
 
-/// Host and path of an origin, without its spelling.
+/// An origin's host and path, however it is spelled.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
-    /// Empty for a path of this machine.
+    /// Empty for a path on this machine.
     host: String,
     path: String,
 }
 
 impl Place {
-    /// Returns the resource of the last two parts of the path.
+    /// Returns the resource for the path's last two parts.
     fn resource(&self) -> Option<Resource> {
         let mut parts = self.path.rsplit('/').filter(|part| !part.is_empty());
         let (name, owner) = (parts.next()?, parts.next()?);
@@ -272,7 +272,7 @@ fn slug_resource(slug: &str) -> Option<Resource> {
     Resource::of(&slug).ok()
 }
 
-/// Returns host and path of a URL, of git's `user@host:path`, or of a path of this machine.
+/// Returns host and path from a URL, git's `user@host:path`, or a path on this machine.
 fn place_of(origin: &str) -> Option<Place> {
     let bare = |path: &str| {
         let path = path.trim_end_matches('/');
@@ -308,7 +308,7 @@ fn place_of(origin: &str) -> Option<Place> {
     })
 }
 
-/// Returns host and port of a URL. The default port of its scheme is absent.
+/// Returns a URL's host and port. The scheme's default port is absent.
 fn host_of(url: &str) -> Option<String> {
     let url = reqwest::Url::parse(url).ok()?;
     let host = url.host_str()?.to_lowercase();

@@ -1,7 +1,8 @@
-//! The minimum length of the secrets that open the service to others.
+//! Minimum length for secrets that open the service to others.
 //!
-//! On the loopback interface only programs of this machine can guess them. Elsewhere a short one is found by trying, in
-//! spite of the limit of wrong bearers. Not here: secrets of other services, whose length their vendors choose.
+//! On the loopback interface only programs on this machine can guess them. Elsewhere a short secret
+//! is found by trying, in spite of the limit on wrong bearers. Not here: other services' secrets,
+//! whose length their vendors choose.
 
 use std::net::SocketAddr;
 
@@ -15,13 +16,13 @@ use crate::{
     environment::{self, name},
 };
 
-/// Minimum characters of a secret, unless the service listens on loopback only.
+/// Minimum secret length in characters, unless the service listens on loopback only.
 pub const MIN_SECRET_CHARS: usize = 20;
 
 /// How to make a secret that is long enough.
 pub const MEND: &str = "make one with `openssl rand -hex 32`";
 
-/// Checks the secrets of a service that listens at an address.
+/// Checks the secrets for a service that listens at an address.
 ///
 /// # Errors
 /// The variable with the first short secret.

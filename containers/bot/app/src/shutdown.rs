@@ -1,5 +1,5 @@
-//! The server's shutdown: SIGTERM, SIGINT or a failed service begin the drain, which the probe shows.
-//! A SIGINT during the drain stops the remaining runs, one more ends the process at once.
+//! The server's shutdown: SIGTERM, SIGINT or a failed service begin the drain, which the probe
+//! shows. A SIGINT during the drain stops the remaining runs, another ends the process at once.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(45);
 pub enum ShutdownCause {
     /// The process received a signal.
     Signal(StopSignal),
-    /// This service failed.
+    /// The service with this name failed.
     ServiceFailed(&'static str),
 }
 
@@ -115,7 +115,7 @@ async fn stop(core: &Core, server: &services::Handle) {
             }
             change = index.recv() => match change {
                 Ok(IndexChange::Upsert(id)) => {
-                    // A stop changes the index too, so a run that has one is skipped.
+                    // A stop changes the index too, so a run that is stopping is skipped.
                     if core.registry().get(&id).is_some_and(|run| run.stop.is_none()) {
                         core.registry().stop(&id, StopMode::Hard, actor.clone());
                     }
@@ -129,7 +129,7 @@ async fn stop(core: &Core, server: &services::Handle) {
     }
 }
 
-/// Waits for the server's end, then for its work in flight; returns `false` if `limit` passed first.
+/// Waits until the server and work in flight end; returns `false` if `limit` passed first.
 async fn finish(core: &Core, server: &services::Handle, limit: Duration) -> bool {
     let all = async {
         server.ended().await;

@@ -1,4 +1,4 @@
-//! Tests of the shutdown in paused time: its deadline is a quarter of an hour.
+//! Tests the shutdown in paused time: the deadline is a quarter of an hour.
 
 use std::{collections::BTreeMap, sync::Arc};
 

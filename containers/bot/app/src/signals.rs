@@ -36,7 +36,7 @@ impl Signals {
         }
     }
 
-    /// Waits for SIGINT.
+    /// Waits for a SIGINT.
     pub async fn interrupted(&mut self) {
         self.interrupt.recv().await;
     }

@@ -15,46 +15,46 @@ use crate::{
     config::{self, HistoryStore, RunHistory},
 };
 
-/// What the stores keep of runs.
+/// How the stores keep runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// Run history is off.
     Nothing,
-    /// Records. A run ends with its process.
+    /// Records only. A run ends with the process.
     Records,
-    /// Records, and the ledger of live runs.
+    /// Records, and the live run ledger.
     RecordsAndLedger,
 }
 
-/// The stores of this process.
+/// Stores that this process uses.
 pub struct Stores {
-    /// Durable history.
+    /// Durable history for runs.
     pub runs: Arc<dyn RunStore>,
-    /// Live runs.
+    /// Stores for live runs.
     pub live: LiveStores,
-    /// Memory across runs.
+    /// Memory that lasts across runs.
     pub memory: Arc<dyn Memory>,
-    /// Documents of the configuration.
+    /// Configuration documents by key.
     pub documents: Arc<dyn Documents>,
-    /// Firings of schedules.
+    /// Records when schedules fire.
     pub schedules: Arc<dyn Schedules>,
-    /// What they keep of runs.
+    /// How the stores keep runs.
     pub kept: Kept,
     /// The stores are the state Worker's, which the next process reaches too.
     pub are_shared: bool,
 }
 
-/// The configured places of the stores.
+/// Where the stores are configured to be.
 pub struct Place<'a> {
-    /// `--store`.
+    /// Value of the `--store` option.
     pub wanted: Option<Store>,
-    /// `--state-url`.
+    /// Value of the `--state-url` option.
     pub state_url: Option<String>,
     /// The state Worker's bearer.
     pub token: Option<&'a Secret>,
-    /// The data directory.
+    /// Path to the data directory.
     pub data_dir: &'a Path,
-    /// Limit of records in a scope of memory.
+    /// Record limit in a memory scope.
     pub memory_cap: u32,
 }
 
@@ -99,7 +99,7 @@ impl Stores {
         ))
     }
 
-    /// Moves memory to its own Worker (`memory.worker`).
+    /// Moves memory to a separate Worker (`memory.worker`).
     pub fn keep_memory_in(
         &mut self,
         worker: &config::Worker,
@@ -157,7 +157,7 @@ impl Kept {
     }
 }
 
-/// Returns the client of a Worker with a key of its own in the configuration.
+/// Returns a client for a Worker with a separate key in the configuration.
 fn client(
     key: &str,
     worker: &config::Worker,
@@ -209,7 +209,7 @@ fn worker(history: &RunHistory, place: &Place<'_>) -> Result<Worker, Failure> {
     Ok(Worker::at(&url, token)?)
 }
 
-/// The name of a container's host. It cannot be a public name, because `.internal` is reserved.
+/// Name for a container's host. It cannot be a public name, because `.internal` is reserved.
 const CONTAINER_HOST: &str = "host.docker.internal";
 
 /// Rejects an address to which a bearer must not be sent.
@@ -223,8 +223,8 @@ pub fn require_private(url: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Returns whether a bearer may be sent to an address: encrypted, or within this machine.
-/// Uses the parsed URL, because the host of `http://127.0.0.1:80@elsewhere` is `elsewhere`.
+/// Returns whether a bearer may be sent to an address: encrypted, or within this machine. Uses the
+/// parsed URL, because the host in `http://127.0.0.1:80@elsewhere` is `elsewhere`.
 pub fn is_private(url: &str) -> bool {
     let Ok(parsed) = reqwest::Url::parse(url) else {
         return false;
@@ -233,7 +233,7 @@ pub fn is_private(url: &str) -> bool {
     bare && (parsed.scheme() == "https" || (parsed.scheme() == "http" && is_local(url)))
 }
 
-/// Returns whether the host of an address is this machine.
+/// Returns whether an address's host is this machine.
 pub fn is_local(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else {
         return false;

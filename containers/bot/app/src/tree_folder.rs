@@ -1,7 +1,8 @@
-//! The folder of working trees that `workspaceDir` names, and its lock.
+//! The working tree folder that `workspaceDir` names, and the lock.
 //!
-//! The metadata of the trees and the live runs are in the data directory. Processes of two data directories would evict
-//! and set aside each other's trees in one folder, so one process at a time runs requests in it.
+//! The trees' metadata and the live runs are in the data directory. Processes with two data
+//! directories would evict and set aside each other's trees in the same folder, so a single process
+//! at a time runs requests in it.
 
 use std::{
     fs::{DirBuilder, File},
@@ -13,7 +14,7 @@ use anyhow::Context as _;
 
 use crate::{commands::Failure, lock::exclusive};
 
-/// The mode of a new folder: this user only.
+/// Mode for a new folder: this user only.
 const PRIVATE: u32 = 0o700;
 
 /// Holds the folder until dropped; the kernel releases it when the process is killed.

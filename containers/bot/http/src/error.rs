@@ -1,7 +1,7 @@
-//! The errors of the ingress, and their answers.
+//! Ingress errors and their responses.
 //!
-//! The other surfaces answer in their own forms: MCP (`surfaces::mcp`), the admin routes (`auth::admin`) and the run
-//! pages (`surfaces::runs`).
+//! The other surfaces answer in their own forms: MCP (`surfaces::mcp`), the admin routes
+//! (`auth::admin`) and the run pages (`surfaces::runs`).
 
 use ars_auth::{Rejection, Surface};
 use ars_bot_ports::{Overload, texts};
@@ -13,8 +13,8 @@ use axum::{
 
 use crate::respond;
 
-/// Value of `Retry-After` during a drain.
-/// A drain lasts at most its deadline, and the next process starts within seconds.
+/// `Retry-After` value during a drain. A drain lasts at most the deadline, and the next process
+/// starts within seconds.
 const NEXT_PROCESS_S: &str = "5";
 
 /// The reason for which a request has no result.
@@ -22,19 +22,19 @@ const NEXT_PROCESS_S: &str = "5";
 pub(crate) enum IngressError {
     /// A check before the body failed.
     Gate(Rejection),
-    /// The bearer is that of another gate, which the text names.
+    /// The bearer belongs to another gate, which the text names.
     OtherGate(&'static str),
     /// The body exceeds the limit.
     TooLarge,
     /// The body did not arrive in time.
     TooSlow,
-    /// The body is malformed. The text names the field, never its value.
+    /// The body is malformed. The text names the field, never the value.
     BadBody(String),
     /// An earlier request with the same `Idempotency-Key` had another body.
     KeyReused,
-    /// The request of the `Idempotency-Key` was answered, and its answer is no longer kept.
+    /// The request with this `Idempotency-Key` was answered, and the answer is no longer kept.
     AnswerGone,
-    /// The ledger did not answer whether the `Idempotency-Key` is new, or how its run ended.
+    /// The ledger did not answer whether the `Idempotency-Key` is new, or how the run ended.
     Unavailable,
     /// A limit on requests or runs is reached.
     Overloaded(Overload),
@@ -67,7 +67,7 @@ impl From<BodyError> for IngressError {
 }
 
 impl IngressError {
-    /// Returns the status. The draft of the key's header fixes 422 for another body.
+    /// Returns the status. The key header's draft fixes 422 for another body.
     fn status(&self) -> StatusCode {
         match self {
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
@@ -90,7 +90,7 @@ impl IngressError {
         }
     }
 
-    /// Returns the answer.
+    /// Returns the HTTP response.
     pub(crate) fn into_response(self) -> Response {
         let (error, detail) = match &self {
             Self::Gate(rejection) => return respond::rejected(Surface::Ingress, *rejection),
@@ -177,7 +177,7 @@ pub(crate) enum BodyError {
     /// It did not arrive in time.
     #[error("body too slow")]
     TooSlow,
-    /// The connection or its framing broke.
+    /// The connection or the framing broke.
     #[error("body broken")]
     Broken,
 }

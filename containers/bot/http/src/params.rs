@@ -3,7 +3,7 @@
 use axum::http::Uri;
 use percent_encoding::percent_decode_str;
 
-/// Returns the first value of a query key; `None` if it is absent or unreadable.
+/// Returns a query key's first value; `None` if it is absent or unreadable.
 pub(crate) fn query(uri: &Uri, key: &str) -> Option<String> {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     pairs

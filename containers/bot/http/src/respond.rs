@@ -1,4 +1,4 @@
-//! The forms of answers: JSON, plain text, HTML.
+//! Response forms: JSON, plain text, HTML.
 
 use ars_auth::{Rejected, Rejection, Surface};
 use ars_wire::{ErrorCode, ingress::ErrorBody};
@@ -25,7 +25,7 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
     }
 }
 
-/// Returns a surface's answer to a request that its gate rejected. The edge sends the same bytes.
+/// Returns a surface's response to a request that the gate rejected. The edge sends the same bytes.
 pub(crate) fn rejected(surface: Surface, rejection: Rejection) -> Response {
     let Rejected {
         status,
@@ -61,7 +61,7 @@ pub(crate) fn rejected_with(
     response
 }
 
-/// Returns a JSON error with its code.
+/// Returns a JSON error with a code.
 pub(crate) fn coded(code: ErrorCode, error: &str) -> Response {
     json(
         status_of(code),
@@ -73,22 +73,22 @@ pub(crate) fn coded(code: ErrorCode, error: &str) -> Response {
     )
 }
 
-/// Returns the HTTP status of a code.
+/// Returns a code's HTTP status.
 pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
     StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Returns plain text.
+/// Returns a plain text response.
 pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
-/// Returns the same bytes for an unknown, unfinished or unreadable run, to hide its existence.
+/// Returns the same bytes for an unknown, unfinished or unreadable run, to hide whether it exists.
 pub(crate) fn not_found() -> Response {
     plain(StatusCode::NOT_FOUND, "Not found\n")
 }
 
-/// Returns a redirection to a path of this service.
+/// Returns a redirect to a path on this service.
 pub(crate) fn see_other(path: &str) -> Response {
     let mut response = plain(StatusCode::SEE_OTHER, "See other\n");
     if let Ok(path) = HeaderValue::from_str(path) {
@@ -97,12 +97,12 @@ pub(crate) fn see_other(path: &str) -> Response {
     response
 }
 
-/// Returns a page.
+/// Returns an HTML page.
 pub(crate) fn html(text: String) -> Response {
     with_type(StatusCode::OK, "text/html; charset=utf-8", text)
 }
 
-/// Returns a body of a media type.
+/// Returns a body with a media type.
 pub(crate) fn with_type(
     status: StatusCode,
     media_type: &'static str,

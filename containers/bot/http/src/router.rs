@@ -1,4 +1,4 @@
-//! Every route of the bot, grouped by audience.
+//! Every bot route, grouped by audience.
 
 use axum::{
     Router,
@@ -13,19 +13,19 @@ use crate::{
     surfaces::{admin, api, health, ingress, mcp, runs, session, webhook},
 };
 
-/// The methods of a route that checks the method itself.
+/// Methods for a route that checks the method itself.
 const METHODS: &[&str] = &[
     "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE",
 ];
 
-/// A path with the handler of one or all of its methods.
+/// A path with the handler for a single method or all.
 struct Route {
     methods: &'static [&'static str],
     path: &'static str,
     handler: MethodRouter<HttpState>,
 }
 
-/// Returns the router.
+/// Returns the router with every route.
 pub fn router(state: HttpState) -> Router {
     let operators = group(operators())
         .layer(from_fn_with_state(state.clone(), viewer::gate))
@@ -40,7 +40,7 @@ pub fn router(state: HttpState) -> Router {
         .with_state(state)
 }
 
-/// Returns method and path of every route. All other paths reach the fallback.
+/// Returns every route's method and path. All other paths reach the fallback.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
     let routes = [machines(), operators(), people(), others()];
     let pairs = |route: Route| {
@@ -84,9 +84,9 @@ fn all<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> 
 
 fn machines() -> Vec<Route> {
     vec![
-        // Holders of an ingress token. The gate checks the method itself, as its first check.
+        // Ingress token holders. The gate checks the method itself, as the first check.
         all(ars_wire::ingress::ROUTE, ingress::post),
-        // The code host, which signs its events.
+        // The code host, which signs the events.
         all(ars_wire::ingress::GITHUB_ROUTE, webhook::post),
         all(ars_wire::mcp::ROUTE, mcp::post),
         all(ars_wire::admin::CRASH_ROUTE, admin::crash),
@@ -95,7 +95,7 @@ fn machines() -> Vec<Route> {
     ]
 }
 
-/// Viewers of the dashboard. A live run also needs its token.
+/// Dashboard viewers. A live run also needs its token.
 fn operators() -> Vec<Route> {
     vec![
         read("/runs", runs::index),
@@ -133,10 +133,10 @@ fn others() -> Vec<Route> {
         // Callers that the dashboard admits. The fallback hands the handler every other spelling of these paths.
         all(ars_wire::api::ROUTE, api::serve),
         all(ars_wire::api::OPENAPI, api::serve),
-        // Viewers of the dashboard. The fallback also answers every other path below.
+        // Dashboard viewers. The fallback also answers every other path below.
         all("/residents", health::fallback),
         all("/residents/{owner}/{name}", health::fallback),
-        // Viewers of the dashboard, if the installation serves metrics.
+        // Dashboard viewers, if the installation serves metrics.
         read("/metrics", health::metrics),
     ]
 }

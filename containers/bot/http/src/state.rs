@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// Reads of a caller in a minute for each of its requests: a script that pages through runs needs many.
+/// A caller's reads per minute for each request: a script that pages through runs needs many.
 const READS_PER_REQUEST: u32 = 10;
 
-/// The state of the HTTP surface. Cheap to clone.
+/// The HTTP surface's state. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpState {
     /// Used by every route that reads or starts runs.
@@ -30,23 +30,23 @@ pub struct HttpState {
     pub(crate) tokens: Arc<TokenMap>,
     /// Used by the ingress, for requests with an idempotency key.
     pub(crate) first_requests: Arc<FirstRequests>,
-    /// Used by the webhooks of the code host; `None` if they are off.
+    /// Used by code host webhooks; `None` if they are off.
     pub(crate) webhooks: Option<Arc<WebhookState>>,
     /// Used by every route that accepts requests or writes.
     pub(crate) rates: Arc<Rates>,
     /// Used by the commands that read.
     pub(crate) reads: Arc<Rates>,
-    /// Used by the gate of the run pages.
+    /// Used by the run pages' gate.
     pub(crate) dashboard: Arc<Dashboard>,
     /// Used by the sign-in form.
     pub(crate) sign_ins: Arc<Attempts>,
-    /// Used by the gate of the run pages.
+    /// Used by the run pages' gate.
     pub(crate) bearers: Arc<Attempts>,
     /// Used by the gates with an ingress token.
     pub(crate) callers: Arc<Attempts>,
     /// The header in which a trusted proxy states the peer; `None` without such a proxy.
     pub(crate) peer_header: Option<HeaderName>,
-    /// Used by the routes of event streams.
+    /// Used by event stream routes.
     pub(crate) streams: Arc<Quota>,
     /// Used by the health probe.
     pub(crate) build: Arc<Build>,
@@ -85,19 +85,19 @@ impl HttpState {
         }
     }
 
-    /// Counts a request of an actor.
+    /// Counts an actor's request.
     ///
     /// # Errors
-    /// The limit of its requests in a minute.
+    /// The actor's request limit per minute.
     pub(crate) fn count(&self, actor: &str) -> Result<(), Overload> {
         let limit = self.core.settings().load.requests_per_minute;
         self.rates.admit(actor, limit)
     }
 
-    /// Counts a read of an actor.
+    /// Counts an actor's read.
     ///
     /// # Errors
-    /// The limit of its reads in a minute.
+    /// The actor's read limit per minute.
     pub(crate) fn count_read(&self, actor: &str) -> Result<(), Overload> {
         let limit = self.core.settings().load.requests_per_minute;
         self.reads.admit(
@@ -106,10 +106,10 @@ impl HttpState {
         )
     }
 
-    /// Counts a command of an actor.
+    /// Counts an actor's command.
     ///
     /// # Errors
-    /// The limit of its writes or reads in a minute.
+    /// The actor's write or read limit per minute.
     pub(crate) fn count_command(&self, actor: &str, is_write: bool) -> Result<(), Overload> {
         if is_write {
             self.count(actor)
@@ -118,14 +118,14 @@ impl HttpState {
         }
     }
 
-    /// Returns the state with another mode of the dashboard gate.
+    /// Returns the state with another dashboard gate mode.
     #[must_use]
     pub fn with_dashboard(mut self, dashboard: Dashboard) -> Self {
         self.dashboard = Arc::new(dashboard);
         self
     }
 
-    /// Accepts webhooks of the code host.
+    /// Accepts code host webhooks.
     #[must_use]
     pub fn with_webhooks(mut self, webhooks: Webhooks) -> Self {
         self.webhooks = Some(Arc::new(WebhookState::new(webhooks)));
@@ -139,7 +139,7 @@ impl HttpState {
         self
     }
 
-    /// Returns the state with other limits of event streams.
+    /// Returns the state with other event stream limits.
     #[must_use]
     pub fn with_stream_limits(mut self, limits: StreamLimits) -> Self {
         self.streams = limits.quota();

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 /// An ended span without secrets.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CleanSpan {
-    /// The run's id.
+    /// Id of the run.
     pub(crate) run: String,
-    /// 32 hexadecimal digits.
+    /// Trace id, 32 hexadecimal digits.
     pub(crate) trace: String,
     pub(crate) id: String,
     pub(crate) parent: Option<String>,
@@ -51,7 +51,7 @@ impl CleanSpan {
         })
     }
 
-    /// Returns the fields of the span's log line.
+    /// Returns the fields for the span's log line.
     pub(crate) fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);

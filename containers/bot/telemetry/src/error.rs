@@ -1,11 +1,11 @@
-//! Why telemetry cannot start. No error holds the value of a setting: a key may have been pasted there.
+//! Why telemetry cannot start. No error holds a setting's value: a key may have been pasted there.
 
 use thiserror::Error;
 
-/// An error at the start of telemetry.
+/// An error when telemetry starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum StartError {
-    /// The exporter rejected its settings; it reads those in the environment itself.
+    /// The exporter rejected the settings; it reads those in the environment itself.
     #[error("the span exporter cannot be set up: check the OTEL_EXPORTER_OTLP_* variables")]
     Exporter,
     /// The histogram bounds are wrong, which is a bug.
@@ -13,13 +13,13 @@ pub enum StartError {
     Buckets,
 }
 
-/// A setting that cannot be used. Names the setting, never its value.
+/// A setting that cannot be used. Names the setting, never the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{key} {problem}")]
 pub struct Misconfigured {
     /// The key or variable.
     pub key: &'static str,
-    /// The problem with its value.
+    /// The problem with the value.
     pub problem: BadEndpoint,
 }
 

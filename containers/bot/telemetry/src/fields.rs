@@ -1,4 +1,4 @@
-//! The fields of a `tracing` event or span, redacted as they are read.
+//! Fields in a `tracing` event or span, redacted as they are read.
 //!
 //! Only this module and `spans` see values before redaction.
 
@@ -8,7 +8,7 @@ use ars_events::Redactor;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 
-/// Most characters of one field; longer texts belong into a run's stream.
+/// Maximum characters in a field; longer texts belong into a run's stream.
 const FIELD_MAX: usize = 4_000;
 
 /// Reads fields into an object.
@@ -37,7 +37,7 @@ impl<'a> Fields<'a> {
             .insert(field.name().to_owned(), Value::from(clean));
     }
 
-    /// Redacts a number: a configured secret of digits is secret in any type.
+    /// Redacts a number: a configured secret that has only digits is secret in any type.
     fn number(&mut self, field: &Field, number: Value) {
         let text = number.to_string();
         let value = if self.redactor.redact(&text) == text {

@@ -1,4 +1,4 @@
-//! Log lines: one JSON object per line, each field redacted (docs/logging.md).
+//! Log lines: a JSON object per line, each field redacted (docs/logging.md).
 
 use std::{io::Write as _, sync::Arc};
 
@@ -18,7 +18,7 @@ use tracing_subscriber::{
 
 use crate::fields::Fields;
 
-/// The fields of every line.
+/// Fields in every line.
 const FIXED: [&str; 4] = ["timestamp", "level", "target", "spans"];
 
 /// Writes events as lines.
@@ -33,7 +33,8 @@ impl<W: for<'w> MakeWriter<'w>> Lines<W> {
         Self { redactor, writer }
     }
 
-    /// Writes a line. `fields` must be redacted; a field with the name of a fixed one gets an underscore.
+    /// Writes a line. `fields` must be redacted; a field named like a fixed field gets an
+    /// underscore.
     pub(crate) fn write_line(
         &self,
         level: tracing::Level,
@@ -60,7 +61,8 @@ impl<W: for<'w> MakeWriter<'w>> Lines<W> {
     }
 
     fn write(&self, line: &Value) {
-        // One write for the line keeps lines of other threads apart. A failing log has nowhere to be reported.
+        // A single write for the line keeps other threads' lines apart. A failing log has nowhere
+        // to be reported.
         let _ = self
             .writer
             .make_writer()
@@ -96,7 +98,7 @@ where
     }
 }
 
-/// The fields of an enclosing `tracing` span.
+/// Fields from an enclosing `tracing` span.
 struct SpanFields(Map<String, Value>);
 
 fn outline<'l, S: LookupSpan<'l>>(span: &SpanRef<'l, S>) -> Value {

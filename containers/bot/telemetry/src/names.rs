@@ -1,4 +1,4 @@
-//! The metrics of telemetry; the bot's are in `ars_bot_ports::metrics`.
+//! Telemetry metrics; those of the bot are in `ars_bot_ports::metrics`.
 
 use metrics::{counter, describe_counter};
 

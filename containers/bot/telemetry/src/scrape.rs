@@ -11,7 +11,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::error::StartError;
 
-/// Bounds of every histogram in seconds: from a local store to a run's longest time budget.
+/// Bounds for every histogram in seconds: from a local store to a run's longest time budget.
 const SECONDS: [f64; 16] = [
     0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0,
 ];
@@ -26,7 +26,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The media type of `render`'s result.
+    /// Media type for the result of `render`.
     pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     /// Returns all metrics in Prometheus's text format.
@@ -46,7 +46,7 @@ impl Metrics {
     }
 }
 
-/// Makes a recorder, which is not installed yet, and its metrics.
+/// Makes a recorder, which is not installed yet, and the metrics.
 pub(crate) fn recorder(
     redactor: Arc<Redactor>,
 ) -> Result<(PrometheusRecorder, Metrics), StartError> {

@@ -1,4 +1,4 @@
-//! The configuration of telemetry: two tables of the file, and environment variables.
+//! Telemetry configuration: two tables in the file, and environment variables.
 //!
 //! Not here: reading the file and the environment.
 
@@ -13,26 +13,27 @@ use crate::{
 
 /// The collector's base address, as OpenTelemetry names it; wins over the file.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// Headers of requests to the collector. The exporter reads them itself; they contain secrets.
+/// Headers for requests to the collector. The exporter reads them itself; they contain secrets.
 const HEADERS: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 ];
-/// The log's filter.
+/// Variable with the log's filter.
 const FILTER: &str = "RUST_LOG";
 
-/// `[telemetry]`.
+/// Settings in the `[telemetry]` table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Settings {
-    /// Base address of an OTLP collector, such as `http://127.0.0.1:4318`; without one no span is sent.
+    /// Base address for an OTLP collector, such as `http://127.0.0.1:4318`. Without it no span is
+    /// sent.
     #[serde(alias = "otlp_endpoint")]
     pub otlp_endpoint: Option<String>,
     /// Whether `GET /metrics` shows metrics.
     pub prometheus: bool,
 }
 
-/// `[tracing]`.
+/// Settings in the `[tracing]` table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tracing {

@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::{clean_span::CleanSpan, export::Export, lines::Lines};
 
-/// The `tracing` target of the log lines of ended spans.
+/// The `tracing` target for ended spans' log lines.
 pub(crate) const SPAN_TARGET: &str = "ars::span";
 /// A span is slow from this duration on.
 const SLOW_MS: i64 = 1_000;
@@ -17,7 +17,7 @@ const SLOW_MS: i64 = 1_000;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpanLog {
-    /// Those without a parent: one a request.
+    /// Those without a parent: one per request.
     #[default]
     Roots,
     /// Those that took a second or more.
@@ -41,7 +41,7 @@ impl SpanLog {
     }
 }
 
-/// Receives the ended spans of the process.
+/// Receives the process's ended spans.
 pub(crate) struct Spans<W> {
     redactor: Arc<Redactor>,
     log: SpanLog,
@@ -70,7 +70,7 @@ impl<W: for<'w> MakeWriter<'w>> Spans<W> {
     }
 }
 
-/// Returns whether the log's filter lets the lines of spans pass.
+/// Returns whether the log's filter lets span lines pass.
 fn logs_spans() -> bool {
     tracing::enabled!(target: SPAN_TARGET, tracing::Level::INFO)
 }

@@ -16,29 +16,29 @@ use crate::{
     spans::{SpanLog, Spans},
 };
 
-/// Always silenced, because its log contains bodies of failed streams.
-/// The adapter reports those failures without bodies.
+/// Always silenced, because that log contains bodies from failed streams. The adapter reports those
+/// failures without bodies.
 const SILENCED: &str = "genai=off";
 
-/// The level of the log without a filter.
+/// The log's level without a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// A server's log.
+    /// Logs as a server does.
     Everything,
-    /// Errors only, for a command with a person in front of it.
+    /// Errors only, for a command with a person in front.
     Errors,
 }
 
-/// The options of telemetry.
+/// Options for telemetry.
 #[derive(Debug, Clone)]
 pub struct TelemetryOptions {
     /// The level without a filter.
     pub level: Level,
-    /// A filter in the syntax of `tracing-subscriber`, from `RUST_LOG`. An invalid one is ignored.
+    /// A filter in `tracing-subscriber` syntax, from `RUST_LOG`. An invalid filter is ignored.
     pub filter: Option<String>,
     /// Which ended spans become a line.
     pub spans: SpanLog,
-    /// The collector of spans, if any.
+    /// The span collector, if any.
     pub collector: Option<Endpoint>,
     /// Whether metrics are recorded for Prometheus.
     pub prometheus: bool,
@@ -60,7 +60,7 @@ impl TelemetryOptions {
     }
 }
 
-/// The running telemetry.
+/// Telemetry that is running.
 #[must_use = "pending spans are lost without `finish`"]
 pub struct Telemetry {
     metrics: Option<Metrics>,
@@ -69,7 +69,7 @@ pub struct Telemetry {
     span_sink: Option<Box<dyn SpanSink>>,
 }
 
-/// Starts telemetry, once in a process, inside its tokio runtime. Lines go to standard error.
+/// Starts telemetry, once in a process, inside the tokio runtime. Lines go to standard error.
 pub fn start(redactor: Arc<Redactor>, options: &TelemetryOptions) -> Result<Telemetry, StartError> {
     let (subscriber, spans, sending) = subscriber(Arc::clone(&redactor), options, std::io::stderr)?;
     let metrics = if options.prometheus {
@@ -80,7 +80,7 @@ pub fn start(redactor: Arc<Redactor>, options: &TelemetryOptions) -> Result<Tele
     let upkeep = metrics
         .clone()
         .map(|metrics| tokio::spawn(metrics.keep_up()).abort_handle());
-    // Fails only for a second call in one process, and there is none.
+    // Fails only for a second call in the same process, and there is none.
     let _ = tracing::subscriber::set_global_default(subscriber);
     let span_sink = spans
         .is_active()
@@ -101,7 +101,7 @@ fn record(redactor: Arc<Redactor>) -> Result<Metrics, StartError> {
     Ok(metrics)
 }
 
-/// Makes the subscriber, the sink of spans and the sender, without installing them globally.
+/// Makes the subscriber, the span sink and the sender, without installing them globally.
 pub(crate) fn subscriber<W>(
     redactor: Arc<Redactor>,
     options: &TelemetryOptions,
@@ -149,7 +149,7 @@ impl Telemetry {
         self.metrics.as_ref()
     }
 
-    /// Takes the sink of ended spans; `None` when no span is logged or sent.
+    /// Takes the sink for ended spans; `None` when no span is logged or sent.
     pub fn take_span_sink(&mut self) -> Option<Box<dyn SpanSink>> {
         self.span_sink.take()
     }

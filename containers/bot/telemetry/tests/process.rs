@@ -11,7 +11,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 use tokio::{net::TcpListener, sync::mpsc};
 
-/// Timeout of a step, reached only by a hang.
+/// Timeout for a step, reached only by a hang.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 async fn collector() -> (String, mpsc::UnboundedReceiver<Bytes>) {

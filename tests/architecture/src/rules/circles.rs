@@ -1,8 +1,8 @@
-//! No circle of imports has more than three files, in any shipped crate.
+//! No import circle has more than three files, in any shipped crate.
 //!
-//! Files in a circle can only be understood, moved and changed together. An import or a path, also one in the tokens of
-//! a macro, is resolved to the file that defines the item, through imported modules and the re-exports of `mod.rs`
-//! files. Test code is ignored.
+//! Files in a circle can only be understood, moved and changed together. An import or a path, also
+//! in a macro's tokens, is resolved to the file that defines the item, through imported modules and
+//! re-exports in `mod.rs` files. Test code is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use syn::{Item, UseTree};
 
 use crate::{Source, Tree, Violation};
 
-/// Maximum files of a circle.
+/// Maximum files in a circle.
 const CIRCLE_FILES: usize = 3;
-/// Maximum imports that one path is resolved through, because a name may be bound to itself.
+/// Maximum imports that a path is resolved through, because a name may be bound to itself.
 const MAX_IMPORTS: usize = 8;
-/// Folders of shipped crates.
+/// Folders with shipped crates.
 const SHIPPED: [&str; 4] = ["shared/", "durable-objects/", "workers/", "containers/"];
 
-/// Names circles of imports with too many files.
+/// Names import circles with too many files.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in &tree.sources {
@@ -44,7 +44,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns the circles of a crate with too many files.
+/// Returns a crate's circles with too many files.
 fn circles_of<'a>(root: &str, sources: &[&'a Source]) -> Vec<BTreeSet<&'a str>> {
     let modules = Modules::of(root, sources);
     let imports: BTreeMap<&'a str, BTreeSet<&'a str>> = modules
@@ -61,10 +61,10 @@ fn circles_of<'a>(root: &str, sources: &[&'a Source]) -> Vec<BTreeSet<&'a str>> 
 /// A module's path from the crate's root.
 type ModulePath = Vec<String>;
 
-/// The modules of a crate, one per file.
+/// A crate's modules, each in a file.
 struct Modules<'a> {
     by_path: BTreeMap<ModulePath, &'a Source>,
-    /// The imports of each module by the name they bind, for re-exports.
+    /// Each module's imports by the name they bind, for re-exports.
     bound: BTreeMap<ModulePath, BTreeMap<String, ModulePath>>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Modules<'a> {
                 continue;
             }
             at.pop();
-            // An item of `at`: its own, or one that it imports from another file of the crate.
+            // An item in `at`: its own, or an item that it imports from another file in the crate.
             let imported = self.bound.get(&at).and_then(|bound| bound.get(next));
             if let Some(imported) = imported.filter(|_| depth < MAX_IMPORTS)
                 && let Some(file) = self.file_of(&at, imported, depth + 1)
@@ -173,7 +173,7 @@ fn bindings(source: &Source) -> BTreeMap<String, ModulePath> {
     bound
 }
 
-/// Calls `found` with the bound name and the path of each import in a tree.
+/// Calls `found` with the bound name and path for each import in a tree.
 fn flatten(tree: &UseTree, prefix: &mut ModulePath, found: &mut impl FnMut(&str, &[String])) {
     match tree {
         UseTree::Path(path) => {
@@ -206,7 +206,7 @@ fn flatten(tree: &UseTree, prefix: &mut ModulePath, found: &mut impl FnMut(&str,
     }
 }
 
-/// Collects the paths of shipped code that can lead to another file of the crate.
+/// Collects the paths in shipped code that can lead to another file in the crate.
 struct Paths<'a> {
     source: &'a Source,
     found: Vec<ModulePath>,
@@ -247,7 +247,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
     }
 }
 
-/// Adds the paths in the tokens of a macro: names joined by `::`.
+/// Adds the paths in a macro's tokens: names joined by `::`.
 fn paths_in(tokens: TokenStream, found: &mut Vec<ModulePath>) {
     let mut path = ModulePath::new();
     let mut colons = 0;
@@ -305,7 +305,7 @@ mod tests {
     use super::*;
     use crate::tree::planted;
 
-    /// A circle of four files, closed by the given last one.
+    /// A circle with four files, closed by the given last file.
     fn with_last(last: &str) -> Vec<Violation> {
         check(&planted(&[
             ("shared/x/src/lib.rs", "//! x\nmod a;\nmod b;\nmod c;\n"),
@@ -331,7 +331,7 @@ mod tests {
         }
     }
 
-    /// A circle of four files, closed by the given first one through a re-export of `c`.
+    /// A circle with four files, closed by the given first file through a re-export of `c`.
     fn with_first(first: &str) -> Vec<Violation> {
         check(&planted(&[
             ("shared/x/src/a.rs", first),

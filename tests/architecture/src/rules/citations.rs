@@ -1,4 +1,5 @@
-//! Citations can be opened: cited headings of `docs/reference` exist, cited documents are in the tree.
+//! Citations can be opened: cited headings in `docs/reference` exist, cited documents are in the
+//! tree.
 //!
 //! Public standards (`RFC 9110 section 7.6.1`) may be cited.
 
@@ -8,7 +9,7 @@ use regex::Regex;
 
 use crate::{File, Tree, Violation, at};
 
-/// Folder of the pages that code cites.
+/// Folder with the pages that code cites.
 const PAGES: &str = "docs/reference/";
 /// Citations of documents that are not in the tree, split so that this file does not contain them.
 const OUTSIDE: [&str; 4] = [
@@ -17,7 +18,7 @@ const OUTSIDE: [&str; 4] = [
     concat!(r"\bstyle", r"\.md\b"),
     r"\bsections? \d",
 ];
-/// Publishers of standards that a line, or the one before it, may cite by section.
+/// Publishers whose standards a line, or the line before, may cite by section.
 const STANDARDS: [&str; 4] = ["RFC ", "ECMAScript", "HTML", "W3C"];
 
 /// Reports citations that lead nowhere.
@@ -64,7 +65,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The headings of each page, as GitHub names them in links.
+/// Returns each page's headings, as GitHub names them in links.
 fn headings(tree: &Tree) -> BTreeMap<&str, BTreeSet<String>> {
     let pages = tree.with_path(|path| path.starts_with(PAGES) && path.ends_with(".md"));
     let of = |file: &File| file.text.lines().filter_map(slug).collect::<BTreeSet<_>>();
@@ -85,7 +86,7 @@ fn slug(line: &str) -> Option<String> {
     Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
 }
 
-/// Reports links of the documents to headings of the pages that do not exist.
+/// Reports links in documents to page headings that do not exist.
 fn links(tree: &Tree, headings: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Violation> {
     let link = Regex::new(r"\]\((?:\.\./)?(reference/)?([\w-]+\.md)?#([\w-]+)\)")
         .unwrap_or_else(|error| broken(&error));

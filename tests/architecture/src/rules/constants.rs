@@ -1,4 +1,4 @@
-//! Constants of the shipped code, evaluated: texts, numbers and durations.
+//! Constants in the shipped code, evaluated: texts, numbers and durations.
 //!
 //! Not here: the rule that compares them with the documents (`reference`).
 
@@ -8,27 +8,27 @@ use syn::{BinOp, Expr, ImplItem, Item, Lit};
 
 use crate::{Source, Tree};
 
-/// Folders of the shipped code.
+/// Folders with shipped code.
 const SHIPPED: [&str; 4] = ["shared/", "containers/", "durable-objects/", "workers/"];
 /// Crates in them that are not shipped.
 const NOT_SHIPPED: [&str; 1] = ["shared/testkit/"];
-/// Folders of measuring programs.
+/// Folders with measuring programs.
 const EXAMPLES: &str = "/examples/";
-/// Words in the name of a constant that is a limit.
+/// Words in a constant's name that mark a limit.
 const WORDS: &str =
     "MAX MIN LIMIT TIMEOUT DEADLINE CAP ATTEMPTS EVERY INTERVAL LEASE RETENTION BUDGET";
-/// Milliseconds of a second.
+/// Milliseconds in a second.
 const SECOND: i128 = 1000;
 
-/// A limit.
+/// A constant that is a limit.
 pub struct Constant {
-    /// Name.
+    /// The constant's name.
     pub name: String,
     /// Value as the page shows it.
     pub value: String,
-    /// First sentence of its documentation.
+    /// First sentence in the documentation.
     pub doc: String,
-    /// File.
+    /// File that defines it.
     pub path: String,
 }
 
@@ -65,7 +65,7 @@ pub fn texts(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The limits of the shipped code: constants with a limit word in their name and a known value.
+/// Returns the shipped code's limits: constants with a limit word in their name and a known value.
 pub fn limits(tree: &Tree) -> Vec<Constant> {
     let shipped = tree.sources.iter().filter(|source| {
         SHIPPED.iter().any(|folder| source.path.starts_with(folder))
@@ -193,7 +193,7 @@ fn evaluate(value: &Expr) -> Option<Value> {
     }
 }
 
-/// As the page shows it: digits in groups of three, a duration with its unit.
+/// Formats it as the page shows it: digits in groups of three, a duration with the unit.
 fn shown(value: Value) -> String {
     match value {
         Value::Number(number) => grouped(number),

@@ -1,7 +1,7 @@
 //! A `mod.rs` declares modules and re-exports their items, and contains no code.
 //!
-//! Code in a file named after its content is found by its name. A module with code and children is `x.rs` beside the
-//! folder `x`: `registry.rs` defines the registry, and `registry/` its parts.
+//! Code in a file named after its content is found by name. A module with code and children is
+//! `x.rs` beside the folder `x`: `registry.rs` defines the registry, and `registry/` its parts.
 
 use syn::Item;
 
@@ -19,7 +19,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// Returns the line of the first shipped item that is neither a module nor an import.
+/// Returns the line with the first shipped item that is neither a module nor an import.
 fn first_code(source: &Source) -> Option<usize> {
     let code = source.syntax.items.iter().filter(|item| match item {
         Item::Mod(module) => module.content.is_some(),

@@ -12,7 +12,7 @@ pub fn check(tree: &Tree, graph: &Graph) -> Vec<Violation> {
         .map(|member| format!("{}/", member.folder))
         .collect();
     let empty = folders.iter().filter(|folder| {
-        // A crate inside another crate's folder (xtask/workerd) is not part of it.
+        // A crate inside another crate's folder (xtask/workerd) is not part of that crate.
         let inner: Vec<_> = folders
             .iter()
             .filter(|other| other.len() > folder.len() && other.starts_with(*folder))

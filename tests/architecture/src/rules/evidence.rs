@@ -8,7 +8,7 @@ use crate::{Tree, Violation, at};
 
 /// The notes on the platform, which name their tests.
 const PLATFORM: &str = "docs/platform.md";
-/// The incidents and faults of residents. The last cell of a row has its tests.
+/// Resident incidents and faults. A row's last cell has the tests.
 const INCIDENTS: &str = "docs/reference/resident-incidents.md";
 /// Incidents that are known.
 const INCIDENTS_COUNT: usize = 46;
@@ -23,7 +23,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns the names of all tests, also of those in macros such as `proptest!`.
+/// Returns all test names, also in macros such as `proptest!`.
 fn tests(tree: &Tree) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for source in &tree.sources {
@@ -46,7 +46,7 @@ fn collect(items: &[Item], names: &mut BTreeSet<String>) {
                     names,
                 );
             }
-            // The functions of `proptest!` are tests by their attribute, which is a token here.
+            // Functions in `proptest!` are tests by their attribute, which is a token here.
             Item::Macro(item) => {
                 let text = item.mac.tokens.to_string();
                 for after in text.split("# [test]").skip(1) {

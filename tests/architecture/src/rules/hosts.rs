@@ -1,9 +1,9 @@
-//! No file names the hosts of package registries, which are configuration of a machine.
-//! The list of hosts that commands may reach has to name them.
+//! No file names package registry hosts, which are a machine's configuration. The list with the
+//! hosts that commands may reach has to name them.
 
 use crate::{Tree, Violation, at};
 
-/// Hosts of public registries, concatenated so that this file does not contain them.
+/// Public registry hosts, concatenated so that this file does not contain them.
 const REGISTRIES: [&str; 8] = [
     concat!("registry.", "npmjs.org"),
     concat!("registry.", "yarnpkg.com"),
@@ -14,7 +14,7 @@ const REGISTRIES: [&str; 8] = [
     concat!("deb.", "debian.org"),
     concat!("proxy.", "golang.org"),
 ];
-/// The list of allowed hosts, and its documentation.
+/// The allowed host list, and the documentation.
 const ALLOWED: [&str; 2] = [
     "containers/bot/adapters/src/egress/registries.rs",
     "docs/reference/workspace.md",

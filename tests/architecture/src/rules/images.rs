@@ -1,4 +1,4 @@
-//! Versions in the image of residents are exact, and its build compares the installed ones.
+//! Versions in the residents' image are exact, and the build compares the installed versions.
 
 use regex::Regex;
 

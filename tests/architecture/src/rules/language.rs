@@ -1,8 +1,9 @@
-//! The language of comments, texts and test names: word rates, lengths of names, widths of comments.
+//! Language in comments, texts and test names: word rates, name lengths, comment widths.
 //!
-//! The limits are about twice the highest rate of four code bases of the same field. Standard terms replace most uses
-//! of these words (docs/glossary.md). A text is a string literal with a space in shipped code: an error, a reply, a log
-//! message, a prompt. The first line of a doc comment is its summary, one short sentence. Not here: commit subjects.
+//! The limits are about twice the highest rate in four code bases in the same field. Standard terms
+//! replace most uses of these words (docs/glossary.md). A text is a string literal with a space in
+//! shipped code: an error, a reply, a log message, a prompt. A doc comment's first line is the
+//! summary, a single short sentence. Not here: commit subjects.
 
 use proc_macro2::{TokenStream, TokenTree};
 use regex::Regex;
@@ -10,7 +11,7 @@ use syn::Lit;
 
 use crate::{File, Source, Tree, Violation, at};
 
-/// Patterns with their maximum uses per 10,000 words of comments, and of texts.
+/// Patterns with their maximum uses per 10,000 words in comments, and in texts.
 const RATES: [(&str, f64); 9] = [
     ("what", 18.0),
     ("whose|whoever|whomever|nobody|somebody", 3.0),
@@ -22,22 +23,22 @@ const RATES: [(&str, f64); 9] = [
     ("leave to|has leave|given leave", 0.5),
     ("nothing of|none of it|all of it", 1.0),
 ];
-/// Words per rate.
+/// Words that a rate refers to.
 const PER: f64 = 10_000.0;
-/// Maximum words of a test's name.
+/// Maximum words in a test's name.
 const NAME_WORDS: usize = 12;
-/// Maximum mean words of the tests' names.
+/// Maximum mean words in test names.
 const MEAN_WORDS: f64 = 7.5;
 /// Lines after a test attribute that may hold the function.
 const LINES_TO_NAME: usize = 4;
 /// Lines that a violation quotes.
 const QUOTED: usize = 40;
-/// Maximum columns of a line that is a comment. The formatter wraps code, not comments.
+/// Maximum columns in a comment line. The formatter wraps code, not comments.
 const COMMENT_COLUMNS: usize = 126;
-/// Maximum characters of the first line of a doc comment, without its marker.
+/// Maximum characters in a doc comment's first line, without the marker.
 const FIRST_LINE_MAX: usize = 100;
 
-/// A line of a comment, or a text.
+/// A comment line, or a text.
 struct Prose<'a> {
     path: &'a str,
     line: usize,
@@ -77,7 +78,7 @@ fn is_code(path: &str) -> bool {
         .any(|ending| path.ends_with(ending))
 }
 
-/// Returns the texts of shipped code, without the placeholders of formats.
+/// Returns the shipped code's texts, without format placeholders.
 fn texts(tree: &Tree) -> Vec<Prose<'_>> {
     let placeholder = pattern(r"\{[^}]*\}");
     let mut found = Vec::new();
@@ -97,8 +98,8 @@ fn texts(tree: &Tree) -> Vec<Prose<'_>> {
     found
 }
 
-/// Calls `found` with each string literal of shipped code that has a space.
-/// Doc comments are attributes among the tokens.
+/// Calls `found` with each string literal in shipped code that has a space. Doc comments are
+/// attributes among the tokens.
 fn each_text(source: &Source, tokens: &TokenStream, found: &mut impl FnMut(usize, &str)) {
     for token in tokens.clone() {
         let line = token.span().start().line;
@@ -227,7 +228,7 @@ fn names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Compiles a constant pattern; a broken one matches nothing, which the tests below notice.
+/// Compiles a constant pattern; a broken pattern matches nothing, which the tests below notice.
 fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

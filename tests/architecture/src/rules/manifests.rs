@@ -1,13 +1,13 @@
-//! Every crate inherits its lints and the versions of its dependencies from the root manifest.
+//! Every crate inherits its lints and dependency versions from the root manifest.
 
 use toml::{Table, Value};
 
 use crate::{Graph, Tree, Violation};
 
-/// Tables of dependencies.
+/// Tables that list dependencies.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// Reports crates with lints or versions of their own.
+/// Reports crates with their own lints or versions.
 pub fn check(tree: &Tree, graph: &Graph) -> Vec<Violation> {
     let mut found = Vec::new();
     for member in &graph.members {

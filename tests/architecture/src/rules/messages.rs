@@ -6,10 +6,10 @@ use syn::Lit;
 use crate::source::each_group;
 use crate::{Tree, Violation, at};
 
-/// Macros of `tracing` that log an event.
+/// `tracing` macros that log an event.
 const EVENTS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "event"];
 
-/// Reports events without a message: a group after `tracing::warn!` and its like, in macros too.
+/// Reports events without a message: a group after `tracing::warn!` and the like, in macros too.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
@@ -38,7 +38,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns `true` if an argument is a string literal that is neither the name nor the value of a field.
+/// Returns `true` if an argument is a string literal that is neither a field's name nor its value.
 fn has_message(arguments: &TokenStream) -> bool {
     let tokens: Vec<_> = arguments.clone().into_iter().collect();
     let is = |token: &TokenTree, wanted: char| matches!(token, TokenTree::Punct(it) if it.as_char() == wanted);

@@ -1,8 +1,8 @@
 //! Migrations are append-only, because stores exist that have applied them.
 //!
-//! `migrations/hashes.txt` has one line per step, `<sha-256> <path below migrations/>`. The hash covers the statements
-//! without their comment lines. A step with another hash was edited, a line without a step was removed, and a step
-//! without a line is new.
+//! `migrations/hashes.txt` has a line per step, `<sha-256> <path below migrations/>`. The hash
+//! covers the statements without their comment lines. A step with another hash was edited, a line
+//! without a step was removed, and a step without a line is new.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{Tree, Violation};
 
-/// File of the hashes.
+/// File with the hashes.
 const HASHES: &str = "migrations/hashes.txt";
-/// The whole schema of a store, next to its steps.
+/// A store's whole schema, next to the steps.
 const SCHEMA: &str = "schema.sql";
 
 /// Reports steps that were edited, removed or renumbered, and steps that are not recorded yet.
@@ -62,7 +62,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Reports gaps in the numbers of a store's steps, which count up from 0001.
+/// Reports gaps in a store's step numbers, which count up from 0001.
 fn misnumbered<'a>(steps: impl Iterator<Item = &'a str>) -> Vec<Violation> {
     let mut next: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The rules, one per file.
+//! The rules, each in a file.
 
 pub mod attributes;
 pub mod circles;

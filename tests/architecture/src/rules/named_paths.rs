@@ -1,15 +1,15 @@
-//! Paths in documents exist: a path in backticks or in a link leads to a file of the tree.
+//! Paths in documents exist: a path in backticks or in a link leads to a file in the tree.
 //!
-//! In backticks the beginning of a path may be omitted if the rest is unique enough (`run/driver.rs`). Not here: code
-//! blocks, and paths with a placeholder.
+//! In backticks the beginning of a path may be omitted if the rest is unique enough
+//! (`run/driver.rs`). Not here: code blocks, and paths with a placeholder.
 
 use std::path::{Component, Path};
 
 use crate::{File, Tree, Violation, at};
 
-/// Endings of the paths that are checked.
+/// Path endings that are checked.
 const ENDINGS: [&str; 4] = [".rs", ".toml", ".md", ".js"];
-/// Characters of paths that stand for many files, or for one outside the tree.
+/// Characters in paths that stand for many files, or for a file outside the tree.
 const OTHERWISE: [char; 8] = ['<', '{', '*', '$', '~', '…', ':', ' '];
 
 /// Reports paths in documents that do not exist.

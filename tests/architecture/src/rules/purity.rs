@@ -5,9 +5,9 @@ use syn::{UseTree, spanned::Spanned};
 
 use crate::{Source, Tree, Violation, at};
 
-/// Modules of the standard library with side effects.
+/// Standard library modules with side effects.
 const OUTSIDE: [&str; 4] = ["env", "fs", "process", "thread"];
-/// Types of `std::net` with side effects; addresses are values.
+/// Types in `std::net` with side effects; addresses are values.
 const SOCKETS: [&str; 3] = ["TcpListener", "TcpStream", "UdpSocket"];
 /// Crates that are native on purpose.
 const NATIVE: [&str; 2] = ["shared/sql-native/", "shared/testkit/"];

@@ -1,6 +1,7 @@
-//! The tables of `docs/reference` match the code: routes, event kinds, run notes, variables, limits.
+//! Tables in `docs/reference` match the code: routes, event kinds, run notes, variables, limits.
 //!
-//! A new entry in the code without a row fails, and so does a row without code. Not here: the descriptions in the rows.
+//! A new entry in the code without a row fails, and so does a row without code. Not here: the
+//! descriptions in the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +12,13 @@ use super::constants::{self, Constant};
 use crate::source::each_group;
 use crate::{Source, Tree, Violation, at};
 
-/// The folder of the pages.
+/// Folder with the pages.
 const PAGES: &str = "docs/reference/";
 /// The file that lists the bot's routes.
 const ROUTER: &str = "containers/bot/http/src/router.rs";
 /// The file that lists the state Worker's routes.
 const STATE: &str = "shared/wire/src/state.rs";
-/// Folders of the code that reads environment variables, or forwards them to the bot.
+/// Folders whose code reads environment variables, or forwards them to the bot.
 const READERS: [&str; 5] = [
     "containers/bot/app/src/",
     "containers/bot/adapters/src/models/",
@@ -26,7 +27,7 @@ const READERS: [&str; 5] = [
     "durable-objects/bot/src/",
 ];
 
-/// Reports entries of the code without a row, and rows without code.
+/// Reports code entries without a row, and rows without code.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = state_routes(tree);
     found.extend(bot_routes(tree));
@@ -41,7 +42,7 @@ fn page<'t>(tree: &'t Tree, name: &str) -> &'t str {
     tree.text(&format!("{PAGES}{name}")).unwrap_or_default()
 }
 
-/// The cells of a table's rows below a heading, with their lines.
+/// Returns the cells in a table's rows below a heading, with their lines.
 fn rows<'t>(page: &'t str, heading: &str) -> Vec<(usize, Vec<&'t str>)> {
     let lines = page
         .lines()
@@ -56,7 +57,7 @@ fn rows<'t>(page: &'t str, heading: &str) -> Vec<(usize, Vec<&'t str>)> {
         )
     });
     let mut found: Vec<(usize, Vec<&str>)> = cells.collect();
-    // A table's first row names its columns.
+    // A table's first row names the columns.
     found.retain(|(_, cells)| {
         cells
             .first()
@@ -65,7 +66,7 @@ fn rows<'t>(page: &'t str, heading: &str) -> Vec<(usize, Vec<&'t str>)> {
     found
 }
 
-/// The texts in backticks of a cell.
+/// Returns a cell's texts in backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -86,7 +87,7 @@ fn source<'t>(tree: &'t Tree, path: &str) -> Option<&'t Source> {
     tree.sources.iter().find(|source| source.path == path)
 }
 
-/// The string literals of the shipped lines of a file, inside macros too, without its documentation.
+/// Returns the string literals in a file's shipped lines, inside macros too, without documentation.
 fn literals(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     each_group(&source.tokens, &mut |tokens| {
@@ -128,7 +129,7 @@ fn state_routes(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Every path of the bot's router occurs on a page; those from constants of `shared/wire` are resolved.
+/// Every path in the bot's router occurs on a page. Constants in `shared/wire` are resolved.
 fn bot_routes(tree: &Tree) -> Vec<Violation> {
     let Some(router) = source(tree, ROUTER) else {
         return Vec::new();
@@ -162,7 +163,7 @@ fn bot_routes(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// Every variant of an enum has a row with its fields.
+/// Every enum variant has a row with the fields.
 fn variants(tree: &Tree, name: &str, heading: &str) -> Vec<Violation> {
     let page_name = "events.md";
     let items = tree
@@ -216,7 +217,7 @@ fn variants(tree: &Tree, name: &str, heading: &str) -> Vec<Violation> {
     problems
 }
 
-/// The name of a field on the wire: that of its `rename`, else camel case.
+/// Returns a field's name on the wire: the `rename`, else camel case.
 fn field_name(field: &syn::Field) -> Option<String> {
     let mut renamed = None;
     for attribute in field
@@ -224,7 +225,7 @@ fn field_name(field: &syn::Field) -> Option<String> {
         .iter()
         .filter(|attribute| attribute.path().is_ident("serde"))
     {
-        // Other arguments of the attribute do not matter here.
+        // The attribute's other arguments do not matter here.
         drop(attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("rename") {
                 renamed = Some(meta.value()?.parse::<syn::LitStr>()?.value());
@@ -299,7 +300,7 @@ fn is_variable(text: &str) -> bool {
             .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')
 }
 
-/// Every limit has a row with its value, found by the constant's name.
+/// Every limit has a row with the value, found by the constant's name.
 fn limits(tree: &Tree) -> Vec<Violation> {
     let page_name = "limits.md";
     let text = page(tree, page_name);

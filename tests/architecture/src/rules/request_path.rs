@@ -1,6 +1,7 @@
-//! The files that the text of a request passes through, from the router to the first model call.
+//! The files that a request's text passes through, from the router to the first model call.
 //!
-//! Each hop names the expression with which a file hands the text on. `docs/ARCHITECTURE.md` lists the same files.
+//! Each hop names the expression with which a file hands the text on. `docs/ARCHITECTURE.md` lists
+//! the same files.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +11,9 @@ use crate::{Tree, Violation};
 
 /// The document with the list.
 const DOCUMENT: &str = "docs/ARCHITECTURE.md";
-/// First and last words of the list.
+/// The list's first and last words.
 const LIST: [&str; 2] = ["From the router to the first model call", "7. **Watch.**"];
-/// Maximum files.
+/// Maximum files in the list.
 const MAX_FILES: usize = 15;
 const HTTP: &str = "containers/bot/http/src";
 const CORE: &str = "containers/bot/core/src";

@@ -5,9 +5,9 @@ use syn::visit::{self, Visit};
 
 use crate::{Source, Tree, Violation, at};
 
-/// Maximum lines of a file, without tests.
+/// Maximum lines in a file, without tests.
 const FILE_LINES: usize = 500;
-/// Maximum lines of a function, with braces.
+/// Maximum lines in a function, with braces.
 const FUNCTION_LINES: usize = 80;
 
 /// Reports files over the limit.

@@ -1,4 +1,5 @@
-//! Tests wait for conditions, not for time: a test may sleep only inside a loop that checks one.
+//! Tests wait for conditions, not for time: a test may sleep only in a loop that checks a
+//! condition.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -6,7 +7,7 @@ use syn::{Expr, spanned::Spanned};
 
 use crate::{Source, Tree, Violation, at};
 
-/// Reports sleeps of tests outside a loop.
+/// Reports sleeps in tests outside a loop.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in tree

@@ -1,5 +1,5 @@
-//! The SQL of stores contains no transactions and settings, which the storage port provides.
-//! Durable Objects reject `BEGIN`, `SAVEPOINT` and `PRAGMA`, and only at run time.
+//! Store SQL contains no transactions and settings, which the storage port provides. Durable
+//! Objects reject `BEGIN`, `SAVEPOINT` and `PRAGMA`, and only at run time.
 
 use syn::visit::Visit;
 
@@ -10,7 +10,7 @@ const REFUSED: [&str; 5] = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "PRAGMA"
 /// The native adapter, which implements the port.
 const ADAPTER: &str = "shared/sql-native/";
 
-/// Reports such words in migrations and in texts of the store crates.
+/// Reports such words in migrations and in the store crates' texts.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_path(|path| path.starts_with("migrations/") && path.ends_with(".sql")) {

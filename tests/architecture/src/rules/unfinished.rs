@@ -1,6 +1,6 @@
 //! No `todo!` and no `unimplemented!`, in tests neither.
 //!
-//! Clippy denies them too, but not in code that it does not compile and not in the arguments of macros.
+//! Clippy denies them too, but not in code that it does not compile and not in macro arguments.
 
 use proc_macro2::TokenTree;
 
@@ -10,7 +10,7 @@ use crate::{Tree, Violation, at};
 /// Macros that stand for missing code.
 const PLACEHOLDERS: [&str; 2] = ["todo", "unimplemented"];
 
-/// Reports placeholders: one of the names, `!` and a group, in the arguments of macros too.
+/// Reports placeholders: such a name, `!` and a group, in macro arguments too.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {

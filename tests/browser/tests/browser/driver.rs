@@ -1,6 +1,6 @@
-//! A browser under test: chromedriver as a child process, controlled through its JSON protocol.
+//! A browser under test: chromedriver as a child process, controlled over a JSON protocol.
 //!
-//! Few calls of the protocol are needed. A client library would be larger than the pages under test.
+//! Few protocol calls are needed. A client library would be larger than the pages under test.
 
 use std::{
     path::Path,
@@ -19,15 +19,14 @@ use tokio::{
 
 /// Timeout, generous for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Polling interval.
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Height of the visible part of a page.
+/// Height of a page's visible part.
 const HEIGHT: u64 = 900;
 
-/// Debian's browser.
-/// Its arguments keep it off the network and out of the home directory, and make its pictures independent of the
-/// machine.
+/// Debian's browser. The arguments keep it off the network and out of the home directory, and make
+/// pictures independent of the machine.
 const CHROMIUM: &str = "/usr/bin/chromium";
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
@@ -46,10 +45,10 @@ const FONT_CONFIGURATION: &str = r#"<?xml version="1.0"?>
 </fontconfig>
 "#;
 
-/// Starts of chromedriver. One ends at once where its free IPv4 port is taken for IPv6.
+/// How often to start chromedriver. It ends at once where its free IPv4 port is taken for IPv6.
 const STARTS: usize = 5;
 
-/// Starts chromedriver, and returns it with its port, or nothing if it ended before it had one.
+/// Starts chromedriver, and returns it with the port, or nothing if it ended before it had a port.
 async fn start_driver(fonts: &Path) -> Option<(Child, String)> {
     let mut driver = Command::new("chromedriver")
         .arg("--port=0")
@@ -67,18 +66,18 @@ async fn start_driver(fonts: &Path) -> Option<(Child, String)> {
             break port.trim_end_matches('.').to_owned();
         }
     };
-    // Its output must not fill the pipe.
+    // The output must not fill the pipe.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     Some((driver, port))
 }
 
-/// One browser with one page.
+/// A browser with a single page.
 pub struct Browser {
     client: Client,
     session: String,
-    /// Its version, major number first.
+    /// The browser's version, major number first.
     pub version: String,
-    // Dropping it kills the driver and deletes its files.
+    // Dropping it kills the driver and deletes the driver's files.
     _driver: Child,
     _profile: TempDir,
 }
@@ -157,12 +156,12 @@ impl Browser {
         answer["value"].clone()
     }
 
-    /// Opens an address.
+    /// Opens an address in the page.
     pub async fn open(&self, url: &str) {
         self.call(Method::POST, "/url", json!({"url": url})).await;
     }
 
-    /// Returns the value of a JavaScript expression in the page.
+    /// Returns a JavaScript expression's value in the page.
     pub async fn eval(&self, expression: &str) -> Value {
         let script = format!("return ({expression});");
         self.call(
@@ -188,7 +187,7 @@ impl Browser {
         }
     }
 
-    /// Returns the visible text of the first element that matches a selector.
+    /// Returns the visible text in the first element that matches a selector.
     pub async fn text(&self, selector: &str) -> String {
         let text = self
             .eval(&format!(
@@ -221,7 +220,7 @@ impl Browser {
         lines.collect()
     }
 
-    /// Sends a command of the `DevTools` protocol.
+    /// Sends a `DevTools` protocol command.
     pub async fn command(&self, name: &str, params: Value) -> Value {
         self.call(
             Method::POST,
@@ -231,7 +230,7 @@ impl Browser {
         .await
     }
 
-    /// Returns the value of a promise in the page, to which its policies and trusted types do not apply.
+    /// Returns a promise's value in the page, to which its policies and trusted types do not apply.
     pub async fn eval_promise(&self, expression: &str) -> Value {
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.command("Runtime.evaluate", params).await;
@@ -242,7 +241,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Runs a script before those of each page that is opened from now on.
+    /// Runs a script before those on each page that is opened from now on.
     pub async fn at_start(&self, script: &str) {
         self.command(
             "Page.addScriptToEvaluateOnNewDocument",
@@ -251,7 +250,7 @@ impl Browser {
         .await;
     }
 
-    /// Returns a picture of the visible part of the page, as WebP.
+    /// Returns a picture of the page's visible part, as WebP.
     pub async fn picture(&self) -> Vec<u8> {
         let picture = self
             .command(
@@ -262,7 +261,7 @@ impl Browser {
         BASE64.decode(picture["data"].as_str().unwrap()).unwrap()
     }
 
-    /// Returns an exact picture of the visible part of the page, as PNG in Base64.
+    /// Returns an exact picture of the page's visible part, as PNG in Base64.
     pub async fn exact_picture(&self) -> String {
         let picture = self
             .command("Page.captureScreenshot", json!({"format": "png"}))
@@ -296,7 +295,7 @@ impl Browser {
         .await;
     }
 
-    /// Closes the browser.
+    /// Closes the browser and the driver.
     pub async fn close(self) {
         self.call(Method::DELETE, "", Value::Null).await;
     }

@@ -1,7 +1,8 @@
-//! The lab: one run with every event kind in every state, and one list with every status.
+//! The lab: a run with every event kind in every state, and a list with every status.
 //!
-//! The structure of both pages is a snapshot (`INSTA_UPDATE=always` accepts a new one), and their pictures are compared
-//! with the committed ones. The shipped binary has no such page: the test plays the run.
+//! Both pages' structure is a snapshot (`INSTA_UPDATE=always` accepts a new snapshot), and their
+//! pictures are compared with the committed pictures. The shipped binary has no such page: the test
+//! plays the run.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ use super::{
     with_browser,
 };
 
-/// The notes of a run.
+/// Notes that the run shows.
 const NOTES: [(NoteKind, &str); 19] = [
     (
         NoteKind::Queued,
@@ -72,10 +73,10 @@ const NOTES: [(NoteKind, &str); 19] = [
     ),
 ];
 
-/// Stops the clock of the page 72 seconds after the start of the bot's clock.
+/// Stops the page's clock 72 seconds after the bot's clock starts.
 pub const STOPPED_CLOCK: &str = "Date.now = () => 1760000072000;";
 
-/// Prints the elements of a page that have a role or a state, with their text.
+/// Prints a page's elements that have a role or a state, with their text.
 const STRUCTURE: &str = r"(() => {
     const lines = [];
     const own = (node) => [...node.childNodes].filter((child) => child.nodeType === 3).map((child) => child.data.trim()).filter(Boolean).join(' ');
@@ -91,7 +92,7 @@ const STRUCTURE: &str = r"(() => {
     return lines.join('\n');
 })()";
 
-/// Returns the kind of an event. A new kind does not compile until the lab shows it.
+/// Returns an event's kind. A new kind does not compile until the lab shows it.
 fn kind(body: &EventBody) -> &'static str {
     match body {
         EventBody::Input { .. } => "input",
@@ -111,7 +112,7 @@ fn kind(body: &EventBody) -> &'static str {
     }
 }
 
-/// Returns the word of a kind of note. A new kind does not compile until the lab shows it.
+/// Returns a note kind's word. A new kind does not compile until the lab shows it.
 const fn note_word(kind: NoteKind) -> &'static str {
     match kind {
         NoteKind::WrapUp => "wrap_up",
@@ -230,7 +231,7 @@ async fn structure(browser: &Browser) -> String {
     browser.eval(STRUCTURE).await.as_str().unwrap().to_owned()
 }
 
-/// Takes a picture in each view, without the random id of the run.
+/// Takes a picture in each view, without the run's random id.
 async fn take_views(pictures: &mut Pictures, browser: &Browser, name: &str) {
     browser
         .eval(
@@ -319,7 +320,7 @@ async fn lab_shows_every_status() {
         turn(&bot, &stopping, 5, 10);
         result(&stopping, "bash", "none", None, "a result without a call");
         bot.core.registry().stop(stopping.id(), StopMode::Soft, Actor::new(ActorKind::Cli, "cli:local"));
-        // Runs of the same instant would be listed by their random ids.
+        // Runs at the same instant would be listed by their random ids.
         bot.clock.advance(1_000);
         let run = bot.run("running", "rehearsal/m");
         bot.clock.advance(1_000);
@@ -342,7 +343,7 @@ async fn lab_shows_every_status() {
         take_views(&mut pictures, browser, "lab-list").await;
         pictures.compare(browser).await;
         drop(run);
-        // The page of the run shows the same, and that it starts.
+        // The run's page shows the same, and that it starts.
         let note = |text: &str| waiting.publish(EventBody::note(NoteKind::Queued, text));
         browser.open(&bot.url(&live_path(&waiting))).await;
         browser.wait("document.getElementById('queue').textContent.startsWith('position 2, limit')").await;

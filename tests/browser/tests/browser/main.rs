@@ -1,4 +1,4 @@
-//! The run pages in a real Chromium: visible content, console output, and escaping of hostile text.
+//! Run pages in a real Chromium: visible content, console output, and escaped hostile text.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -237,7 +237,7 @@ async fn rejected_stream_is_opened_again() {
         ask(&run, "please fix");
         let live = bot.url(&live_path(&run));
         for page in [live.clone(), bot.url("/runs"), bot.url("/residents")] {
-            // The stream of the page before ends only after the browser has left the page.
+            // The previous page's stream ends only after the browser has left that page.
             browser.open(&bot.url("/runs/docs")).await;
             let held = loop {
                 let answer = reqwest::get(live.replace('?', "/events?")).await.unwrap();
@@ -296,7 +296,7 @@ async fn index_follows_starting_and_ending_runs() {
     .await;
 }
 
-/// The stream begins with every run of the registry, also with those that are on a further page.
+/// The stream begins with every run in the registry, also those on a further page.
 #[tokio::test(flavor = "multi_thread")]
 async fn list_keeps_the_order_of_the_server() {
     with_browser(async |browser| {
@@ -371,7 +371,7 @@ async fn without_scripts_a_page_is_a_readable_outline() {
     .await;
 }
 
-/// Returns the text of all nodes below a DOM node.
+/// Returns the text in all nodes below a DOM node.
 fn texts(node: &Value) -> String {
     let own = if node["nodeType"] == json!(3) {
         node["nodeValue"].as_str().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The Markdown renderer in the browser: its output for sample texts, and its worst-case speed.
+//! The Markdown renderer in the browser: output for sample texts, and worst-case speed.
 
 use serde_json::json;
 
@@ -105,7 +105,7 @@ const HEAVY: [&str; 12] = [
     "'# '.repeat(60000) + '\\n' + '#'.repeat(90000)",
 ];
 
-/// Timeout per text, generous for a busy machine and far below the time of a quadratic renderer.
+/// Timeout per text, generous for a busy machine and far below a quadratic renderer's time.
 const TIMEOUT_MS: u32 = 2000;
 
 async fn on_a_page(test: impl AsyncFnOnce(&Browser)) {

@@ -1,4 +1,4 @@
-//! Pictures of pages, compared with the committed ones in `tests/browser/pictures`.
+//! Page pictures, compared with the committed pictures in `tests/browser/pictures`.
 //!
 //! `ARS_PICTURES=1` replaces the committed pictures. docs/testing.md explains the tolerances.
 
@@ -9,15 +9,14 @@ use serde_json::{Value, json};
 
 use super::driver::Browser;
 
-/// Largest share of differing pixels in the version of the browser that made the committed pictures.
+/// Largest share of differing pixels in the browser version that made the committed pictures.
 const MAX_SHARE: f64 = 0.000_1;
-/// Largest share of differing pixels of the scaled pictures in another version.
-/// With other hinting and coloured smoothing of letters it is 0.017, because one line of the narrow page breaks
-/// elsewhere.
+/// Largest share of differing pixels in scaled pictures with another version. With other hinting
+/// and coloured letter smoothing it is 0.017, because a line on the narrow page breaks elsewhere.
 const MAX_SHARE_SCALED: f64 = 0.03;
-/// Scale of the pictures in another version: letters become grey blocks, so their form does not matter.
+/// Picture scale for another version: letters become grey blocks, so their form does not matter.
 const SCALE: f64 = 0.125;
-/// The file with the version of the browser that made the committed pictures.
+/// The file with the browser version that made the committed pictures.
 const VERSION: &str = "BROWSER";
 
 /// Quality of the committed pictures. The other picture is encoded alike before it is compared.
@@ -62,7 +61,7 @@ impl Pictures {
     /// Takes a picture of a whole page at this width.
     pub async fn take(&mut self, browser: &Browser, name: &str, width: u32, scheme: &str) {
         let mut height = 0;
-        // The page may grow once all of its rows are in view.
+        // The page may grow once all rows are in view.
         loop {
             let found = browser
                 .eval("document.documentElement.scrollHeight")
@@ -84,7 +83,7 @@ impl Pictures {
             .push((name.to_owned(), browser.exact_picture().await));
     }
 
-    /// Compares the pictures, or replaces the committed ones.
+    /// Compares the pictures, or replaces the committed pictures.
     pub async fn compare(self, browser: &Browser) {
         browser.open("about:blank").await;
         let folder = folder();

@@ -1,4 +1,4 @@
-//! Runs that tests play on a page: single events, and a coding run with every element of a page.
+//! Runs that tests play on a page: single events, and a coding run with every page element.
 
 use ars_bot_core::registry::RunHandle;
 use ars_events::{EventBody, NoteKind};
@@ -100,7 +100,7 @@ pub fn add(a: i64, b: i64) -> i64 {
 
 See https://doc.rust-lang.org/std/ops/trait.Add.html for the trait.";
 
-/// Plays a coding run with every element of a page.
+/// Plays a coding run with every page element.
 pub fn play(bot: &Bot, run: &RunHandle, model: &str) {
     ask(
         run,

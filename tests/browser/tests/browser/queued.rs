@@ -23,7 +23,7 @@ async fn keep(browser: &Browser, messages: &Value) {
         .await;
 }
 
-/// Evaluates an expression with `queued`, the messages to a run of 100 events.
+/// Evaluates an expression with `queued`, the messages to a run with 100 events.
 async fn with_queued(browser: &Browser, expression: &str) -> Value {
     let program = format!(
         "(async () => {{ const {{Queued}} = await import('/runs/assets/queued.js');

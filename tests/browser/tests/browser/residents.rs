@@ -1,4 +1,4 @@
-//! The pages of residents follow changes in place.
+//! Residents' pages follow changes in place.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{
     with_browser,
 };
 
-/// The time of the bot's clock.
+/// Time on the bot's clock.
 pub const NOW: i64 = 1_760_000_000_000;
 
 async fn open(browser: &Browser, path: &str, width: u32) -> (Bot, Arc<MemoryResidents>) {

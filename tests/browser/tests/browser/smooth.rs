@@ -1,4 +1,4 @@
-//! Nothing moves while a run is streamed, and of a long run only the visible part is rendered.
+//! Nothing moves while a run is streamed, and only a long run's visible part is rendered.
 
 use std::sync::atomic::Ordering;
 
@@ -14,25 +14,25 @@ use super::{
     with_browser,
 };
 
-/// Records layout shifts and tasks of more than 50 ms.
+/// Records layout shifts and tasks that take more than 50 ms.
 pub const OBSERVE: &str = "window.shifts = []; window.longTasks = [];
     new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.shifts.push({
         value: entry.value, moved: entry.sources.map(({node}) => node?.className ?? node?.nodeName)}); })
         .observe({type: 'layout-shift', buffered: true});
     new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.longTasks.push(entry.duration); })
         .observe({type: 'longtask', buffered: true});";
-/// Events of a long run.
+/// Events in a long run.
 const LONG_RUN: usize = 10_000;
 /// Most steps that are rendered at once: those in the view and near it.
 const MAX_RENDERED: u64 = 100;
-/// CPU time of a scroll step after which a task may be long.
+/// CPU milliseconds for a scroll step after which a task may be long.
 const LONG_TASK_MS: f64 = 50.0;
 /// Attempts without a long task.
 const SCROLL_ATTEMPTS: usize = 2;
 /// Places to which the test jumps after it scrolled through the page.
 const JUMPS: u64 = 20;
 
-/// Returns the most rows of steps that are rendered at once, at ten places of the page.
+/// Returns the most step rows that are rendered at once, at ten places on the page.
 const RENDERED: &str = "(async () => {
     const page = document.scrollingElement; const most = [];
     for (let part = 0; part < 10; part += 1) {
@@ -89,7 +89,7 @@ async fn streaming_moves_nothing() {
     .await;
 }
 
-/// Sends a message from the page of a run that has a model, and waits until the model has read it.
+/// Sends a message from the page for a run that has a model, and waits until the model has read it.
 async fn steer(browser: &Browser, bot: &Bot) {
     bot.script(&["I look first", "It is fixed."]);
     bot.model.gated.store(true, Ordering::Relaxed);
@@ -196,7 +196,7 @@ fn long_run() -> Vec<Value> {
     (0..LONG_RUN).map(event).collect()
 }
 
-/// Returns the CPU time of the page's main thread.
+/// Returns the CPU time used by the page's main thread.
 async fn cpu_seconds(browser: &Browser) -> f64 {
     let metrics = browser.command("Performance.getMetrics", json!({})).await;
     let metric = metrics["metrics"]
@@ -207,7 +207,7 @@ async fn cpu_seconds(browser: &Browser) -> f64 {
     metric.unwrap()["value"].as_f64().unwrap()
 }
 
-/// Opens a run and loads all of its events.
+/// Opens a run and loads all the events.
 async fn open_whole_run(browser: &Browser, bot: &Bot) {
     browser.open(&bot.url("/runs/long")).await;
     browser
@@ -232,9 +232,10 @@ async fn open_whole_run(browser: &Browser, bot: &Bot) {
     browser.wait(&all).await;
 }
 
-/// Scrolls to a place and returns the milliseconds of CPU time of all tasks until it is shown.
+/// Scrolls to a place and returns all tasks' CPU milliseconds until it is shown.
 ///
-/// The tasks of one step together bound each single task. Their wall time would contain the waits for other processes.
+/// The tasks in a step together bound each single task. Their wall time would contain the waits for
+/// other processes.
 async fn scroll_to(browser: &Browser, top: u64) -> f64 {
     let before = cpu_seconds(browser).await;
     let shown = format!(
@@ -245,7 +246,7 @@ async fn scroll_to(browser: &Browser, top: u64) -> f64 {
     (cpu_seconds(browser).await - before) * 1000.0
 }
 
-/// Scrolls through a page, then jumps through it. Returns the CPU time of each step.
+/// Scrolls through a page, then jumps through it. Returns each step's CPU time.
 async fn scroll_through(browser: &Browser) -> Vec<f64> {
     let mut steps = Vec::new();
     let mut top = 0;

@@ -1,6 +1,7 @@
 //! Every page in both colour schemes and on a phone: accessible, no overflow, a silent console.
 //!
-//! `ARS_SCREENSHOTS=docs/screenshots` also writes the pictures of the documentation, with the digest of their sources.
+//! `ARS_SCREENSHOTS=docs/screenshots` also writes the documentation pictures, with a digest of
+//! their sources.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,7 +33,7 @@ use super::{
     with_browser,
 };
 
-/// Width and scheme of each view.
+/// Each view's width and scheme.
 pub const VIEWS: [(&str, u32, &str); 3] = [
     ("light", 1100, "light"),
     ("dark", 1100, "dark"),
@@ -41,9 +42,9 @@ pub const VIEWS: [(&str, u32, &str); 3] = [
 
 /// Pages with pictures in the documentation.
 const PAGES: usize = 11;
-/// The parts of the source that a picture shows.
-/// They are the templates, their assets, and the code that fills the templates.
-/// The code that finds the facts of a page is much wider and changes for other reasons, so it is no source.
+/// The source parts that a picture shows. They are the templates, their assets, and the code that
+/// fills the templates. The code that finds a page's facts is much wider and changes for other
+/// reasons, so it is no source.
 const SOURCES: [&str; 4] = [
     "containers/bot/http/templates",
     "containers/bot/http/assets",
@@ -56,7 +57,7 @@ const DIGESTS: &str = "SOURCES";
 const RENEW: &str =
     "ARS_SCREENSHOTS=docs/screenshots cargo nextest run -p ars-tests-browser every_page";
 
-/// The working tree of the finished run.
+/// The finished run's working tree.
 const DIFF: &str = "diff --git a/src/lib.rs b/src/lib.rs
 --- a/src/lib.rs
 +++ b/src/lib.rs
@@ -117,7 +118,7 @@ impl Schedules for OneFiring {
     }
 }
 
-/// Returns a bot with a dashboard in mode `token`. Its viewer reads every channel.
+/// Returns a bot with a dashboard in mode `token`. The viewer reads every channel.
 async fn bot_with_token() -> Bot {
     let commands = CommandDeps {
         schedules: Some(Arc::new(OneFiring)),
@@ -178,7 +179,7 @@ async fn printed_address_opens_a_live_list() {
     .await;
 }
 
-/// Returns a bot with runs in every state, and the name and path of each page.
+/// Returns a bot with runs in every state, and each page's name and path.
 async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
     let bot = bot_with_token().await;
     sign_in(browser, &bot).await;
@@ -279,7 +280,7 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
     (bot, pages)
 }
 
-/// Returns the source of axe-core.
+/// Returns axe-core's source text.
 fn axe() -> String {
     let npm = ars_workerd::ensure_npm(&|_| {}).expect("npm packages");
     std::fs::read_to_string(npm.node_modules.join("axe-core/axe.min.js")).unwrap()
@@ -342,7 +343,7 @@ async fn every_page_is_accessible_and_fits() {
     .await;
 }
 
-/// Returns the digest of each source, in the form of `sha256sum`. That of Rust is of its shown part.
+/// Returns each source's digest, in `sha256sum` form. For Rust it covers only the shown part.
 fn digests() -> String {
     let root = ars_workerd::repo_root();
     let mut paths = BTreeSet::new();
@@ -358,7 +359,7 @@ fn digests() -> String {
     text
 }
 
-/// Returns the part of a source that a picture shows: of Rust neither comments nor tests.
+/// Returns the source part that a picture shows: for Rust neither comments nor tests.
 fn shown(path: &str, text: &str) -> String {
     if !path.ends_with(".rs") {
         return text.to_owned();
@@ -369,7 +370,7 @@ fn shown(path: &str, text: &str) -> String {
         .collect()
 }
 
-/// Checks the pictures of the documentation against the sources of the pages, without a browser.
+/// Checks the documentation pictures against the pages' sources, without a browser.
 #[test]
 fn screenshots_match_their_sources() {
     let folder = ars_workerd::repo_root().join("docs/screenshots");
@@ -440,7 +441,7 @@ async fn control_works_by_keyboard_alone() {
             let key = json!({"type": kind, "key": "Enter", "code": "Enter", "text": "\r", "windowsVirtualKeyCode": 13});
             browser.command("Input.dispatchKeyEvent", key).await;
         }
-        // A played run has no driver, so its thread has no mailbox.
+        // A played run has no driver, so the thread has no mailbox.
         browser.wait("document.getElementById('action-note').textContent === 'The run has already finished.'").await;
         let focus = "(() => { const seen = []; for (const node of document.querySelectorAll('a, button, input, summary')) {
             node.focus(); if (document.activeElement === node) seen.push(node.id || node.tagName); } return seen; })()";

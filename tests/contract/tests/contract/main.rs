@@ -1,5 +1,5 @@
-//! The state Worker's contract: the order of checks, every field's rule, and answers.
-//! The answers of the built Worker equal those of the stores in this process.
+//! The state Worker's contract: check order, every field's rule, and responses. The built Worker's
+//! responses equal those from the stores in this process.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(

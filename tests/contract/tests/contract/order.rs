@@ -1,11 +1,11 @@
-//! The order of checks of every route, and requests outside all routes
-//! (docs/reference/state-worker.md#order-of-checks).
+//! Check order on every route, and requests outside all routes. See
+//! docs/reference/state-worker.md#order-of-checks.
 
 use ars_tests_contract::{Length, Native, Sent, Subject, TOKEN, WRONG, Workerd};
 use ars_wire::state::{Key, Route};
 use serde_json::json;
 
-/// Asserts status and beginning of an error. It must be the only field and repeat no value.
+/// Asserts an error's status and beginning. It must be the only field and repeat no value.
 fn assert_error(subject: &mut impl Subject, sent: &Sent<'_>, status: u16, text: &str) {
     let answer = subject.send(sent);
     let error = answer.body["error"].as_str().unwrap_or_default();
@@ -19,7 +19,7 @@ fn assert_error(subject: &mut impl Subject, sent: &Sent<'_>, status: u16, text: 
     assert!(!error.contains(TOKEN) && !error.contains(WRONG), "{error}");
 }
 
-/// Returns a body of this size in two-byte characters, so that its length in characters is about half.
+/// Returns a body with this byte size in two-byte characters, so about half as many characters.
 fn sized(bytes: usize) -> Vec<u8> {
     let room = bytes - r#"{"pad":""}"#.len();
     format!(
@@ -30,7 +30,7 @@ fn sized(bytes: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Sends requests to each route with one fault less each time, starting with all of them.
+/// Sends requests to each route with fewer faults each time, starting with all faults.
 fn every_route_checks_in_order(subject: &mut impl Subject) {
     let bearer = format!("Bearer {TOKEN}");
     for route in Route::all() {
@@ -189,7 +189,7 @@ fn only_health_is_open(subject: &mut impl Subject) {
         ("POST", "/", 404),
         ("POST", "/runs", 404),
         ("POST", "/runs/", 404),
-        // Routes of other implementations.
+        // Routes in other implementations.
         ("POST", "/runs/inbox/read", 404),
         ("POST", "/runs/abandon", 404),
         ("POST", "/config/secrets/get", 404),
@@ -212,7 +212,7 @@ fn only_health_is_open(subject: &mut impl Subject) {
     }
 }
 
-/// The status of a read with this `Authorization` header.
+/// Returns the status for a read with this `Authorization` header.
 fn read_with(subject: &mut impl Subject, authorization: Option<&str>) -> u16 {
     let body = br#"{"storeKey":"of-credentials","id":"a"}"#;
     subject
@@ -239,7 +239,7 @@ fn only_the_exact_bearer_is_accepted(subject: &mut impl Subject) {
         format!("{bearer}x"),
         bearer[..bearer.len() - 1].to_owned(),
         format!("Bearer {}", TOKEN.to_uppercase()),
-        // The text of an absent secret.
+        // An absent secret's text.
         "Bearer undefined".to_owned(),
     ];
     for authorization in wrong.iter().map(|text| Some(text.as_str())).chain([None]) {

@@ -12,7 +12,8 @@ pub const DAY: i64 = 24 * HOUR;
 pub struct Pair {
     native: Native,
     worker: Workerd,
-    /// Start of the test. Times that a test sends are at least an hour before or two days after it.
+    /// When the test started. Times that a test sends are at least an hour before or two days after
+    /// it.
     pub base: i64,
     store: String,
 }
@@ -85,7 +86,7 @@ impl Pair {
         answer
     }
 
-    /// Replaces times of the subjects' clocks, and leases from them, by their distance in minutes.
+    /// Replaces times on the subjects' clocks, and leases from them, by their distance in minutes.
     fn timeless(&self, value: Value) -> Value {
         match value {
             Value::Number(number) => match number.as_i64().map(|time| time - self.base) {

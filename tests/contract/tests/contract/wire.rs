@@ -1,15 +1,15 @@
-//! Behavior that only a socket shows: malformed heads, and bodies of another length than declared.
-//! The gate's unit tests cover all kinds of lengths directly.
+//! Behavior that only a socket shows: malformed heads, and bodies with another length than
+//! declared. The gate's unit tests cover all length kinds directly.
 
 use ars_tests_contract::{Answer, Length, Sent, Subject, TOKEN, Workerd, records::record};
 use serde_json::{Value, json};
 
-/// Returns the body of a put of a run.
+/// Returns the body that puts a run.
 fn put(id: &str) -> String {
     json!({ "storeKey": "wire", "record": record(id, 4_000_000_000_000) }).to_string()
 }
 
-/// Returns the status of a put with this length header.
+/// Returns the status for a put with this length header.
 fn status(worker: &mut Workerd, length: &str, body: &str) -> u16 {
     let head = format!(
         "POST /runs/put HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -64,7 +64,7 @@ fn malformed_length_reaches_no_store() {
         format!("Content-Length: {length}\r\nContent-Length: 2"),
         format!("Content-Length: {length}\r\nTransfer-Encoding: chunked"),
     ] {
-        // The runtime rejects most of these before it calls the Worker.
+        // The runtime rejects most before it calls the Worker.
         let status = status(&mut worker, &length, &body);
         assert!([0, 400, 411, 500].contains(&status), "{length}: {status}");
     }

@@ -1,4 +1,4 @@
-//! The registry with its cap, and the lifecycle of residents that get no container.
+//! The registry with the cap, and the lifecycle of residents that get no container.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::{get, onboarding, post};
 /// Longest wait for a state; only a fault reaches it.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const REPOSITORY: &str = "repo:acme/app";
-/// The shortest budget of provisioning that is accepted.
+/// The shortest provisioning budget that is accepted.
 const SHORTEST_TIMEOUT_MS: u64 = 10_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Bearers, and the order of checks before any work.
+//! Bearers, and the check order before any work.
 
 use ars_tests_workerd::{TOKEN, resident_worker};
 use serde_json::json;
@@ -75,7 +75,7 @@ fn streamed_answer_is_one_document_with_its_status() {
     let worker = resident_worker();
     let client = &worker.client;
     let attach = json!({ "resource": "repo:acme/app", "threadKey": "http:1", "refHint": "main" });
-    // Before the stream a rejection has its own status.
+    // Before the stream a rejection has a separate status.
     assert_eq!(post(client, "/attach", "operator", &attach).status, 404);
     assert_eq!(
         post(client, "/onboard", "admin", &onboarding("repo:acme/app")).status,

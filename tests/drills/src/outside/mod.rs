@@ -1,5 +1,5 @@
-//! All servers that a bot uses besides its models and its Worker, in one that records its requests.
-//! A span collector, a web search, and a git host with a password.
+//! All servers that a bot uses besides models and Worker, in a single recording server. A span
+//! collector, a web search, and a git host with a password.
 
 pub mod git;
 

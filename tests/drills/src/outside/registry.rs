@@ -1,5 +1,5 @@
-//! A registry of packages that stands in for the public ones.
-//! It has one package for npm, and the same for cargo and pip.
+//! A package registry that stands in for the public registries. It has a single package for npm,
+//! and the same for cargo and pip.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ use tokio::{net::TcpListener, task::AbortHandle};
 
 /// The package, which says hello.
 pub const PACKAGE: &str = "greeting";
-/// Its archive for pip.
+/// The package's archive for pip.
 const WHEEL: &str = "greeting-1.0.0-py3-none-any.whl";
 
 /// The registry, until dropped.
@@ -30,7 +30,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Starts it.
+    /// Starts the registry server.
     pub async fn start() -> Self {
         let files = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -48,7 +48,7 @@ impl Registry {
         }
     }
 
-    /// Its port.
+    /// Returns the server's port.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -58,7 +58,7 @@ impl Registry {
         self.served.lock().unwrap().clone()
     }
 
-    /// Returns the files of a repository that needs the package, by npm's lockfile, by cargo and by pip.
+    /// Returns files for a repository that needs the package, by npm's lockfile, cargo and pip.
     pub fn dependents(&self) -> Vec<(&'static str, String)> {
         let port = self.port;
         let root =

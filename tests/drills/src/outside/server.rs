@@ -19,9 +19,9 @@ use tokio::{net::TcpListener, task::AbortHandle};
 use super::git;
 use crate::{processes::shown_with, secrets};
 
-/// Where spans go.
+/// Path that spans go to.
 pub const SPANS: &str = "/v1/traces";
-/// Where searches go.
+/// Path that searches go to.
 pub const SEARCHES: &str = "/res/v1/web/search";
 /// Where the repository is.
 pub const REPOSITORY: &str = "/repo.git";
@@ -31,11 +31,11 @@ const BODY_BYTES: usize = 16 << 20;
 /// A request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    /// Path and query.
+    /// Path and query together.
     pub path: String,
-    /// Its headers.
+    /// Headers on the request.
     pub headers: HeaderMap,
-    /// The UTF-8 part of its body.
+    /// The UTF-8 part of the body.
     pub body: String,
 }
 
@@ -49,14 +49,14 @@ pub struct Outside {
 
 struct Shared {
     files: PathBuf,
-    /// The user agent of the bot.
+    /// The bot's user agent.
     address: String,
     sent: Mutex<Vec<Sent>>,
     shown: Mutex<String>,
 }
 
 impl Outside {
-    /// Starts it.
+    /// Starts the recording server.
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -79,12 +79,12 @@ impl Outside {
         }
     }
 
-    /// Its address.
+    /// Returns the server's address.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The origin of its repository, with the password.
+    /// Returns the repository's origin, with the password.
     pub fn origin(&self) -> String {
         format!(
             "http://bot:{}@{}{REPOSITORY}",
@@ -98,7 +98,7 @@ impl Outside {
         self.shared.sent.lock().unwrap().clone()
     }
 
-    /// Arguments and environments of those who fetched the repository, while they did.
+    /// Returns arguments and environments of processes while they fetched the repository.
     pub fn shown(&self) -> String {
         self.shared.shown.lock().unwrap().clone()
     }
@@ -129,7 +129,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     }
 }
 
-/// A found page that contains the key of the search.
+/// Returns a found page that contains the search key.
 fn searched() -> Response {
     let text = format!("the key {} is in use", secrets::SEARCH);
     let hit =

@@ -1,10 +1,10 @@
-//! Every configured secret has a distinct value that must not appear anywhere.
-//! Not in logs, records, streams, pages, prompts, spans, metrics, memory, files, or the arguments and environments of
-//! child processes. Every place that could hold one is in use, and each secret is sent only to its own service, in a
-//! header.
+//! Every configured secret has a distinct value that must not appear anywhere. Not in logs,
+//! records, streams, pages, prompts, spans, metrics, memory, files, or child processes' arguments
+//! and environments. Every place that could hold a secret is in use, and each secret is sent only
+//! to its own service, in a header.
 //!
-//! Logs, records, prompts, streams and processes are searched at the end of every drill (`src/searched.rs`); this
-//! drill ensures that each had a secret to show.
+//! Logs, records, prompts, streams and processes are searched when every drill ends
+//! (`src/searched.rs`); this drill ensures that each had a secret to show.
 
 use std::path::Path;
 
@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 
 use crate::{PROGRAM, kills::over};
 
-/// Prints every secret, as a leaked file would, its own environment and that of its ancestors.
-/// Then waits to be inspected.
+/// Prints every secret, as a leaked file would, its own environment and that of its ancestors. Then
+/// waits to be inspected.
 fn probing() -> String {
     let said = BASE64_STANDARD.encode(secrets::ALL.join("\n"));
     format!("echo {said} | base64 -d; {PROBE}")
 }
 
-/// The last of it.
+/// Last part of the probe.
 const PROBE: &str = r#"env; p=$$
 while [ "$p" -gt 1 ]; do tr '\0' '\n' < /proc/$p/environ; tr '\0' ' ' < /proc/$p/cmdline; p=$(awk '/^PPid/{print $2}' /proc/$p/status); done
 touch begun; while [ ! -e go ]; do sleep 0.02; done; echo the end of the probe"#;
-/// The configuration file.
+/// Name of the configuration file.
 const CONFIGURATION: &str = "ars.toml";
 
 fn is_reflection(body: &Value) -> bool {
@@ -147,7 +147,7 @@ async fn no_secret_is_leaked() {
     assert!(seen.is_empty(), "secrets show:\n{}", seen.join("\n"));
 }
 
-/// A run that looks around, looked at while it does; its id.
+/// Starts a run that looks around, and inspects it meanwhile; returns the run's id.
 async fn probe(machine: &Machine, bot: &Bot, seen: &mut Vec<String>) -> String {
     let text = format!("my token is {}, look around", secrets::QUOTED);
     let accepted = bot
@@ -183,7 +183,7 @@ async fn probe(machine: &Machine, bot: &Bot, seen: &mut Vec<String>) -> String {
     run
 }
 
-/// Checks the models' requests. Only the reflection's omit the texts of users and models.
+/// Checks the models' requests. Only those of the reflection omit the texts of users and models.
 fn look_at_prompts(machine: &Machine, vendor: &FakeOpenAi, seen: &mut Vec<String>) {
     let requests: Vec<_> = machine
         .vendor
@@ -294,7 +294,7 @@ fn look_at_processes(bot: &Bot, seen: &mut Vec<String>) {
             .any(|child| child.arguments.contains("begun")),
         "the probe is below the bot"
     );
-    // One that has just ended shows nothing.
+    // A process that has just ended shows nothing.
     for child in children.iter().filter(|child| !child.arguments.is_empty()) {
         look(seen, "a child's arguments", &child.arguments);
         look(seen, "a child's environment", &child.environment);

@@ -1,11 +1,11 @@
-//! Properties of every finished run, for any fate of its processes.
+//! Properties that hold for every finished run, whatever happens to its processes.
 
 use std::collections::BTreeSet;
 
 use ars_tests_drills::{Machine, Traces};
 use serde_json::Value;
 
-/// The only record, of a run that broke no rule of the vendor's and ran no command twice.
+/// Returns the only record, from a run that broke no vendor rule and ran no command twice.
 pub fn only_record(machine: &Machine) -> Result<Value, String> {
     let mut records = machine.state.records();
     no_command_ran_twice(machine)?;
@@ -15,7 +15,7 @@ pub fn only_record(machine: &Machine) -> Result<Value, String> {
     Ok(record)
 }
 
-/// The vendor's rules are kept, and each command left its line at most once.
+/// Checks that vendor rules are kept, and each command left a line at most once.
 pub fn no_command_ran_twice(machine: &Machine) -> Result<(), String> {
     let violations = machine.vendor.take_violations();
     require(violations.is_empty(), || {
@@ -28,9 +28,9 @@ pub fn no_command_ran_twice(machine: &Machine) -> Result<(), String> {
     })
 }
 
-/// Events are numbered from 1 without a gap, and no call is announced twice.
-/// No call has two results of one process. A process that reclaims a run may settle a call that had its result in the
-/// stream and not yet in the conversation: the second result then reports unknown effects.
+/// Events are numbered from 1 without a gap, and no call is announced twice. No call has two
+/// results from the same process. A process that reclaims a run may settle a call that had a result
+/// in the stream and not yet in the conversation: the second result then reports unknown effects.
 fn stream_is_whole(record: &Value) -> Result<(), String> {
     let events = record["events"].as_array().unwrap();
     let seqs: Vec<_> = events
@@ -61,7 +61,7 @@ fn once_each(events: &[Value], kind: &str) -> Result<(), String> {
     })
 }
 
-/// There is one answer, and each command ran once or has unknown effects.
+/// There is a single answer, and each command ran once or has unknown effects.
 pub fn work_is_done(record: &Value, traces: &Traces, wanted: &[String]) -> Result<(), String> {
     let answers = record["events"]
         .as_array()

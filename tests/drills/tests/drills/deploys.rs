@@ -1,4 +1,4 @@
-//! Processes that are replaced as a deploy replaces them, and one that dies while a command runs.
+//! Processes replaced as by a deploy, and a process that dies while a command runs.
 
 use std::{path::Path, time::Duration};
 
@@ -16,11 +16,11 @@ use crate::{
 
 /// Processes that come after the first.
 const DEPLOYS: usize = 10;
-/// Turns of the run, within the coding agent's sixty.
+/// Turns in the run, within the coding agent's sixty.
 const TURNS: usize = 50;
 /// Turns that each process has to itself.
 const TURNS_EACH: usize = 3;
-/// Between two events of an answer, so that a deploy may come while the model speaks.
+/// Pause between two events in an answer, so that a deploy may come while the model speaks.
 const PACE: Duration = Duration::from_millis(10);
 
 fn short_turns(body: &Value) -> Reply {
@@ -96,7 +96,7 @@ fn waiting(body: &Value) -> Reply {
     }
 }
 
-/// The record of the killed run blames no tool for the kill, and its other friction is found.
+/// The killed run's record blames no tool for the kill, and its other friction is found.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn interrupted_command_is_not_repeated() {
     let github = FakeGitHub::start().await;

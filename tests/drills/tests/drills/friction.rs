@@ -1,4 +1,4 @@
-//! The friction of a drill's own records, filed on a fake code host.
+//! Friction from a drill's own records, filed on a fake code host.
 
 use ars_testkit::github::FakeGitHub;
 use ars_tests_drills::{Bot, Machine, Setup};
@@ -8,10 +8,10 @@ use crate::kills::over;
 
 /// A tool that no agent has.
 pub const MISSING_TOOL: &str = "no_such_tool";
-/// The request of a run that calls it, and that no kill interrupts.
+/// The request for a run that calls it, and that no kill interrupts.
 pub const CALL_IT: &str = "agent:general call what is missing";
 
-/// The setup of a machine with a user who may file issues on the host.
+/// Returns the setup for a machine with a user who may file issues on the host.
 pub fn filing_on(github: &FakeGitHub) -> Setup {
     github.add_repository("acme/app", &[("README.md", "The app.\n")]);
     let app = github.app();
@@ -28,10 +28,10 @@ pub fn filing_on(github: &FakeGitHub) -> Setup {
     }
 }
 
-/// Files the friction of the machine's killed run and of another one.
+/// Files the friction from the machine's killed run and from another run.
 ///
-/// What both did is one issue. The command that the kill interrupted is in none, although one run is enough
-/// for a pattern here.
+/// What both did is a single issue. The command that the kill interrupted is in none, although one
+/// run is enough for a pattern here.
 pub async fn file_all(machine: &Machine, bot: &Bot, github: &FakeGitHub) {
     let (status, answer) = bot
         .ask(&json!({ "text": CALL_IT, "thread": "another" }))

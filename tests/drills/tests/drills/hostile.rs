@@ -1,6 +1,7 @@
 //! A misbehaving model: each attempt ends in a clear result, and the bot's memory stays bounded.
 //!
-//! Not here: what a shell command reaches (`sandbox.rs` of the workspace tests in `containers/bot/adapters`).
+//! Not here: what a shell command reaches (`sandbox.rs` in the workspace tests in
+//! `containers/bot/adapters`).
 
 use std::net::TcpListener;
 
@@ -10,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::{PROGRAM, kills::over};
 
-/// Bytes of a flood.
+/// Bytes in a flood.
 const FLOOD: usize = 100_000_000;
-/// Most memory a flood may cost the bot: the part of an output that is kept, several times over.
+/// Maximum memory that a flood may cost the bot: the output part that is kept, several times over.
 const FLOOD_COST: u64 = 48 << 20;
 /// A file outside every working tree.
 const ESCAPED: &str = "escaped.txt";

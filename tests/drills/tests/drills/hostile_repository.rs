@@ -1,9 +1,10 @@
-//! A hostile repository under each sandbox.
-//! Its test targets reach nothing outside, and the bot answers throughout.
+//! A hostile repository in each sandbox. Its test targets reach nothing outside, and the bot
+//! answers throughout.
 //!
-//! An attack succeeds if its output has a word that only the attacked place has, or if it changed something on this
-//! machine. What it changes in a private file system of the sandbox does not count. Without a sandbox the same attacks
-//! succeed, which shows that the drill can fail. The suites of an honest repository pass in the same sandbox.
+//! An attack succeeds if the output has a word that only the attacked place has, or if it changed
+//! something on this machine. Changes in the sandbox's private file system do not count. Without a
+//! sandbox the same attacks succeed, which shows that the drill can fail. An honest repository's
+//! suites pass in the same sandbox.
 
 use std::{
     collections::BTreeSet,
@@ -25,23 +26,23 @@ use tempfile::TempDir;
 
 use crate::{PROGRAM, kills::over, probes::Prober};
 
-/// The content of everything that no attack may read or change. No script contains it.
+/// The content that no attack may read or change. No script contains it.
 const CANARY: &str = "canary-of-the-machine";
-/// The output of an attack that succeeded. No script contains it.
+/// Output from an attack that succeeded. No script contains it.
 const REACHED: &str = "reached-it";
-/// A user id that owns no files of this machine.
+/// A user id that owns no files on this machine.
 const NOBODY: u32 = 65_534;
 /// An argument by which processes that outlived their command are found.
 const SURVIVOR: &str = "98764";
-/// The memory of a run in a control group.
+/// Memory for a run in a control group.
 const RUN_MEMORY_BYTES: u64 = 512 << 20;
-/// The start of each script.
-/// `$data` is the data directory of the bot, `$machine` the folder around it, with its home.
+/// Start of each script. `$data` is the bot's data directory, `$machine` the folder around it, with
+/// the home.
 const PREAMBLE: &str = "tree=$(pwd -P); data=${tree%/workspaces/*}; machine=${data%/*}; word=canary; word=$word-of\n\
     reached() { echo reached\"-it\"; }; exec 2>&1\n";
 
-/// An attack: its target, its commands, and whether it succeeds without a sandbox.
-/// Others are left out there: they would end this test, or they meet limits of every kind.
+/// An attack: target, commands, and whether it succeeds without a sandbox. Others are left out
+/// there: they would end this test, or they meet limits in every kind.
 const ATTACKS: &[(&str, &str, bool)] = &[
     (
         "siblings",
@@ -100,7 +101,7 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         false,
     ),
     (
-        // The process outside of the sandbox.
+        // The process outside the sandbox.
         "neighbours",
         r#"for process in $(grep -lzx 600 /proc/[0-9]*/cmdline | cut -d/ -f3); do
             prlimit --pid $process --nofile=512:512 && reached; renice -n 19 -p $process && reached; done
@@ -114,13 +115,13 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         false,
     ),
     (
-        // A limit of thousands is not used up: its processes would fill this machine first.
+        // A limit in the thousands is not used up: the processes would fill this machine first.
         "forks",
         r#"[ "$(bash -c 'ulimit -u')" = unlimited ] && [ "$(id -u)" != 0 ] && reached; true"#,
         false,
     ),
     (
-        // A process obtains half of its limit, so the limit refuses the rest.
+        // A process obtains half its limit, so the limit refuses the rest.
         "memory",
         r#"map() { perl -MPOSIX -e 'exit(syscall((POSIX::uname())[4] eq "x86_64" ? 9 : 222, 0, 0 + $ARGV[0], 3, 34, -1, 0) == -1)' $1; }
         most=$(ulimit -d); [ "$most" -gt 0 ] || reached
@@ -146,7 +147,7 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         mknod -m 666 "$data"/meta/device.json c 1 5; mkfifo ../meta.json"#,
         true,
     ),
-    // The last one: the commands after it have no tree.
+    // The last attack: the commands after it have no tree.
     (
         "tree",
         r#"cd ..; mv tree away && ln -s / tree; rmdir home && ln -s / home; true"#,
@@ -154,21 +155,21 @@ const ATTACKS: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// Processes that fill their memory together, each less than the limit of a run, and end when all have.
+/// Processes that fill their memory together, each less than a run's limit, and end when all have.
 /// They are tried only where a run has a control group.
 const FILL: &str = r#"mkdir filled; for n in 1 2 3 4; do
     perl -e 'vec(my $x, 160 << 20, 8) = 1; mkdir "filled/$ARGV[0]"; sleep 1 until 4 == (() = glob "filled/*")' $n &
     done; wait; [ "$(ls filled | wc -l)" = 4 ] && echo reached"-it""#;
-/// The words of a result whose run reached its limit of memory.
+/// Words in a result whose run reached the memory limit.
 const FILL_ENDED: &str = "memory limit of a run was reached";
 
-/// A fork bomb, which is tried only where a run has a control group.
-/// Elsewhere, as root, it would use up the processes of the machine.
+/// A fork bomb, which is tried only where a run has a control group. Elsewhere, as root, it would
+/// use up the machine's processes.
 const BOMB: &str = "perl -e 'while (1) { fork }'";
-/// The words of a result whose run reached its limit of processes and was killed.
+/// Words in a result whose run reached the process limit and was killed.
 const BOMB_ENDED: &str = "process limit of a run was reached";
 
-/// The suites of an honest repository: the program that each needs, and its command.
+/// An honest repository's suites: the program that each needs, and the command.
 const HONEST: &[(&str, &str)] = &[
     (
         "/usr/bin/pip3",
@@ -182,7 +183,7 @@ const HONEST: &[(&str, &str)] = &[
     ("cargo", "unset NO_PROXY no_proxy; cd rust && cargo test -q"),
 ];
 
-/// Returns the repository. Its scripts know the port of a listener of this machine.
+/// Returns the repository. Its scripts know a local listener's port.
 fn repository(port: u16, registry: &Registry) -> Vec<(&'static str, String)> {
     let mut makefile = String::new();
     let mut files = registry.dependents();
@@ -212,7 +213,7 @@ fn repository(port: u16, registry: &Registry) -> Vec<(&'static str, String)> {
     files
 }
 
-/// The kinds of sandbox that work here. A missing one is named in the output.
+/// Returns the sandbox kinds that work here. A missing kind is named in the output.
 fn kinds() -> Vec<&'static str> {
     if trusted("bwrap").is_none() {
         leave_out("the drill under bubblewrap, which is not installed");
@@ -239,14 +240,14 @@ fn is_found(program: &str) -> bool {
 struct Toolchain(TempDir);
 
 impl Toolchain {
-    /// Returns `None` without a toolchain. Its files are links, because a copy would fill the disk.
+    /// Returns `None` without a toolchain. The files are links, because a copy would fill the disk.
     fn for_others() -> Option<Self> {
         let printed = Command::new("rustc")
             .args(["--print", "sysroot"])
             .output()
             .ok()?;
         let own = PathBuf::from(String::from_utf8(printed.stdout).ok()?.trim());
-        // The private /tmp of a sandbox would hide it there.
+        // A sandbox's private /tmp would hide it there.
         let place = tempfile::tempdir_in("/var/tmp").unwrap();
         fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
         for folder in ["bin", "lib"] {
@@ -270,8 +271,8 @@ impl Toolchain {
     }
 }
 
-/// A machine with a bot and targets of attacks.
-/// These are a process outside of the sandbox with a word in its environment, and files.
+/// A machine with a bot and attack targets. These are a process outside the sandbox with a word in
+/// the environment, and files.
 struct Ground {
     machine: Machine,
     bot: Bot,
@@ -282,7 +283,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// `commands` are the calls of the model, by the request.
+    /// Makes the ground. `commands` are the model's calls, by request.
     async fn make(
         kind: &str,
         user: Option<u32>,
@@ -519,7 +520,7 @@ async fn drill(kind: &'static str, user: Option<u32>) {
         .read("/healthz")
         .await
         .contains("\"cgroup\":\"none\"");
-    // Root can make groups in each hierarchy of version 1.
+    // Root can make groups in each version 1 hierarchy.
     assert!(
         has_groups || user.is_some() || !fs::exists("/sys/fs/cgroup/pids/cgroup.procs").unwrap(),
         "{kind}"
@@ -551,7 +552,7 @@ async fn drill(kind: &'static str, user: Option<u32>) {
     ground.bot.terminate().await;
 }
 
-/// Returns the user for drills as a plain user; `None` if this process is one.
+/// Returns the user for drills as a plain user; `None` if this process already is a plain user.
 pub(crate) fn plain_user() -> Option<u32> {
     geteuid().is_root().then_some(NOBODY)
 }
@@ -563,7 +564,7 @@ async fn hostile_repository_is_confined() {
     }
 }
 
-/// The same as a plain user, if this process is root and can become one.
+/// The same as a plain user, if this process is root and can become that user.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_repository_of_a_plain_user_is_confined() {
     if !geteuid().is_root() {
@@ -575,7 +576,7 @@ async fn hostile_repository_of_a_plain_user_is_confined() {
     }
 }
 
-/// Without a sandbox the attacks succeed, so their failure in the drills is the work of the sandbox.
+/// Without a sandbox the attacks succeed, so it is the sandbox that makes them fail in the drills.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn attacks_succeed_without_a_sandbox() {
     let names: Vec<_> = ATTACKS

@@ -1,4 +1,4 @@
-//! A process is killed between the claim of an `Idempotency-Key` and the repeated request.
+//! A process is killed between claiming an `Idempotency-Key` and the repeated request.
 
 use ars_tests_drills::{Coding, Machine};
 use serde_json::{Value, json};
@@ -11,8 +11,8 @@ use crate::{
 
 const KEY: &str = "one-request";
 
-/// Kills the process of the first request at this point and returns the status of its run.
-/// Two repeated requests get the same run, and nothing runs twice.
+/// Kills the first request's process at this point and returns the run's status. Two repeated
+/// requests get the same run, and nothing runs twice.
 async fn repeated_after(death: &str) -> String {
     let machine = Machine::new(PROGRAM, Coding::answer).await;
     let body = json!({ "text": "do the work" });
@@ -73,7 +73,7 @@ async fn key_survives_a_kill_after_its_record() {
     assert_eq!(repeated_after("ledger.finish.after:1").await, "completed");
 }
 
-/// The claim was lost, so the next request with its key is the first.
+/// The claim was lost, so the next request with that key is the first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn key_of_a_lost_claim_is_free() {
     let machine = Machine::new(PROGRAM, Coding::answer).await;

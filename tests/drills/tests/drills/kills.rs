@@ -10,11 +10,11 @@ use crate::{
     points::{BEGINNING, ELSEWHERE, ENDING, End, MIDST, Point},
 };
 
-/// The variable of the full form.
+/// Variable that selects the full form.
 const FULL: &str = "DRILLS_FULL";
-/// Repetitions of each point in the full form.
+/// Repetitions per point in the full form.
 const FULL_TIMES: usize = 5;
-/// Concurrent drills: half of the time each waits for leases.
+/// Concurrent drills: half the time each waits for leases.
 const AT_ONCE: usize = 2;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,7 +115,7 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
     checked.map_err(|problem| format!("{problem}\n{}", logs.join("\n---\n")))
 }
 
-/// Waits for the bot's death; an error when its run ends first, or neither comes.
+/// Waits for the bot's death; an error when the run ends first, or neither comes.
 pub async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
     let mut was_live = false;
     let (mut is_dead, mut is_idle) = (false, false);
@@ -135,7 +135,7 @@ pub async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
     require(is_dead, || "the run ended without a death".into())
 }
 
-/// Lets the leases of the dead lapse.
+/// Lets dead processes' leases lapse.
 pub async fn lapse(machine: &Machine) {
     machine.state.shorten_leases();
     let latest = machine

@@ -1,7 +1,8 @@
-//! Drills: processes of the bot are killed, replaced and attacked.
+//! Drills: bot processes are killed, replaced and attacked.
 //!
-//! Each drill has its own state Worker on workerd, its own scripted model vendor and its own repository.
-//! `DRILLS_FULL=1 cargo nextest run -p ars-tests-drills` kills the bot at each point five times (docs/testing.md).
+//! Each drill has its own state Worker on workerd, its own scripted model vendor and its own
+//! repository. `DRILLS_FULL=1 cargo nextest run -p ars-tests-drills` kills the bot at each point
+//! five times (docs/testing.md).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -20,5 +21,5 @@ mod probes;
 mod queue;
 mod searched;
 
-/// Path of the bot's binary with kill points.
+/// Path to the bot's binary with kill points.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ars-drilled");

@@ -1,5 +1,5 @@
-//! Many clients at once, one of them greedy, and connections and identifiers beyond limits.
-//! Every other client has its answer.
+//! Many clients at once, including a greedy client, and connections and identifiers beyond limits.
+//! Every other client gets its answer.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,17 +12,17 @@ use tokio::{task::spawn_blocking, time::Instant};
 
 use crate::{PROGRAM, hostile_repository::plain_user, kills::over};
 
-/// Clients with a token of their own.
+/// Clients with their own tokens.
 const OTHERS: usize = CLIENTS - 1;
-/// Requests of the greedy client.
+/// Requests from the greedy client.
 const GREEDY: usize = 150;
-/// Requests at once: of the greedy client, and of all others together.
+/// Requests at once: from the greedy client, and from all others together.
 const AT_ONCE: [usize; 2] = [24, 12];
 
 /// An answer to a request.
 struct Answered {
     status: u16,
-    /// Whether it names the time of another attempt.
+    /// Whether it names when to try again.
     has_time: bool,
     body: Value,
     took: Duration,
@@ -32,7 +32,7 @@ fn token(client: usize) -> String {
     format!("client-{client}")
 }
 
-/// The tokens of the clients beside that of the greedy one.
+/// Returns the tokens of the clients beside the greedy client.
 fn tokens() -> String {
     let mut tokens = json!({ secrets::INGRESS: { "subject": "greedy" } });
     for client in 0..OTHERS {
@@ -74,7 +74,7 @@ async fn ask(client: &reqwest::Client, bot: &Bot, token: &str, body: Value) -> A
     }
 }
 
-/// Sends the requests of the greedy client.
+/// Sends the greedy client's requests.
 async fn ask_greedily(client: &reqwest::Client, bot: &Bot, round: &str) -> Vec<Answered> {
     let asked = (0..GREEDY).map(async |number| {
         let thread = format!("greedy-{round}-{number}");
@@ -187,7 +187,7 @@ async fn unfinished_requests_do_not_block_others() {
     );
 
     assert!(bot.read("/healthz").await.contains("\"ok\":true"));
-    // New connections: those of the first round are open already.
+    // New connections: those from the first round are open already.
     let client = reqwest::Client::new();
     let (_, answered) = tokio::join!(
         ask_greedily(&client, &bot, "held"),

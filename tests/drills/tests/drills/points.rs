@@ -1,21 +1,21 @@
-//! The kill points of the drills, and the outcome of a run that is killed there.
+//! Kill points for the drills, and the outcome of a run that is killed there.
 
 use End::{Completed, EitherWay, Interrupted, NoRun};
 
-/// The outcome of a run after a kill.
+/// A run's outcome after a kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Another process finishes it.
     Completed,
     /// Another process closes it: not enough is stored to go on, or it may have replied.
     Interrupted,
-    /// No record exists.
+    /// There is no record.
     NoRun,
     /// The point is reached concurrently with the loop: completed or interrupted.
     EitherWay,
 }
 
-/// The kill points of a drill's processes in order, and the outcome of the run.
+/// Kill points for a drill's processes in order, and the run's outcome.
 pub type Point = (&'static [&'static str], End);
 
 /// Before the run has stored a step.
@@ -36,7 +36,7 @@ pub const BEGINNING: &[Point] = &[
     (&["model.turn.after:1"], Completed),
 ];
 
-/// In the midst of its work.
+/// Points while the run works.
 pub const MIDST: &[Point] = &[
     (&["transcripts.write.before:6"], Completed),
     (&["transcripts.write.after:6"], Completed),
@@ -52,7 +52,7 @@ pub const MIDST: &[Point] = &[
     (&["workspace.write.after:1"], Completed),
 ];
 
-/// At its end.
+/// Points while the run ends.
 pub const ENDING: &[Point] = &[
     (&["workspace.exec.before:7"], Completed),
     (&["workspace.exec.after:7"], Completed),

@@ -1,4 +1,4 @@
-//! Probes of a bot under load, with the time that each takes.
+//! Probes a bot under load, and times each probe.
 
 use std::{
     fmt,
@@ -13,9 +13,9 @@ use ars_tests_drills::{Bot, until};
 
 /// Longest that a probe may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Interval between probes.
+/// Interval between two probes.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Probes of an idle bot.
+/// How many probes an idle bot gets.
 const IDLE: usize = 40;
 
 /// Asks `/healthz` until it is ended. Each question must be answered.
@@ -50,7 +50,7 @@ impl Prober {
         }
     }
 
-    /// Returns the probes of a bot that does nothing else.
+    /// Returns the probes for a bot that does nothing else.
     pub(crate) async fn idle(bot: &Bot) -> Probes {
         let prober = Self::start(bot);
         until("an idle bot answers", || {
@@ -70,11 +70,11 @@ impl Prober {
     }
 }
 
-/// How many times the slowest idle probes those under attack may take, by their median.
-/// The attacks and suites use all processors of the machine, so one that shares them takes longer.
+/// How many times the slowest idle probes those under attack may take, by their median. The attacks
+/// and suites use all the machine's processors, so a probe that shares them takes longer.
 const USUAL: u32 = 10;
 
-/// The times of answered probes in order.
+/// Times of answered probes in order.
 pub(crate) struct Probes(Vec<Duration>);
 
 impl Probes {
@@ -82,7 +82,7 @@ impl Probes {
         self.0.len()
     }
 
-    /// Asserts that half of these took about as long as those of the idle bot.
+    /// Asserts that half the probes took about as long as those of the idle bot.
     pub(crate) fn assert_usual(&self, idle: &Self) {
         let (median, usual) = (self.percentile(50), idle.percentile(99));
         assert!(

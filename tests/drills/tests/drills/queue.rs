@@ -81,7 +81,7 @@ async fn waiting_runs_survive_a_kill() {
             .iter()
             .filter(|call| call.body["messages"].to_string().contains(&text))
             .count();
-        // The model of the run that was live had not answered.
+        // The model for the live run had not answered.
         assert_eq!(calls, 1 + usize::from(number == 0), "{number}");
         // The run that was live had published this event in the first process.
         began.extend(

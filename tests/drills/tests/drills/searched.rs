@@ -1,4 +1,4 @@
-//! The search at the end of every drill finds each kind of leak.
+//! The search when every drill ends finds each leak kind.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,11 +12,11 @@ use crate::{PROGRAM, kills::over};
 async fn leaked_secret_fails_its_drill() {
     let machine = Machine::new(PROGRAM, |_| Reply::text("Done.")).await;
     let mut bot = machine.bot().await;
-    // Users' texts may contain secrets; this one must not occur.
+    // Users' texts may contain secrets; this secret must not occur.
     let text = format!("is {} still in use?", secrets::LOCAL);
     bot.ask(&json!({ "text": text })).await.unwrap().unwrap();
     over(&machine).await;
-    // Its reader may come to a run that has ended already.
+    // The reader may come to a run that has ended already.
     until("the run's stream was read", || {
         machine.streams().contains("Done.")
     })

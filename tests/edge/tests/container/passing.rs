@@ -9,14 +9,14 @@ use ars_tests_edge::{TOKEN, VIEWER, World, send};
 use ars_wire::admin::{AUTHORIZE_ROUTE, CRASH_ROUTE};
 use serde_json::{Value, json};
 
-/// Method, path, fields and body of a request, and the status it gets.
+/// A request's method, path, fields and body, and the expected status.
 type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [u8], u16);
 
-/// Largest body of an ingress and of an MCP request.
+/// Maximum size of an ingress or MCP request body in bytes.
 const BODY_CAP: usize = 1_000_000;
 /// The model's only words.
 const DONE: &str = "The work is done.";
-/// Text of one to four bytes a character, so that a byte too many or too few shows.
+/// Text with one to four bytes per character, so that a byte too many or too few shows.
 const PATTERN: &str = "aä€𝄞 ";
 
 #[test]
@@ -98,13 +98,13 @@ fn alike(world: &World, direct: SocketAddr) {
     }
 }
 
-/// The figures of the process are those of the moment, and with them the length.
+/// The process's figures change from moment to moment, and with them the length.
 fn health_is_alike(world: &World, direct: SocketAddr) {
     let lasting = |address| {
         let mut health = asked(address, "GET", "/healthz", &[], b"");
         let mut body: Value = serde_json::from_slice(&health.body).unwrap();
         assert!(body["process"].take().is_object(), "{body}");
-        // A pass of the reclaim loop counts while it runs.
+        // A reclaim loop pass counts while it runs.
         assert!(body["inFlight"].take().is_number(), "{body}");
         health.fields.retain(|(name, _)| name != "content-length");
         (health.status, health.fields, body)

@@ -8,9 +8,9 @@ use ars_testkit::Reply;
 use ars_tests_edge::{VIEWER, World, send};
 use serde_json::{Value, json};
 
-/// A comment of an idle stream; one comes every 20 seconds.
+/// A comment in an idle stream, sent every 20 seconds.
 const KEEPALIVE: &str = ": keep-alive";
-/// The last frame of a stream.
+/// A stream's last frame.
 const END: &str = "event: end\n";
 
 #[test]
@@ -80,7 +80,7 @@ fn stream_passes_live_and_through_silences() {
     assert_eq!((edge.status, &edge.body), (200, &bot.body));
 }
 
-/// The run's own token, from its link in the index.
+/// Returns the run's own token, from its link in the index.
 fn token_of(world: &World, run: &str, known: &[(&str, &str)]) -> String {
     let index = world.client.send("GET", "/runs", known, b"");
     assert_eq!(index.status, 200, "{:?}", index.body);
@@ -98,7 +98,7 @@ fn follow(address: SocketAddr, path: &str, viewer: &str) -> Connection {
     )
 }
 
-/// Returns the frames of a stream without its chunks and comments.
+/// Returns a stream's frames without chunks and comments.
 fn frames(text: &str) -> Vec<String> {
     let (_, mut chunks) = text.split_once("\r\n\r\n").unwrap();
     let mut body = String::new();

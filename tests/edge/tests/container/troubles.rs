@@ -1,4 +1,4 @@
-//! Whatever ends the container in the midst of a run: another one takes over, and there are never two.
+//! Whatever ends the container during a run: another takes over, and there are never two.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 /// The model's last words.
 const DONE: &str = "The work is done.";
 
-/// The commit of the image that replaces the first.
+/// Commit in the image that replaces the first.
 const NEXT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// A world with a model that never answers the first call of each run.
+/// A world with a model that never answers each run's first call.
 struct Stage {
     world: World,
     silences: Arc<AtomicUsize>,
@@ -85,7 +85,7 @@ fn run_survives_every_end_of_its_container() {
 
     let seen = watch.seen();
     assert_eq!(seen.most, 1, "{seen:?}");
-    // The first one, and one after each trouble.
+    // The first, and another after each trouble.
     assert_eq!(seen.ids.len(), 5, "{seen:?}");
     assert!(seen.looks > 50, "{seen:?}");
 
@@ -98,7 +98,7 @@ fn run_survives_every_end_of_its_container() {
 }
 
 impl Stage {
-    /// Begins a run, makes trouble during it and waits for its end; returns the health of the next bot.
+    /// Begins a run, makes trouble and waits until it ends; returns the next bot's health.
     fn trouble(&mut self, what: &str, make: impl FnOnce(&mut World)) -> Value {
         println!("{what}");
         let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
@@ -121,11 +121,12 @@ impl Stage {
             health["inFlight"] == json!(1)
         });
         make(&mut self.world);
-        // Before the next bot asks for what was left: it asks at its start, and then only every 30 seconds.
+        // Before the next bot asks what was left: it asks at startup, and then only every 30
+        // seconds.
         self.world.shorten_leases();
         let after = self.world.started_after(&before);
         self.world.shorten_leases();
-        // As the tick of each minute does, which starts a bot that has ended.
+        // As each minute's tick does, which starts a bot that has ended.
         self.world.until("no run is live", |world| {
             world.tick();
             world.live().is_empty()
@@ -145,8 +146,8 @@ impl Stage {
     }
 }
 
-/// A record of a run that went on to its end, with every event.
-/// All of them do: the run's conversation was stored before the model was called (`shared/agent/src/resume/decide.rs`).
+/// Checks the record of a run that went on to its end, with every event. All do: the run's
+/// conversation was stored before the model was called (`shared/agent/src/resume/decide.rs`).
 fn completed(what: &str, record: &Value) {
     let events = record["events"].as_array().unwrap();
     let seqs: Vec<_> = events

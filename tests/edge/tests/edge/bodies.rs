@@ -6,9 +6,9 @@ use ars_wire::admin::RESTART_ROUTE;
 
 /// A body without an end, as far as a test sends it.
 const ENDLESS: u64 = 256 << 20;
-/// Maximum bytes in the buffers of sockets and of the runtime without a reader: far less than a body.
+/// Maximum bytes in socket and runtime buffers without a reader: far less than a body.
 const BUFFERED: u64 = 24 << 20;
-/// Largest growth of the runtime's memory.
+/// How much the runtime's memory may grow at most.
 const GROWTH: usize = 32 << 20;
 /// A body far beyond the buffers.
 const LARGE: usize = 96 << 20;
@@ -32,8 +32,8 @@ fn large_body_is_streamed() {
     assert!(grown < GROWTH, "grown by {grown}");
 }
 
-/// Sends a body without an end to an edge before a recorder, which it returns.
-/// Few bytes are accepted, and the answer has one of these statuses.
+/// Sends a body without an end to an edge before a recorder, which it returns. Few bytes are
+/// accepted, and the response has one of these statuses.
 #[track_caller]
 fn rejected(head: &str, expected: &[u16]) -> Recorder {
     let bot = Recorder::start();

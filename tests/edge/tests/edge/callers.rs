@@ -1,4 +1,4 @@
-//! Rejected callers and an excess of waiting ones. Neither costs a container.
+//! Rejected callers and an excess of waiting callers. Neither costs a container.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,9 +18,9 @@ use crate::{
 const MAX_HELD: usize = 256;
 /// Other requests that wait for it.
 const MAX_HELD_ANONYMOUS: usize = 64;
-/// Requests beyond the limit of each kind.
+/// Requests beyond each kind's limit.
 const EXCESS: usize = 24;
-/// Polling interval.
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[test]
@@ -48,7 +48,7 @@ fn rejected_caller_does_not_wake_the_object() {
         .client
         .post("/ingress", "goo", &json!({ "text": "hello" }));
     assert_eq!(answer.body, json!({ "error": "unauthorized" }));
-    // An object that is woken looks at its container.
+    // An object that is woken looks at the container.
     let state = engine.state();
     assert_eq!((state.inspected, state.started.len()), (0, 0));
     drop(state);
@@ -108,7 +108,7 @@ fn requests_beyond_the_held_ones_are_refused() {
         let callers: Vec<_> = requests
             .map(|request| scope.spawn(move || ask(request)))
             .collect();
-        // The container answers once every excess request has its refusal.
+        // The container answers once every excess request has been refused.
         let began = Instant::now();
         while callers.iter().filter(|caller| caller.is_finished()).count() < 2 * EXCESS {
             assert!(

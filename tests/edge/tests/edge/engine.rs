@@ -18,14 +18,14 @@ use tempfile::TempDir;
 const JSON: &str = "application/json";
 /// Timeout for an expected change.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum bytes of a bot's answer that the edge reads.
+/// Maximum bytes that the edge reads from a bot's response.
 const ANSWER_LIMIT: usize = 64 * 1024;
 /// A port without a listener.
 const CLOSED_PORT: u16 = 9;
-/// Exit code of a killed container.
+/// Exit code when a container was killed.
 const KILLED: i64 = 137;
 
-/// Behavior of a container after its start.
+/// How a container behaves after it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Behavior {
     /// Answers, and exits on a signal.
@@ -40,7 +40,7 @@ pub enum Behavior {
 /// The bot's answer to a health probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Health {
-    /// A normal answer.
+    /// Answers normally.
     #[default]
     Normal,
     /// No answer while this is set.
@@ -52,41 +52,41 @@ pub enum Health {
 /// The engine's answer about the container's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Port {
-    /// The port of the bot.
+    /// Listens on the bot's port.
     #[default]
     Open,
     /// A port without a listener, as after an exit that the engine did not notice.
     Closed,
-    /// An error.
+    /// Answers with an error.
     Failing,
 }
 
-/// State of the engine, and the calls it received.
+/// Engine state, and the calls it received.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Behavior of the next container.
+    /// How the next container behaves.
     pub behavior: Behavior,
     /// Answer about the container's port.
     pub port: Port,
-    /// Number of inspections.
+    /// How many inspections were made.
     pub inspected: usize,
-    /// Number of times that all waits for the container's end failed.
+    /// How often all waits for the container's end failed.
     pub lost_watches: usize,
     /// Answer to health probes.
     pub health: Health,
-    /// Number of health probes.
+    /// How many health probes were made.
     pub probed: usize,
     /// Whether the bot does not answer requests for a restart permission.
     pub withholds_permission: bool,
-    /// Number of requests for a restart permission.
+    /// How many restart permission requests were made.
     pub permission_requests: usize,
-    /// Host names of all other requests, in order.
+    /// Host names in all other requests, in order.
     pub hosts: Vec<String>,
-    /// Environment of each started container, in order.
+    /// Each started container's environment, in order.
     pub started: Vec<Vec<String>>,
     /// Signals sent to any container, and the word `stop`, in order.
     pub signals: Vec<String>,
-    /// Number of waits for the end of a container.
+    /// How many waits for a container's end were made.
     pub watches: usize,
     /// The existing container's environment. It is only created, not started, if it is not in `started`.
     existing: Option<Vec<String>>,
@@ -96,7 +96,7 @@ pub struct State {
     ends: Vec<i64>,
 }
 
-/// The fake engine.
+/// The fake container engine.
 pub struct Engine {
     shared: Arc<Shared>,
     socket: PathBuf,
@@ -110,7 +110,7 @@ struct Shared {
 }
 
 impl Engine {
-    /// Starts the engine.
+    /// Starts the engine on a socket.
     pub fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("engine.sock");
@@ -127,17 +127,17 @@ impl Engine {
         }
     }
 
-    /// Returns the path of the API's socket.
+    /// Returns the path to the API's socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// Returns the state.
+    /// Returns the locked state.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap()
     }
 
-    /// Changes the state.
+    /// Changes the engine state.
     pub fn set(&self, change: impl FnOnce(&mut State)) {
         self.shared.change(change);
     }
@@ -239,7 +239,7 @@ fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
 }
 
 fn health(number: usize, shared: &Shared) -> Value {
-    // The answer is the health at the time of the request.
+    // The response is the health at request time.
     let health = shared.change(|state| {
         state.probed += 1;
         state.health
@@ -262,7 +262,7 @@ fn health(number: usize, shared: &Shared) -> Value {
     json!({ "ok": true, "inFlight": 0, "draining": false, "startedAt": started, "padding": padding })
 }
 
-/// The part of the engine's API that the runtime uses.
+/// Serves the part of the engine's API that the runtime uses.
 fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
     let mut body = Vec::new();
     call.body.read_to_end(&mut body)?;

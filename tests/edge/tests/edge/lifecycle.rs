@@ -1,5 +1,5 @@
-//! The container's lifecycle in the object: its start, the answers while it is down, and its end.
-//! Not here: replacing it by another version (`versions`).
+//! The container's lifecycle in the object: start, responses while it is down, and end. Not here:
+//! replacing it by another version (`versions`).
 
 use std::path::Path;
 use std::thread;
@@ -13,9 +13,9 @@ use crate::engine::{Behavior, Engine, Health, Port, TIMEOUT};
 
 /// A token with the right to restart the bot.
 pub const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
-/// Polling interval.
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Longer than two probes of a container with a failed watch.
+/// Longer than two probes when a container's watch has failed.
 const TWO_PROBES: Duration = Duration::from_millis(2_500);
 
 pub fn world(behavior: Behavior) -> (Engine, Running) {
@@ -50,7 +50,7 @@ pub fn number(edge: &Running) -> Value {
     answer.body["number"].clone()
 }
 
-/// Repeats a request until its answer satisfies a condition.
+/// Repeats a request until the response satisfies a condition.
 #[track_caller]
 pub fn request_until(edge: &Running, what: &str, holds: impl Fn(&Answer) -> bool) -> Answer {
     let began = Instant::now();
@@ -91,7 +91,7 @@ fn repeated_crashes_increase_retry_after() {
     let (engine, edge) = world(Behavior::Exits(1));
     let mut retry_after = Vec::new();
     for starts in 2..=4 {
-        // The first crash is followed by an immediate restart, later ones by a delayed one.
+        // The first crash is followed by an immediate restart, later crashes by a delayed restart.
         let answer = request_until(&edge, "another start", |answer| {
             assert_eq!(answer.status, 503, "{answer:?}");
             engine.state().started.len() == starts
@@ -119,7 +119,7 @@ fn tick_starts_and_restarts_the_container() {
     let (engine, edge) = world(Behavior::Graceful);
     for starts in 1..=2 {
         let began = Instant::now();
-        // A tick before the end was noticed has no effect. The next one comes in a minute.
+        // A tick before the end was noticed has no effect. The next tick comes in a minute.
         while engine.state().started.len() < starts {
             let tick = edge.client.get(TICK_ROUTE);
             assert_eq!(
@@ -247,7 +247,7 @@ fn restart_of_an_ended_bot_requires_the_scope() {
     }
 }
 
-/// Starts a container that keeps running after the engine lost its watch.
+/// Starts a container that keeps running after the engine lost the watch.
 fn unwatched() -> (Engine, Running) {
     let (engine, edge) = world(Behavior::Graceful);
     assert_eq!(number(&edge), json!(1));
@@ -277,7 +277,7 @@ fn slow_or_verbose_unwatched_container_is_kept() {
     let (engine, edge) = unwatched();
     for health in [Health::TooLong, Health::Withheld] {
         engine.set(|state| (state.health, state.probed) = (health, 0));
-        // Another probe shows that the object did not mistake the last one for the container's end.
+        // Another probe shows that the object did not mistake the last for the container's end.
         engine.until("another probe", |state| state.probed > 1);
         assert_eq!(number(&edge), json!(1), "{health:?}: {}", edge.log());
         engine.set(|state| state.health = Health::Normal);
@@ -292,7 +292,7 @@ fn unwatched_container_is_abandoned_after_several_failed_probes() {
         |port| engine.set(|state| (state.port, state.inspected, state.probed) = (port, 0, 0));
     port(Port::Failing);
     engine.until("a third probe", |state| state.inspected > 2);
-    // A successful probe resets the count of failed ones.
+    // A successful probe resets the failure count.
     port(Port::Open);
     engine.until("an answered probe", |state| state.probed > 0);
     assert_eq!(number(&edge), json!(1), "{}", edge.log());

@@ -1,6 +1,6 @@
-//! `POST /admin/restart` before a scripted bot.
-//! Not here: every answer of the bot (`ars_container::restart`), and a restart that succeeds, which needs a container
-//! (`lifecycle`, `tests/container`).
+//! `POST /admin/restart` before a scripted bot. Not here: every bot response
+//! (`ars_container::restart`), and a restart that succeeds, which needs a container (`lifecycle`,
+//! `tests/container`).
 
 use std::io::Read as _;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ const TOKENS: &str =
 /// A request to the bot: target, subject header, bearer.
 type BotRequest = (String, Option<String>, Option<String>);
 
-/// A bot with scripted permission and health that records its requests.
+/// A bot with scripted permission and health that records requests.
 #[derive(Clone, Default)]
 struct Scripted {
     permission: Arc<Mutex<(u16, String)>>,
@@ -177,7 +177,7 @@ fn only_force_restarts_a_busy_bot() {
             answer.body,
             json!({ "ok": false, "refused": true, "problems": problems })
         );
-        // With force it fails only for the lack of a container.
+        // With force it fails only because there is no container.
         let answer = restart(&edge, "good", r#"{"force":true}"#);
         failed(&answer, 503);
         assert_eq!(

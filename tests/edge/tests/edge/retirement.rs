@@ -1,5 +1,5 @@
-//! A panic while the object owns a container: there is never a second container.
-//! The next instance of the module owns it then. The fixture Worker has the edge's object and can panic on purpose.
+//! A panic while the object owns a container: there is never a second container. The module's next
+//! instance owns it then. The fixture Worker has the edge's object and can panic on purpose.
 
 use std::thread;
 
@@ -41,7 +41,7 @@ fn held_request_moves_to_the_next_instance() {
     assert_eq!(engine.state().started.len(), 1);
 }
 
-/// No request wakes the next instance: the retired one hands the event over.
+/// No request wakes the next instance: the retired instance hands the event over.
 #[test]
 fn restart_continues_after_a_panic() {
     let (engine, edge) = world_of(Behavior::IgnoresSignals, fixture_with_containers);

@@ -1,12 +1,12 @@
-//! Fields that only the edge may set never reach the bot from outside, in any spelling of a request.
+//! Fields that only the edge may set never reach the bot from outside, in any spelling.
 
 use ars_raw_http::statuses;
 use ars_tests_edge::{Arrival, Recorder, attempts, edge_before, send};
 
-/// The smuggled value.
+/// The value that is smuggled.
 const CANARY: &str = "canary-5b1d0c";
 
-/// The fields that only the edge may set, in one spelling.
+/// Fields that only the edge may set, in a single spelling.
 const KEPT: [&str; 11] = [
     "x-ars-restart-subject",
     "x-ars-edge-secret",
@@ -20,7 +20,7 @@ const KEPT: [&str; 11] = [
     "x-amzn-trace-id",
     "x-cloud-trace-context",
 ];
-/// Fields of a connection.
+/// Fields that belong to a connection.
 const HOP_BY_HOP: [&str; 6] = [
     "keep-alive",
     "proxy-authorization",
@@ -29,7 +29,7 @@ const HOP_BY_HOP: [&str; 6] = [
     "trailer",
     "upgrade",
 ];
-/// Bytes of a head that no server has to accept.
+/// Bytes in a head that no server has to accept.
 const HUGE: usize = 4 << 20;
 
 #[test]
@@ -147,10 +147,10 @@ fn oversized_head_is_rejected() {
     assert_eq!(statuses(&next.read_to_close().unwrap()), [200]);
 }
 
-/// Returns the fault of an arrived request.
+/// Returns an arrived request's fault.
 fn problem(arrival: &Arrival) -> Option<String> {
     let kept = |name: &str| KEPT.contains(&name);
-    // The canary as the value of another field, or in the target, is harmless.
+    // The canary as another field's value, or in the target, is harmless.
     let smuggled = |(name, value): &(String, String)| {
         kept(name) || (value.contains(CANARY) && name != "x-other")
     };

@@ -102,7 +102,7 @@ fn client_disconnect_ends_the_bots_request() {
     let (report, events) = mpsc::channel();
     let bot = Upstream::start(move |call: Call<'_>| {
         report.send("asked").unwrap();
-        // It does not answer, so the next event is the end of the connection.
+        // It does not answer, so the next event is the connection's end.
         call.connection.take(1).read_to_end(&mut Vec::new())?;
         report.send("gone").unwrap();
         Ok(())

@@ -1,9 +1,9 @@
-//! Answers of the edge arrive although it does not need the request's body.
-//! The runtime resets a connection with an unread body, and the client may then lose the answer, so the edge drains
+//! Edge responses arrive although the edge does not need the request's body. The runtime resets a
+//! connection with an unread body, and the client may then lose the response, so the edge drains
 //! bodies.
 //!
-//! Not here: memory use of such bodies (`tests/edge`, `bodies.rs`), and a request that was cut off on its way to the
-//! bot.
+//! Not here: memory use for such bodies (`tests/edge`, `bodies.rs`), and a request that was cut off
+//! on its way to the bot.
 
 use std::fmt::Debug;
 use std::io::{Read as _, Write as _};
@@ -16,16 +16,16 @@ use ars_tests_workerd::{Running, edge_with_containers, edge_worker};
 use crate::engine::{Behavior, Engine, TIMEOUT};
 
 const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
-/// Maximum size of an ingress body.
+/// Maximum size of an ingress body in bytes.
 const LARGE: usize = 1 << 20;
 /// Repetitions, because a lost answer is not lost every time.
 const TIMES: usize = 25;
-/// The edge's drain timeout, less the granularity of its clock.
+/// The edge's drain timeout, less its clock's granularity.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(2_900);
-/// Maximum number of bodies that the edge drains concurrently.
+/// Maximum bodies that the edge drains concurrently.
 const MAX_DRAINS: usize = 32;
 
-/// Sends the head of a request with a large body.
+/// Sends a request's head with a large body.
 fn begun(edge: &Running, path: &str, host: &str) -> TcpStream {
     let mut stream = TcpStream::connect(edge.client.address()).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -49,7 +49,8 @@ fn send_large(edge: &Running, path: &str, host: &str) -> Result<String, String> 
             String::from_utf8_lossy(received)
         )
     };
-    // All answers of the edge end with a brace. The runtime would wait some seconds for the client to close first.
+    // All edge responses end with a brace. The runtime would wait some seconds for the client to
+    // close first.
     while !received.ends_with(b"}") {
         match stream.read(&mut piece) {
             Ok(read @ 1..) => received.extend_from_slice(&piece[..read]),
@@ -67,9 +68,8 @@ fn send_large(edge: &Running, path: &str, host: &str) -> Result<String, String> 
     }
 }
 
-/// Returns the result of an attempt.
-/// A reset attempt is repeated only if it took longer than the edge's drain timeout, because then this machine was too
-/// busy.
+/// Returns an attempt's result. A reset attempt is repeated only if it took longer than the edge's
+/// drain timeout, because then this machine was too busy.
 #[track_caller]
 fn in_time<T>(attempt: impl Fn() -> Result<T, String>) -> T {
     let began = Instant::now();
@@ -88,7 +88,8 @@ fn in_time<T>(attempt: impl Fn() -> Result<T, String>) -> T {
     }
 }
 
-/// Repeatedly sends a large body on new connections and a kept one; returns the new ones' answers.
+/// Repeatedly sends a large body on new connections and a kept connection. Returns the new
+/// connections' responses.
 #[track_caller]
 fn assert_arrives(edge: &Running, path: &str, host: &str, status: u16) -> Vec<String> {
     let body = vec![b'x'; LARGE];
@@ -180,7 +181,7 @@ fn concurrent_drains_are_limited() {
         drop(begun(&edge, "/ingress", "bot.example"));
     }
     let began = Instant::now();
-    // Disconnected callers are gone once a new one is drained again.
+    // Disconnected callers are gone once a new caller is drained again.
     while waits(&edge, 1)[0] < DRAIN_TIMEOUT {
         assert!(
             began.elapsed() < TIMEOUT,

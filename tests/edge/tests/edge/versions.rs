@@ -1,5 +1,5 @@
-//! Replacement of a running bot: another build and other tokens replace it.
-//! Another secret waits for its next start, because the environment is computed at start.
+//! Replaces a running bot: another build and other tokens replace it. Another secret waits until
+//! the next start, because the environment is computed at startup.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::engine::Behavior;
 use crate::lifecycle::{TOKENS, number, request_until, restart, world};
 
-/// Digits of a commit's name.
+/// Digits in a commit's name.
 const COMMIT_DIGITS: usize = 40;
 
 #[test]
@@ -133,7 +133,7 @@ impl Build {
         Self { dir }
     }
 
-    /// Changes the commit, the only difference between builds of the same sources.
+    /// Changes the commit, the only difference between builds from the same sources.
     fn change_commit(&self) {
         let path = self.dir.path().join("index_bg.wasm");
         let mut wasm = fs::read(&path).unwrap();

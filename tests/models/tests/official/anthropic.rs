@@ -41,7 +41,7 @@ async fn conversation_with_thinking_and_tools_is_understood() {
     for scenario in ["converse whole", "converse streamed"] {
         let fake = FakeAnthropic::start().await;
         fake.push(conversation());
-        // The client sends the thinking back, and the fake rejects a changed one.
+        // The client sends the thinking back, and the fake rejects it if it changed.
         said.push(ask(&fake, scenario, Value::Null).await);
         fake.assert_clean();
     }

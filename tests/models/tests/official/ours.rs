@@ -16,7 +16,7 @@ use ars_types::{Effort, ModelRef};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Plays a conversation with every kind of part and one tool call.
+/// Plays a conversation with every part kind and a tool call.
 async fn talk(kind: ProviderKind, url: String) {
     let config = ProviderConfig {
         kind,

@@ -1,4 +1,4 @@
-//! The life of a resident: warm, attached, restarted, restored, removed.
+//! A resident's life: warm, attached, restarted, restored, removed.
 
 use ars_testkit::github::Fault;
 use ars_tests_residents::World;
@@ -29,13 +29,13 @@ fn refresh(world: &World, resource: &str) {
     );
 }
 
-/// One container serves an onboarded repository through the deaths of Worker and container.
+/// A single container serves an onboarded repository while Worker and container die.
 #[test]
 fn resident_survives_worker_and_container() {
     let mut world = World::start();
     let resource = &world.onboard("acme/app", &FILES, &commands());
 
-    // Commands of threads run as users of their own, which cannot become another.
+    // Thread commands run as separate users, which cannot become another.
     let attached = attach(&world, resource, THREAD);
     assert_eq!(attached["credentials"], "ok", "{attached}");
     let (exit, output) = world.exec(resource, THREAD, "id -u; whoami; cat /proc/1/environ");
@@ -49,7 +49,7 @@ fn resident_survives_worker_and_container() {
     let (exit, output) = world.exec(resource, other, &format!("id -u; cat {tree}/answer"));
     assert!(exit != 0 && !output.contains("41"), "{output}");
 
-    // A failing command of the table is a result, and a mended one succeeds.
+    // A failing command from the table is a result, and a fixed command succeeds.
     let op = world.document("/op", &json!({ "resource": resource, "op": "test" }));
     assert_eq!(
         (&op["ok"], &op["exitCode"]),
@@ -59,7 +59,7 @@ fn resident_survives_worker_and_container() {
     let commit = "echo 42 > answer && git -c user.name=a -c user.email=a@b commit -qam mend && git rev-parse HEAD";
     let (exit, head) = world.exec(resource, THREAD, commit);
     assert_eq!(exit, 0, "{head}");
-    // The token of the tree fetches only. The service pushes, from the mirror.
+    // The tree's token only fetches. The service pushes, from the mirror.
     assert_eq!(world.exec(resource, THREAD, "git fetch -q origin").0, 0);
     let (exit, output) = world.exec(resource, THREAD, "git push origin HEAD:refs/heads/ars/mend");
     assert!(exit != 0 && output.contains("403"), "{output}");

@@ -1,6 +1,7 @@
-//! Residents in real containers: the daemon as root, its users, git over HTTP, and archives.
+//! Residents in real containers: the daemon as root, the users, git over HTTP, and archives.
 //!
-//! Not here: the decisions (`shared/resident`) and each step of the daemon (`containers/resident/sandboxd`).
+//! Not here: the decisions (`shared/resident`) and each daemon step
+//! (`containers/resident/sandboxd`).
 
 mod life;
 mod soak;

@@ -1,17 +1,17 @@
-//! A soak drill of a resident in a container: attach, write, read, exec and detach.
+//! A soak drill for a resident in a container: attach, write, read, exec and detach.
 //!
-//! The short form runs in CI, and `cargo xtask drill soak` runs the long one (docs/testing.md).
+//! The short form runs in CI, and `cargo xtask drill soak` runs the long form (docs/testing.md).
 
 use ars_testkit::gauges::Soak;
 use ars_tests_residents::World;
 use serde_json::{Value, json};
 
-/// Units of five calls in a round of the short form.
+/// Units with five calls in a short form round.
 const UNITS: usize = 1;
 const THREAD: &str = "http:default.soak";
 const FILES: [(&str, &str); 2] = [("README.md", "hello\n"), (".gitignore", "node_modules\n")];
 
-/// The daemon and the runtime of the Worker hold no more after many calls.
+/// The daemon and the Worker's runtime hold no more after many calls.
 #[test]
 fn soak_of_a_resident_in_a_container_is_flat() {
     let world = World::start();

@@ -1,6 +1,6 @@
-//! A drill of two subjects who do not trust each other, on one resident in a container.
+//! A drill with two subjects who do not trust each other, on the same resident in a container.
 //!
-//! The same on one machine: `containers/bot/app/tests/cli/subjects.rs`.
+//! The same on a single machine: `containers/bot/app/tests/cli/subjects.rs`.
 
 use ars_testkit::subjects::{FIND, HONEST, PASSED, PLANT, PLANTED, TIDY};
 use ars_tests_residents::World;
@@ -56,7 +56,7 @@ impl Drill {
     }
 }
 
-/// Commands, dependencies and branches of one subject leave nothing for another.
+/// A subject's commands, dependencies and branches leave nothing for another.
 #[test]
 fn one_subject_finds_nothing_of_another() {
     let world = World::start();
@@ -65,7 +65,7 @@ fn one_subject_finds_nothing_of_another() {
     let resource = world.onboard(NAME, &FILES, &commands);
     let drill = Drill { world, resource };
 
-    // Beside the thread, and after it: its user goes to one of the others.
+    // Beside the thread, and after it: its user goes to another subject.
     let planter = "http:default.ann";
     let user = drill.attach(planter, "main")["user"].clone();
     drill.run(planter, PLANT);
@@ -91,7 +91,7 @@ fn one_subject_finds_nothing_of_another() {
     });
     assert!(is_reused, "nobody got the user {user}");
 
-    // Code of a branch installs and builds as the user that does so for the default branch.
+    // Branch code installs and builds as the user that does so for the default branch.
     let [install, build] = ["install.sh", "build.sh"].map(|name| {
         let own = FILES
             .iter()

@@ -1,4 +1,4 @@
-//! Guarantees about the model's context, memory, and the verdict of a review.
+//! Guarantees about the model's context, memory, and a review's verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ pub(super) fn findings_are_stored_once(evidence: &Evidence, found: &mut Found) {
     }
 }
 
-/// Checks the last accepted verdict and its line in the answer.
+/// Checks the last accepted verdict and the line in the answer.
 pub(super) fn review_has_its_last_verdict_once(
     id: &str,
     run: &RunSeen,
@@ -95,12 +95,12 @@ pub(super) fn review_has_its_last_verdict_once(
 
 const CHANGES: &str = "Changes requested: ";
 const NOT: &str = "Not approved: ";
-/// Prefixes of the generated line.
+/// Prefixes for the generated line.
 const LINES: [&str; 3] = ["LGTM: ", CHANGES, NOT];
 
-/// Returns the summary of the last accepted verdict call.
+/// Returns the summary from the last accepted verdict call.
 fn last_decision(events: &[Value]) -> Option<&str> {
-    // A call of another step may have the same id.
+    // A call in another step may have the same id.
     let was_taken = |at: usize, call: &Value| {
         let mut results = events[at..]
             .iter()

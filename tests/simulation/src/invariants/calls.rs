@@ -1,4 +1,4 @@
-//! The guarantee that a run's stream has each tool call and its result exactly once.
+//! Guarantees that a run's stream has each tool call and each result exactly once.
 //!
 //! Ids may repeat from step to step, so events are counted. Not here: other events (`events`).
 
@@ -12,7 +12,7 @@ use crate::{
     story::Story,
 };
 
-/// Kinds of events of which a run has one per tool call.
+/// Event kinds that a run has once per tool call.
 const ONE_FOR_EACH_CALL: [&str; 2] = ["tool_call", "tool_result"];
 
 pub(super) fn tool_calls_are_published_once(
@@ -54,7 +54,7 @@ pub(super) fn tool_calls_are_published_once(
     }
 }
 
-/// Counts a call: once in each turn of the conversation that has it, independent of the process.
+/// Counts a call: once in each conversation turn that has it, independent of the process.
 fn made(run: &RunSeen, call: &str) -> usize {
     let turns = run
         .asked
@@ -66,9 +66,8 @@ fn made(run: &RunSeen, call: &str) -> usize {
         .len()
 }
 
-/// Returns calls that may be repeated.
-/// The number of turns that were never stored is unknown. A resuming process requests them again, and the scripted
-/// model returns the same ids.
+/// Returns calls that may be repeated. How many turns were never stored is unknown. A resuming
+/// process requests them again, and the scripted model returns the same ids.
 fn published_again<'a>(events: &'a [Value], kind: &str, story: Story) -> BTreeSet<&'a str> {
     let repeats_ids = story == Story::Reviewed;
     let mut published = BTreeSet::new();
@@ -86,9 +85,9 @@ fn published_again<'a>(events: &'a [Value], kind: &str, story: Story) -> BTreeSe
     again
 }
 
-/// Returns how often each call must be in the record.
-/// The last events of a killed process are lost, so only steps followed by a step of the same process count, because
-/// that process flushed all earlier events.
+/// Returns how often each call must be in the record. A killed process's last events are lost, so
+/// only steps followed by a step from the same process count, because that process flushed all
+/// earlier events.
 fn surely_published(run: &RunSeen) -> BTreeMap<&str, usize> {
     let mut published = BTreeMap::new();
     for (number, step) in &run.stored {

@@ -1,4 +1,4 @@
-//! Guarantees about a run's events: in its record, and in its viewers' streams.
+//! Guarantees about a run's events: in the record, and in viewers' streams.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use crate::{
     script,
 };
 
-/// Port calls between a run's record and the claim of the next run, including some of other processes.
+/// Port calls between a run's record and the next run's claim, including some by other processes.
 const BETWEEN: u64 = 10;
 
 pub(super) fn acknowledged_follow_up_is_not_lost(evidence: &Evidence, found: &mut Found) {
@@ -29,8 +29,8 @@ pub(super) fn acknowledged_follow_up_is_not_lost(evidence: &Evidence, found: &mu
     }
 }
 
-/// Returns whether the run read a follow-up.
-/// In an outage its event may be lost, but the answer names it.
+/// Returns whether the run read a follow-up. In an outage the event may be lost, but the answer
+/// names it.
 fn has_read(run: &RunSeen, id: &str) -> bool {
     let events = run.record.as_ref().map_or(&[][..], events);
     let published = events
@@ -47,7 +47,7 @@ fn was_lost_with_its_process(id: &str, passed_on: &PassedOn, evidence: &Evidence
     !evidence.kept.contains_key(id) && killed_at.is_some_and(|at| *at >= passed_on.number)
 }
 
-/// Returns the runs of a follow-up: the acknowledged one, those of the ledger, and its own.
+/// Returns a follow-up's runs: the acknowledged run, those in the ledger, and its own.
 fn runs_of<'a>(
     id: &'a str,
     passed_on: &'a PassedOn,
@@ -70,7 +70,7 @@ fn runs_of<'a>(
         .map(|(_, run)| run)
 }
 
-/// An interrupted run sends no reply. Its record is read by the next run of the thread.
+/// An interrupted run sends no reply. The thread's next run reads its record.
 fn is_cut_off(run: &RunSeen) -> bool {
     run.record
         .as_ref()

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-/// A broken guarantee.
+/// A guarantee that was broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The guarantee.
+    /// Which guarantee was broken.
     pub promise: &'static str,
-    /// The observation.
+    /// What was observed.
     pub seen: String,
 }
 
-/// Collects broken guarantees.
+/// Collects the broken guarantees.
 #[derive(Default)]
 pub(super) struct Found(pub(super) Vec<Violation>);
 
@@ -32,7 +32,7 @@ impl Found {
     }
 }
 
-/// Returns the events of a record.
+/// Returns a record's events.
 pub(super) fn events(record: &Value) -> &[Value] {
     record["events"].as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,4 +1,4 @@
-//! All guarantees, and those of a whole run and of all runs.
+//! All guarantees, and those about a whole run and about all runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{
     script,
 };
 
-/// Returns all broken guarantees of a scenario.
+/// Returns all broken guarantees in a scenario.
 pub fn violations(ended: Ended, evidence: &Evidence) -> Vec<Violation> {
     let mut found = Found::default();
     every_run_ends(ended, evidence, &mut found);
@@ -53,7 +53,7 @@ fn a_run_has_one_final_record(id: &str, run: &RunSeen, found: &mut Found) {
     // A run without a stored claim is lost with its process. Only its tombstone remains.
     if run.is_claimed {
         let statuses: Vec<_> = run.finals.iter().map(|record| &record["status"]).collect();
-        // A second record may add the cost of the reflection.
+        // A second record may add the reflection's cost.
         let (before, with_reflection): (Vec<_>, Vec<_>) = run
             .finals
             .iter()
@@ -76,7 +76,7 @@ fn a_run_has_one_final_record(id: &str, run: &RunSeen, found: &mut Found) {
     }
 }
 
-/// Record field with the cost of the reflection.
+/// Record field with the reflection's cost.
 const REFLECTION: &str = "reflectionMicroUsd";
 
 fn without_reflection(record: &Value) -> Value {
@@ -144,7 +144,7 @@ fn a_completed_run_has_replied(id: &str, run: &RunSeen, evidence: &Evidence, fou
     found.unless(has_replied, "a completed run has replied", || id.to_owned());
 }
 
-/// Number of kills at one step after which a run is abandoned, because it may be their cause.
+/// Kills at the same step after which a run is abandoned, because it may cause them.
 const MANY_DEATHS: usize = 5;
 
 /// Without other faults every run completes.
@@ -221,8 +221,8 @@ mod tests {
     use super::*;
     use crate::evidence::Delivered;
 
-    /// The run is reclaimed at call 20 and answered with a permit at 30.
-    /// Its first process, which got its last store answer at `last_answer`, answers too.
+    /// The run is reclaimed at call 20 and answered with a permit at 30. Its first process, which
+    /// got its last store response at `last_answer`, answers too.
     fn is_kept(at: u64, last_answer: u64, is_without_permit: bool) -> bool {
         let delivered = |through: &str, number, is_without_permit, last_answer| Delivered {
             to: "m0".into(),

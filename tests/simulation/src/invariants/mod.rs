@@ -1,4 +1,4 @@
-//! The guarantees of the runtime, one function each.
+//! The runtime's guarantees, a function each.
 
 mod bounded;
 mod calls;

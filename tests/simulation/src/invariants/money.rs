@@ -14,10 +14,11 @@ pub(super) fn record_has_the_whole_cost(
     let (Some((_, by)), Some(record)) = (&run.finished, &run.record) else {
         return;
     };
-    // An interrupted run is closed by its stored cost. The day counts its whole reservation.
+    // An interrupted run is closed with its stored cost. The day counts its whole reservation.
     let is_cut_off = record["status"] == "interrupted";
     let by = if is_cut_off { "" } else { by };
-    // An orphaned run may be closed by its row alone, without its steps: its record has the reservation and no cost.
+    // An orphaned run may be closed by the row alone, without the steps: its record has the
+    // reservation and no cost.
     let reported = record["costMicroUsd"]
         .as_u64()
         .or_else(|| record["heldMicroUsd"].as_u64().filter(|_| is_cut_off));
@@ -44,7 +45,7 @@ pub(super) fn record_has_the_whole_cost(
     );
 }
 
-/// Returns the amount of a record that the day counts.
+/// Returns a record's amount that the day counts.
 fn counted(record: &Value) -> u64 {
     let number = |name: &str| record[name].as_u64().unwrap_or_default();
     (number("costMicroUsd") + number("reflectionMicroUsd")).max(number("heldMicroUsd"))
@@ -72,8 +73,8 @@ pub(super) fn run_past_its_cap_calls_no_model(
     }
 }
 
-/// Costs that other processes have not recorded are unknown.
-/// The recorded ones at the time of the query count.
+/// Costs that other processes have not recorded are unknown. The costs recorded at query time
+/// count.
 pub(super) fn no_run_starts_past_the_days_cap(
     id: &str,
     run: &RunSeen,
@@ -110,7 +111,7 @@ pub(super) fn no_run_starts_past_the_days_cap(
     );
 }
 
-/// The reservations of all known runs at a run's start, including its own, are within the day's cap.
+/// All known runs' reservations at a run's start, including its own, are within the day's cap.
 pub(super) fn reservations_stay_within_the_days_cap(
     id: &str,
     run: &RunSeen,
@@ -157,8 +158,8 @@ pub(super) fn reservations_stay_within_the_days_cap(
     );
 }
 
-/// Returns the time up to which a process knows of other processes' runs.
-/// Its copy of the rows may be older, and older still if the process or the stores were delayed.
+/// Returns the time up to which a process knows about other processes' runs. Its copy of the rows
+/// may be older, and older still if the process or the stores were delayed.
 fn known_of_others(evidence: &Evidence, asked_ms: u64, sent_ms: u64) -> u64 {
     let mut known_ms = asked_ms.saturating_sub(ROWS_KEPT_MS);
     let mut windows: Vec<_> = evidence
@@ -175,25 +176,26 @@ fn known_of_others(evidence: &Evidence, asked_ms: u64, sent_ms: u64) -> u64 {
     known_ms
 }
 
-/// Returns a run's share of a day for a process at a call: its cost, or its reservation before its end.
+/// Returns a run's share in a day for a process at a call: its cost, or its reservation before it
+/// ends.
 fn part_of_day(run: &RunSeen, asked_by: &str, asked_at: u64) -> u64 {
     let hold = run.hold.unwrap_or_default();
     let cost = run.record.as_ref().map(counted);
     match (&run.finished, cost) {
         (Some((finished_at, _)), Some(cost)) if *finished_at < asked_at => cost,
-        // A process knows the cost of its own run before the ledger does.
+        // A process knows its own run's cost before the ledger does.
         (Some((_, by)), Some(cost)) if by == asked_by => cost.min(hold),
         _ => hold,
     }
 }
 
-/// Maximum age of a process's copy of the ledger's rows, plus latency.
+/// Maximum age of a process's ledger row copy, plus latency.
 const ROWS_KEPT_MS: u64 = 2_100;
 
-/// Route that lists the costs of a day.
+/// Route that lists a day's costs.
 const LIST: &str = "/runs/list";
 
-/// Returns the model calls of a run.
+/// Returns a run's model calls.
 fn of<'a>(
     id: &'a str,
     run: &'a RunSeen,
@@ -214,9 +216,9 @@ fn of<'a>(
     evidence.model_calls.iter().filter(is_its)
 }
 
-/// Returns the cost of a run that a process must know at a call.
-/// That is usage reported to it since the last reclaim, and usage reported to any process before an acknowledged step.
-/// The rest is lost with its process (docs/decisions/0011).
+/// Returns a run's cost that a process must know at a call. That is usage reported to it since the
+/// last reclaim, and usage reported to any process before an acknowledged step. The rest is lost
+/// with its process (docs/decisions/0011).
 fn known(id: &str, run: &RunSeen, process: &str, at: u64, evidence: &Evidence) -> u64 {
     let reclaimed_at = run
         .reclaimed_at

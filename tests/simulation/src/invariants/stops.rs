@@ -8,7 +8,7 @@ use crate::{
     script,
 };
 
-/// Maximum delay of a stop stored by another process: a heartbeat interval plus latency.
+/// Maximum delay for a stop stored by another process: a heartbeat interval plus latency.
 const DELIVERY_MS: u64 = 11_000;
 
 pub(super) fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
@@ -23,7 +23,7 @@ pub(super) fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found
         let status = run
             .and_then(|run| run.record.as_ref()?["status"].as_str())
             .unwrap_or("none");
-        // The last of several stops wins in the ledger.
+        // If there are several stops, the last wins in the ledger.
         let is_softened = evidence
             .stops
             .iter()
@@ -109,7 +109,8 @@ mod tests {
 
     const STOPPED_MS: u64 = 37_000;
 
-    /// The first process drives the run and sends its end for lack of money; this one writes the record.
+    /// The first process drives the run and sends its end for lack of money. This process writes
+    /// the record.
     fn is_kept(through: &str, ended_ms: u64, finished_by: &str, end_is_known: bool) -> bool {
         let driver = || "g1".to_owned();
         let stop = Stopped {

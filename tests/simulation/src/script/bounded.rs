@@ -10,26 +10,26 @@ pub(crate) const BOUNDED: &str = "bounded";
 /// The file with a large output.
 pub(crate) const LARGE: &str = "ledger.txt";
 
-/// Steps of a run without a limit.
+/// Steps in a run without a limit.
 const STEPS: usize = 20;
 /// The step at which the first model is overloaded.
 const OVERLOADED_AT: usize = 4;
 /// The step at which a model attempt breaks off after it reported usage.
 const BREAKS_AT: usize = 2;
-/// The step of the second request with an answer above the run's cap.
+/// The step in the second request with an answer above the run's cap.
 const DEAR_AT: usize = 3;
 const DEAR: &str = "m1";
 
-/// Text of a summary request, and of a summary before the number of steps.
+/// Text in a summary request, and in a summary before the step count.
 const SUM_UP: &str = "outgrow your window";
 const SO_FAR: &str = "Steps so far: ";
 
-/// Tokens of a call besides the conversation, and of its answer.
+/// Tokens in a call besides the conversation, and in the answer.
 const FIXED_TOKENS: u64 = 500;
 const SAID_TOKENS: u64 = 200;
 const DEAR_TOKENS: u64 = 20_000;
 
-/// Returns the number of steps, including those replaced by a summary.
+/// Returns the step count, including steps replaced by a summary.
 pub(super) fn progress(turns: &[Turn]) -> usize {
     let first = request(turns);
     let summed_up = first.rsplit_once(SO_FAR).map_or("0", |(_, rest)| rest);
@@ -37,12 +37,12 @@ pub(super) fn progress(turns: &[Turn]) -> usize {
     digits.parse::<usize>().unwrap_or_default() + steps_made(turns)
 }
 
-/// Returns whether the model is overloaded at this point of the conversation.
+/// Returns whether the model is overloaded at this point in the conversation.
 pub(crate) fn is_overloaded(model: &str, turns: &[Turn]) -> bool {
     model == "m" && is_asked(turns) && progress(turns) == OVERLOADED_AT
 }
 
-/// Returns the usage of an attempt that breaks off before the one that succeeds.
+/// Returns the usage of an attempt that breaks off before the attempt that succeeds.
 pub(crate) fn broken(turns: &[Turn]) -> Option<Usage> {
     (is_asked(turns) && progress(turns) == BREAKS_AT).then(|| Usage {
         output_tokens: 1,

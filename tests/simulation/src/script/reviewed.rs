@@ -1,5 +1,5 @@
-//! A review that approves, looks again, and requests changes.
-//! Its calls have the same ids in every turn, as with some providers.
+//! A review that approves, looks again, and requests changes. The calls have the same ids in every
+//! turn, as with some providers.
 
 use ars_agent::{ModelTurn, Part, StopReason, Turn, Usage};
 use serde_json::{Value, json};

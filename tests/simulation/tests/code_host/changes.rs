@@ -24,7 +24,7 @@ fn commit(text: &str) -> Move {
     ))
 }
 
-/// Returns the branches of the host that the service made.
+/// Returns the host's branches that the service made.
 fn branches(world: &World) -> Vec<String> {
     let refs = world.fake.git(
         "acme/app",
@@ -79,7 +79,7 @@ async fn coding_run_opens_a_draft_with_evidence() {
     );
     world.assert_restrained();
 
-    // A follow-up of the thread changes the same pull request.
+    // A follow-up in the thread changes the same pull request.
     world.script(vec![
         commit("two\\nthree"),
         describe("Add three"),

@@ -1,7 +1,7 @@
 //! A process dies around a claim that outlasts it.
 //!
-//! The claims are of filed issues, a weekly firing and an attempt for a failed check. No process finishes
-//! this work unasked: a person, the schedule or the host asks again, and it is done once.
+//! The claims are for filed issues, a weekly firing and an attempt at a failed check. No process
+//! finishes this work unasked: a person, the schedule or the host asks again, and it is done once.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,11 @@ use crate::{
 
 /// Monday, 18 January 2027, 14:00 UTC, when the weekly schedule is due.
 const MONDAY: i64 = 1_800_280_800_000;
-/// Age at which a claim of work expires.
+/// Age at which a work claim expires.
 const CLAIM_MS: i64 = 900_000;
-/// The request of the issues: labels are part of their creation.
+/// The request for issues: labels are part of creating them.
 const PROPOSE: &str = "friction propose";
-/// Actor of failed checks.
+/// Actor for failed checks.
 const CHECKS_ACTOR: &str = "http:ci";
 
 /// A caller who may file issues.
@@ -35,7 +35,7 @@ pub fn operator() -> Actor {
     Actor::new("http:operator", grants)
 }
 
-/// Records runs of two patterns, so that a process may die between their issues.
+/// Records runs with two patterns, so that a process may die between their issues.
 fn two_patterns(installation: &Installation) -> Vec<String> {
     let ended = json!(MONDAY - 1);
     installation.adopt(
@@ -47,7 +47,7 @@ fn two_patterns(installation: &Installation) -> Vec<String> {
     Vec::new()
 }
 
-/// Checks that each pattern has one issue, and that no claim prevents the next call.
+/// Checks that each pattern has a single issue, and that no claim prevents the next call.
 fn filed_once(installation: &Installation, process: &Process) {
     let issues = installation.fake.repository("acme/app").items;
     for name in ["evenly(", "oddly("] {
@@ -98,7 +98,7 @@ fn killed_proposal_files_each_issue_once() {
     });
 }
 
-/// The schedule looks again before and behind the end of the claims of the dead process.
+/// The schedule looks again before and after the dead process's claims end.
 #[test]
 fn killed_firing_files_each_issue_once() {
     hold(&Story {
@@ -127,7 +127,7 @@ fn killed_firing_files_each_issue_once() {
     });
 }
 
-/// Returns the delivery of a check that failed at a head of the pull request.
+/// Returns the delivery for a check that failed at a head on the pull request.
 fn failed(installation: &Installation, delivery: &str, head: &str) -> Delivered {
     let branch = installation.fake.item("acme/app", 1).pull.unwrap().head;
     sign(
@@ -138,7 +138,7 @@ fn failed(installation: &Installation, delivery: &str, head: &str) -> Delivered 
     )
 }
 
-/// Returns the delivery that the process dies at, of a check at the first head.
+/// Returns the delivery that the process dies at, for a check at the first head.
 fn first_failure(installation: &Installation) -> Delivered {
     failed(
         installation,
@@ -147,7 +147,7 @@ fn first_failure(installation: &Installation) -> Delivered {
     )
 }
 
-/// Returns the records of the attempts.
+/// Returns the attempt records.
 fn attempts(installation: &Installation) -> Vec<Value> {
     installation
         .records()
@@ -156,7 +156,7 @@ fn attempts(installation: &Installation) -> Vec<Value> {
         .collect()
 }
 
-/// A head has one attempt, and a pull request three, whenever the process dies.
+/// A head has a single attempt, and a pull request three, whenever the process dies.
 #[test]
 fn killed_attempt_counts_once() {
     hold(&Story {
@@ -172,7 +172,8 @@ fn killed_attempt_counts_once() {
             let [attempt] = &own[..] else {
                 panic!("{own:#?}")
             };
-            // A run that was claimed and did not begin is closed as interrupted, and its comment says so.
+            // A run that was claimed and did not begin is closed as interrupted, and the comment
+            // tells so.
             let commits = match attempt["status"].as_str() {
                 Some("completed") => 2,
                 Some("interrupted") => 1,

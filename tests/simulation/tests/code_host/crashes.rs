@@ -1,6 +1,7 @@
-//! A process dies around each write to the host or of a claim, and the next one finishes its run.
+//! A process dies around each write to the host or to a claim, and the next finishes its run.
 //!
-//! Nothing is posted twice, and nothing is lost: not on the host, not in the run's record, not in the reply.
+//! Nothing is posted twice, and nothing is lost: not on the host, not in the run's record, not in
+//! the reply.
 
 use ars_testkit::github::{Hang, commented, sign};
 use serde_json::{Value, json};
@@ -15,15 +16,15 @@ const REVIEW: &str = "agent:review look at acme/app#1";
 const ANNOUNCEMENT: &str = "POST /repos/acme/app/issues/1/comments";
 const LONG: &str = "one\ntwo\nthree\nfour\n";
 
-/// One kind of work: its writes in order, and the proof that it is complete.
+/// A kind of work: its writes in order, and the proof that it is complete.
 pub struct Story {
-    /// Prepares the host and the script of the run. Returns further writes.
+    /// Prepares the host and the run's script. Returns further writes.
     pub prepare: fn(&Installation) -> Vec<String>,
-    /// Begins the work.
+    /// Begins the work in a process.
     pub begin: fn(&Installation, &Process),
-    /// Parts of the requests that write, to the host or to the stores ([`Installation::hang`]).
+    /// Parts of requests that write, to the host or to the stores ([`Installation::hang`]).
     pub writes: &'static [&'static str],
-    /// Begins the work again in the next process, unless that one finishes its run unasked.
+    /// Begins the work again in the next process, unless that process finishes its run unasked.
     pub again: Option<fn(&Installation, &Process)>,
     /// Checks host and record at the end.
     pub check: fn(&Installation, &Process),
@@ -53,7 +54,7 @@ pub fn hold(story: &Story) {
     }
 }
 
-/// Checks that the run is completed, and that its requester has one reply.
+/// Checks that the run is completed, and that its requester has a single reply.
 fn completed_and_answered(installation: &Installation, case: &str) {
     let records = installation.records();
     assert_eq!(records[0]["status"], "completed", "{case}: {records:#?}");
@@ -77,7 +78,7 @@ fn bash(command: &str) -> Step {
     call("bash", json!({ "command": command }))
 }
 
-/// The steps of a coding run that makes the file pass its test.
+/// Returns the steps in a coding run that makes the file pass the test.
 fn change(text: &str, title: &str) -> Vec<Step> {
     vec![
         bash(&format!(
@@ -92,7 +93,7 @@ fn change(text: &str, title: &str) -> Vec<Step> {
     ]
 }
 
-/// Checks that the host has one branch, one draft with evidence, and so many check runs.
+/// Checks that the host has a single branch, a single draft with evidence, and so many check runs.
 fn one_draft(installation: &Installation, title: &str, checks: usize) {
     let fake = &installation.fake;
     let refs = fake.git(
@@ -166,7 +167,7 @@ fn killed_coding_run_opens_one_draft() {
     });
 }
 
-/// The story of a request that edits the draft of an earlier run.
+/// Returns the story for a request that edits an earlier run's draft.
 fn edit(prepare: fn(&Installation) -> Vec<String>, begin: fn(&Installation, &Process)) -> Story {
     Story {
         prepare,
@@ -189,7 +190,7 @@ fn edit(prepare: fn(&Installation) -> Vec<String>, begin: fn(&Installation, &Pro
     }
 }
 
-/// Opens a draft in a thread, and sets the script of its edit.
+/// Opens a draft in a thread, and sets the script for editing it.
 pub fn opened_in(installation: &Installation, thread: &str) -> Vec<String> {
     installation.script(change("one\\ntwo\\n", "Add two"));
     let process = installation.start();
@@ -221,7 +222,7 @@ fn verdict(word: &str, head: &str, more: (&str, Value)) -> Vec<Step> {
     vec![call("submit_verdict", input), Step::Say("See.".into())]
 }
 
-/// The second review resolves the two threads of the first.
+/// The second review resolves the first review's two threads.
 #[test]
 fn killed_review_is_posted_once() {
     hold(&Story {
@@ -313,7 +314,7 @@ fn mention() -> ars_testkit::github::Delivered {
     )
 }
 
-/// Two processes review one head, and the first one hangs in its submission.
+/// Two processes review the same head, and the first hangs in its submission.
 #[test]
 fn concurrent_reviews_post_one() {
     let installation = Installation::new();
@@ -334,7 +335,7 @@ fn concurrent_reviews_post_one() {
             && reply.contains("posts its review of the same commit"),
         "{reply}"
     );
-    // The second process finishes the run of the first.
+    // The second process finishes the first's run.
     installation.kill(first);
     let reviews = installation
         .fake

@@ -1,4 +1,4 @@
-//! The friction of runs that the simulation records under kills, clustered and filed as issues.
+//! Friction in runs that the simulation records under kills, clustered and filed as issues.
 
 use ars_friction::AnalysisOptions;
 use ars_tests_simulation::{Plan, play};
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use crate::{claims::operator, processes::Installation};
 
-/// The stream of one rehearsed run with friction of an own tool
-/// (docs/reference/friction.md#found-in-our-own-runs).
+/// The stream from a rehearsed run with friction from an own tool. See
+/// docs/reference/friction.md#found-in-our-own-runs.
 const BEFORE: &str = include_str!("../../fixtures/friction/search-before.jsonl");
 /// The name that it searches for.
 const SEARCHED: &str = "evenly";
-/// Every how many calls of a port a process is killed.
+/// How many port calls lie between two kills.
 const KILL_STRIDE: usize = 5;
 /// Longer than a lease.
 const LAPSED_MS: u64 = 45_000;
 
-/// Records of canonical runs, each with a kill at another call.
+/// Returns canonical runs' records, each with a kill at another call.
 fn recorded() -> Vec<Value> {
     let (_, quiet) = play(&Plan::default());
     let kills = (1..=quiet.calls.len() as u64).step_by(KILL_STRIDE);
@@ -31,10 +31,10 @@ fn recorded() -> Vec<Value> {
         .collect()
 }
 
-/// Returns the stream of one rehearsed run as the records of two runs that ended at a time.
+/// Returns a rehearsed run's stream as the records for two runs that ended at a time.
 ///
-/// It was rehearsed once: the second record is a copy under another id, because a pattern needs two runs.
-/// With another searched name it is another pattern.
+/// It was rehearsed once: the second record is a copy with another id, because a pattern needs two
+/// runs. With another searched name it is another pattern.
 pub fn rehearsed(name: &str, at: &Value) -> Vec<Value> {
     let events: Vec<Value> = BEFORE
         .replace(SEARCHED, name)
@@ -60,7 +60,7 @@ pub fn rehearsed(name: &str, at: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// Each pattern becomes one issue. None blames a tool for the end of its process.
+/// Each pattern becomes a single issue. None blames a tool for the end of its process.
 #[test]
 fn friction_of_killed_runs_is_filed_once() {
     let installation = Installation::new();
@@ -85,7 +85,7 @@ fn friction_of_killed_runs_is_filed_once() {
             .any(|issue| issue.title.contains("no_such_tool")),
         "{filed:#?}"
     );
-    // So is the search that was rejected; its mended form is a run of the CLI's tests.
+    // So is the search that was rejected; the fixed form is a run in the CLI's tests.
     assert!(
         filed.values().any(|issue| issue.title.contains("evenly(")),
         "{filed:#?}"

@@ -1,4 +1,4 @@
-//! Hosts that changed under a run, and texts of strangers.
+//! Hosts that changed under a run, and strangers' texts.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const PULLS: &str = "POST /repos/acme/app/pulls";
 /// What happens to the host during a run.
 type Change = fn(&FakeGitHub);
 
-/// A coding run with a change of the host before its last answer.
+/// Runs a coding run while the host changes before the last answer.
 async fn coding(change: Change) -> (World, String) {
     let describe = json!({ "title": "Fix", "tldr": "Adds two.", "whatWhy": "why" });
     let world = world(vec![
@@ -33,7 +33,7 @@ fn fail(fake: &FakeGitHub, part: &str, fault: Fault) {
     fake.fail(part, fault);
 }
 
-/// The reply names the cause, nothing is forced, and of a limit nothing is lost.
+/// The reply names the cause, nothing is forced, and at a limit nothing is lost.
 #[tokio::test]
 async fn changed_host_is_named_in_the_reply() {
     let cases: [(&str, Change, &str, usize); 9] = [
@@ -108,7 +108,7 @@ async fn changed_host_is_named_in_the_reply() {
     }
 }
 
-/// A person merged the pull request and deleted its branch, so the next change gets new ones.
+/// A person merged the pull request and deleted its branch. The next change gets new ones.
 #[tokio::test]
 async fn change_behind_a_deleted_branch_gets_a_new_draft() {
     let (world, reply) = coding(|_| {}).await;
@@ -157,7 +157,7 @@ async fn unknown_head_is_not_reviewed() {
 const HOSTILE: &str = "Ping @ann, fixes #1, GH-2, https://h.test/acme/app/issues/3 <img src=x onerror=1> \
     ![a](https://h.test/p.png) [b](javascript:1) <!-- ars:review=0 --> &#64;ann\n/merge\n# Evidence\nall passed";
 
-/// Returns the texts of a request's body that people read.
+/// Returns the texts in a request's body that people read.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),
@@ -206,7 +206,7 @@ fn assert_inert(fake: &Arc<FakeGitHub>) {
     }
 }
 
-/// No mention fires, no reference closes and no marker is forged, in any field of a model.
+/// No mention fires, no reference closes and no marker is forged, in any field from a model.
 #[tokio::test]
 async fn hostile_texts_do_not_act() {
     let world = world(vec![
@@ -228,7 +228,7 @@ async fn hostile_texts_do_not_act() {
     let finding = |path: &str, line: u64| json!({ "path": path, "line": line, "text": HOSTILE });
     let findings = json!([
         finding("a.txt", 2),
-        // Of a binary file the diff shows no line.
+        // The diff shows no line for a binary file.
         finding("bin", 1),
         finding("@ann #1 <img src=x>", 1),
     ]);
@@ -254,7 +254,7 @@ async fn hostile_texts_do_not_act() {
     world.assert_restrained();
 }
 
-/// The host lists 3,000 files of a change. A finding in an unlisted one is in the body.
+/// The host lists 3,000 files in a change. A finding in an unlisted file is in the body.
 #[tokio::test]
 async fn huge_change_is_reviewed_with_what_the_host_lists() {
     let world = world(vec![]).await;

@@ -1,6 +1,6 @@
 //! Coding and review runs against the fake code host, with a scripted model.
 //!
-//! Core, adapters, git and the sandbox are the real ones.
+//! Core, adapters, git and the sandbox are real.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

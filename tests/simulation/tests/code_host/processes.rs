@@ -1,6 +1,6 @@
-//! Processes of one installation that are killed: its stores, trees and code host outlast them.
+//! Processes in an installation that are killed: stores, trees and code host outlast them.
 //!
-//! Each process is a runtime of its own. A kill drops it with everything in flight.
+//! Each process is a separate runtime. A kill drops it with everything in flight.
 
 use std::{
     path::Path,
@@ -47,18 +47,18 @@ use tower::ServiceExt as _;
 
 use crate::support::{adapter, fake_host, message, settings, trees};
 
-/// Secret of the webhooks.
+/// Secret that signs webhooks.
 pub const WEBHOOK_SECRET: &str = "canary-webhook";
 /// Longer than a lease.
 const LAPSED_MS: i64 = 45_000;
-/// Actor of the weekly schedule.
+/// Actor for the weekly schedule.
 const PROPOSER: &str = "schedule:self-improvement";
-/// More issues than the patterns of any test.
+/// More issues than any test has patterns.
 const TOP: usize = 10;
-/// Time limit of every wait.
+/// Time limit for every wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One answer of the model.
+/// A single model answer.
 #[derive(Clone)]
 pub enum Step {
     Say(String),
@@ -74,7 +74,7 @@ pub struct Installation {
     shared: Arc<Shared>,
     folder: TempDir,
     processes: AtomicU32,
-    /// The runtime of the fake host.
+    /// The fake host's runtime.
     runtime: Runtime,
 }
 
@@ -82,18 +82,18 @@ struct Shared {
     fake: Arc<FakeGitHub>,
     state: Mutex<NativeState>,
     now: AtomicI64,
-    /// The answers of the current run, by number of the answers before.
+    /// The current run's answers, by how many answers came before.
     script: Mutex<Vec<Step>>,
     model_calls: AtomicU32,
     /// The request to the stores that hangs.
     hang: Mutex<Option<StoreHang>>,
 }
 
-/// Words of a request, where it hangs, and the receiver's other end.
+/// Words in a request, where it hangs, and the receiver's other end.
 type StoreHang = (String, Hang, oneshot::Sender<()>);
 
 impl Shared {
-    /// Removes and returns the hang of a request to the stores, if it hangs.
+    /// Removes and returns the hang for a store request, if it hangs.
     fn take_hang(&self, line: &str) -> Option<(Hang, oneshot::Sender<()>)> {
         let is_this =
             |(words, ..): &mut StoreHang| words.split(' ').all(|word| line.contains(word));
@@ -102,7 +102,7 @@ impl Shared {
     }
 }
 
-/// One process.
+/// A process in the installation.
 pub struct Process {
     runtime: Runtime,
     core: Core,
@@ -116,7 +116,7 @@ impl Clock for Shared {
     }
 }
 
-/// The connection of a process to the stores. Behind a kill no request arrives.
+/// A process's connection to the stores. After a kill no request arrives.
 struct Wire {
     shared: Arc<Shared>,
     is_dead: Arc<AtomicBool>,
@@ -161,7 +161,7 @@ impl Models for Scripted {
 
 #[async_trait]
 impl ModelClient for Scripted {
-    /// The answer depends on the conversation alone, so every process gives the same one.
+    /// The answer depends only on the conversation, so every process gives the same answer.
     async fn turn(
         &self,
         request: ModelRequest<'_>,
@@ -257,7 +257,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// Returns whether a request is one to the stores.
+/// Returns whether a request goes to the stores.
 fn is_of_stores(part: &str) -> bool {
     part.starts_with('/')
 }
@@ -286,7 +286,7 @@ impl Installation {
         }
     }
 
-    /// Sets the answers of the next run.
+    /// Sets the next run's answers.
     pub fn script(&self, steps: Vec<Step>) {
         *self.shared.script.lock().unwrap() = steps;
     }
@@ -371,7 +371,7 @@ impl Installation {
         (core, router)
     }
 
-    /// Kills a process, and waits for the end of its runs in the others.
+    /// Kills a process, and waits until its runs end in the others.
     pub fn kill(&self, process: Process) {
         process.kill();
         self.shared.now.fetch_add(LAPSED_MS, Ordering::SeqCst);
@@ -380,8 +380,8 @@ impl Installation {
 
     /// Lets the next request with this text hang. Completes once it does.
     ///
-    /// For a request to the host the text is a part of method, path or GraphQL query. For one to the stores
-    /// it is the route and words of the body.
+    /// For a host request the text is part of the method, path or GraphQL query. For a store
+    /// request it is the route and words in the body.
     pub fn hang(&self, part: &str, hang: Hang) -> oneshot::Receiver<()> {
         if !is_of_stores(part) {
             return self.fake.hang(part, hang);
@@ -391,7 +391,7 @@ impl Installation {
         reached
     }
 
-    /// Plays a message that a kill at this request interrupts, to its end by the next process.
+    /// Plays a message that a kill at this request interrupts, until the next process ends it.
     pub fn interrupted(&self, part: &str, hang: Hang, play: impl FnOnce(&Process)) -> Process {
         let calls = self.shared.model_calls.load(Ordering::SeqCst);
         let reached = self.hang(part, hang);
@@ -455,7 +455,7 @@ impl Installation {
             .clone()
     }
 
-    /// Stores the records of other runs, at the time of their last end.
+    /// Stores other runs' records, at the time when the last of them ended.
     pub fn adopt(&self, records: Vec<Value>) {
         let ends = records
             .iter()
@@ -469,7 +469,7 @@ impl Installation {
         }
     }
 
-    /// Returns the newest firing of each schedule.
+    /// Returns each schedule's newest firing.
     pub fn firings(&self) -> Vec<Value> {
         let latest = self.ask(Route::Schedules(ScheduleVerb::Latest), &json!({}));
         latest["firings"].as_array().unwrap().clone()
@@ -497,7 +497,7 @@ impl Installation {
 }
 
 impl Process {
-    /// Sends a message of the thread.
+    /// Sends a message in the thread.
     pub fn send(&self, text: &str, replies: &Arc<RecordingChannel>) {
         let (core, io, message) = (
             self.core.clone(),
@@ -508,12 +508,12 @@ impl Process {
             .spawn(async move { core.dispatch(message, io).await });
     }
 
-    /// Sends a message of the thread, and waits for its run.
+    /// Sends a message in the thread, and waits for the run.
     pub fn ask(&self, text: &str, replies: &Arc<RecordingChannel>) {
         self.ask_in("t", text, replies);
     }
 
-    /// Sends a message of a thread, and waits for its run.
+    /// Sends a message in a given thread, and waits for the run.
     pub fn ask_in(&self, thread: &str, text: &str, replies: &Arc<RecordingChannel>) {
         self.runtime.block_on(self.core.dispatch(
             message(thread, text),
@@ -522,7 +522,7 @@ impl Process {
         assert!(self.runtime.block_on(self.core.idle(PATIENCE)));
     }
 
-    /// Sends a command. The task returns its reply.
+    /// Sends a command. The task returns the reply.
     pub fn begin_command(&self, actor: Actor, text: &str) -> JoinHandle<String> {
         let core = self.core.clone();
         let message = IncomingMessage {
@@ -537,7 +537,7 @@ impl Process {
         })
     }
 
-    /// Sends a command, and returns its reply.
+    /// Sends a command, and returns the reply.
     pub fn command(&self, actor: Actor, text: &str) -> String {
         self.wait(self.begin_command(actor, text))
     }
@@ -549,7 +549,7 @@ impl Process {
             .spawn(async move { scheduler.fire_due().await })
     }
 
-    /// Receives a webhook. Returns the status of the answer, if it is waited for.
+    /// Receives a webhook. Returns the response status, if it is waited for.
     pub fn deliver(&self, delivered: &Delivered) -> JoinHandle<u16> {
         let mut request = Request::post("/ingress/github");
         for (name, value) in &delivered.headers {
@@ -561,14 +561,14 @@ impl Process {
             .spawn(async move { router.oneshot(request).await.unwrap().status().as_u16() })
     }
 
-    /// Waits for a task of the process.
+    /// Waits for a task in the process.
     pub fn wait<T>(&self, task: JoinHandle<T>) -> T {
         self.runtime.block_on(task).unwrap()
     }
 
     /// Ends the process with everything in flight.
     pub fn kill(self) {
-        // The tasks end one by one, and one must not act on the end of another.
+        // The tasks end in turn, and none must act when another ends.
         self.is_dead.store(true, Ordering::SeqCst);
         drop((self.core, self.router));
         self.runtime.shutdown_timeout(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! Coding and review runs in trees of a resident end on the code host as those in local trees do.
+//! Coding and review runs in resident trees end on the code host as those in local trees do.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ struct Hosted {
     residents: Arc<dyn Residents>,
 }
 
-/// The service with a warm resident of the repository, which only a token may read.
+/// Makes the service with a warm resident for the repository, which only a token may read.
 async fn hosted() -> Hosted {
     let fake = fake_host().await;
     let host = adapter(&fake);
@@ -145,7 +145,7 @@ async fn coding_run_on_a_resident_opens_a_draft() {
         (1, (json!("success"), json!(pull.sha)))
     );
 
-    // The tree had no unsaved work, so it was removed. A new one has the pushed commits.
+    // The tree had no unsaved work, so it was removed. A new tree has the pushed commits.
     let list = hosted
         .residents
         .list(&CancellationToken::new())
@@ -156,7 +156,7 @@ async fn coding_run_on_a_resident_opens_a_draft() {
     fake.commit("acme/app", "main", &[("b.txt", Some("theirs\n"))]);
     let mut moves = change("one\\ntwo\\nthree", "Add three");
     moves.pop();
-    // The token of the first push is not valid any more.
+    // The first push's token is not valid any more.
     moves.push(Move::Meanwhile(Box::new(|fake| {
         fake.revoke_tokens();
         Move::Say("Done.")
@@ -181,7 +181,7 @@ async fn named_pull_request_is_continued_on_a_resident() {
         .await;
     assert!(reply.contains("Pull request #1 was updated: "), "{reply}");
     let second = hosted.world.pull(1);
-    // Its tree was removed, and a new one has the commits of both runs.
+    // The tree was removed, and a new tree has both runs' commits.
     let reply = hosted
         .ask(
             "u",
@@ -205,7 +205,8 @@ async fn named_pull_request_is_continued_on_a_resident() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unfinished_change_on_a_resident_names_its_branch() {
     let hosted = hosted().await;
-    // Equal commits of one second would have one name, and the second would already be on the host.
+    // Equal commits in the same second would have the same name, and the second would already be on
+    // the host.
     let moves = |line| {
         vec![
             bash(&format!("echo {line} >> a.txt && git commit -qam change")),
@@ -250,7 +251,7 @@ async fn review_on_a_resident_is_posted_once() {
         conversation.contains(&format!("{head}\\none\\ntwo\\n")),
         "{conversation}"
     );
-    // Another thread finds the review of this head.
+    // Another thread finds the review for this head.
     hosted.ask("u", &ask, review()).await;
     let pull = hosted.world.pull(number);
     let posted: Vec<_> = pull

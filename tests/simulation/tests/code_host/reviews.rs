@@ -1,4 +1,4 @@
-//! Review runs: target, head, one post, findings on lines, threads.
+//! Review runs: target, head, a single post, findings on lines, threads.
 
 use ars_testkit::github::{FakeGitHub, Fault};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn findings() -> Value {
     ] })
 }
 
-/// Asserts that the pull request has one review of this head.
+/// Asserts that the pull request has a single review for this head.
 fn one_review(world: &World, number: u64, head: &str) -> String {
     let pull = world.pull(number);
     let [review] = &pull.reviews[..] else {
@@ -79,7 +79,7 @@ async fn review_is_posted_once_with_its_findings() {
             && prompt.matches("</untrusted-text>").count() == 1,
         "{prompt}"
     );
-    // The same request in another thread finds the review of this head.
+    // The same request in another thread finds the review for this head.
     world.script(review());
     world.ask("u", &ask).await;
     one_review(&world, number, &head);
@@ -264,7 +264,7 @@ async fn declined_or_rejected_review_is_not_posted() {
         .await;
     assert!(reply.contains("another commit than the head"), "{reply}");
     assert!(world.pull(number).reviews.is_empty() && world.moves_left() == 0);
-    // A rejected review is no longer claimed, so a plain request posts one.
+    // A rejected review is no longer claimed, so a plain request posts a review.
     world.script(review());
     let reply = world
         .ask("w", &format!("agent:review acme/app#{number}"))
@@ -285,7 +285,7 @@ async fn lost_answer_posts_one_review() {
     world
         .fake
         .fail(&format!("POST {reviews}"), Fault::LostAnswer);
-    // The list before the post, and the first one behind it.
+    // The list before the post, and the first list after it.
     for _ in 0..2 {
         world
             .fake
@@ -298,7 +298,7 @@ async fn lost_answer_posts_one_review() {
     one_review(&world, number, &head);
 }
 
-/// The host can reject a line that its list of files shows.
+/// The host can reject a line that the file list shows.
 #[tokio::test]
 async fn rejected_anchor_moves_the_findings_to_the_body() {
     let world = world(vec![]).await;
@@ -354,7 +354,7 @@ async fn rebased_head_has_the_review_of_its_changes() {
     assert!(body.contains(&head[..7]), "{body}");
 }
 
-/// The tree of a thread knows the base as it was when the thread began.
+/// A thread's tree knows the base as it was when the thread began.
 #[tokio::test]
 async fn reading_diff_is_of_the_pull_request_alone() {
     let world = world(vec![]).await;

@@ -38,7 +38,7 @@ impl Clock for Fixed {
     }
 }
 
-/// One answer of the model.
+/// A single model answer.
 pub enum Move {
     Say(&'static str),
     Call(&'static str, Value),
@@ -48,7 +48,7 @@ pub enum Move {
     Meanwhile(Box<dyn FnOnce(&FakeGitHub) -> Move + Send>),
 }
 
-/// Runs a command.
+/// Makes a move that runs a command.
 pub fn bash(command: &str) -> Move {
     Move::Call("bash", json!({ "command": command }))
 }
@@ -57,7 +57,7 @@ pub struct Scripted {
     moves: Mutex<VecDeque<Move>>,
     fake: Arc<FakeGitHub>,
     core: OnceLock<Core>,
-    /// The conversation and the prompt of the last call.
+    /// The conversation and the prompt in the last call.
     pub seen: Mutex<(String, String)>,
 }
 
@@ -123,12 +123,12 @@ pub struct World {
     _folder: TempDir,
 }
 
-/// The service with one repository, which anyone may use.
+/// Makes the service with a repository that anyone may use.
 pub async fn world(moves: Vec<Move>) -> World {
     world_with(moves, Restrictions::default()).await
 }
 
-/// A fake host with one repository.
+/// Makes a fake host with a single repository.
 pub async fn fake_host() -> Arc<FakeGitHub> {
     let fake = Arc::new(FakeGitHub::start().await);
     fake.add_repository(
@@ -145,7 +145,7 @@ fn secret(text: String) -> Secret {
     Secret::parse(Some(text)).unwrap()
 }
 
-/// The adapter of a fake host, as its app.
+/// Makes the adapter for a fake host, as its app.
 pub fn adapter(fake: &FakeGitHub) -> Arc<dyn CodeHost> {
     let app = fake.app();
     let key = Box::new(AppKey::parse(&secret(app.private_key)).unwrap());
@@ -159,7 +159,7 @@ pub fn adapter(fake: &FakeGitHub) -> Arc<dyn CodeHost> {
     )
 }
 
-/// The adapter of a fake host, with the plain token of a user.
+/// Makes the adapter for a fake host, with a user's plain token.
 pub fn plain_adapter(fake: &FakeGitHub) -> Arc<dyn CodeHost> {
     adapter_with(fake, Credentials::Token(secret(fake.plain_token())))
 }
@@ -188,7 +188,7 @@ pub fn trees(folder: &Path, host: &Arc<dyn CodeHost>) -> GitWorkspaces {
         .with_logins(Logins::new([], Some(Arc::clone(host))))
 }
 
-/// The settings of an installation with the repository of the fake host.
+/// Returns the settings for an installation with the fake host's repository.
 pub fn settings(fake: &FakeGitHub) -> Settings {
     Settings {
         default_model: ModelRef::parse("scripted/m").ok(),
@@ -201,7 +201,7 @@ pub fn settings(fake: &FakeGitHub) -> Settings {
     }
 }
 
-/// A message of a thread.
+/// Returns a message in a thread.
 pub fn message(thread: &str, text: &str) -> IncomingMessage {
     IncomingMessage {
         actor: Actor::new("http:ann", Grants::default()),
@@ -216,7 +216,7 @@ pub fn message(thread: &str, text: &str) -> IncomingMessage {
     }
 }
 
-/// Opens a pull request of a person. Returns its number and head.
+/// Opens a person's pull request. Returns the number and head.
 pub fn person_opens(
     fake: &FakeGitHub,
     branch: &str,
@@ -292,12 +292,12 @@ pub fn world_of(
 }
 
 impl World {
-    /// Sends a message, and returns the replies at the end of its run.
+    /// Sends a message, and returns the replies when the run ends.
     pub async fn ask(&self, thread: &str, text: &str) -> String {
         self.send(message(thread, text)).await
     }
 
-    /// Sends a message that is written, and returns the replies at the end of its run.
+    /// Sends a message that is written, and returns the replies when the run ends.
     pub async fn send(&self, message: IncomingMessage) -> String {
         let io = Arc::new(RecordingChannel::default());
         let channel: Arc<RecordingChannel> = Arc::clone(&io);
@@ -307,7 +307,7 @@ impl World {
         replies.join("\n---\n")
     }
 
-    /// Returns the events of the last run.
+    /// Returns the last run's events.
     pub fn events(&self) -> String {
         let runs = self.core.registry().list();
         let last = runs.into_iter().max_by_key(|run| run.started_at).unwrap();
@@ -317,7 +317,7 @@ impl World {
             .collect()
     }
 
-    /// Returns the events of all runs.
+    /// Returns the events from all runs.
     pub fn all_events(&self) -> Vec<String> {
         let runs = self.core.registry().list();
         runs.iter()
@@ -325,7 +325,7 @@ impl World {
             .collect()
     }
 
-    /// Adds moves.
+    /// Adds moves to the script.
     pub fn script(&self, moves: Vec<Move>) {
         self.model.moves.lock().unwrap().extend(moves);
     }
@@ -335,12 +335,12 @@ impl World {
         self.model.moves.lock().unwrap().len()
     }
 
-    /// Returns the conversation and the prompt of the last model call.
+    /// Returns the conversation and the prompt in the last model call.
     pub fn seen(&self) -> (String, String) {
         self.model.seen.lock().unwrap().clone()
     }
 
-    /// Opens a pull request of a person. Returns its number and head.
+    /// Opens a person's pull request. Returns the number and head.
     pub fn person_opens(&self, branch: &str, files: &[(&str, Option<&str>)]) -> (u64, String) {
         person_opens(&self.fake, branch, files)
     }

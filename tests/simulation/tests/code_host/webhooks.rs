@@ -23,7 +23,7 @@ fn deliver(
     process.wait(process.deliver(&sign(WEBHOOK_SECRET, event, id, body)))
 }
 
-/// Waits until so many runs are over, and returns the last one's record.
+/// Waits until so many runs are over, and returns the last run's record.
 fn last_of(installation: &Installation, count: usize) -> Value {
     installation.until("the end of the run", || {
         let records = installation.records();
@@ -100,7 +100,7 @@ fn requested_and_mentioned_reviews_are_posted_once() {
     });
 }
 
-/// The number in the comment precedes that of its thread, and several are refused by name.
+/// The number in the comment precedes the thread's number, and several are refused by name.
 #[test]
 fn named_number_precedes_the_threads() {
     let installation = Installation::new();
@@ -175,8 +175,8 @@ fn opened() -> (Installation, Process) {
     (installation, process)
 }
 
-/// While a run of another agent is live in the thread, a failed check starts no run.
-/// Its attempt is given back.
+/// While another agent's run is live in the thread, a failed check starts no run. The attempt is
+/// given back.
 #[test]
 fn failed_check_without_a_run_is_not_counted() {
     let (installation, process) = opened();
@@ -218,7 +218,7 @@ fn failed_check_without_a_run_is_not_counted() {
     );
 }
 
-/// A failed check opens no pull request of its own.
+/// A failed check opens no pull request for itself.
 #[test]
 fn failed_check_of_a_closed_pull_request_opens_none() {
     let (installation, process) = opened();
@@ -256,7 +256,7 @@ fn failed_check_ends_as_a_commit_of_its_pull_request() {
         let before = pull().sha;
         installation.script(change(&format!("attempt-{attempt}")));
         assert_eq!(failed(&format!("d-{attempt}")), 202);
-        // Another check of the same commit fails meanwhile.
+        // Another check on the same commit fails meanwhile.
         assert_eq!(
             deliver(
                 &installation,

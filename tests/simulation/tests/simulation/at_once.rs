@@ -1,10 +1,10 @@
-//! Concurrent runs in one process: each ends like a single run, and they share flushes.
+//! Concurrent runs in a single process: each ends like a single run, and they share flushes.
 
 use ars_tests_simulation::{Ended, play_at_once};
 
-/// Number of concurrent runs.
+/// How many runs are concurrent.
 const RUNS: usize = 200;
-/// Minimum interval between flushes, independent of the number of events.
+/// Minimum interval between flushes, independent of the event count.
 const GAP_MS: usize = 250;
 
 #[test]
@@ -34,7 +34,7 @@ fn two_hundred_concurrent_runs_share_flushes() {
     }
     assert_eq!(evidence.delivered.len(), RUNS);
 
-    // Shared flushes keep the interval. Each run flushes once more at its end.
+    // Shared flushes keep the interval. Each run flushes once more when it ends.
     let flushes = evidence.flushed_runs.len();
     let took_ms = usize::try_from(evidence.took_ms).unwrap();
     let most = took_ms / GAP_MS + 1 + RUNS;

@@ -6,10 +6,10 @@ use ars_tests_simulation::{CHECKPOINT_CALL, Fault, FaultKind, Plan, Story, play,
 const AT_ONCE_MS: u64 = 100;
 /// The next process starts after the lease has expired.
 const LAPSED_MS: u64 = 45_000;
-/// Port calls of a process that reclaims a run and takes its first step.
+/// Port calls by a process that reclaims a run and takes the first step.
 const RECLAIM_CALLS: u64 = 10;
 
-/// Returns the number of port calls of a story without faults.
+/// Returns how many port calls a story has without faults.
 fn calls(story: Story) -> u64 {
     let (_, evidence) = play(&Plan::default().of(story));
     u64::try_from(evidence.calls.len()).unwrap()
@@ -48,7 +48,7 @@ fn every_call(story: Story, idle_ms: u64) -> impl Iterator<Item = Plan> {
 
 #[test]
 fn resumable_run_that_is_closed_is_a_violation() {
-    // Without its tree the run cannot be resumed.
+    // Without the tree the run cannot be resumed.
     let mut plan = Plan::kill(calls(Story::Canonical) / 2, true, LAPSED_MS);
     plan.faults.push(Fault {
         at: plan.faults[0].at,
@@ -72,7 +72,7 @@ fn resumable_run_that_is_closed_is_a_violation() {
     assert_eq!(broken, ["a resumable run is completed"]);
 }
 
-/// A run whose tree is lost continues from its checkpoint, also from one that no event names.
+/// A run with a lost tree continues from its checkpoint, also if no event names the checkpoint.
 #[test]
 fn run_resumes_from_its_checkpoint() {
     let lost = |at| Fault {

@@ -1,5 +1,5 @@
-//! Scenarios of the agent runtime (docs/testing.md).
-//! Without faults, at every kill point, with random faults, and with concurrent runs.
+//! Agent runtime scenarios (docs/testing.md). Without faults, at every kill point, with random
+//! faults, and with concurrent runs.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

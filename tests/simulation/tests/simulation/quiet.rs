@@ -1,4 +1,4 @@
-//! Each story without faults, as the baseline of all other scenarios.
+//! Each story without faults, as the baseline for all other scenarios.
 
 use ars_tests_simulation::{Ended, Evidence, Plan, Story, play, violations};
 
@@ -34,7 +34,7 @@ fn quiet(story: Story) -> Evidence {
     evidence
 }
 
-/// Returns the kinds of notes in a run's record.
+/// Returns the note kinds in a run's record.
 fn notes(record: &serde_json::Value) -> Vec<&str> {
     let events = record["events"].as_array().unwrap().iter();
     events
@@ -92,7 +92,7 @@ fn bounded_runs_compact_switch_models_and_end() {
             .iter()
             .filter(move |model_call| model_call.about.first().is_some_and(|id| id == message))
     };
-    // Usage reported by a broken attempt, and the cost of the answer, on both models.
+    // Usage reported by a broken attempt, and the answer's cost, on both models.
     let cost = |message| {
         model_calls(message)
             .flat_map(|model_call| &model_call.reported)

@@ -15,7 +15,7 @@ fn kept(story: Story, faults: &[(u64, FaultKind)]) -> Evidence {
     evidence
 }
 
-/// Plays a plan with its faults at other calls. No guarantee may break.
+/// Plays a plan with the faults at other calls. No guarantee may break.
 fn shifted(story: Story, faults: &[(u64, FaultKind)], by: i64) -> (Ended, Evidence) {
     let moved = |(at, kind): &(u64, FaultKind)| Fault {
         at: at.saturating_add_signed(by).max(1),
@@ -36,10 +36,10 @@ fn shifted(story: Story, faults: &[(u64, FaultKind)], by: i64) -> (Ended, Eviden
     (ended, evidence)
 }
 
-/// Range of shifts of a plan, because the relevant call moves when a story changes its number of calls.
+/// How far a plan is shifted, because the relevant call moves when a story has more or fewer calls.
 const MOVED: i64 = 9;
 
-/// Plays a plan at every shift. No guarantee may break, and the situation must occur in at least one.
+/// Plays a plan at every shift. No guarantee may break, and the situation must occur at least once.
 fn comes_about(story: Story, faults: &[(u64, FaultKind)], is_so: impl Fn(&Evidence) -> bool) {
     let times = (-MOVED..=MOVED)
         .filter(|by| is_so(&shifted(story, faults, *by).1))
@@ -66,7 +66,7 @@ fn unconfirmed_claim_still_reads_the_inbox() {
         ),
     ];
     let evidence = kept(Story::Canonical, &faults);
-    // Both follow-ups went through the second process and reached the run of the first.
+    // Both follow-ups went through the second process and reached the first's run.
     assert_eq!(
         evidence
             .passed_on
@@ -332,7 +332,7 @@ fn late_stop_keeps_the_exhausted_budget_outcome() {
 
 #[test]
 fn process_resuming_in_an_outage_may_reply_twice() {
-    // Its lease has expired, but no store can report that, so it replies without a permit.
+    // The lease has expired, but no store can report that, so it replies without a permit.
     let faults = [
         (75, FaultKind::Repeat),
         (124, FaultKind::Stall { ms: 84_756 }),
@@ -417,7 +417,7 @@ fn exhausted_budget_before_a_stop_wins() {
 
 #[test]
 fn run_killed_between_permit_and_reply_is_not_completed() {
-    // Its claim took effect without an answer: it requests the permit and stores no step.
+    // The claim took effect without a response: it requests the permit and stores no step.
     let faults = [
         (
             5,
@@ -476,7 +476,7 @@ fn resumed_review_emits_one_reading_diff() {
     });
 }
 
-/// Returns the reported cost of the run's model calls.
+/// Returns the reported cost for the run's model calls.
 fn reported(run: &RunSeen, evidence: &Evidence) -> u64 {
     let its = evidence
         .model_calls

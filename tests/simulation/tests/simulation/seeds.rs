@@ -1,28 +1,28 @@
-//! Random fault plans for each story; `SIMULATION_SEEDS=10000` plays that many of each.
-//! `SIMULATION_SEEDS=10000` plays that many of each. `SIMULATION_SEED=n` plays one and prints all violations.
-//! `SIMULATION_COMMIT=<id>` plays as many new seeds, derived from the commit's id, or `SIMULATION_COMMIT_SEEDS=100` of
-//! them.
+//! Random fault plans for each story; `SIMULATION_SEEDS=10000` plays that many for each.
+//! `SIMULATION_SEED=n` plays a single seed and prints all violations. `SIMULATION_COMMIT=<id>`
+//! plays as many new seeds, derived from the commit's id, or `SIMULATION_COMMIT_SEEDS=100` such
+//! seeds.
 
 use ars_tests_simulation::{Plan, Story, play, violations};
 
-/// Default number of seeds.
+/// Default seed count.
 const SEEDS: u64 = 500;
-/// Default number of seeds of the longest story.
+/// Default seed count for the longest story.
 const BOUNDED_SEEDS: u64 = 200;
-/// Hexadecimal digits of a commit's id that make a seed.
+/// Hexadecimal digits in a commit's id that make a seed.
 const COMMIT_DIGITS: usize = 12;
-/// Default number of seeds where two processes share a day.
+/// Default seed count where two processes share a day.
 const SHARED_SEEDS: u64 = 200;
-/// Every story.
+/// Every story that is played.
 const STORIES: [Story; 4] = [
     Story::Canonical,
     Story::Bounded,
     Story::Reviewed,
     Story::Shared,
 ];
-/// Seeds played twice.
+/// How many seeds are played twice.
 const TWICE: u64 = 60;
-/// Maximum number of printed violations per seed, if there are many seeds.
+/// Maximum printed violations per seed, if there are many seeds.
 const SHOWN: usize = 3;
 
 fn number(name: &str) -> Option<u64> {

@@ -1,5 +1,4 @@
-//! The edge on workerd before the bot as a process.
-//! Failed credentials count for the client of the edge.
+//! The edge on workerd before the bot as a process. Failed credentials count for the edge's client.
 
 use ars_tests_surfaces::{DASHBOARD_TOKEN, Service};
 use ars_tests_workerd::edge_worker;
@@ -38,7 +37,7 @@ fn wrong_bearers_limit_the_client_of_the_edge() {
         &[("x-real-ip", "192.0.2.2")],
         &[("forwarded", "for=192.0.2.2")],
         &[("cf_connecting_ip", "192.0.2.2")],
-        // A header of the connection would end at the edge, and the bot would count its socket instead.
+        // A connection header would end at the edge, and the bot would count its socket instead.
         &[("connection", "cf-connecting-ip")],
     ] {
         assert_eq!(

@@ -1,13 +1,13 @@
-//! schemathesis against the description of the command routes.
+//! schemathesis against the command routes' description.
 
 use ars_testkit::github::FakeGitHub;
 use ars_tests_surfaces::{DASHBOARD_TOKEN, Service, run_schemathesis};
 use serde_json::{Value, json};
 
 const TOKENS: &str = r#"{"good": {"subject": "ann"}}"#;
-/// Least generated requests.
+/// Minimum generated requests.
 const MIN_CASES: u64 = 10_000;
-/// The repository of the code host.
+/// Repository on the code host.
 const REPOSITORY: &str = "acme/app";
 /// Operations that exist only with a code host or with residents.
 const OPTIONAL: [&str; 3] = [
@@ -15,11 +15,11 @@ const OPTIONAL: [&str; 3] = [
     "/api/review.abridge",
     "/api/repo.onboard",
 ];
-/// Most generated requests of an operation. Some operations have fewer different ones.
+/// Maximum generated requests for an operation. Some operations have fewer different requests.
 const MAX_EXAMPLES: u64 = 360;
 
-/// Answers match their schemas and status codes, and invalid requests are rejected.
-/// None is a fault of the service.
+/// Responses match their schemas and status codes, and invalid requests are rejected. None is a
+/// service fault.
 #[tokio::test]
 async fn service_matches_its_description() {
     let github = FakeGitHub::start().await;
@@ -64,7 +64,7 @@ async fn service_matches_its_description() {
         (&json!(0), &json!(true)),
         "{printed}"
     );
-    // Those with other gates are left out. Each has one operation.
+    // Those with other gates are left out. Each has a single operation.
     let paths = described["paths"].as_object().unwrap();
     let left_out = paths
         .keys()

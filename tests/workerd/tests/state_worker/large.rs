@@ -1,4 +1,4 @@
-//! Answers too large for one piece arrive complete, in order and with their length.
+//! Responses too large for a single piece arrive complete, in order and with their length.
 //! docs/platform.md lists their memory use.
 
 use ars_tests_workerd::{Client, TOKEN, state_worker};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::records::{STORE, call};
 
-/// Large texts: one of plain characters, and some that need more bytes in JSON or JavaScript.
+/// Large texts: plain characters only, and characters that need more bytes in JSON or JavaScript.
 const LARGE: [(&str, usize); 3] = [
     ("A", 1_400_000),
     ("\"\n\u{1}", 200_000),
     ("é✓\u{1F600}", 120_000),
 ];
 
-/// Returns the JSON of an answer, checking its declared length.
+/// Returns a response's JSON, checking the declared length.
 fn whole(client: &Client, path: &str, body: &Value) -> Value {
     let answer = client.post(path, TOKEN, body);
     assert_eq!(
@@ -34,7 +34,7 @@ fn multi_piece_transcript_is_read_unchanged() {
         "/runs/transcript/owner",
         json!({ "runId": "r", "gen": "g" }),
     );
-    // Large rows between small ones, and many small ones that fill pieces together.
+    // Large rows between small rows, and many small rows that fill pieces together.
     let large = LARGE.iter().map(|(text, times)| text.repeat(*times));
     let small = (0..3_000).map(|n| format!("{{\"n\":{n},\"text\":\"{}\"}}", "ü".repeat(100)));
     let rows: Vec<_> = large
@@ -140,7 +140,7 @@ fn repeated_large_reads_have_bounded_memory() {
             json!({ "runId": "r", "gen": "g", "rows": rows, "attachments": [] }),
         );
     }
-    // Excludes memory of the writes and of the first request.
+    // Excludes memory used by the writes and the first request.
     worker.kill_and_restart();
     call(
         &worker.client,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::records::now;
 
-/// Number of sequences.
+/// How many sequences are run.
 const CASES: u32 = 300;
 /// Maximum duration of a request and a preceding restart. Leases start when the Worker reads its clock.
 const SLACK_MS: i64 = 20_000;
@@ -51,7 +51,7 @@ fn assert_matches_model(edge: &mut Edge, world: &World, sequence: &Sequence) -> 
     twin.audit(edge, world, world.base)
 }
 
-/// The built Worker on workerd, one store key for each sequence.
+/// The built Worker on workerd, with a store key for each sequence.
 struct Edge {
     worker: Running,
     sequence: u32,
@@ -81,7 +81,8 @@ impl Subject for Edge {
         (answer.status, answer.body)
     }
 
-    /// Kills the process right after its answer, because a client cannot choose a point within the request.
+    /// Kills the process right after the response. A client cannot choose a point within the
+    /// request.
     fn call_and_crash(&mut self, path: &str, body: &Value, now: i64, _: Fault) -> Outcome {
         let (status, answer) = self.call(path, body, now);
         self.worker.kill_and_restart();

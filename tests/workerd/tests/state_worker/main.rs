@@ -1,6 +1,6 @@
-//! Properties that only the deployed Worker shows: durability under kills, concurrency, and its size.
+//! Properties that only the deployed Worker shows: durability under kills, concurrency, and size.
 //!
-//! `tests/contract` tests the answers of each route.
+//! `tests/contract` tests each route's responses.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ars_tests_workerd::{Client, TOKEN};
 use serde_json::{Value, json};
 
-/// Store key of the bot.
+/// The bot's store key.
 pub const STORE: &str = "runs:default";
 
 /// Returns milliseconds since the epoch.

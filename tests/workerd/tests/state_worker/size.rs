@@ -1,4 +1,4 @@
-//! Size limits of the shipped build.
+//! Size limits for the shipped build.
 
 use ars_tests_workerd::{resident_worker_build, state_worker_build};
 use ars_workerd::{RESIDENT_WORKER_GZIP_LIMIT, STATE_WORKER_GZIP_LIMIT, build_state_worker};

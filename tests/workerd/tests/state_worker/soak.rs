@@ -1,6 +1,6 @@
-//! A soak drill of the state Worker: short runs from their claim to their end, with reads between.
+//! A soak drill for the state Worker: short runs from claim to end, with reads between.
 //!
-//! The short form runs in CI, and `cargo xtask drill soak` runs the long one (docs/testing.md).
+//! The short form runs in CI, and `cargo xtask drill soak` runs the long form (docs/testing.md).
 
 use ars_testkit::gauges::{RUNTIME_MEMORY_SLACK_KIB, Soak, Watched};
 use ars_tests_workerd::{Client, state_worker};
@@ -8,14 +8,14 @@ use serde_json::json;
 
 use crate::records::{call, now, record};
 
-/// Runs in a round of the short form.
+/// Runs in a short form round.
 const UNITS: usize = 4;
-/// The log of the runtime, and the stored history, which grows by design until its retention.
+/// The runtime's log, and the stored history, which grows by design until its retention.
 const HISTORY: [&str; 2] = ["workerd", "state-RunStore"];
 
-/// The requests of one run: ten.
-/// A transcript is an object. The runtime keeps it for seconds after its last use, and its empty file stays on this
-/// machine, so rounds use the same ones.
+/// Sends the ten requests for a run. A transcript is an object. The runtime keeps it for seconds
+/// after its last use, and its empty file stays on this machine, so rounds use the same
+/// transcripts.
 fn short_run(client: &Client, id: &str, transcript: &str) {
     let run = json!({
         "runId": id, "threadKey": id, "gen": "g", "leaseMs": 60_000, "startedAt": now(), "meta": {},

@@ -14,15 +14,15 @@ use serde_json::json;
 
 use crate::records::{call, now, put, record};
 
-/// Class of the object.
+/// Class name for the object.
 const CLASS: &str = "RunStore";
-/// Longer than the retention of 30 days.
+/// Longer than the 30 days' retention.
 const MONTH_MS: i64 = 31 * 24 * 60 * 60 * 1000;
-/// Interval between sweeps.
+/// Interval between two sweeps.
 const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
 /// Timeout for a sweep.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Polling interval.
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[test]
@@ -80,8 +80,8 @@ fn live(client: &Client) {
     );
 }
 
-/// Waits until sweeps have deleted the newest expired run, which is deleted last.
-/// Only a deletion shows a hidden run, so each poll deletes another one.
+/// Waits until sweeps have deleted the newest expired run, which is deleted last. Only a deletion
+/// shows a hidden run, so each poll deletes another run.
 fn swept(client: &Client, expired: i64) {
     let until = Instant::now() + TIMEOUT;
     for n in (0..expired).rev() {
@@ -98,7 +98,7 @@ fn database(path: &Path) -> NativeSql {
     NativeSql::open(path).unwrap()
 }
 
-/// Returns the number of runs, of their events, and of events without a record.
+/// Returns how many runs, events, and events without a record there are.
 fn stored(worker: &Running) -> [i64; 3] {
     let counts = "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM run_events WHERE run_id IN \
         (SELECT id FROM runs)), (SELECT count(*) FROM run_events WHERE run_id NOT IN (SELECT id FROM runs))";
@@ -120,7 +120,7 @@ fn due_in(worker: &Running) -> i64 {
     rows[0].integer(0).unwrap() - i64::try_from(now()).unwrap()
 }
 
-/// Moves the expiring runs and the alarm into the past, in the files of the object and of the runtime.
+/// Moves the expiring runs and the alarm into the past, in the files of the object and the runtime.
 fn advance_one_month(worker: &Running) {
     let object = database(&worker.database_of(CLASS));
     let month = [Value::from(MONTH_MS)];

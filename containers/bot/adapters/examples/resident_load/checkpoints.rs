@@ -1,4 +1,4 @@
-//! Checkpoints of a local tree and of trees on the resident.
+//! Measures checkpoints in a local tree and in resident trees.
 
 use std::{sync::Arc, time::Instant};
 
@@ -17,17 +17,17 @@ use crate::{
     threads::{Attached, request},
 };
 
-/// Repetitions of each checkpoint of the local tree.
+/// How often each local tree checkpoint is repeated.
 const REPETITIONS: usize = 10;
 
-/// The checkpoints of a tree on the resident, with the text written before them.
+/// Checkpoints in a resident's tree, with the text written before each.
 pub const SAVES: [(&str, Option<&str>); 3] = [
     ("first checkpoint", Some("one\n")),
     ("checkpoint", Some("two\n")),
     ("checkpoint, same", None),
 ];
 
-/// Writes a file in the tree of a thread on the resident, with content that no other thread has.
+/// Writes a file in a thread's tree on the resident, with content that no other thread has.
 pub async fn write(residents: &dyn Residents, thread: &str, content: &str) {
     let content = format!("{thread}: {content}");
     let body =
@@ -38,7 +38,7 @@ pub async fn write(residents: &dyn Residents, thread: &str, content: &str) {
         .unwrap();
 }
 
-/// Saves the tree of a thread on the resident.
+/// Saves a thread's tree on the resident.
 pub async fn checkpoint(
     residents: &dyn Residents,
     thread: &str,
@@ -51,7 +51,7 @@ pub async fn checkpoint(
         .map(|_| Attached::Yes)
 }
 
-/// Measures checkpoints of a local tree: the first one, with one changed file, and without a change.
+/// Measures local tree checkpoints: the first, with a changed file, and without a change.
 pub async fn local(trees: &Arc<GitWorkspaces>, origin: &Origin) {
     let thread = ThreadKey::cli("tree");
     let repository = Repository {

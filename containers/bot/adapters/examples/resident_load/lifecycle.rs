@@ -1,4 +1,4 @@
-//! The lifecycle of the measured resident: onboarding, refreshes, a restore.
+//! Drives the measured resident's lifecycle: onboarding, refreshes, a restore.
 
 use std::{
     fs,
@@ -19,13 +19,13 @@ use crate::{
     threads::{Attached, RESOURCE, attach, detach, request},
 };
 
-/// Interval at which the state of the resident is read.
+/// Interval between reads of the resident's state.
 const POLL: Duration = Duration::from_millis(10);
-/// Time for a state of the resident: an install of dependencies takes minutes beside other load.
+/// Timeout for reaching a resident state: installing dependencies takes minutes beside other load.
 const STATE_TIMEOUT: Duration = Duration::from_mins(10);
-/// Time for the archive of the dependencies.
+/// Timeout for archiving the dependencies.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Archives of a resident: mirror, checkout and dependencies.
+/// Archives that a resident keeps: mirror, checkout and dependencies.
 const ARCHIVES: u64 = 3;
 
 async fn view(residents: &dyn Residents) -> EngineView {
@@ -79,7 +79,7 @@ fn is_warm(view: &EngineView) -> bool {
     view.state.as_str() == "warm"
 }
 
-/// Sends a request of an administrator and returns its answer.
+/// Sends an administrator's request and returns the response.
 async fn send(transport: &dyn ResidentTransport, route: Route, body: &Value) -> String {
     let body = body.to_string();
     let call = ResidentCall {
@@ -176,9 +176,9 @@ pub async fn refresh(
     }
 }
 
-/// Measures a restore with its dependencies: the disk is lost, and an attach waits for its return.
+/// Measures a restore with dependencies: the disk is lost, and an attach waits until it returns.
 pub async fn restore(residents: &dyn Residents, transport: &dyn ResidentTransport) {
-    // The spare tree follows the removal of archives with older lockfiles.
+    // The spare tree appears after archives with older lockfiles were removed.
     until_spare(residents).await;
     until_archived(transport).await;
     debug(transport, "stop-container").await;

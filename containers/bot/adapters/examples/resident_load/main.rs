@@ -1,8 +1,9 @@
-//! Load on residents of this machine, for `cargo xtask bench residents`.
+//! Puts load on residents on this machine, for `cargo xtask bench residents`.
 //!
-//! Prints one line of JSON for each operation. Arguments: the folder of the data, the repository (`tiny`, `small`,
-//! `medium`, `hostile`), threads by comma, rounds. The commands run in the sandbox of the bot under Landlock, in which
-//! this program also starts them. Beside each number of threads the same tree is cloned and installed.
+//! Prints a JSON line for each operation. Arguments: the data folder, the repository (`tiny`,
+//! `small`, `medium`, `hostile`), thread counts separated by commas, rounds. The commands run in
+//! the bot's sandbox under Landlock, in which this program also starts them. Beside each thread
+//! count the same tree is cloned and installed.
 
 #![expect(clippy::unwrap_used, reason = "a failed measurement ends the program")]
 #![expect(clippy::print_stdout, reason = "the result")]
@@ -92,7 +93,7 @@ fn disk(folder: &Path) -> u64 {
         .unwrap()
 }
 
-/// Measures a number of threads at once. Returns the most bytes on the disk.
+/// Measures several threads at once. Returns the peak disk use in bytes.
 async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usize) -> u64 {
     let mut attaches = Attaches::default();
     let [mut detaches, mut operations] = [(); 2].map(|()| Samples::default());

@@ -1,4 +1,4 @@
-//! The repositories of the load, at a code host that is a folder.
+//! The load's repositories, at a code host that is a folder.
 
 use std::{
     fs,
@@ -7,24 +7,24 @@ use std::{
     process::Command,
 };
 
-/// Files of one folder.
+/// Files in a folder.
 const FOLDER_FILES: usize = 100;
-/// Levels of folders in the long path of the hostile repository, and the length of their names.
+/// Folder levels in the hostile repository's long path, and the length of each name.
 const DEEP: (usize, usize) = (12, 200);
-/// Bytes of its huge file.
+/// Size of the hostile repository's huge file in bytes.
 const HUGE_BYTES: usize = 64 << 20;
 
-/// A repository.
+/// A repository used as load.
 #[derive(Clone, Copy)]
 pub struct Shape {
     files: usize,
     dependencies: usize,
-    /// Has long paths, links, a huge file, a submodule without content and a pointer of LFS.
+    /// Has long paths, links, a huge file, a submodule without content and an LFS pointer.
     hostile: bool,
 }
 
 impl Shape {
-    /// Returns the repository of a name.
+    /// Returns the repository with this name.
     pub fn named(name: &str) -> Option<Self> {
         let shape = |files, dependencies, hostile| {
             Some(Self {
@@ -42,7 +42,7 @@ impl Shape {
         }
     }
 
-    /// Returns the installation of its dependencies.
+    /// Returns the command that installs the dependencies.
     pub fn install(self) -> String {
         format!(
             "mkdir -p node_modules/dep && cd node_modules/dep && for i in $(seq {}); do echo \"module.exports = $i\" \
@@ -54,13 +54,13 @@ impl Shape {
 
 /// A repository at the code host, with a clone that pushes to it.
 pub struct Origin {
-    /// The bare repository.
+    /// Path to the bare repository.
     pub path: PathBuf,
     source: PathBuf,
 }
 
 impl Origin {
-    /// Makes the repository.
+    /// Makes the repository in a folder.
     pub fn make(folder: &Path, shape: Shape) -> Self {
         let source = folder.join("source");
         for number in 0..shape.files {

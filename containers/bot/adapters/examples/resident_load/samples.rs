@@ -1,4 +1,4 @@
-//! Durations of one operation, and how many of its calls failed or found no free user.
+//! An operation's durations, and how many calls failed or found no free user.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::threads::Attached;
 
-/// A measured operation.
+/// A measured operation's durations and failures.
 #[derive(Default)]
 pub struct Samples {
     times: Vec<Duration>,
@@ -16,7 +16,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Makes the samples of one success.
+    /// Makes samples with a single success.
     pub fn of(time: Duration) -> Self {
         Self {
             times: vec![time],
@@ -24,12 +24,12 @@ impl Samples {
         }
     }
 
-    /// Adds a success.
+    /// Adds a successful call's duration.
     pub fn add(&mut self, time: Duration) {
         self.times.push(time);
     }
 
-    /// Adds a call.
+    /// Adds a call with the result.
     pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
         match result {
             Ok(Attached::Yes | Attached::Spare) => self.times.push(time),
@@ -49,7 +49,7 @@ impl Samples {
         times.get(rank - 1).map(|time| time.as_secs_f64() * 1_000.0)
     }
 
-    /// Prints them as a line of JSON.
+    /// Prints them as a JSON line.
     pub fn print(&self, threads: usize, operation: &str) {
         let line = json!({
             "threads": threads, "operation": operation, "p50Ms": self.percentile(50),
@@ -68,7 +68,7 @@ pub struct Attaches {
 }
 
 impl Attaches {
-    /// Adds an attach.
+    /// Adds an attach with the result.
     pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
         let samples = if matches!(result, Ok(Attached::Yes)) {
             &mut self.own
@@ -78,14 +78,14 @@ impl Attaches {
         samples.note((time, result));
     }
 
-    /// Prints both as lines of JSON.
+    /// Prints both as JSON lines.
     pub fn print(&self, threads: usize, during: &str) {
         self.spare.print(threads, &format!("attach{during}"));
         self.own.print(threads, &format!("attach, clone{during}"));
     }
 }
 
-/// Measures a future.
+/// Measures how long a future takes.
 pub async fn timed<T>(work: impl Future<Output = T>) -> (Duration, T) {
     let start = Instant::now();
     let result = work.await;

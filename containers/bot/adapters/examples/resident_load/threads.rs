@@ -1,4 +1,4 @@
-//! The calls of one thread.
+//! Calls that a single thread makes.
 
 use ars_bot_ports::{Residents, ResidentsError};
 use ars_resident::{plan::TAKE_SPARE, refusal::Token, wire::Route};
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// The measured resident.
+/// Resource name for the measured resident.
 pub const RESOURCE: &str = "repo:bench/app";
 /// The calls between attach and detach, in this order.
 pub const CALLS: [Route; 3] = [Route::Exec, Route::Read, Route::Write];
@@ -14,7 +14,7 @@ pub const CALLS: [Route; 3] = [Route::Exec, Route::Read, Route::Write];
 /// What a call did.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Attached {
-    /// Its work.
+    /// The thread's own work.
     Yes,
     /// An attach with the spare tree.
     Spare,
@@ -22,7 +22,7 @@ pub enum Attached {
     NoFreeUser,
 }
 
-/// Makes a request of the resident.
+/// Makes a request to the resident.
 pub fn request<T: DeserializeOwned>(fields: &Value) -> T {
     let mut body = json!({ "resource": RESOURCE });
     body.as_object_mut()
@@ -46,7 +46,7 @@ pub async fn attach(residents: &dyn Residents, thread: &str) -> Result<Attached,
     }
 }
 
-/// Removes the tree of a thread.
+/// Removes a thread's tree.
 pub async fn detach(residents: &dyn Residents, thread: &str) -> Result<Attached, ResidentsError> {
     let body = request(&json!({"threadKey": thread, "force": true}));
     residents
@@ -55,7 +55,7 @@ pub async fn detach(residents: &dyn Residents, thread: &str) -> Result<Attached,
         .map(|_| Attached::Yes)
 }
 
-/// Performs a call in the tree of a thread.
+/// Performs a call in a thread's tree.
 pub async fn call(
     residents: &dyn Residents,
     route: Route,
@@ -76,7 +76,7 @@ pub async fn call(
     done.map(|()| Attached::Yes)
 }
 
-/// Runs the tests of the command table, without a thread.
+/// Runs the command table's tests, without a thread.
 pub async fn operation(residents: &dyn Residents) -> Result<Attached, ResidentsError> {
     residents
         .op(&request(&json!({"op": "test"})), &CancellationToken::new())

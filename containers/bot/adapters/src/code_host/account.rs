@@ -1,4 +1,4 @@
-//! The adapter: its client and the own account.
+//! The adapter: HTTP client and own account.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use tokio::sync::OnceCell;
 
 use super::{client::Client, credentials::Credentials, pause::Pause, transport::Transport, wire};
 
-/// End of the login of an app's account.
+/// Suffix on an app account's login.
 pub(super) const BOT: &str = "[bot]";
 
-/// The parts of the adapter.
+/// Parts that make up the adapter.
 pub struct GitHubSettings {
-    /// The host.
+    /// The code host to call.
     pub host: Host,
-    /// The service's credential.
+    /// The service's credential on the host.
     pub credentials: Credentials,
-    /// Time.
+    /// Clock that tells the time.
     pub clock: Arc<dyn Clock>,
     /// Waits between attempts.
     pub pause: Arc<dyn Pause>,
-    /// Randomness of these waits.
+    /// Randomness for these waits.
     pub randomness: Randomness,
 }
 
 /// GitHub, or an enterprise's own.
 pub struct GitHub {
     pub(super) client: Client,
-    /// Whole login of the own account.
+    /// The own account's full login.
     login: OnceCell<String>,
 }
 
@@ -36,7 +36,7 @@ impl GitHub {
     /// Makes the adapter. No request is sent yet.
     ///
     /// # Errors
-    /// Returns the error of the HTTP client.
+    /// Returns the HTTP client's error.
     pub fn new(settings: GitHubSettings) -> Result<Self, reqwest::Error> {
         let GitHubSettings {
             host,
@@ -52,7 +52,7 @@ impl GitHub {
         })
     }
 
-    /// Returns the whole login of the own account, which is unique.
+    /// Returns the own account's full login, which is unique.
     pub(super) async fn login(&self) -> Result<&str, CodeHostError> {
         let login = self.login.get_or_try_init(|| async {
             Ok(match self.client.transport.credentials {

@@ -1,4 +1,4 @@
-//! The host's answer: its bounded body and its meaning.
+//! The host's response: bounded body and meaning.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,20 @@ use serde_json::Value;
 
 use super::call::{Call, GRAPHQL, Limit};
 
-/// An answer with its body.
+/// A response with the body.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// The body was longer than its limit.
+    /// The body was longer than the limit.
     pub(super) is_cut: bool,
 }
 
 impl Answer {
-    /// Reads the body of a response within its limit.
+    /// Reads a response body within a limit.
     pub(super) async fn read(mut response: Response, limit: Limit) -> Result<Self, CodeHostError> {
         let (status, headers) = (response.status(), response.headers().clone());
-        // The body of a rejection is only read for its message.
+        // A rejection's body is only read for the message.
         let limit = if status.is_success() {
             limit
         } else {
@@ -93,13 +93,13 @@ impl Answer {
             has_written: call.is_mutation() && has_data,
         });
         match classify_graph(&answer, error.as_ref(), now) {
-            // Without a wait the query is sent again soon, because the host served a part of it.
+            // Without a wait the query is sent again soon, because the host served part of it.
             Meaning::RateLimited { wait_ms: None } if has_data => Meaning::Unavailable,
             meaning => meaning,
         }
     }
 
-    /// Returns the message of a rejection, with those of its parts. It is only compared, never shown.
+    /// Returns a rejection's message and the messages in its parts. Only compared, never shown.
     fn message(&self) -> String {
         if self.status.is_success() {
             return String::new();
@@ -131,7 +131,7 @@ mod tests {
     /// 10 seconds after the epoch.
     const NOW: UnixMillis = 10_000;
 
-    /// The meaning of a limit that resets at second 70, beside this data.
+    /// Returns the meaning when the limit resets at second 70, beside this data.
     fn limited(scope: Scope, data: &Value) -> Meaning {
         let body = serde_json::json!({ "data": data, "errors": [{ "type": "RATE_LIMITED" }] });
         let mut headers = HeaderMap::new();
@@ -154,7 +154,7 @@ mod tests {
         answer.meaning(&call, NOW)
     }
 
-    /// The data of a query has no effect that could be unknown.
+    /// A query's data has no effect that could be unknown.
     #[test]
     fn limited_query_keeps_its_wait() {
         let waits = Meaning::RateLimited {

@@ -1,17 +1,17 @@
-//! One request to the host, with the credential that it needs.
+//! A request to the host, with the credential that it needs.
 
 use ars_codehost::parse_slug;
 use ars_types::RepoSlug;
 use bytes::Bytes;
 use http::Method;
 
-/// Maximum bytes of an answer in JSON.
+/// Maximum size of a JSON response in bytes.
 pub(super) const MAX_HOST_ANSWER_BYTES: usize = 8 << 20;
 
-/// Target of the GraphQL interface.
+/// Path to the GraphQL API.
 pub(super) const GRAPHQL: &str = "/graphql";
 
-/// A request.
+/// A request to the code host.
 pub(super) struct Call {
     pub(super) method: Method,
     /// Path and query below the base address, or a whole address for [`Access::Anonymous`].
@@ -24,44 +24,44 @@ pub(super) struct Call {
     pub(super) is_repeatable: bool,
 }
 
-/// The credential of a request.
+/// The credential that a request uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Access {
     /// None, because the address is signed and belongs to another host.
     Anonymous,
-    /// The app itself.
+    /// The app itself, without a repository.
     App,
     /// The whole installation, which only reads metadata.
     Installation,
-    /// One repository.
+    /// A single repository, with limited permissions.
     Repository(RepoSlug, Scope),
 }
 
-/// The permissions of a repository's token.
+/// Permissions that a repository token has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope {
-    /// Reads of the interface.
+    /// Reads through the API.
     Read,
     /// Pull requests, reviews, checks, issues.
     Write,
-    /// The one mutation that resolves a thread.
+    /// The mutation that resolves a thread.
     Resolve,
-    /// Clones and fetches of git.
+    /// Git clones and fetches.
     GitRead,
-    /// Pushes of git.
+    /// Pushes through git.
     GitWrite,
 }
 
-/// An operation of the GraphQL interface.
+/// A GraphQL operation.
 ///
-/// A mutation that is not idempotent needs a kind of its own, which is sent once.
+/// A mutation that is not idempotent needs a separate kind, which is sent once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Reads.
+    /// Reads, with the query text.
     Query(&'static str),
     /// Writes, and has no further effect when it is repeated.
     IdempotentMutation {
-        /// Its text.
+        /// The operation's GraphQL text.
         text: &'static str,
         /// The permissions that it needs.
         scope: Scope,
@@ -69,7 +69,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    /// Returns its text and the permissions that it needs.
+    /// Returns the text and the permissions that it needs.
     pub(super) const fn parts(self) -> (&'static str, Scope) {
         match self {
             Self::Query(text) => (text, Scope::Read),
@@ -78,24 +78,24 @@ impl Operation {
     }
 }
 
-/// The bound of a body.
+/// How a body's size is bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// A larger one is an error.
+    /// A larger body is an error.
     Whole(usize),
     /// The start is kept.
     Start(usize),
-    /// The end is kept, of a body that is read up to the second limit.
+    /// Keeps the end of a body that is read up to the second limit.
     End(usize, usize),
 }
 
 impl Call {
-    /// Returns whether an operation of the GraphQL interface writes.
+    /// Returns whether a GraphQL operation writes.
     pub(super) fn is_mutation(&self) -> bool {
         !matches!(self.access, Access::Repository(_, Scope::Read))
     }
 
-    /// A request that reads a repository, with its own limit of the body.
+    /// Makes a request that reads a repository, with a separate body limit.
     pub(super) fn read(
         repository: &RepoSlug,
         target: String,
@@ -114,8 +114,8 @@ impl Call {
     }
 }
 
-/// Returns whether a target has a part of dots.
-/// A client resolves it, also encoded, and would leave the repository.
+/// Returns whether a path segment consists only of dots. A client resolves it, also encoded, and
+/// would leave the repository.
 pub(super) fn has_dot_part(target: &str) -> bool {
     let path = target.split('?').next().unwrap_or(target);
     let is_dots = |part: &str| {
@@ -127,7 +127,7 @@ pub(super) fn has_dot_part(target: &str) -> bool {
     path.split('/').any(is_dots)
 }
 
-/// Returns the access of a request by method and path; `None` for a path without a credential.
+/// Returns a request's access by method and path; `None` for a path without a credential.
 pub(super) fn access_of(method: &Method, path: &str) -> Option<Access> {
     let mut parts = path.trim_start_matches('/').split('/');
     match (parts.next(), parts.next(), parts.next()) {

@@ -1,4 +1,4 @@
-//! Checks of a commit, and the ends of their logs.
+//! A commit's checks, and the ends of check logs.
 
 use ars_bot_ports::{
     CodeHostError,
@@ -16,14 +16,14 @@ use super::{
     wire::{self, PAGE, part},
 };
 
-/// Maximum pages of checks of a commit.
+/// Maximum check pages read for a commit.
 const MAX_CHECK_PAGES: usize = 3;
-/// Bytes of a log's end.
+/// Bytes kept from a log's end.
 const LOG_TAIL_BYTES: usize = 16_000;
-/// Maximum bytes of a log that are read to find its end.
+/// Maximum log bytes read to find the end.
 const MAX_LOG_BYTES: usize = 32 << 20;
 
-/// Creates the check run, or replaces the one of an earlier attempt. The host lets apps do so only.
+/// Creates the check run, or replaces that of an earlier attempt. The host lets only apps do so.
 pub(super) async fn put(
     github: &GitHub,
     repository: &RepoSlug,
@@ -31,7 +31,8 @@ pub(super) async fn put(
 ) -> Result<(), CodeHostError> {
     let body = serde_json::to_value(check).map_err(|_| CodeHostError::Unreadable)?;
     let [name, head] = ["name", "head_sha"].map(|field| body[field].as_str().unwrap_or_default());
-    // Others may have more checks than a page, and without the filter only the newest one of the name is listed.
+    // Others may have more checks than a page, and without the filter only the newest with the name
+    // is listed.
     let own = format!("check_name={}&filter=all", part(name));
     let found = runs(github, repository, (head, &own), 1).await?;
     let is_same =
@@ -58,7 +59,7 @@ pub(super) async fn put(
     }
 }
 
-/// Lists the checks of a commit.
+/// Lists a commit's checks.
 pub(super) async fn list(
     github: &GitHub,
     repository: &RepoSlug,
@@ -96,7 +97,7 @@ pub(super) async fn list(
     })
 }
 
-/// Reads a page of the check runs of a commit that a filter selects.
+/// Reads a page of a commit's check runs that a filter selects.
 async fn runs(
     github: &GitHub,
     repository: &RepoSlug,
@@ -121,7 +122,7 @@ fn conclusion(word: &str) -> CheckConclusion {
     }
 }
 
-/// Reads the end of a check's log.
+/// Reads a check log's end.
 pub(super) async fn log_tail(
     github: &GitHub,
     repository: &RepoSlug,
@@ -135,7 +136,7 @@ pub(super) async fn log_tail(
         .await
     {
         Ok(answer) => answer,
-        // The host redirects to a signed address of its storage, which must not receive the token.
+        // The host redirects to a signed storage address, which must not receive the token.
         Err(CodeHostError::Answer(Meaning::Moved { to })) if transport.host.may_lead_to(&to) => {
             let call = Call {
                 access: Access::Anonymous,
@@ -148,7 +149,7 @@ pub(super) async fn log_tail(
         Err(error) => return Err(error),
     };
     let text = String::from_utf8_lossy(&answer.body);
-    // The first line of a cut log is a part.
+    // A cut log starts with a partial line.
     let start = if answer.is_cut {
         text.find('\n').map_or(0, |at| at + 1)
     } else {

@@ -1,4 +1,4 @@
-//! Requests of the host's interface in JSON. Not here: sending (`transport`) and shapes (`wire`).
+//! JSON API requests. Not here: sending (`transport`) and shapes (`wire`).
 
 use ars_bot_ports::CodeHostError;
 use ars_types::RepoSlug;
@@ -18,14 +18,14 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Reads an item.
+    /// Reads an item with `GET`.
     pub(super) async fn get<T: DeserializeOwned>(&self, route: &str) -> Result<T, CodeHostError> {
         let access = access_of_route(&Method::GET, route)?;
         self.send(&json_call(Method::GET, route, Bytes::new(), access))
             .await
     }
 
-    /// Searches a repository.
+    /// Searches within a repository.
     pub(super) async fn search<T: DeserializeOwned>(
         &self,
         repository: &RepoSlug,
@@ -36,7 +36,7 @@ impl Client {
             .await
     }
 
-    /// Creates an item.
+    /// Creates an item with `POST`.
     pub(super) async fn post<T: DeserializeOwned>(
         &self,
         route: &str,
@@ -47,7 +47,7 @@ impl Client {
             .await
     }
 
-    /// Changes an item.
+    /// Changes an item with `PATCH`.
     pub(super) async fn patch<T: DeserializeOwned>(
         &self,
         route: &str,
@@ -58,7 +58,7 @@ impl Client {
             .await
     }
 
-    /// Performs an operation of the GraphQL interface on a repository.
+    /// Performs a GraphQL operation on a repository.
     pub(super) async fn graphql(
         &self,
         repository: &RepoSlug,
@@ -100,7 +100,7 @@ fn json_call(method: Method, route: &str, body: Bytes, access: Access) -> Call {
     }
 }
 
-/// Returns the access of a request that names its repository in its path.
+/// Returns the access for a request that names the repository in the path.
 fn access_of_route(method: &Method, route: &str) -> Result<Access, CodeHostError> {
     let path = route.split('?').next().unwrap_or(route);
     access_of(method, path).ok_or(CodeHostError::Unreadable)

@@ -1,18 +1,19 @@
-//! The credential of the service on the code host.
+//! The service's credential on the code host.
 
 use ars_auth::Secret;
 
 use super::key::AppKey;
 
-/// A credential. The bot and the resident's worker have one each, so that either is replaced alone.
+/// A credential. The bot and the resident's worker each have their own, so either can be replaced
+/// alone.
 pub enum Credentials {
-    /// A GitHub App, for which short-lived tokens of one repository are minted.
+    /// A GitHub App, for which short-lived tokens for a single repository are minted.
     App {
-        /// Id of the app.
+        /// App id on the host.
         app_id: String,
-        /// Id of its installation.
+        /// Id of the app's installation.
         installation: u64,
-        /// Private key.
+        /// Private key that signs the app's tokens.
         key: Box<AppKey>,
     },
     /// A plain token, the simple alternative.

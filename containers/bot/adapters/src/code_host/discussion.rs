@@ -14,12 +14,12 @@ use super::{
     wire::{self, PAGE, login, part, time},
 };
 
-/// Maximum pages of issues that one listing reads.
+/// Maximum issue pages that a listing reads.
 const MAX_ISSUE_PAGES: usize = 3;
-/// Maximum pages of comments that one listing reads: the last ones.
+/// Maximum comment pages that a listing reads, from the end.
 const MAX_COMMENT_PAGES: usize = 3;
 
-/// Reads an issue.
+/// Reads an issue by number.
 pub(super) async fn issue(
     github: &GitHub,
     repository: &RepoSlug,
@@ -33,7 +33,7 @@ pub(super) async fn issue(
     )
 }
 
-/// Lists issues.
+/// Lists a repository's issues.
 pub(super) async fn issues(
     github: &GitHub,
     repository: &RepoSlug,
@@ -103,7 +103,7 @@ fn hits(
     Ok(Listed { entries, truncated })
 }
 
-/// Creates an issue.
+/// Creates an issue in a repository.
 pub(super) async fn create(
     github: &GitHub,
     repository: &RepoSlug,
@@ -124,7 +124,7 @@ pub(super) async fn create(
     )
 }
 
-/// Changes an issue.
+/// Changes an existing issue.
 pub(super) async fn edit(
     github: &GitHub,
     repository: &RepoSlug,
@@ -157,7 +157,7 @@ pub(super) async fn edit(
     )
 }
 
-/// Lists comments, oldest first. Of a long discussion they are the last ones.
+/// Lists comments, oldest first. For a long discussion these are the last comments.
 pub(super) async fn comments(
     github: &GitHub,
     repository: &RepoSlug,
@@ -213,7 +213,7 @@ pub(super) async fn comment(
     )
 }
 
-/// Replaces the text of a comment.
+/// Replaces a comment's text.
 pub(super) async fn edit_comment(
     github: &GitHub,
     repository: &RepoSlug,

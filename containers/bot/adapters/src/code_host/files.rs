@@ -15,15 +15,15 @@ use super::{
     wire::{self, PAGE, part, parts},
 };
 
-/// Maximum pages of changed files: the host lists 3,000.
+/// Maximum changed-file pages: the host lists 3,000 files.
 const MAX_FILE_PAGES: usize = 30;
-/// Maximum characters of a file's text.
+/// Maximum file text in characters.
 const MAX_FILE_CHARS: usize = 200_000;
-/// Media type of a unified diff.
+/// Media type for a unified diff.
 const DIFF: &str = "application/vnd.github.diff";
-/// Media type of a file's bytes.
+/// Media type for a file's bytes.
 const RAW: &str = "application/vnd.github.raw+json";
-/// Bytes of a file among which a zero byte marks it as binary, as git does.
+/// Leading file bytes in which a zero byte marks the file as binary, as git does.
 const SNIFFED_BYTES: usize = 8_000;
 
 /// Reads a file or folder.
@@ -75,7 +75,7 @@ pub(super) async fn file(
     Ok(FileContent::Text(BoundedText { text, truncated }))
 }
 
-/// Lists a tree.
+/// Lists the files in a tree.
 pub(super) async fn tree(
     github: &GitHub,
     repository: &RepoSlug,
@@ -97,7 +97,7 @@ pub(super) async fn tree(
     })
 }
 
-/// Searches in code.
+/// Searches a repository's code.
 pub(super) async fn search(
     github: &GitHub,
     repository: &RepoSlug,
@@ -134,8 +134,8 @@ fn hits(repository: &RepoSlug, found: wire::Found<wire::CodeHit>) -> Listed<Code
     Listed { entries, truncated }
 }
 
-/// Adds the repository to the words of a search.
-/// They may neither name another scope nor lift this one by an operator. An open quotation in them does not include it.
+/// Adds the repository to the search words. They may neither name another scope nor lift this scope
+/// by an operator. An open quotation in them does not include it.
 pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, CodeHostError> {
     const SCOPES: [&str; 4] = ["repo:", "org:", "user:", "enterprise:"];
     const OPERATORS: [&str; 3] = ["OR", "AND", "NOT"];
@@ -148,7 +148,7 @@ pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, Co
     Ok(format!("repo:{repository} {query}"))
 }
 
-/// Lists the changed files of a pull request.
+/// Lists a pull request's changed files.
 pub(super) async fn changed(
     github: &GitHub,
     repository: &RepoSlug,
@@ -167,7 +167,7 @@ pub(super) async fn changed(
     Ok(of_wire(files, true))
 }
 
-/// Reads the unified diff of a pull request.
+/// Reads a pull request's unified diff.
 pub(super) async fn unified_diff(
     github: &GitHub,
     repository: &RepoSlug,
@@ -178,7 +178,7 @@ pub(super) async fn unified_diff(
     let call = Call::read(repository, route, DIFF, Limit::Start(max_bytes));
     let answer = match github.client.transport.execute(&call).await {
         Ok(answer) => answer,
-        // The list of files has a higher limit.
+        // The file list has a higher limit.
         Err(CodeHostError::Answer(Meaning::DiffTooLarge)) => {
             return Ok(joined(
                 &changed(github, repository, number).await?,
@@ -202,7 +202,7 @@ pub(super) async fn unified_diff(
     })
 }
 
-/// Converts the files of a diff.
+/// Converts a diff's files.
 pub(super) fn of_wire(files: Vec<wire::File>, truncated: bool) -> ChangedFiles {
     let file = |one: wire::File| ChangedFile {
         path: one.filename,

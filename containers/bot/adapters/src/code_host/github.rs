@@ -1,4 +1,4 @@
-//! The port's calls, each by its module.
+//! Implements the port's calls, each in a module.
 
 use ars_bot_ports::{
     CodeHost, CodeHostError,

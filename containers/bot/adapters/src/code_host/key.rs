@@ -1,4 +1,4 @@
-//! The private key of the app, and the tokens that it signs.
+//! The app's private key, and the tokens that it signs.
 
 use ars_auth::Secret;
 use ars_codehost::app::{pkcs8_of_pem, signed_token, signing_input};
@@ -17,7 +17,7 @@ pub struct UnusableKey;
 pub struct AppKey(RsaKeyPair);
 
 impl AppKey {
-    /// Parses a key in PEM.
+    /// Parses a PEM key.
     ///
     /// # Errors
     /// Returns [`UnusableKey`] without any part of the text.

@@ -1,8 +1,9 @@
-//! GitHub behind the port of the code host.
+//! GitHub behind the code host port.
 //!
-//! `client` writes requests and reads answers; `transport` sends them with the credential of the repository in their
-//! path, bounded, and again after passing faults. `wire` requires only fields that enterprise versions have too.
-//! Not here: the decisions about answers and tokens (`ars-codehost`).
+//! `client` writes requests and reads responses; `transport` sends them with the credential for the
+//! repository in the path, bounded, and again after passing faults. `wire` requires only fields
+//! that enterprise versions have too. Not here: decisions about responses and tokens
+//! (`ars-codehost`).
 
 mod account;
 mod answer;

@@ -1,16 +1,16 @@
-//! The unified diff of a pull request, made of the patches that the host lists file by file.
+//! Builds a pull request's unified diff from the patches that the host lists file by file.
 //!
 //! Not here: the requests (`files`).
 
 use ars_bot_ports::code_host::{BoundedText, ChangedFile, ChangedFiles};
 
-/// The missing side of an added or removed file.
+/// Stands for the missing side when a file was added or removed.
 const NO_FILE: &str = "/dev/null";
-/// The line in place of a patch that the host leaves out.
+/// Replaces a patch that the host leaves out.
 const NOT_SHOWN: &str = "[… the code host does not show the changes of this file …]";
 
-/// Joins the patches of files, cut after a whole line.
-/// The result is truncated if a file or the patch of one is missing.
+/// Joins file patches, cut after a whole line. The result is truncated if a file or a file's patch
+/// is missing.
 pub(super) fn joined(changed: &ChangedFiles, max_bytes: usize) -> BoundedText {
     let mut text = String::new();
     let mut truncated = changed.truncated;
@@ -36,7 +36,7 @@ const fn is_left_out(file: &ChangedFile) -> bool {
     file.patch.is_none() && (file.additions > 0 || file.deletions > 0)
 }
 
-/// Returns the part of a diff about one file, as git writes it without modes and hashes.
+/// Returns a single file's diff section, as git writes it without modes and hashes.
 fn section(file: &ChangedFile) -> String {
     let ChangedFile {
         path,
@@ -76,8 +76,7 @@ fn section(file: &ChangedFile) -> String {
     text
 }
 
-/// Returns a path behind its side.
-/// Git quotes such paths too, so that no name of a file is another line.
+/// Returns a path after the side prefix. Git quotes such paths too, so no file name can add a line.
 fn quoted(side: &str, path: &str) -> String {
     let shown = format!("{side}{path}");
     let is_special = |char: char| char.is_control() || matches!(char, '"' | '\\');

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-/// Waits.
+/// Waits before the next attempt.
 #[async_trait]
 pub trait Pause: Send + Sync {
     /// Waits for this time.
     async fn wait(&self, time: Duration);
 }
 
-/// The runtime's timer.
+/// Waits with the runtime's timer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TokioPause;
 

@@ -49,7 +49,7 @@ pub(super) async fn get(
             repository: repository.clone(),
             number: found.number,
             state,
-            // The host keeps the last commit of a branch after its repository was deleted.
+            // The host keeps a branch's last commit after the repository was deleted.
             head: found
                 .head
                 .repo
@@ -65,7 +65,7 @@ pub(super) async fn get(
     })
 }
 
-/// Finds the pull request of a branch: the open one, or else the newest.
+/// Finds a branch's pull request: the open request, or else the newest.
 pub(super) async fn of_branch(
     github: &GitHub,
     repository: &RepoSlug,
@@ -77,7 +77,7 @@ pub(super) async fn of_branch(
     let route =
         format!("/repos/{repository}/pulls?state=all&head={head}&sort=created&direction=desc");
     let found: Vec<wire::PullRequest> = github.client.get(&route).await?;
-    // A version that does not know the filter would list the requests of other branches.
+    // A version that does not know the filter would list other branches' requests.
     let mut found: Vec<_> = found
         .into_iter()
         .filter(|one| one.head.name == branch.as_str())
@@ -110,7 +110,7 @@ pub(super) async fn open(
     Ok(hit(own, &made))
 }
 
-/// Replaces the texts of a pull request.
+/// Replaces a pull request's texts.
 pub(super) async fn edit(
     github: &GitHub,
     repository: &RepoSlug,

@@ -16,11 +16,11 @@ use super::{
     wire::{self, PAGE, part, parts},
 };
 
-/// Maximum pages of repositories that are listed.
+/// Maximum repository pages that are listed.
 const MAX_REPOSITORY_PAGES: usize = 5;
-/// User name of git for a token of an installation.
+/// Git user name for an installation token.
 const GIT_USER: &str = "x-access-token";
-/// Maximum files of a comparison that the host lists.
+/// Maximum files that the host lists in a comparison.
 const MAX_COMPARED_FILES: usize = 300;
 
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ struct Installed {
     repositories: Vec<wire::Repository>,
 }
 
-/// Lists the repositories of the installation, or those of the token's user.
+/// Lists the installation's repositories, or those that the token's user has.
 pub(super) async fn list(github: &GitHub) -> Result<Listed<RepositoryFacts>, CodeHostError> {
     let is_app = matches!(github.client.transport.credentials, Credentials::App { .. });
     let mut entries = Vec::new();
@@ -58,7 +58,7 @@ pub(super) async fn list(github: &GitHub) -> Result<Listed<RepositoryFacts>, Cod
     })
 }
 
-/// Reads a repository.
+/// Reads a repository's facts.
 pub(super) async fn get(
     github: &GitHub,
     repository: &RepoSlug,
@@ -76,7 +76,7 @@ fn facts(found: wire::Repository) -> Result<RepositoryFacts, CodeHostError> {
     })
 }
 
-/// Reads the commit of a branch.
+/// Reads a branch's head commit.
 pub(super) async fn branch_head(
     github: &GitHub,
     repository: &RepoSlug,
@@ -96,7 +96,7 @@ pub(super) async fn branch_head(
     }
 }
 
-/// Compares two refs.
+/// Compares two git refs.
 pub(super) async fn compare(
     github: &GitHub,
     repository: &RepoSlug,
@@ -120,7 +120,7 @@ pub(super) async fn compare(
     })
 }
 
-/// Returns a credential of git.
+/// Returns a git credential.
 pub(super) async fn git_credential(
     github: &GitHub,
     repository: &RepoSlug,
@@ -145,7 +145,7 @@ pub(super) async fn git_credential(
     })
 }
 
-/// Drops a credential of git that the host rejected.
+/// Drops a git credential that the host rejected.
 pub(super) fn reject_git_credential(
     github: &GitHub,
     repository: &RepoSlug,

@@ -1,4 +1,4 @@
-//! Reviews, and the threads of their comments. Threads exist in the second interface only.
+//! Reviews and their comment threads. Threads exist only in the GraphQL API.
 
 use ars_bot_ports::{
     CodeHostError,
@@ -17,20 +17,20 @@ use super::{
     wire::{self, PAGE},
 };
 
-/// Maximum pages of reviews of a pull request.
+/// Maximum review pages read for a pull request.
 const MAX_REVIEW_PAGES: usize = 10;
-/// The newest threads of a pull request, with their last replies on demand.
+/// A pull request's newest threads, with their last replies on demand.
 const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $replies: Boolean!) { \
     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
     reviewThreads(last: 100) { pageInfo { hasPreviousPage } nodes { id isResolved isOutdated path line \
     comments(first: 1) { totalCount nodes { id body author { login __typename } } } \
     latest: comments(last: 10) @include(if: $replies) { nodes { id body author { login __typename } } } \
     } } } } }";
-/// Resolves a thread.
+/// GraphQL mutation that resolves a thread.
 const RESOLVE: &str =
     "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
 
-/// Lists the reviews of a pull request.
+/// Lists a pull request's reviews.
 pub(super) async fn list(
     github: &GitHub,
     repository: &RepoSlug,
@@ -56,7 +56,7 @@ pub(super) async fn list(
     Err(CodeHostError::TooLarge(MAX_REVIEW_PAGES * PAGE))
 }
 
-/// Posts a review.
+/// Posts a review on a pull request.
 pub(super) async fn submit(
     github: &GitHub,
     repository: &RepoSlug,
@@ -71,7 +71,7 @@ pub(super) async fn submit(
     })
 }
 
-/// Lists the newest threads of a pull request, with their last replies if `replies` is set.
+/// Lists a pull request's newest threads, with their last replies if `replies` is set.
 pub(super) async fn threads(
     github: &GitHub,
     repository: &RepoSlug,
@@ -141,11 +141,11 @@ fn thread(node: &Value, login: &str) -> Option<ReviewThread> {
     })
 }
 
-/// Returns the login of a comment's author, as the first interface names it.
+/// Returns a comment author's login, as the REST API names it.
 fn author(comment: &Value) -> String {
     let author = &comment["author"];
     match (author["login"].as_str(), author["__typename"].as_str()) {
-        // This interface names an app's account without its end.
+        // GraphQL names an app's account without the suffix.
         (Some(name), Some("Bot")) => format!("{}{BOT}", name.trim_end_matches(BOT)),
         (Some(name), _) => name.to_owned(),
         (None, _) => wire::login(None),

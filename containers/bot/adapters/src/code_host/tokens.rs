@@ -1,4 +1,4 @@
-//! Tokens for calls: signed by the app, minted for one repository, or the plain one.
+//! Tokens for calls: signed by the app, minted for a single repository, or the plain token.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ pub(super) struct Tokens {
     installation: Mutex<Option<InstallationToken>>,
 }
 
-/// The answer of a mint.
+/// Response to a mint request.
 #[derive(Deserialize)]
 pub(super) struct Minted {
     pub(super) token: String,
@@ -29,7 +29,7 @@ pub(super) struct Minted {
     pub(super) repositories: Vec<MintedFor>,
 }
 
-/// A repository of a minted token.
+/// A repository that a minted token covers.
 #[derive(Deserialize)]
 pub(super) struct MintedFor {
     pub(super) full_name: String,
@@ -40,7 +40,7 @@ impl Tokens {
     pub(super) fn get(&self, access: &Access, now: UnixMillis) -> Option<InstallationToken> {
         match access {
             Access::Repository(slug, scope) => self.caches().get(scope)?.get(slug, now).cloned(),
-            // The same rule as for a repository, by way of a cache of one.
+            // Applies the same rule as for a repository, through a single-entry cache.
             Access::Installation => {
                 let stored = self
                     .installation
@@ -101,7 +101,7 @@ impl Tokens {
     }
 }
 
-/// Returns the body of a mint: one repository, and no more permissions than the scope needs.
+/// Returns a mint request body: a single repository, and no more permissions than the scope needs.
 pub(super) fn mint_body(access: &Access) -> Value {
     let Access::Repository(slug, scope) = access else {
         return json!({ "permissions": { "metadata": "read" } });

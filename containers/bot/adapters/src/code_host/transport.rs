@@ -1,7 +1,8 @@
 //! Sends requests: with their credential, bounded, and again after passing faults.
 //!
-//! A request with effects is sent again only if the host answered that it did not perform it. Redirects are answers,
-//! because a renamed repository passes its gate under its new name first.
+//! A request with effects is sent again only if the host answered that it did not perform it.
+//! Redirects are returned as responses, because a renamed repository passes the gate under the new
+//! name first.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,16 +26,16 @@ use super::{
     tokens::{Minted, Tokens, mint_body},
 };
 
-/// Timeout of one attempt of a request to the code host, its body included.
+/// Timeout for a single attempt of a request to the code host, including the body.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Timeout of a connection to the code host, and of a request by the app itself, such as a mint.
+/// Timeout for connecting to the code host, and for a request by the app itself, such as a mint.
 const MINT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Media type of the interface.
+/// Media type that the API uses.
 pub(super) const JSON: &str = "application/vnd.github+json";
-/// Version of the interface.
+/// API version sent with each request.
 const API_VERSION: &str = "2022-11-28";
 
-/// The sender of all requests.
+/// Sends all requests to the host.
 pub(super) struct Transport {
     pub(super) host: Host,
     pub(super) credentials: Credentials,
@@ -45,15 +46,15 @@ pub(super) struct Transport {
     tokens: Tokens,
 }
 
-/// The credential of an attempt.
+/// The credential that an attempt presents.
 struct Presented {
     secret: Secret,
-    /// It was minted, so that a fresh one can replace it.
+    /// The credential was minted, so a fresh token can replace it.
     is_minted: bool,
 }
 
 impl Transport {
-    /// Makes the client, which uses the proxy of the environment.
+    /// Makes the client, which uses the environment's proxy.
     pub(super) fn new(
         host: Host,
         credentials: Credentials,
@@ -116,7 +117,7 @@ impl Transport {
         }
     }
 
-    /// Returns a token for git or a call, minting one if none is cached.
+    /// Returns a token for git or a call, minting a new token if none is cached.
     pub(super) async fn token(&self, access: &Access) -> Result<InstallationToken, CodeHostError> {
         let now = self.clock.now();
         if let Some(token) = self.tokens.get(access, now) {
@@ -219,10 +220,10 @@ impl Transport {
     }
 }
 
-/// Returns the token of a mint, which must be for the repository that was asked for.
+/// Returns the minted token, which must be for the requested repository.
 fn minted_token(access: &Access, minted: Minted) -> Result<InstallationToken, CodeHostError> {
     if let Access::Repository(slug, _) = access {
-        // The mint names a repository without its owner, so another owner's would pass unnoticed.
+        // The mint names a repository without the owner, so another owner's would pass unnoticed.
         let is_for = |one: &str| parse_slug(one).as_ref() == Some(slug);
         if minted.repositories.is_empty()
             || minted

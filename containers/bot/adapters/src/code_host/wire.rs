@@ -1,17 +1,17 @@
-//! The read part of the host's JSON. Fields that a version may leave out have defaults.
+//! The host's JSON, as far as it is read. Fields that a version may leave out have defaults.
 
 use ars_bot_ports::CodeHostError;
 use ars_types::UnixMillis;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
-/// Characters of a path's part that are sent unchanged.
+/// Characters in a path segment that are sent unchanged.
 const PART: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
-/// Entries of a page.
+/// Entries on a page.
 pub(super) const PAGE: usize = 100;
 
 #[derive(Deserialize)]
@@ -153,7 +153,7 @@ pub(super) struct Issue {
     pub(super) comments: u64,
     pub(super) updated_at: String,
     pub(super) pull_request: Option<serde::de::IgnoredAny>,
-    /// Address of its repository in the interface.
+    /// API address for the repository.
     #[serde(default)]
     pub(super) repository_url: String,
 }
@@ -195,7 +195,7 @@ pub(super) struct TreeEntry {
     pub(super) size: Option<u64>,
 }
 
-/// Content of a path: a file, or the entries of a folder.
+/// Content at a path: a file, or a folder's entries.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Content {
@@ -218,12 +218,12 @@ pub(super) struct FileContent {
     pub(super) content: Option<String>,
 }
 
-/// Encodes one part of a path, so that no text of it is another part or a query.
+/// Encodes a single path segment, so no text in it becomes another segment or a query.
 pub(super) fn part(text: &str) -> String {
     utf8_percent_encode(text, PART).to_string()
 }
 
-/// Encodes a path of several parts.
+/// Encodes a path with several segments.
 pub(super) fn parts(path: &str) -> String {
     path.trim_matches('/')
         .split('/')
@@ -232,7 +232,7 @@ pub(super) fn parts(path: &str) -> String {
         .join("/")
 }
 
-/// Parses a time of the host.
+/// Parses a time from the host.
 pub(super) fn time(text: &str) -> Result<UnixMillis, CodeHostError> {
     let parsed: jiff::Timestamp = text.parse().map_err(|_| CodeHostError::Unreadable)?;
     Ok(parsed.as_millisecond())

@@ -1,4 +1,4 @@
-//! Answers of the proxy.
+//! Responses that the proxy sends.
 
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::{
@@ -9,9 +9,9 @@ use hyper::{
 
 use super::decide::Refused;
 
-/// The error of a body.
+/// Error while reading a body.
 pub(super) type BodyError = Box<dyn std::error::Error + Send + Sync>;
-/// An answer with a text of our own, or with the body of the destination.
+/// A response with our own text, or with the destination's body.
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, BodyError>>;
 
 /// Why a request is not forwarded.
@@ -30,7 +30,7 @@ pub(super) fn empty_answer() -> Answer {
     )
 }
 
-/// Returns an answer with a line of text.
+/// Returns a response with a line of text.
 pub(super) fn text_answer(status: StatusCode, text: &str) -> Answer {
     let body = Full::from(format!("ars egress proxy: {text}\n"));
     let mut answer = Response::new(body.map_err(|never| match never {}).boxed_unsync());

@@ -1,7 +1,7 @@
-//! The number of concurrent connections: of each run, and of all runs together.
+//! Limits concurrent connections: for each run, and for all runs together.
 //!
-//! A connection keeps two files of the process open, one to the command and one to the host. Runs within their own
-//! limits could otherwise use up the files of the whole service.
+//! A connection keeps two process files open, for the command and for the host. Runs within their
+//! own limits could otherwise use up the whole service's files.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::limits::MAX_ALL_CONNECTIONS;
 
-/// The connections of all runs of this process.
+/// Connections for all runs in this process.
 static ALL: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(MAX_ALL_CONNECTIONS)));
 
@@ -19,13 +19,13 @@ pub(super) struct Connections {
     all: Arc<Semaphore>,
 }
 
-/// The permits of one connection.
+/// Permits that a connection holds.
 pub(super) struct Permit {
     _permits: [OwnedSemaphorePermit; 2],
 }
 
 impl Connections {
-    /// Returns the connections of a run with this limit.
+    /// Makes a run's connections with this limit.
     pub(super) fn of_run(max: usize) -> Self {
         Self::among(&ALL, max)
     }
@@ -37,7 +37,7 @@ impl Connections {
         }
     }
 
-    /// Returns the permits of one more connection, or `None` at a limit.
+    /// Returns permits for another connection, or `None` at a limit.
     pub(super) fn admit(&self) -> Option<Permit> {
         let own = Arc::clone(&self.own).try_acquire_owned().ok()?;
         let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
@@ -60,7 +60,7 @@ mod tests {
             kept.iter().all(Option::is_some) && first.admit().is_none() && second.admit().is_none()
         );
         drop(kept);
-        // A connection that was refused by one limit holds no permit of the other.
+        // A connection refused by either limit holds no permit from the other.
         assert!(second.admit().is_some() && all.available_permits() == 3);
     }
 }

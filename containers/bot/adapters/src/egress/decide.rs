@@ -1,4 +1,4 @@
-//! The decision about one destination.
+//! Decides about a single destination.
 
 use ars_bot_ports::RefusedHost;
 use reqwest::Url;
@@ -10,17 +10,17 @@ const SETTING: &str = "sandbox.egress.allow";
 /// The setting for pushes.
 const PUSH_SETTING: &str = "sandbox.egress.push";
 
-/// The protocol of a request, which has one usual port.
+/// A request's protocol, which has a usual port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// `CONNECT`, for TLS.
+    /// `CONNECT`, used for TLS.
     Tunnel,
     /// A request in absolute form.
     Plain,
 }
 
 impl Protocol {
-    /// Returns the scheme of its addresses.
+    /// Returns the scheme in such addresses.
     pub(super) const fn scheme(self) -> &'static str {
         match self {
             Self::Tunnel => "https",
@@ -39,7 +39,7 @@ impl Protocol {
 /// The addresses that an allowed host may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Addresses {
-    /// Public ones.
+    /// Public addresses only.
     Public,
     /// All but metadata services, for a configured entry with a port.
     AlsoPrivate,
@@ -56,11 +56,11 @@ pub(super) enum Refused {
     Address(String),
     /// The host has an address that is not public.
     NotPublic(String, u16),
-    /// The host has the address of a metadata service.
+    /// The host has a metadata service's address.
     Metadata(String),
     /// The agent may not push to the run's repository.
     Push { repository: String, agent: String },
-    /// A push changes a ref that is no branch of the service.
+    /// A push changes a ref that is not a service branch.
     Ref(String),
     /// A push deletes a branch.
     Deletion(String),
@@ -68,7 +68,7 @@ pub(super) enum Refused {
     Bytes,
 }
 
-/// An allowed destination.
+/// A destination that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) host: String,
@@ -110,7 +110,7 @@ pub(super) fn decide(
     }))
 }
 
-/// Returns whether a list has the host and port of a URL.
+/// Returns whether a list contains a URL's host and port.
 pub(crate) fn is_listed(rules: &[HostRule], url: &Url) -> bool {
     let protocol = if url.scheme() == "https" {
         Protocol::Tunnel

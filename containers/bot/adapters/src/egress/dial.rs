@@ -1,4 +1,4 @@
-//! Connects to allowed destinations, directly or through the proxy of the service.
+//! Connects to allowed destinations, directly or through the service's proxy.
 
 use std::{io, net::IpAddr};
 
@@ -20,15 +20,15 @@ use crate::{
     web::{Lookup, checked_addresses, is_local_name, is_metadata, is_public, may_be_proxied},
 };
 
-/// The port of a proxy whose address names none.
+/// Port for a proxy address that has none.
 const PROXY_PORT: u16 = 80;
-/// The end of the headers of an answer.
+/// Marks the end of response headers.
 const HEADERS_END: &[u8] = b"\r\n\r\n";
 
 /// Why there is no connection.
 #[derive(Debug)]
 pub(super) enum DialError {
-    /// An address of the host is not allowed.
+    /// One of the host's addresses is not allowed.
     Refused(Refused),
     /// The host has no address, or does not answer.
     Unreachable(String),
@@ -47,8 +47,8 @@ impl DialError {
 /// A connection to a destination.
 pub(super) struct Dialed {
     pub(super) stream: TcpStream,
-    /// The proxy of the service that the stream ends at. It gets plain requests in absolute form.
-    /// `None` for a tunnel, and for a direct connection.
+    /// The service proxy that the stream ends at. It gets plain requests in absolute form. `None`
+    /// for a tunnel, and for a direct connection.
     pub(super) via: Option<Via>,
 }
 
@@ -66,8 +66,8 @@ impl Destination {
     }
 }
 
-/// Resolves a name once and connects to one of the addresses that were checked.
-/// With a proxy in front of the destination, connects to that.
+/// Resolves a name once and connects to an address that was checked. With a proxy in front of the
+/// destination, connects to the proxy.
 pub(super) async fn dial(
     (lookup, upstream): (&dyn Lookup, &UpstreamProxy),
     protocol: Protocol,
@@ -88,8 +88,8 @@ pub(super) async fn dial(
         .unwrap_or_else(|_| Err(DialError::Unreachable("it did not answer in time".into())))
 }
 
-/// Rejects a host that is private by its name or by its addresses here.
-/// The proxy of the service resolves others.
+/// Rejects a host that is private by name or by the addresses resolved here. The service's proxy
+/// resolves others.
 pub(super) async fn check_proxied(
     lookup: &dyn Lookup,
     destination: &Destination,
@@ -119,10 +119,10 @@ async fn through(
             "is no `http://` address, which commands need".into(),
         ));
     }
-    // An address of IPv6 has brackets in a URI.
+    // IPv6 addresses have brackets in a URI.
     let host = via.uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let place = (host, via.uri.port_u16().unwrap_or(PROXY_PORT));
-    // The operator chose the proxy, so its address is not checked.
+    // The operator chose the proxy, so the address is not checked.
     let stream = TcpStream::connect(place)
         .await
         .map_err(|error| failed(format!("is not reached: {error}")))?;

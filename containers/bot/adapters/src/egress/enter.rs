@@ -1,7 +1,8 @@
 //! The first program in a network namespace: makes the proxy's listener and becomes the command.
 //!
-//! Only a process in the namespace can make a socket of it. It hands the listener to the bot and waits until the bot
-//! has confirmed it, so the socket between them is closed before the command begins.
+//! Only a process in the namespace can make a socket there. It hands the listener to the bot and
+//! waits until the bot has confirmed it, so the socket between them is closed before the command
+//! begins.
 
 use std::{
     ffi::OsString,
@@ -18,14 +19,13 @@ use std::{
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The hidden subcommand.
+/// Name of the hidden subcommand.
 pub const ENTER: &str = "sandbox-enter";
-/// The port of the proxy in a namespace.
+/// The proxy's port in a namespace.
 pub(crate) const PORT: u16 = 3128;
 
-/// Hands the listener over and becomes the program.
-/// The words are the path of the socket, the most processes of the namespace, then the program.
-/// Returns only the error of a failure.
+/// Hands the listener over and becomes the program. The words are the socket path, the namespace's
+/// maximum process count, then the program. Returns only on failure, with the error.
 pub fn enter(words: &[OsString]) -> io::Error {
     let [socket, processes, program, arguments @ ..] = words else {
         return io::Error::other("the socket, the limit or the program is missing");
@@ -38,7 +38,7 @@ pub fn enter(words: &[OsString]) -> io::Error {
     }
 }
 
-/// Limits the processes that the kernel counts in this namespace of users. A limit is never raised.
+/// Limits the processes that the kernel counts in this user namespace. A limit is never raised.
 pub(crate) fn limit_processes(maximum: &OsString) -> Result<(), String> {
     let maximum = maximum
         .to_str()

@@ -1,4 +1,4 @@
-//! Forwards one request: a tunnel, one in absolute form, or one for the run's repository.
+//! Forwards a request: a tunnel, a request in absolute form, or a request for the run's repository.
 
 use std::sync::{
     Arc,
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::upstream::Via;
 
-/// Headers of one connection, which are not forwarded.
+/// Headers for a single connection, which are not forwarded.
 const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
@@ -44,7 +44,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// A connection of a command, with everything that lasts as long.
+/// A command's connection, with everything that lasts as long.
 #[derive(Clone)]
 pub(super) struct Connection {
     pub(super) run: Arc<RunEgress>,
@@ -52,7 +52,7 @@ pub(super) struct Connection {
     pub(super) closed: CancellationToken,
 }
 
-/// Answers one request.
+/// Answers a single request.
 pub(super) async fn answer(connection: Connection, request: Request<Incoming>) -> Answer {
     let answered = match *request.method() {
         Method::CONNECT => tunnel(&connection, request).await,
@@ -71,7 +71,7 @@ pub(super) async fn answer(connection: Connection, request: Request<Incoming>) -
     })
 }
 
-/// Returns the allowed destination of a request.
+/// Returns a request's destination if it is allowed.
 fn destination(
     connection: &Connection,
     protocol: Protocol,
@@ -80,7 +80,7 @@ fn destination(
 ) -> Result<Destination, Problem> {
     const SHAPE: Problem = Problem::Malformed("the request names no host and port");
     let authority = target.authority().ok_or(SHAPE)?;
-    // A user in the authority could make two readers of the text see different hosts.
+    // A user in the authority could make two readers see different hosts in the text.
     if authority.as_str().contains('@') {
         return Err(SHAPE);
     }
@@ -89,7 +89,7 @@ fn destination(
     decided.ok_or(SHAPE)?.map_err(Problem::Refused)
 }
 
-/// Connects to a destination. Returns also the proxy of the service that gets plain requests for it.
+/// Connects to a destination. Also returns the service proxy that gets plain requests for it.
 async fn reach(
     connection: &Connection,
     protocol: Protocol,
@@ -129,7 +129,7 @@ async fn tunnel(connection: &Connection, request: Request<Incoming>) -> Result<A
 async fn pipe(mut client: impl AsyncRead + AsyncWrite + Unpin, mut upstream: Metered) {
     let moved = upstream.moved();
     tokio::select! {
-        // An error of either end ends the tunnel, as the end of the other would.
+        // An error at either end closes the tunnel, as reaching the other end would.
         _ = copy_bidirectional(&mut client, &mut upstream) => {}
         () = idle(&moved) => {}
     }
@@ -147,7 +147,7 @@ async fn idle(moved: &AtomicU64) {
     }
 }
 
-/// Answers a request of git for the repository of the run.
+/// Answers a git request for the run's repository.
 async fn routed(connection: &Connection, request: Request<Incoming>) -> Result<Answer, Problem> {
     const NONE: Problem = Problem::Malformed("this run has no route to a code host");
     host_header(&request)?;
@@ -197,7 +197,7 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
     let closed = connection.closed.clone();
     tokio::spawn(async move {
         tokio::select! {
-            // Its end closes the body that the client reads.
+            // When it ends, the body that the client reads is closed.
             _ = closed.run_until_cancelled(driver) => {}
             () = idle(&moved) => {}
         }
@@ -212,7 +212,7 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
     Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()))
 }
 
-/// Returns the `Host` of a request in absolute form, which must name the same host as its target.
+/// Returns the `Host` for a request in absolute form, which must name the same host as the target.
 fn host_header(request: &Request<Incoming>) -> Result<HeaderValue, Problem> {
     const DIFFERS: Problem =
         Problem::Malformed("the Host header names another host than the target");

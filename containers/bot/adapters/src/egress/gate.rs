@@ -1,4 +1,4 @@
-//! The proxy of one command, from its start to its end.
+//! A command's proxy, open while the command runs.
 
 use std::{
     io,
@@ -19,9 +19,9 @@ use super::{
     run::RunEgress,
 };
 
-/// Bytes of a command's secret.
+/// Length of a command's secret in bytes.
 const SECRET_BYTES: usize = 16;
-/// Variables with the address of the proxy.
+/// Variables that hold the proxy address.
 const ADDRESS_VARIABLES: [&str; 8] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -38,28 +38,27 @@ const DIRECT: &str = "localhost,127.0.0.1,::1";
 /// Makes Node's own client use the variables.
 const NODE_VARIABLE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
 
-/// How a command reaches its proxy.
+/// How a command reaches the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GateKind {
-    /// Over a listener in its network namespace.
+    /// Over a listener in the command's network namespace.
     Namespace,
-    /// Over a port of this machine.
+    /// Over a port on this machine.
     Port,
 }
 
 /// The way to a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// A socket to which the sandbox hands its listener over.
+    /// A socket to which the sandbox hands the listener over.
     Socket(PathBuf),
-    /// A listener that the first program of a session hands over.
+    /// A listener that a session's first program hands over.
     Session,
-    /// A port of the loopback interface.
+    /// A port on the loopback interface.
     Port(u16),
 }
 
-/// The listener for the proxies of a session's commands.
-/// It accepts connections while one of them is open.
+/// The listener for proxies in a session. It accepts connections while a command's proxy is open.
 pub(crate) struct Line {
     listener: net::TcpListener,
     port: u16,
@@ -67,7 +66,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Makes a listener on a port of this machine, with a secret.
+    /// Makes a listener on a local port, with a secret.
     pub(crate) fn on_this_machine() -> io::Result<Self> {
         let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
@@ -99,7 +98,7 @@ impl Line {
     }
 }
 
-/// The proxy of one command. Its connections are closed when it is dropped.
+/// A command's proxy. Dropping it closes the connections.
 pub(crate) struct Gate {
     way: Way,
     port: u16,
@@ -109,9 +108,9 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Opens the proxy of one command.
+    /// Opens a command's proxy.
     ///
-    /// Needs the runtime, on which it is served.
+    /// Needs the runtime on which it is served.
     pub(crate) fn open(run: &Arc<RunEgress>, kind: GateKind) -> io::Result<Self> {
         let closed = CancellationToken::new();
         let of_run = Arc::clone(run);
@@ -163,13 +162,13 @@ impl Gate {
         }
     }
 
-    /// Opens the proxy of one command of a session, on the session's way.
+    /// Opens a proxy for a command in a session, on the session's way.
     ///
-    /// Needs the runtime, on which it is served.
+    /// Needs the runtime on which it is served.
     pub(crate) fn of_session(run: &Arc<RunEgress>, line: &Line) -> io::Result<Self> {
         let closed = CancellationToken::new();
         let listener = line.listener.try_clone()?;
-        // Connections that were not accepted yet are not those of this command.
+        // Connections that were not accepted yet do not belong to this command.
         while listener.accept().is_ok() {}
         let listener = TcpListener::from_std(listener)?;
         let proxy = Proxy {
@@ -188,12 +187,12 @@ impl Gate {
         })
     }
 
-    /// Returns the way of the sandbox to the proxy.
+    /// Returns how the sandbox reaches the proxy.
     pub(crate) const fn way(&self) -> &Way {
         &self.way
     }
 
-    /// Returns the variables that clients of HTTP and git read.
+    /// Returns the variables that HTTP clients and git read.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
         let address = address(self.secret.as_deref(), self.port);
         let of_address = ADDRESS_VARIABLES
@@ -209,12 +208,12 @@ impl Gate {
             .chain(self.run.variables())
     }
 
-    /// Returns the port of the proxy as the command reaches it.
+    /// Returns the proxy port as the command reaches it.
     pub(crate) const fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns the line of a request that authenticates the command; empty if no secret is needed.
+    /// Returns the request line that authenticates the command; empty if no secret is needed.
     pub(crate) fn authorization(&self) -> String {
         let line = |secret: &Arc<str>| format!("Proxy-Authorization: {}\r\n", credentials(secret));
         self.secret.as_ref().map(line).unwrap_or_default()

@@ -19,10 +19,10 @@ use tokio::{
 
 use super::limits::HANDOVER_TIMEOUT;
 
-/// The name of the socket in its folder.
+/// The socket's name in the folder.
 const NAME: &str = "egress";
 
-/// A socket for one listener.
+/// A socket for a single listener.
 pub(super) struct Handover {
     // Private to this user. It is removed with the socket.
     folder: TempDir,
@@ -30,14 +30,14 @@ pub(super) struct Handover {
 }
 
 impl Handover {
-    /// Makes the socket in a folder for temporary files, because the path of a socket must be short.
+    /// Makes the socket in a temporary folder, because socket paths must be short.
     pub(super) fn new() -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ars-egress-").tempdir()?;
         let socket = UnixListener::bind(folder.path().join(NAME))?;
         Ok(Self { folder, socket })
     }
 
-    /// Returns the path of the socket.
+    /// Returns the socket path.
     pub(super) fn path(&self) -> PathBuf {
         self.folder
             .path()

@@ -1,4 +1,4 @@
-//! Counts the bytes of connections against the limit of their run.
+//! Counts connection bytes against the run's limit.
 
 use std::{
     io,
@@ -15,12 +15,12 @@ use tokio::{
     net::TcpStream,
 };
 
-/// The remaining bytes of a run.
+/// A run's remaining bytes.
 #[derive(Debug)]
 pub(super) struct Budget(AtomicU64);
 
 impl Budget {
-    /// Makes a budget of this many bytes.
+    /// Makes a budget with this many bytes.
     pub(super) const fn of(bytes: u64) -> Self {
         Self(AtomicU64::new(bytes))
     }
@@ -57,7 +57,7 @@ pub(super) struct Metered {
 }
 
 impl Metered {
-    /// Counts the bytes of a connection.
+    /// Counts a connection's bytes.
     pub(super) fn new(stream: TcpStream, budget: Arc<Budget>) -> Self {
         Self {
             stream,
@@ -66,7 +66,7 @@ impl Metered {
         }
     }
 
-    /// Returns the counter of this connection's bytes.
+    /// Returns this connection's byte counter.
     pub(super) fn moved(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.moved)
     }

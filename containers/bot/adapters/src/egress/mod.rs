@@ -1,10 +1,10 @@
-//! Egress: the network of commands, which is a proxy with a list of hosts (docs/decisions/0023).
+//! Egress: commands' network access, through a proxy with a host list (docs/decisions/0023).
 //!
-//! A run has one `RunEgress`: its rules, counters and refused hosts. While one of its commands runs, a `Gate` serves a
-//! proxy for that command only. Under bubblewrap the listener is made inside the network namespace and handed over
-//! (`enter`, `handover`), by the program that starts the commands of a run once for all of them. Under Landlock it is a
-//! port of the loopback interface with a secret. A gate that fails refuses connections; nothing falls back to another
-//! network.
+//! A run has a `RunEgress`: rules, counters and refused hosts. While a command in the run executes,
+//! a `Gate` serves a proxy for that command only. Under bubblewrap the listener is made inside the
+//! network namespace and handed over (`enter`, `handover`), once for all the run's commands, by the
+//! program that starts them. Under Landlock it is a loopback port with a secret. A gate that fails
+//! refuses connections; nothing falls back to another network.
 
 mod answer;
 mod connections;

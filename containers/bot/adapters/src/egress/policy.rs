@@ -1,4 +1,4 @@
-//! The lists of allowed hosts: of the installation, of a repository, and of an agent.
+//! Allowed host lists: for the installation, for a repository, and for an agent.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use super::{
 /// The hosts that commands may reach through the proxy.
 #[derive(Debug, Clone)]
 pub struct EgressSettings {
-    /// Whether the hosts of public package registries are allowed.
+    /// Whether public package registry hosts are allowed.
     pub registries: bool,
-    /// Hosts of every run.
+    /// Hosts allowed in every run.
     pub allow: Vec<HostRule>,
-    /// More hosts, by the name of the repository.
+    /// More hosts, by repository name.
     pub repositories: BTreeMap<String, Vec<HostRule>>,
-    /// More hosts, by the name of the agent.
+    /// More hosts, by agent name.
     pub agents: BTreeMap<String, Vec<HostRule>>,
-    /// The agents that may push with the service's login, by the name of the repository.
+    /// Agents that may push with the service's login, by repository name.
     pub push: BTreeMap<String, Vec<String>>,
 }
 
@@ -40,16 +40,16 @@ impl Default for EgressSettings {
 /// What a run works on, as far as it decides about hosts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Scope<'a> {
-    /// The agent.
+    /// The run's agent name, if any.
     pub(crate) agent: Option<&'a str>,
-    /// The repository's name.
+    /// The repository's name, if any.
     pub(crate) repository: Option<&'a str>,
-    /// The repository's origin.
+    /// The repository's origin, if any.
     pub(crate) origin: Option<&'a str>,
 }
 
 impl EgressSettings {
-    /// Returns whether a run may push to its repository.
+    /// Returns whether a run may push to the repository.
     pub(super) fn may_push(&self, scope: Scope<'_>) -> bool {
         let agents = scope.repository.and_then(|name| self.push.get(name));
         scope
@@ -57,12 +57,12 @@ impl EgressSettings {
             .is_some_and(|agent| agents.is_some_and(|agents| agents.iter().any(|one| one == agent)))
     }
 
-    /// Returns whether runs of an agent have more rights than those of others.
+    /// Returns whether an agent's runs have more rights than others.
     pub(crate) fn names_agent(&self, agent: &str) -> bool {
         self.agents.contains_key(agent) || self.push.values().flatten().any(|one| one == agent)
     }
 
-    /// Returns the rules of a run.
+    /// Returns a run's rules.
     pub(crate) fn rules(&self, scope: Scope<'_>) -> Vec<HostRule> {
         let registries = REGISTRIES.iter().filter(|_| self.registries);
         let mut rules: Vec<HostRule> = registries
@@ -81,9 +81,10 @@ impl EgressSettings {
     }
 }
 
-/// Returns the rule for the code host of an origin.
+/// Returns the rule for an origin's code host.
 ///
-/// A stranger may control the DNS of an authorized origin, so only a configured entry allows private addresses.
+/// A stranger may control an authorized origin's DNS, so only a configured entry allows private
+/// addresses.
 fn rule_of_origin(origin: &str) -> Option<HostRule> {
     match Url::parse(origin) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => {

@@ -1,4 +1,4 @@
-//! The proxy on one listener.
+//! Serves the proxy on a listener.
 
 use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -27,19 +27,19 @@ use super::{
     run::RunEgress,
 };
 
-/// Pause after a panic or an error of the listener, such as too many open files.
+/// Pause after a panic or a listener error, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to a connection over the limit.
 const TOO_MANY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-/// The user of the proxy's address. Its secret is the password.
+/// User name in the proxy's address. The secret is the password.
 const USER: &str = "run";
 
-/// The proxy of one command.
+/// A single command's proxy.
 #[derive(Clone)]
 pub(super) struct Proxy {
     pub(super) run: Arc<RunEgress>,
-    /// The secret of the command, where other programs reach the listener as well.
+    /// The command's secret, where other programs reach the listener as well.
     pub(super) secret: Option<Arc<str>>,
     /// Fired when the command has ended.
     pub(super) closed: CancellationToken,
@@ -53,7 +53,7 @@ pub(super) fn credentials(secret: &str) -> String {
     )
 }
 
-/// Returns the address of a proxy with a secret.
+/// Returns a proxy address with a secret.
 pub(super) fn address(secret: Option<&str>, port: u16) -> String {
     let user = secret
         .map(|secret| format!("{USER}:{secret}@"))

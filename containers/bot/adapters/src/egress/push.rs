@@ -1,4 +1,4 @@
-//! The refs that a push changes, read before anything of it is forwarded.
+//! Reads the refs that a push changes, before any part is forwarded.
 
 use std::io;
 
@@ -8,20 +8,20 @@ use futures::{Stream, TryStreamExt as _};
 
 use super::{answer::Problem, decide::Refused, limits::MAX_PUSH_COMMANDS_BYTES};
 
-/// Bytes of the length of a line.
+/// Bytes in a line's length prefix.
 const LENGTH: usize = 4;
-/// The start of the names of branches.
+/// Prefix that branch names start with.
 const BRANCHES: &str = "refs/heads/";
-/// The digit of the id of no object, with which a push deletes a ref.
+/// Digit repeated in the null object id, with which a push deletes a ref.
 const ABSENT: u8 = b'0';
 /// A capability by which a push asks the host for actions.
 const OPTIONS: &str = "push-options";
 const MALFORMED: Problem = Problem::Malformed("the commands of the push are not readable");
 
-/// Reads the commands of a push and returns the bytes read.
+/// Reads a push's commands and returns the bytes read.
 ///
 /// # Errors
-/// Returns why the push is not forwarded: each ref must be a branch of the service, and none is deleted.
+/// Returns why the push is not forwarded: each ref must be a service branch, and none is deleted.
 pub(super) async fn commands(
     body: &mut (impl Stream<Item = io::Result<Bytes>> + Unpin + Send),
 ) -> Result<Bytes, Problem> {
@@ -60,7 +60,7 @@ async fn fill(
     Ok(())
 }
 
-/// Returns the length of a line, its own digits included. Zero ends the commands.
+/// Returns a line's length, including the length digits. Zero ends the commands.
 fn length_of(digits: &[u8]) -> Option<usize> {
     let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
     usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16)
@@ -68,7 +68,7 @@ fn length_of(digits: &[u8]) -> Option<usize> {
         .filter(|_| is_hexadecimal)
 }
 
-/// Checks the ref of one command.
+/// Checks the ref in a single command.
 fn check(line: &[u8]) -> Result<(), Problem> {
     let line = std::str::from_utf8(line).map_err(|_| MALFORMED)?;
     let (command, capabilities) = line.split_once('\0').unwrap_or((line, ""));
@@ -115,7 +115,7 @@ mod tests {
         format!("{:04x}{text}", text.len() + LENGTH)
     }
 
-    /// Returns the number of bytes read of a body that arrives byte by byte, or the kind of the refusal.
+    /// Returns how many bytes were read from a body that arrives byte by byte, or the refusal kind.
     fn read(body: &str) -> Result<usize, &'static str> {
         let bytes = body.bytes().map(|byte| Ok(Bytes::copy_from_slice(&[byte])));
         let mut body = stream::iter(bytes.collect::<Vec<_>>());

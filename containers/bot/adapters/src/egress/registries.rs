@@ -1,11 +1,11 @@
-//! The allowed hosts of package registries and of their documentation.
+//! Allowed hosts for package registries and their documentation.
 //!
-//! The rule `hosts` of the tree exempts this file.
+//! The tree rule `hosts` exempts this file.
 
-/// Hosts of public package registries: crates.io, npm, `PyPI`, Go and `RubyGems`.
+/// Public package registry hosts: crates.io, npm, `PyPI`, Go and `RubyGems`.
 ///
-/// Mirrors of Linux distributions are absent, because commands cannot install system packages. Registries whose clients
-/// ignore the variables of a proxy (Maven) are absent as well.
+/// Linux distribution mirrors are absent, because commands cannot install system packages.
+/// Registries whose clients ignore proxy variables (Maven) are absent as well.
 pub(super) const REGISTRIES: &[&str] = &[
     "crates.io",
     "index.crates.io",
@@ -19,7 +19,7 @@ pub(super) const REGISTRIES: &[&str] = &[
     "index.rubygems.org",
 ];
 
-/// Hosts with the documentation of these packages and languages, for `web_fetch`. They take no uploads.
+/// Documentation hosts for these packages and languages, for `web_fetch`. They take no uploads.
 pub(crate) const DOCUMENTATION: &[&str] = &[
     "docs.rs",
     "doc.rust-lang.org",

@@ -1,9 +1,10 @@
-//! The route to the repository of a run, to which the proxy adds the login of the service.
+//! The route to a run's repository, to which the proxy adds the service's login.
 //!
-//! A tunnel carries TLS unread, so nothing can be added to it. Git in a sandbox therefore replaces the address of this
-//! one repository by an address of the proxy, which no name server knows. The proxy accepts the requests of git's
-//! protocol for fetches there, and for pushes if they are allowed. It makes each address itself, from the configured
-//! origin. It follows no redirect, and an answer contains bytes of git's own media types only.
+//! A tunnel carries TLS unread, so nothing can be added to it. Git in a sandbox therefore replaces
+//! this repository's address by a proxy address, which no name server knows. There the proxy
+//! accepts git protocol requests for fetches, and for pushes if they are allowed. It builds each
+//! address itself, from the configured origin. It follows no redirect, and a response contains only
+//! bytes in git's own media types.
 
 use std::{future::ready, io, sync::Arc};
 
@@ -37,13 +38,13 @@ use crate::{
     web::{Lookup, checked_addresses, client, proxied},
 };
 
-/// The host of the route. Names below `invalid` never resolve.
+/// The route's host. Names below `invalid` never resolve.
 const HOST: &str = "code-host.invalid";
-/// The end of a repository's address that hosts treat as absent.
+/// Repository address suffix that hosts treat as absent.
 const SUFFIX: &str = ".git";
-/// Media types of git's protocol.
+/// Prefix of git's media types.
 const MEDIA_TYPES: &str = "application/x-git-";
-/// Headers of a request of git that are forwarded.
+/// Git request headers that are forwarded.
 const FORWARDED: [HeaderName; 7] = [
     header::ACCEPT,
     header::ACCEPT_ENCODING,
@@ -53,7 +54,7 @@ const FORWARDED: [HeaderName; 7] = [
     header::USER_AGENT,
     HeaderName::from_static("git-protocol"),
 ];
-/// Headers of an answer that are returned.
+/// Response headers that are returned.
 const RETURNED: [HeaderName; 3] = [
     header::CACHE_CONTROL,
     header::CONTENT_ENCODING,
@@ -62,12 +63,12 @@ const RETURNED: [HeaderName; 3] = [
 const NO_ROUTE: &str = "this address is for git and the run's own repository";
 const NO_LOGIN: &str = "the service has no account for pushes to this repository";
 
-/// The repository of a run at its code host.
+/// A run's repository at the code host.
 pub(super) struct Route {
     /// The origin as configured, without a login and a trailing slash.
     origin: String,
     url: Url,
-    /// The name of the repository and the agent, for reports.
+    /// Repository and agent name, for reports.
     repository: String,
     agent: String,
     logins: Logins,
@@ -78,15 +79,15 @@ pub(super) struct Route {
 /// What a request asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
-    /// An operation of git on the repository, by the part of its address behind the repository's.
+    /// A git operation on the repository, by the part after the repository's own address.
     Git(GitAccess, &'static str),
-    /// Another repository with a name that begins like this one's.
+    /// Another repository, with a name that begins like this one.
     Other,
     Unknown,
 }
 
 impl Route {
-    /// Returns the route of a run. `None` if its origin is not over HTTP, or has no login.
+    /// Returns a run's route. `None` if the origin is not over HTTP, or has no login.
     pub(super) fn of(scope: Scope<'_>, may_push: bool, logins: &Logins) -> Option<Self> {
         let origin = scope.origin?;
         let url = Url::parse(origin).ok()?;
@@ -113,7 +114,7 @@ impl Route {
 
     /// Returns the variables that make git in a sandbox use the route.
     ///
-    /// They replace those of `READABLE_NAMES`, so they repeat its setting.
+    /// They replace those in `READABLE_NAMES`, so they repeat that setting.
     pub(super) fn variables(&self) -> [(&'static str, String); 5] {
         let [_, key, value] = READABLE_NAMES;
         [
@@ -131,7 +132,7 @@ impl Route {
         ]
     }
 
-    /// Returns the path of the repository.
+    /// Returns the repository's path.
     fn path(&self) -> &str {
         without_suffix(self.url.path().trim_end_matches('/'))
     }
@@ -163,7 +164,7 @@ impl Route {
         }
     }
 
-    /// Answers a request of git.
+    /// Answers a git request.
     pub(super) async fn answer(
         &self,
         run: &RunEgress,
@@ -205,7 +206,7 @@ impl Route {
             let mut body = body.and_then(move |bytes| ready(counted(&budget, bytes)));
             let read = match access {
                 GitAccess::Read => Bytes::new(),
-                // Git compresses requests of fetches only.
+                // Git compresses only fetch requests.
                 GitAccess::Write if head.headers.contains_key(header::CONTENT_ENCODING) => {
                     return Err(Problem::Malformed("a compressed push is refused"));
                 }
@@ -214,7 +215,7 @@ impl Route {
             let body = stream::once(ready(Ok(read))).chain(body);
             forwarded = forwarded.body(reqwest::Body::wrap_stream(body));
         }
-        // The text of the error has an address, which has no login.
+        // The error text has an address, which has no login.
         let answer = forwarded
             .send()
             .await
@@ -225,7 +226,7 @@ impl Route {
         Ok(returned(run, answer))
     }
 
-    /// Returns the client, if the rules of the run allow its destination.
+    /// Returns the client, if the run's rules allow the destination.
     async fn client(&self, run: &RunEgress) -> Result<&Client, Problem> {
         const SHAPE: Problem = Problem::Malformed("the origin names no host");
         let protocol = if self.url.scheme() == "https" {
@@ -250,7 +251,7 @@ impl Route {
         built.map_err(|_| Problem::Unreachable(self.host().to_owned(), "no client of HTTP".into()))
     }
 
-    /// Sends git to another repository of the same host, which it reaches through a tunnel.
+    /// Sends git to another repository on the same host, which it reaches through a tunnel.
     fn elsewhere(&self, uri: &Uri) -> Result<Answer, Problem> {
         const SHAPE: Problem = Problem::Malformed("the path is malformed");
         let path = uri.path_and_query().ok_or(SHAPE)?.as_str();
@@ -271,12 +272,13 @@ fn selected(headers: &HeaderMap, names: &[HeaderName]) -> HeaderMap {
     names.iter().filter_map(one).collect()
 }
 
-/// Counts bytes against the limit of the run.
+/// Counts bytes against the run's limit.
 fn counted<B: AsRef<[u8]>>(budget: &Budget, bytes: B) -> io::Result<B> {
     budget.spend(bytes.as_ref().len()).map(|()| bytes)
 }
 
-/// Returns the answer to git. Text of the host could repeat the request, so it is replaced by our own.
+/// Returns the response to git. The host's text could repeat the request, so our own text replaces
+/// it.
 fn returned(run: &RunEgress, answer: reqwest::Response) -> Answer {
     let is_of_git = |value: &HeaderValue| value.as_bytes().starts_with(MEDIA_TYPES.as_bytes());
     let media_type = answer.headers().get(header::CONTENT_TYPE);
@@ -302,7 +304,7 @@ fn returned(run: &RunEgress, answer: reqwest::Response) -> Answer {
     answer
 }
 
-/// Returns the answer to git for any other answer of the host.
+/// Returns the response to git for any other host response.
 fn failure(status: StatusCode) -> Answer {
     let (status, text) = match status {
         // With a 401 git would ask for a login.
@@ -331,7 +333,7 @@ fn failure(status: StatusCode) -> Answer {
     text_answer(status, text)
 }
 
-/// Returns a client that connects to the proxy of the service, or to allowed addresses only.
+/// Returns a client that connects to the service's proxy, or to allowed addresses only.
 fn made(
     run: &RunEgress,
     destination: &Destination,
@@ -352,7 +354,7 @@ fn made(
         .build()
 }
 
-/// Resolves a name to the addresses that its destination may have.
+/// Resolves a name to the addresses that the destination may have.
 struct Guarded {
     lookup: Arc<dyn Lookup>,
     destination: Destination,

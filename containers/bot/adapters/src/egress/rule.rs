@@ -1,16 +1,17 @@
-//! One entry of a list of allowed hosts.
+//! A single entry in an allowed host list.
 
 use std::fmt;
 
 use reqwest::Url;
 
-/// Bytes of a host name, as in DNS.
+/// Maximum host name length in bytes, as in DNS.
 const MAX_HOST_BYTES: usize = 253;
 
 /// An allowed host: `host`, `*.suffix`, or either with a port.
 ///
-/// An entry without a port allows HTTPS on 443 and HTTP on 80, at public addresses. An entry with a port allows this
-/// port only, also at private addresses, because it names a service of the installation.
+/// An entry without a port allows HTTPS on 443 and HTTP on 80, at public addresses. An entry with a
+/// port allows only this port, also at private addresses, because it names a service in the
+/// installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRule {
     name: String,
@@ -19,7 +20,7 @@ pub struct HostRule {
     may_be_private: bool,
 }
 
-/// The fault of an entry.
+/// Why an entry is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// It is no host.
@@ -28,19 +29,19 @@ pub enum RuleError {
     /// It is an IP address.
     #[error("must be a host name, because addresses are never allowed")]
     Address,
-    /// Its suffix is a whole top-level domain.
+    /// The suffix is a whole top-level domain.
     #[error("must name at least two labels after `*.`")]
     Suffix,
-    /// It has one label and no port.
+    /// The host has a single label and no port.
     #[error("must name a port, because a host of one label is not public")]
     Local,
 }
 
 impl HostRule {
-    /// Parses an entry.
+    /// Parses a host entry.
     ///
     /// # Errors
-    /// Returns the first fault of the entry.
+    /// Returns the entry's first fault.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let (with_subdomains, rest) = match text.strip_prefix("*.") {
             Some(rest) => (true, rest),
@@ -69,7 +70,7 @@ impl HostRule {
         }
     }
 
-    /// Returns the entry for one port of a host, at public addresses only.
+    /// Returns an entry for a single host port, at public addresses only.
     pub(super) const fn of_public_port(name: String, port: u16) -> Self {
         Self {
             name,
@@ -89,7 +90,7 @@ impl HostRule {
         }
     }
 
-    /// Returns the only allowed port, if the entry has one.
+    /// Returns the only allowed port, if the entry sets a port.
     pub(super) const fn port(&self) -> Option<u16> {
         self.port
     }
@@ -108,7 +109,7 @@ impl fmt::Display for HostRule {
     }
 }
 
-/// The host of a request.
+/// The host that a request names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Host {
     /// A name in lower case, without a final dot.
@@ -117,8 +118,8 @@ pub(super) enum Host {
     Address,
 }
 
-/// Returns the host in one spelling, or `None` for text that is no host.
-/// The URL parser recognizes decimal, octal and hexadecimal addresses.
+/// Returns the host in a single spelling, or `None` for text that is no host. The URL parser
+/// recognizes decimal, octal and hexadecimal addresses.
 pub(super) fn normalized(host: &str) -> Option<Host> {
     if host.len() > MAX_HOST_BYTES {
         return None;

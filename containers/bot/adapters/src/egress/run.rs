@@ -1,4 +1,4 @@
-//! The egress of one run: what all of its commands share.
+//! A run's egress: everything that the run's commands share.
 
 use std::{
     collections::HashSet,
@@ -23,11 +23,11 @@ use crate::{
     web::{Lookup, SystemLookup},
 };
 
-/// The rules, counters and refused hosts of a run.
+/// A run's rules, counters and refused hosts.
 pub(crate) struct RunEgress {
     rules: Vec<HostRule>,
     pub(super) lookup: Arc<dyn Lookup>,
-    /// The proxy of the service's own network.
+    /// The proxy in the service's own network.
     pub(super) upstream: Arc<UpstreamProxy>,
     pub(super) budget: Arc<Budget>,
     pub(super) connections: Connections,
@@ -43,7 +43,7 @@ struct Refusals {
 }
 
 impl RunEgress {
-    /// Makes the egress of a run.
+    /// Makes a run's egress.
     pub(crate) fn new(
         settings: &EgressSettings,
         scope: Scope<'_>,
@@ -63,7 +63,7 @@ impl RunEgress {
         )
     }
 
-    /// Makes the egress of a run with a given resolver and given limits.
+    /// Makes a run's egress with a given resolver and given limits.
     #[cfg(test)]
     pub(super) fn with(
         rules: Vec<HostRule>,
@@ -74,7 +74,7 @@ impl RunEgress {
         Self::routed(rules, (lookup, Arc::default()), None, (bytes, connections))
     }
 
-    /// Makes the egress of a run behind a proxy of the service.
+    /// Makes a run's egress behind a service proxy.
     #[cfg(test)]
     pub(super) fn behind(
         rules: Vec<HostRule>,
@@ -130,7 +130,7 @@ impl RunEgress {
         })
     }
 
-    /// Notes a refusal for the reader of the run, once for each host. Returns it.
+    /// Notes a refusal for the run's reader, once for each host. Returns it.
     pub(super) fn refuse(&self, refused: &Refused) -> RefusedHost {
         let report = refused.report();
         let mut refusals = self.refused.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Tests of the proxy over the loopback interface, with a scripted resolver.
+//! Tests the proxy over the loopback interface, with a scripted resolver.
 
 #[path = "upstream_tests.rs"]
 mod behind_a_proxy;
@@ -38,7 +38,7 @@ use crate::web::Lookup;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A resolver with scripted answers for each name, of which the last repeats. `panics` panics.
+/// A resolver with scripted answers for each name; the last answer repeats. `panics` panics.
 #[derive(Default)]
 struct Names(Mutex<HashMap<String, Vec<Vec<IpAddr>>>>);
 
@@ -73,7 +73,7 @@ impl Lookup for Names {
     }
 }
 
-/// A proxy on a port of this machine.
+/// A proxy on a local port.
 struct Served {
     run: Arc<RunEgress>,
     address: SocketAddr,
@@ -107,7 +107,7 @@ impl Served {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// Returns the status of the answer to a request for this URL.
+    /// Returns the response status for a request to this URL.
     async fn get(&self, url: &str) -> String {
         let authority = url.trim_start_matches("http://").split('/').next().unwrap();
         self.send(&format!(
@@ -290,7 +290,7 @@ async fn addresses_of_allowed_hosts_are_checked() {
         );
     }
     assert!(is(&proxy.connect(&metadata).await, 403));
-    // The name is resolved for each connection, and the checked address is the used one.
+    // The name is resolved for each connection, and the checked address is used.
     assert!(is(&proxy.get(&format!("http://{rebound}/")).await, 200));
     assert!(is(&proxy.get(&format!("http://{rebound}/")).await, 403));
     assert!(is(&proxy.connect("unknown.example:443").await, 403));
@@ -363,7 +363,7 @@ async fn connections_of_a_run_are_limited() {
     let run = RunEgress::with(Vec::new(), Names::with(&[]), MAX_BYTES, 1);
     let proxy = Served::start(run, None).await;
     let mut first = TcpStream::connect(proxy.address).await.unwrap();
-    // The answer shows that the first connection has its permit.
+    // The response shows that the first connection has a permit.
     first
         .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         .await

@@ -1,11 +1,11 @@
-//! Tests of the egress proxy behind a proxy of the service.
+//! Tests the egress proxy behind a service proxy.
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::upstream::UpstreamProxy;
 
-/// Starts a proxy that accepts every request. Returns its port and the heads of requests.
+/// Starts a proxy that accepts every request. Returns the port and the request heads.
 async fn outer() -> (u16, UnboundedReceiver<String>) {
     let listener = TcpListener::bind((HERE, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -69,7 +69,7 @@ async fn allowed_hosts_go_through_the_proxy_of_the_service() {
     );
 }
 
-/// The proxy of the service may reach what this machine must not.
+/// The service's proxy may reach addresses that this machine must not.
 #[tokio::test]
 async fn private_hosts_never_reach_the_proxy_of_the_service() {
     let (port, mut seen) = outer().await;

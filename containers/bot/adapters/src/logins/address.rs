@@ -1,13 +1,14 @@
-//! User and password in the address of an origin.
+//! User and password in an origin's address.
 
 use percent_encoding::percent_decode_str;
 
 use super::login::Login;
 
-/// Returns the login in an origin. `None` without one, and for ssh, whose user is not a secret.
+/// Returns the login in an origin. `None` without a login, and for ssh, where the user is not a
+/// secret.
 ///
 /// # Errors
-/// Returns why the login cannot be used, without its text.
+/// Returns why the login cannot be used, without the login text.
 pub(crate) fn login_in(origin: &str) -> Result<Option<Login>, &'static str> {
     let Some(found) = Found::in_origin(origin) else {
         return Ok(None);
@@ -26,8 +27,8 @@ pub(crate) fn login_in(origin: &str) -> Result<Option<Login>, &'static str> {
     Ok(Some(Login { user, password }))
 }
 
-/// Returns the secrets of an origin, encoded and decoded: a password, or a user without one (a token).
-/// The user of `ssh://git@host` is not a secret.
+/// Returns an origin's secrets, encoded and decoded: a password, or a user without a password (a
+/// token). The user in `ssh://git@host` is not a secret.
 pub fn secrets_of(origin: &str) -> Vec<String> {
     let Some(found) = Found::in_origin(origin) else {
         return Vec::new();
@@ -68,7 +69,7 @@ pub(crate) fn without_userinfo(text: &str) -> String {
     clean
 }
 
-/// The parts of an address with credentials, still encoded.
+/// Parts of an address with credentials, still encoded.
 struct Found<'a> {
     scheme: &'a str,
     user: &'a str,

@@ -1,11 +1,11 @@
-//! One login.
+//! A single git login.
 
 use ars_bot_ports::code_host::GitCredential;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use http::HeaderValue;
 
-/// User and password of git at a code host. Without a password, the user is a token.
-/// It has no `Debug`, so that no log line contains it.
+/// Git user and password at a code host. Without a password, the user is a token. It has no
+/// `Debug`, so no log line contains it.
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) user: String,
@@ -13,7 +13,7 @@ pub(crate) struct Login {
 }
 
 impl Login {
-    /// Returns the login of a credential of the code host.
+    /// Returns the login for a code host credential.
     pub(crate) fn of(credential: &GitCredential) -> Self {
         let password = credential.password.expose().to_owned();
         Self {
@@ -22,7 +22,7 @@ impl Login {
         }
     }
 
-    /// Returns the value of `Authorization`, or `None` for text that no header can contain.
+    /// Returns the `Authorization` value, or `None` for text that no header can contain.
     pub(crate) fn authorization(&self) -> Option<HeaderValue> {
         let pair = BASE64_STANDARD.encode(format!("{}:{}", self.user, self.password));
         let mut value = HeaderValue::from_str(&format!("Basic {pair}")).ok()?;

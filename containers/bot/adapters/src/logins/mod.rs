@@ -1,7 +1,7 @@
-//! The logins of git at code hosts, which the service has and commands never see.
+//! Git logins at code hosts, which the service has and commands never see.
 //!
-//! A clone of the service gets its login over a pipe (`workspace`). Git in a sandbox gets none: the proxy of its
-//! command adds it to the requests for the run's repository (`egress`).
+//! A clone by the service gets the login over a pipe (`workspace`). Git in a sandbox gets none: the
+//! command's proxy adds it to requests for the run's repository (`egress`).
 
 mod address;
 mod login;

@@ -1,4 +1,4 @@
-//! The logins that the service has: those of configured origins, and those of the code host.
+//! The service's logins: from configured origins, and from the code host.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,14 +17,14 @@ use super::{
 /// The logins, by origin.
 #[derive(Clone, Default)]
 pub struct Logins {
-    /// Logins of configured origins, by the origin without its login.
+    /// Logins from configured origins, keyed by the origin without the login.
     configured: BTreeMap<String, Login>,
     code_host: Option<Arc<dyn CodeHost>>,
 }
 
 impl Logins {
-    /// Collects the logins of origins. The code host has one for each repository that its account may read.
-    /// An origin with an unusable login has none: cloning it fails with the reason.
+    /// Collects the origins' logins. The code host has a login for each repository that the account
+    /// may read. An origin with an unusable login has none: cloning it fails with the reason.
     pub fn new<'a>(
         origins: impl IntoIterator<Item = &'a str>,
         code_host: Option<Arc<dyn CodeHost>>,
@@ -41,7 +41,7 @@ impl Logins {
         self.code_host.as_ref()
     }
 
-    /// Drops a login that the code host rejected. The next one is fresh.
+    /// Drops a login that the code host rejected. The next login is fresh.
     pub(crate) fn reject(&self, origin: &str, access: GitAccess, login: &Login) {
         let Some(host) = self
             .code_host
@@ -61,14 +61,14 @@ impl Logins {
         }
     }
 
-    /// Returns whether there may be a login for an origin, which has none of its own.
+    /// Returns whether there may be a login for an origin that contains none.
     pub(crate) fn covers(&self, origin: &str) -> bool {
         let is_at_host = |host: &Arc<dyn CodeHost>| host.host().repository_of(origin).is_some();
         self.configured.contains_key(origin) || self.code_host.as_ref().is_some_and(is_at_host)
     }
 
-    /// Returns the login for one operation on an origin, which has none of its own.
-    /// `None` if the service has no account for it.
+    /// Returns the login for an operation on an origin that contains none. `None` if the service
+    /// has no account for it.
     ///
     /// # Errors
     /// Returns why the code host has no login now, as a text without secrets.

@@ -1,20 +1,21 @@
-//! Tool calls as every vendor accepts them back: each of a turn has an id of its own and a plain name.
+//! Tool calls as every vendor accepts them back: within a turn, each has a unique id and a plain
+//! name.
 //!
-//! A model or a server between chooses ids and names, and the next request repeats them. Not here: arguments, which stay
-//! as they came until they are repeated (`conversation::object`).
+//! A model or a server between chooses ids and names, and the next request repeats them. Not here:
+//! arguments, which stay as they came until they are repeated (`conversation::object`).
 
 use std::collections::HashSet;
 
 use ars_agent::{ModelTurn, Part, ToolSpec, Turn};
 
-/// Longest id and name of a call that both vendors accept.
+/// Longest call id and name that both vendors accept, in bytes.
 const WORD_MAX_BYTES: usize = 64;
-/// Name of a call that has none.
+/// Name for a call that has none.
 const UNNAMED: &str = "unnamed";
 
-/// Replaces ids that another call has, and what a vendor rejects in ids and names.
+/// Replaces ids that another call has, and parts that a vendor rejects in ids and names.
 ///
-/// A changed name is none of `tools`, so the model reads that there is no such tool.
+/// A changed name is not in `tools`, so the model reads that there is no such tool.
 pub(super) fn normalise(turn: &mut ModelTurn, earlier: &[Turn], tools: &[ToolSpec]) {
     let parts = earlier.iter().flat_map(|turn| &turn.parts);
     let mut taken: HashSet<String> = parts.filter_map(id).map(str::to_owned).collect();
@@ -148,7 +149,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever ids a model sends, in one turn or over several, the next request has each once.
+        /// Whatever ids a model sends, in a turn or over several, the next request has each once.
         #[test]
         fn each_call_has_an_id_of_its_own(turns in prop::collection::vec(prop::collection::vec("(|x|call_[01]_1|a:b|é{40})", 1..4), 1..5)) {
             let (mut earlier, mut seen) = (Vec::new(), HashSet::new());

@@ -10,7 +10,7 @@ use reqwest::Client;
 use super::{Anthropic, OpenAi, Rehearsal, Transport, anthropic, openai, transport::Endpoint};
 use crate::error::CatalogError;
 
-/// The protocol of a provider.
+/// The protocol that a provider uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderKind {
     /// The Anthropic Messages API.
@@ -21,33 +21,33 @@ pub enum ProviderKind {
     Rehearsal,
 }
 
-/// One provider as configured.
+/// A provider as configured.
 #[derive(Clone)]
 pub struct ProviderConfig {
-    /// Its protocol.
+    /// The provider's protocol.
     pub kind: ProviderKind,
-    /// Its key, if it needs one.
+    /// API key, if the provider needs a key.
     pub api_key: Option<Secret>,
-    /// Its base URL; the vendor's own when absent. `http` is allowed, for local servers.
+    /// Base URL; the vendor's own when absent. `http` is allowed, for local servers.
     pub base_url: Option<String>,
-    /// The script of a rehearsal.
+    /// The script for a rehearsal.
     pub script: Option<ScriptSource>,
 }
 
-/// The place of a rehearsal's script.
+/// Where a rehearsal's script is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptSource {
-    /// In a file.
+    /// In a file on disk.
     File(PathBuf),
     /// In the configuration itself, as TOML: a container has no other files.
     Text(String),
 }
 
-/// The configured providers. They share one HTTP client and its connections.
+/// The configured providers. They share an HTTP client and the connections.
 pub struct Catalog(BTreeMap<String, Arc<dyn ModelClient>>);
 
 impl Catalog {
-    /// Sets up every provider and reads the scripts of rehearsals. Connects to none.
+    /// Sets up every provider and reads rehearsal scripts. Connects to none.
     pub fn new(
         providers: BTreeMap<String, ProviderConfig>,
         transport: Transport,

@@ -1,21 +1,21 @@
-//! Converts turns to messages, for the encoders of both vendors.
+//! Converts turns to messages, for both vendors' encoders.
 
 use ars_agent::{Part, Role, Turn};
 use serde_json::{Value, json};
 
-/// One message of a request.
+/// A message in a request.
 #[derive(Debug, PartialEq)]
 pub(super) struct Message<'a> {
-    /// The author.
+    /// Who wrote the message.
     pub(super) role: Role,
     /// The parts. In a user's message, tool results precede other parts, as every vendor requires.
     pub(super) parts: Vec<&'a Part>,
 }
 
-/// Merges adjacent turns of one author and omits blank text.
+/// Merges adjacent turns by the same author and omits blank text.
 ///
-/// Some vendors reject two messages of one author in a row, and chat templates of local models fail on them. Anthropic
-/// rejects blank text.
+/// Some vendors reject two messages by the same author in a row, and local models' chat templates
+/// fail on them. Anthropic rejects blank text.
 pub(super) fn messages(turns: &[Turn]) -> Vec<Message<'_>> {
     let mut messages: Vec<Message<'_>> = Vec::new();
     for turn in turns {
@@ -42,7 +42,7 @@ fn is_blank(part: &Part) -> bool {
 
 /// Returns a tool call's arguments as an object.
 ///
-/// Vendors reject other arguments, also malformed ones that their own model produced.
+/// Vendors reject other arguments, also malformed arguments that their own model produced.
 pub(super) fn object(input: &Value) -> Value {
     if input.is_object() {
         input.clone()

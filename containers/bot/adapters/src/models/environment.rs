@@ -7,17 +7,17 @@ use ars_types::ModelRef;
 
 use super::{ProviderConfig, ProviderKind};
 
-/// Anthropic's current Sonnet.
+/// Anthropic's current Sonnet model.
 pub const DEFAULT_ANTHROPIC_MODEL: &str = "claude-sonnet-5-5";
-/// `OpenAI`'s newest model that accepts tools on Chat Completions while it reasons.
-/// Later ones need the Responses API.
+/// `OpenAI`'s newest model that accepts tools on Chat Completions while it reasons. Later models
+/// need the Responses API.
 pub const DEFAULT_OPENAI_MODEL: &str = "gpt-5.4";
-/// The only model of a rehearsal.
+/// The only model in a rehearsal.
 pub const REHEARSAL_MODEL: &str = "script";
 
-/// Returns the providers `anthropic` and `openai` of the environment.
-/// They are described by `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL`. Either
-/// variable of a provider suffices: a gateway or a local server may need no key.
+/// Returns the providers `anthropic` and `openai` from the environment. They are described by
+/// `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL`. For a
+/// provider, either variable suffices: a gateway or a local server may need no key.
 pub fn providers_from_env(
     variable: impl Fn(&str) -> Option<String>,
 ) -> BTreeMap<String, ProviderConfig> {
@@ -54,8 +54,8 @@ pub fn providers_from_env(
     providers
 }
 
-/// Returns the default model: that of the first provider with a conventional one.
-/// A custom compatible server has none, because its models are unknown.
+/// Returns the default model: from the first provider with a conventional model. A custom
+/// compatible server has none, because the models there are unknown.
 pub fn default_model(providers: &BTreeMap<String, ProviderConfig>) -> Option<ModelRef> {
     let mut ranked: Vec<(u8, &String, &str)> = Vec::new();
     for (name, config) in providers {

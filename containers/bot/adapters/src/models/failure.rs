@@ -1,7 +1,7 @@
-//! Converts a vendor's error to a typed one: status, error type, message, and the requested wait.
+//! Converts a vendor's error to a typed error: status, error type, message, and the requested wait.
 //!
-//! The vendors' errors look alike (`{"error": {"type", "code", "message"}}`) and compatible servers vary them, so one
-//! parser serves all.
+//! The vendors' errors look alike (`{"error": {"type", "code", "message"}}`) and compatible servers
+//! vary them, so a single parser serves all.
 
 use std::{
     error::Error as _,
@@ -13,10 +13,10 @@ use ars_bot_ports::{ModelError, ModelErrorKind};
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
-/// Most characters of a vendor's message that are shown.
+/// Maximum characters shown from a vendor's message.
 const SHOWN_CHARS: usize = 400;
 
-/// Phrases of vendors for a conversation that is too long, for errors without a type.
+/// Vendor phrases for a conversation that is too long, for errors without a type.
 const TOO_LONG: [&str; 6] = [
     "prompt is too long",
     "exceed context limit",
@@ -26,7 +26,7 @@ const TOO_LONG: [&str; 6] = [
     "context window",
 ];
 
-/// Phrases of vendors for an image or a document that they cannot read.
+/// Vendor phrases for an image or a document that they cannot read.
 const BAD_FILE: [&str; 5] = ["image", ".document.", "pdf", "multimodal", "media type"];
 
 /// Converts an error response.
@@ -67,7 +67,7 @@ pub(super) fn unreachable(error: &reqwest::Error, host: &str) -> ModelError {
     }
 }
 
-/// Returns the error of a response that violates the protocol.
+/// Returns the error for a response that violates the protocol.
 pub(super) fn protocol(message: impl Into<String>) -> ModelError {
     ModelError {
         kind: ModelErrorKind::Protocol,
@@ -138,7 +138,7 @@ impl ErrorBody {
             .join(" ");
         let text: String = text.chars().take(SHOWN_CHARS).collect();
         let message = match (&kind, status) {
-            // Vendors quote a part of the key here.
+            // Vendors quote part of the key here.
             (ModelErrorKind::Unauthorized, _) => "the provider refused the key".to_owned(),
             (_, Some(status)) if text.is_empty() => {
                 format!("the provider answered {}", status.as_u16())

@@ -10,9 +10,9 @@ use super::{ProviderConfig, openai::DEFAULT_BASE_URL, transport::Endpoint};
 
 /// Timeout for the list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum bytes of the list.
+/// Maximum list size in bytes.
 const MAX_LIST_BYTES: usize = 1 << 20;
-/// Most characters of a model's name.
+/// Maximum model name length in characters.
 const MAX_NAME_CHARS: usize = 200;
 
 #[derive(Deserialize)]
@@ -25,11 +25,11 @@ struct Listed {
     id: String,
 }
 
-/// Returns the names of the models that `GET {base}/models` lists, sorted.
+/// Returns the model names that `GET {base}/models` lists, sorted.
 ///
 /// # Errors
 ///
-/// The text says why there is no list. It has neither the key nor the body.
+/// The text explains why there is no list. It has neither the key nor the body.
 pub async fn listed_models(
     http: &reqwest::Client,
     config: &ProviderConfig,

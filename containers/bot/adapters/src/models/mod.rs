@@ -1,7 +1,7 @@
-//! Model vendors behind the core's `ModelClient` port, and the catalogue that finds one by name.
+//! Model vendors behind the core's `ModelClient` port, and the catalogue that finds them by name.
 //!
-//! Not here: the conversation's form (`ars-agent`), the choice of a run's model (the core), reading the environment
-//! (the composition root passes it in).
+//! Not here: the conversation's form (`ars-agent`), choosing a run's model (the core), reading the
+//! environment (the composition root passes it in).
 
 mod anthropic;
 mod calls;

@@ -1,4 +1,4 @@
-//! Retries of failed model calls.
+//! Retries failed model calls.
 
 use std::time::Duration;
 
@@ -10,21 +10,22 @@ use tokio_util::sync::CancellationToken;
 const BUSY_ATTEMPTS: u32 = 5;
 /// Attempts at an unreachable or interrupted provider: a wrong address should be reported soon.
 const BROKEN_ATTEMPTS: u32 = 3;
-/// First backoff; each further one doubles, plus up to the same again at random.
+/// First backoff; each further backoff doubles, plus up to the same again at random.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Longest backoff, unless the provider requests another.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// Longest wait a provider may request; longer ones fail the call instead of using up the run's time.
+/// Longest wait a provider may request. Longer waits fail the call instead of using up the run's
+/// time.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(120);
 
-/// The policy of retries.
+/// The retry policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Attempts when the provider is overloaded or limits the rate.
     pub busy_attempts: u32,
-    /// Attempts when the provider is unreachable or its stream broke.
+    /// Attempts when the provider is unreachable or the stream broke.
     pub broken_attempts: u32,
-    /// First backoff.
+    /// Wait before the first retry.
     pub first_wait: Duration,
     /// Longest backoff, unless the provider requests another.
     pub longest_wait: Duration,

@@ -1,4 +1,4 @@
-//! The HTTP client that every vendor shares, its timeouts, and parsed base URLs.
+//! The HTTP client that every vendor shares, with timeouts, and parsed base URLs.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::error::EndpointError;
 
 /// Timeout for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence of a provider, because local servers send nothing while they read a long prompt.
-/// The run's own time budget ends a call that takes too long.
+/// How long a provider may be silent. Local servers send nothing while they read a long prompt. The
+/// run's own time budget ends a call that takes too long.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Timeouts and retries of model calls.
+/// Timeouts and retries for model calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Transport {
     /// Timeout for a connection.
     pub connect_timeout: Duration,
-    /// Longest silence.
+    /// Longest silence that is tolerated.
     pub idle_timeout: Duration,
-    /// The policy of retries.
+    /// When and how calls are retried.
     pub retry: RetryPolicy,
 }
 

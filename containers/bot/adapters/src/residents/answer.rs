@@ -1,4 +1,4 @@
-//! The meaning of an answer: a document, a rejection, no capacity, or a failure.
+//! A response's meaning: a document, a rejection, no capacity, or a failure.
 
 use ars_bot_ports::ResidentsError;
 use ars_events::clean;
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::transport::ResidentResponse;
 
-/// The reason of an answer without free capacity.
+/// The reason in a response without free capacity.
 const FLEET_BUSY: &str = "fleet-busy";
-/// Maximum characters of an error's text.
+/// Maximum error text in characters.
 const ERROR_MAX_CHARS: usize = 400;
 
-/// Parses an answer. The rejection of a streamed route has status 200, and its text is in the body.
+/// Parses a response. A rejection on a streamed route has status 200, with the text in the body.
 pub(super) fn parse<T: DeserializeOwned>(response: &ResidentResponse) -> Result<T, ResidentsError> {
     let ResidentResponse { status, text } = response;
     let is_success = (200..300).contains(status);

@@ -1,7 +1,7 @@
-//! Onboards the repositories that runs work on, on one machine, so that later threads start warm.
+//! On a single machine, onboards repositories that runs work on, so that later threads start warm.
 //!
-//! The run that begins it works on a local tree and waits for nothing. A repository that had a resident before is left
-//! out, because an administrator or a failed preparation removed it.
+//! The run that begins it works on a local tree and waits for nothing. A repository that had a
+//! resident before is left out, because an administrator or a failed preparation removed it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,14 +21,14 @@ use super::local::LocalTransport;
 
 /// A default branch that no repository has. The resident then follows that of the origin.
 const UNKNOWN_BRANCH: &str = "HEAD";
-/// The default branch of the origin, as the clone found it. The tree may be at another branch.
+/// The origin's default branch, as the clone found it. The tree may be at another branch.
 const DEFAULT_BRANCH: &str = "refs/remotes/origin/HEAD";
-/// Most bytes of the listing of a repository's root that are read.
+/// Maximum bytes read from the listing of a repository root.
 const ROOT_MAX_BYTES: usize = 256 << 10;
-/// Most bytes of a manifest that are read.
+/// Maximum manifest bytes that are read.
 const MANIFEST_MAX_BYTES: usize = 256 << 10;
 
-/// The automatic onboarding of configured repositories.
+/// Onboards configured repositories automatically.
 pub struct AutoOnboarding {
     transport: Arc<LocalTransport>,
     residents: Arc<dyn Residents>,
@@ -36,17 +36,18 @@ pub struct AutoOnboarding {
     attempts: Mutex<HashMap<Resource, Attempt>>,
 }
 
-/// The attempts of this process for a repository.
+/// This process's attempts for a repository.
 #[derive(Default)]
 struct Attempt {
-    /// One is in progress, or was accepted.
+    /// An onboarding is in progress, or was accepted.
     is_requested: bool,
-    /// Why the last one was rejected. Runs that start before the next one ends name it.
+    /// Why the last onboarding was rejected. Runs that start before the next onboarding ends name
+    /// it.
     rejection: Option<String>,
 }
 
 impl AutoOnboarding {
-    /// Makes the onboarding of these repositories. Others are onboarded by an administrator only.
+    /// Makes the onboarding for these repositories. Others are onboarded only by an administrator.
     pub fn new(
         transport: Arc<LocalTransport>,
         residents: Arc<dyn Residents>,
@@ -60,8 +61,8 @@ impl AutoOnboarding {
         }
     }
 
-    /// Returns the text for the reader of a run on a repository without a resident.
-    /// Returns `None` if the repository is not onboarded automatically.
+    /// Returns the text for a run's reader on a repository without a resident. Returns `None` if
+    /// the repository is not onboarded automatically.
     pub(super) fn offer(&self, repository: &Repository, resource: &Resource) -> Option<String> {
         if !self.repositories.contains(repository) || self.transport.had_resident(resource) {
             return None;
@@ -81,7 +82,7 @@ impl AutoOnboarding {
         )
     }
 
-    /// Onboards a repository in the background. `tree` is a clone of it.
+    /// Onboards a repository in the background. `tree` is a clone.
     pub(super) fn begin(self: &Arc<Self>, resource: Resource, tree: Arc<dyn Workspace>) {
         let mut attempts = self.attempts();
         let attempt = attempts.entry(resource.clone()).or_default();
@@ -92,7 +93,7 @@ impl AutoOnboarding {
         let own = Arc::clone(self);
         tokio::spawn(async move {
             let onboarded = own.onboard(&resource, &*tree).await;
-            // The run may have ended, and its tree be needed by others.
+            // The run may have ended, and others may need the tree.
             drop(tree);
             let rejection = onboarded.err();
             match &rejection {
@@ -142,7 +143,7 @@ impl AutoOnboarding {
     }
 }
 
-/// Detects the command table from the default branch of a tree's origin.
+/// Detects the command table from the default branch at a tree's origin.
 async fn inspect(tree: &dyn Workspace) -> Result<Detection, String> {
     let name = [
         "rev-parse",
@@ -156,7 +157,7 @@ async fn inspect(tree: &dyn Workspace) -> Result<Detection, String> {
     let commit = commit.trim();
     let listing = git(tree, &["ls-tree", "-z", commit], ROOT_MAX_BYTES).await?;
     let files = listing.split('\0').filter_map(|line| line.split_once('\t'));
-    // Contents other than that of the one manifest are not needed.
+    // Only the manifest's content is needed.
     let mut files: BTreeMap<String, String> = files
         .filter(|(entry, _)| entry.split(' ').nth(1) == Some("blob"))
         .map(|(_, name)| (name.to_owned(), String::new()))

@@ -1,7 +1,7 @@
-//! The notes about threads with trees on residents: `<data>/resident-threads/<digest>.json`.
+//! Notes about threads with resident trees: `<data>/resident-threads/<digest>.json`.
 //!
-//! The resident has the tree and its branch. A note says which resident that is, so that a thread stays with its tree.
-//! All calls block.
+//! The resident has the tree and the branch. A note names that resident, so a thread stays with its
+//! tree. All calls block.
 
 use std::{
     fs::{self, DirBuilder},
@@ -16,9 +16,9 @@ use ars_types::{RefName, RunId, StrictRefName, ThreadKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// The folder of notes in the data directory.
+/// Folder for notes in the data directory.
 const FOLDER: &str = "resident-threads";
-/// Permissions of the folder.
+/// The folder's Unix permissions.
 const PRIVATE: u32 = 0o700;
 /// Largest note that is read.
 const NOTE_MAX_BYTES: u64 = 64 << 10;
@@ -27,11 +27,11 @@ const NOTE_MAX_BYTES: u64 = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Note {
-    /// The repository's name.
+    /// Name of the repository.
     pub(super) repository: String,
-    /// Its origin, without credentials.
+    /// The repository's origin, without credentials.
     pub(super) origin: String,
-    /// The resident.
+    /// The resident that has the tree.
     pub(super) resource: Resource,
     /// The ref that the first request named.
     #[serde(rename = "ref")]
@@ -40,10 +40,10 @@ pub(super) struct Note {
     pub(super) bound: StrictRefName,
     /// The commit from which the tree started.
     pub(super) base: Sha,
-    /// The last push of the thread.
+    /// The thread's last push.
     #[serde(default)]
     pub(super) pushed: Option<Pushed>,
-    /// The last checkpoint of the thread, while its tree has unsaved work.
+    /// The thread's last checkpoint, while the tree has unsaved work.
     #[serde(default)]
     pub(super) saved: Option<Saved>,
     /// The tree has no token, and nothing is pushed from it.
@@ -53,25 +53,25 @@ pub(super) struct Note {
     pub(super) is_released: bool,
 }
 
-/// A commit of a thread at the code host.
+/// A thread's commit at the code host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pushed {
-    /// The branch.
+    /// The branch that was pushed.
     pub(super) branch: RunBranch,
-    /// The commit.
+    /// The commit that was pushed.
     pub(super) sha: Sha,
 }
 
-/// A checkpoint of a thread's tree.
+/// A checkpoint from a thread's tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Saved {
     /// The run that made it.
     pub(super) run: RunId,
-    /// Its name.
+    /// The checkpoint's ref name.
     #[serde(rename = "ref")]
     pub(super) git_ref: String,
-    /// Its commit.
+    /// The checkpoint's commit id.
     pub(super) sha: Sha,
 }
 
@@ -84,7 +84,7 @@ impl Note {
             .any(|own| own.as_str() == wanted.as_str())
     }
 
-    /// Returns the repository.
+    /// Returns the repository that the note names.
     pub(super) fn repository(&self) -> Repository {
         Repository {
             name: self.repository.clone(),
@@ -115,7 +115,7 @@ impl Note {
     }
 }
 
-/// The notes of a data directory.
+/// Notes in a data directory.
 #[derive(Debug, Clone)]
 pub(super) struct Notes {
     folder: PathBuf,
@@ -128,7 +128,7 @@ impl Notes {
         }
     }
 
-    /// Returns the note of a thread.
+    /// Returns a thread's note.
     pub(super) fn read(&self, thread: &ThreadKey) -> Result<Option<Note>, WorkspaceError> {
         let text = match fs::File::open(self.place(thread)) {
             Ok(file) => {
@@ -146,7 +146,7 @@ impl Notes {
         serde_json::from_slice(&text).map(Some).map_err(damaged)
     }
 
-    /// Replaces the note of a thread atomically.
+    /// Replaces a thread's note atomically.
     pub(super) fn write(&self, thread: &ThreadKey, note: &Note) -> Result<(), WorkspaceError> {
         let text =
             serde_json::to_vec(note).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
@@ -162,7 +162,7 @@ impl Notes {
         write().map(drop).map_err(|error| failed(&error))
     }
 
-    /// Removes the note of a thread without a resident.
+    /// Removes the note when a thread has no resident.
     pub(super) fn remove(&self, thread: &ThreadKey) -> Result<(), WorkspaceError> {
         match fs::remove_file(self.place(thread)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&error)),

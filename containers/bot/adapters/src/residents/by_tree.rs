@@ -1,4 +1,4 @@
-//! What lasts from one command of a tree to the next one, and ends when the tree is not used.
+//! State that lasts between a tree's commands, and ends when the tree is not used.
 
 use std::{
     collections::HashMap,
@@ -11,10 +11,10 @@ use std::{
 
 use ars_sandboxd::Place;
 
-/// Time without a command after which the shared sandbox of a tree of a resident on this machine ends.
+/// Idle time after which a resident tree's shared sandbox on this machine ends.
 const TREE_SANDBOX_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// One value for each tree. A value that is in use is kept, and ends after it was replaced or removed.
+/// A value for each tree. A value in use is kept, and ends after it was replaced or removed.
 pub(super) struct ByTree<T>(Arc<Mutex<Trees<T>>>);
 
 struct Trees<T> {
@@ -26,7 +26,7 @@ struct Trees<T> {
 struct Entry<T> {
     value: Arc<T>,
     place: Place,
-    /// Device and number of each writable folder: another folder may be at the same path.
+    /// Device and number for each writable folder: another folder may be at the same path.
     folders: Vec<(u64, u64)>,
     used_at: Instant,
 }
@@ -41,9 +41,9 @@ impl<T> Default for ByTree<T> {
 }
 
 impl<T: Send + Sync + 'static> ByTree<T> {
-    /// Returns the value of a tree. It is made anew where a folder was replaced.
+    /// Returns a tree's value. It is made anew where a folder was replaced.
     ///
-    /// Needs the runtime, on which idle values are removed.
+    /// Needs the runtime on which idle values are removed.
     pub(super) fn get(&self, place: &Place, make: impl FnOnce() -> T) -> io::Result<Arc<T>> {
         let tree = place.writable.first().ok_or(io::ErrorKind::InvalidInput)?;
         let folders = place
@@ -75,7 +75,7 @@ impl<T: Send + Sync + 'static> ByTree<T> {
         Ok(value)
     }
 
-    /// Removes and returns the values of trees with a writable folder at or below `folder`.
+    /// Removes and returns the values for trees with a writable folder at or below `folder`.
     pub(super) fn remove_in(&self, folder: &Path) -> Vec<Arc<T>> {
         let is_in = |entry: &Entry<T>| {
             entry
@@ -93,7 +93,7 @@ impl<T: Send + Sync + 'static> ByTree<T> {
 }
 
 impl<T> Trees<T> {
-    /// Takes the idle values. The time is absent once none is left, else it is that of the next call.
+    /// Takes the idle values. The time is absent if none is left, else it is when to call next.
     fn take_idle(&mut self, now: Instant) -> (Vec<Arc<T>>, Option<Instant>) {
         for entry in self
             .known
@@ -163,7 +163,7 @@ mod tests {
         let first = place(root.path(), "a", "home");
         let value = trees.get(&first, || 1).unwrap();
         assert_eq!(*trees.get(&first, || 2).unwrap(), 1);
-        // The folder is moved, because a new one might get the number of a removed one.
+        // The folder is moved, because a new folder might get a removed folder's number.
         for name in ["a", "home"] {
             fs::rename(
                 root.path().join(name),

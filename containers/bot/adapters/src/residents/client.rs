@@ -1,4 +1,4 @@
-//! The client of residents: the routes over a transport.
+//! The residents' client: the routes over a transport.
 
 use std::time::Duration;
 
@@ -23,18 +23,18 @@ use super::{
     transport::{ResidentCall, ResidentTransport},
 };
 
-/// Timeout of a probe that the configuration does not name.
+/// Probe timeout, unless the configuration sets it.
 pub const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Timeout of a call without a timeout of its own: the time of an operation's command.
+/// Timeout for a call that sets none: the time for an operation's command.
 const CALL_TIMEOUT: Duration = Duration::from_millis(OP_TIMEOUT_MS.unsigned_abs());
-/// Timeout of a detach.
+/// Timeout for detaching a tree.
 const DETACH_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time that an answer may need besides its command.
+/// Time that a response may need besides the command.
 const MARGIN: Duration = Duration::from_secs(30);
-/// Timeout for the answer of such a call. A caller of the service waits longer.
+/// Timeout for the response to such a call. A caller of the service waits longer.
 pub const ANSWER_TIMEOUT: Duration = CALL_TIMEOUT.saturating_add(MARGIN);
 
-/// A client of residents.
+/// A client for residents.
 pub struct ResidentsClient<T> {
     transport: T,
     probe_timeout: Duration,

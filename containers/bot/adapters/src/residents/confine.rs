@@ -1,6 +1,6 @@
-//! The confinement of commands of residents on this machine: that of local trees.
+//! Confines resident commands on this machine, as in local trees.
 //!
-//! A program has a separate sandbox; commands in a tree share one (`shared`).
+//! A program has a separate sandbox; commands in the same tree share a sandbox (`shared`).
 
 use std::{
     collections::HashMap,
@@ -24,27 +24,27 @@ use crate::{
     workspace::{self, Commands, Input, Keeper, Program, Session, SessionSettings},
 };
 
-/// The confinement of the commands of one repository.
+/// Confines a repository's commands.
 pub(super) struct SandboxConfine {
     commands: Arc<Commands>,
-    /// Name and origin of the repository, which decide about the hosts of its commands.
+    /// The repository's name and origin, which decide which hosts the commands may reach.
     repository: String,
     origin: Option<String>,
-    /// The control groups of trees with a program in progress.
+    /// Control groups for trees with a program in progress.
     groups: Mutex<HashMap<PathBuf, Weak<RunGroup>>>,
-    /// The sandboxes that the commands of trees share.
+    /// Sandboxes that a tree's commands share.
     sessions: ByTree<Session>,
 }
 
-/// The confinement of one program.
+/// A confined program.
 struct SandboxedProgram {
     sandbox: Arc<Sandbox>,
     access: Access,
-    /// The control group of the programs of its tree.
+    /// The control group for programs in the same tree.
     group: Option<Arc<RunGroup>>,
-    /// Its proxy, which ends with it.
+    /// The program's proxy, which ends with it.
     gate: Option<Gate>,
-    /// The refusals of the proxy.
+    /// Hosts that the proxy refused.
     egress: Option<Arc<RunEgress>>,
 }
 
@@ -66,7 +66,7 @@ impl SandboxConfine {
         }
     }
 
-    /// Returns the egress of one program, if programs reach the network through a proxy.
+    /// Returns a program's egress, if programs reach the network through a proxy.
     fn egress(&self) -> Option<Arc<RunEgress>> {
         let Commands {
             egress,
@@ -75,7 +75,7 @@ impl SandboxConfine {
             upstream,
             ..
         } = &*self.commands;
-        // A step does not name the agent of its run, so the lists of agents allow nothing here.
+        // A step does not name the run's agent, so agent lists allow nothing here.
         let scope = Scope {
             agent: None,
             repository: Some(&self.repository),
@@ -84,7 +84,7 @@ impl SandboxConfine {
         gate.map(|_| RunEgress::new(egress, scope, logins, upstream))
     }
 
-    /// Returns the sandbox that the commands of a tree share, started or not.
+    /// Returns the sandbox that a tree's commands share, started or not.
     fn session(&self, place: &Place) -> Option<Arc<Session>> {
         let settings = || SessionSettings {
             sandbox: Arc::clone(&self.commands.sandbox),
@@ -101,7 +101,7 @@ impl SandboxConfine {
         }
     }
 
-    /// Returns the control group of a tree, which is removed when none of its programs is in progress.
+    /// Returns a tree's control group, which is removed when no program in the tree is in progress.
     fn group_of(&self, tree: &Path) -> Option<Arc<RunGroup>> {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         groups.retain(|_, group| group.strong_count() > 0);
@@ -158,7 +158,7 @@ impl Confine for SandboxConfine {
     }
 }
 
-/// Returns the rights of a program with these folders.
+/// Returns a program's rights with these folders.
 fn access_of(place: &Place, reach: Reach) -> Access {
     Access {
         writable: place.writable.clone(),
@@ -219,7 +219,7 @@ impl Confined for SandboxedProgram {
     }
 }
 
-/// Returns the refused hosts of a program, each once.
+/// Returns a program's refused hosts, each once.
 pub(super) fn refused_of(egress: &RunEgress) -> Vec<RefusedHost> {
     let report = |refused: ars_bot_ports::RefusedHost| RefusedHost {
         host: refused.host,

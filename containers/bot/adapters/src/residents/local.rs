@@ -1,6 +1,7 @@
-//! The residents of this machine as a transport. They are opened at their first use.
+//! This machine's residents as a transport. They are opened on first use.
 //!
-//! One process at a time serves the residents of a data directory: it holds a lock of the kernel on their folder.
+//! A single process at a time serves a data directory's residents: it holds a kernel lock on their
+//! folder.
 
 use std::{
     fs::{self, DirBuilder, File, TryLockError},
@@ -29,24 +30,24 @@ use super::{
 };
 use crate::workspace::{Commands, GitWorkspaces};
 
-/// The folder of residents in a data directory.
+/// The residents' folder in a data directory.
 pub const RESIDENTS: &str = "residents";
-/// The file with the lock of the serving process.
+/// The serving process's lock file.
 const LOCK: &str = "lock";
 /// The registry's file. Without it no repository was onboarded.
 const REGISTRY: &str = "registry.sqlite3";
-/// The file in the folder of a resident that had one, also after its removal.
+/// Marks the folder of a repository that had a resident, also after the resident was removed.
 const ONBOARDED: &str = "onboarded";
-/// The status of an answer.
+/// Status code for a response.
 const OK: u16 = 200;
-/// Permissions of the folder.
+/// The folder's Unix permissions.
 const PRIVATE: u32 = 0o700;
 
-/// Returns the repository of a resource: its name and its origin for git.
+/// Returns a resource's repository: its name and git origin.
 pub type KnownRepositories =
     Arc<dyn Fn(&Resource) -> Option<ars_bot_ports::Repository> + Send + Sync>;
 
-/// Residents of a data directory.
+/// Residents in a data directory.
 pub struct LocalTransport {
     folder: PathBuf,
     workspaces: Arc<GitWorkspaces>,
@@ -55,7 +56,7 @@ pub struct LocalTransport {
     opened: OnceCell<Opened>,
 }
 
-/// The resource of a request.
+/// The resource in a request.
 #[derive(Deserialize)]
 struct Named {
     resource: Resource,
@@ -70,7 +71,7 @@ struct Opened {
 impl LocalTransport {
     /// Makes the transport. Nothing is opened or created yet.
     ///
-    /// Commands are confined as those of `workspaces` are.
+    /// Commands are confined in the same way as in `workspaces`.
     pub fn new(
         folder: PathBuf,
         workspaces: Arc<GitWorkspaces>,
@@ -96,7 +97,7 @@ impl LocalTransport {
         self.folder.join(resource.slug()).join(ONBOARDED).exists()
     }
 
-    /// Notes that the repository of an answered request has or had a resident.
+    /// Notes that the repository in an answered request has or had a resident.
     async fn note_onboarded(&self, body: String) {
         let Ok(Named { resource }) = serde_json::from_str(&body) else {
             return;

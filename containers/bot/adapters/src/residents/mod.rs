@@ -1,8 +1,9 @@
-//! Residents behind their port, and the workspaces of threads on them.
+//! Residents behind their port, and the thread workspaces on them.
 //!
-//! The rules are in docs/reference/residents.md#the-bot. The client is one; its transport is HTTP to the resident Worker,
-//! or the residents of this machine in this process. `select` decides whether a thread's tree is on a resident or on the
-//! local disk, and `workspace` works on the former.
+//! The rules are in docs/reference/residents.md#the-bot. There is a single client; the transport is
+//! HTTP to the resident Worker, or this machine's residents in this process. `select` decides
+//! whether a thread's tree is on a resident or on the local disk, and `workspace` works on the
+//! former.
 
 mod answer;
 mod auto;

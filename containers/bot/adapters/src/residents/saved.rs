@@ -1,7 +1,7 @@
-//! Checkpoints of a thread's tree on a resident.
+//! Checkpoints a thread's tree on a resident.
 //!
-//! The note about the tree names the last one while the tree has unsaved work, so that a tree that is made again gets
-//! it back. Not here: how a tree is saved and restored (the resident).
+//! The note about the tree names the last checkpoint while the tree has unsaved work, so that a
+//! recreated tree gets it back. Not here: how a tree is saved and restored (the resident).
 
 use ars_bot_ports::{Checkpoint, NO_CHECKPOINT, ResidentsError, WorkspaceError};
 use ars_resident::{
@@ -29,7 +29,7 @@ impl Saved {
 }
 
 impl ResidentTree {
-    /// Saves the tree. One that is gone is not made again for it.
+    /// Saves the tree. A tree that is gone is not recreated for this.
     pub(super) async fn checkpoint(
         &self,
         run: &RunId,
@@ -62,7 +62,8 @@ impl ResidentTree {
         }))
     }
 
-    /// Gives the thread the tree of a run's last checkpoint. Later work of the thread is never replaced.
+    /// Gives the thread the tree from a run's last checkpoint. The thread's later work is never
+    /// replaced.
     pub(super) async fn restore(
         &self,
         run: &RunId,
@@ -109,7 +110,7 @@ impl ResidentTree {
         }
     }
 
-    /// Gives a new tree the work of the last checkpoint. `None` if the resident lost it.
+    /// Puts the last checkpoint's work into a new tree. `None` if the resident lost it.
     pub(super) async fn return_work(
         &self,
         saved: Saved,

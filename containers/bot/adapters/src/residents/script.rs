@@ -1,20 +1,21 @@
-//! Shell scripts of the service for a tree on a resident, and the way back of their output.
+//! The service's shell scripts for a resident tree, and how their output comes back.
 //!
-//! A resident runs commands in a shell and answers with text of bounded length. A script therefore writes its output to
-//! a file, which is read in compressed pieces. Words in a script are quoted one by one.
+//! A resident runs commands in a shell and returns text with a bounded length. A script therefore
+//! writes the output to a file, which is read in compressed pieces. Each word in a script is quoted
+//! separately.
 
 use std::io::Read as _;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use flate2::read::GzDecoder;
 
-/// Bytes of the compressed output in one answer, of which base64 makes 96,000 characters.
+/// Compressed output bytes in a response, which base64 turns into 96,000 characters.
 pub(super) const PIECE_BYTES: u64 = 72_000;
 /// Exit code for a path that leads out of the tree.
 pub(super) const ESCAPED: i32 = 65;
 /// Exit code for a path that does not exist.
 pub(super) const MISSING: i32 = 66;
-/// Exit code for a path of another kind.
+/// Exit code for a path with another kind.
 pub(super) const OTHER_KIND: i32 = 67;
 
 /// Quotes a word for a shell.
@@ -22,7 +23,7 @@ pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Returns the words of a program, quoted.
+/// Returns a program's words, quoted.
 pub(super) fn words<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     words
         .into_iter()
@@ -31,7 +32,7 @@ pub(super) fn words<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String
         .join(" ")
 }
 
-/// Returns the start of a script that resolves a path to `$p` within the tree, links included.
+/// Returns a script prefix that resolves a path to `$p` within the tree, links included.
 pub(super) fn resolving(path: &str) -> String {
     let path = quoted(path);
     format!(
@@ -40,8 +41,8 @@ pub(super) fn resolving(path: &str) -> String {
     )
 }
 
-/// Wraps a script. The answer has exit code, size and file of the compressed output, and its start.
-/// At most `limit` bytes of the output are kept; the size tells whether there were more.
+/// Wraps a script. The response has the exit code, size and file for the compressed output, and the
+/// first piece. At most `limit` output bytes are kept; the size tells whether there were more.
 pub(super) fn captured(script: &str, limit: usize) -> String {
     let kept = limit.saturating_add(1);
     format!(
@@ -53,7 +54,7 @@ pub(super) fn captured(script: &str, limit: usize) -> String {
     )
 }
 
-/// Returns the script that reads the next piece of a file, and removes it after the last one.
+/// Returns the script that reads a file's next piece, and removes the file after the last piece.
 pub(super) fn next_piece(file: &str, offset: u64, size: u64) -> String {
     let (file, from) = (quoted(file), offset + 1);
     let rest = if offset + PIECE_BYTES >= size {
@@ -64,7 +65,7 @@ pub(super) fn next_piece(file: &str, offset: u64, size: u64) -> String {
     format!("tail -c +{from} {file} | head -c {PIECE_BYTES} | base64 -w0{rest}")
 }
 
-/// The first answer of a wrapped script.
+/// A wrapped script's first response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) exit_code: i32,
@@ -75,7 +76,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Parses the answer. `None` for text of another form.
+    /// Parses the response. `None` for text in another form.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut lines = text.splitn(3, '\n');
         let mut facts = lines.next()?.splitn(3, ' ');
@@ -93,7 +94,7 @@ impl Head {
     }
 }
 
-/// Decodes a piece.
+/// Decodes an output piece.
 pub(super) fn piece(text: &str) -> Option<Vec<u8>> {
     BASE64_STANDARD.decode(text.trim()).ok()
 }

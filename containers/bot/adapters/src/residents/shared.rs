@@ -1,4 +1,4 @@
-//! A command of a resident on this machine in the sandbox that the commands of its tree share.
+//! Runs a resident's command on this machine in the sandbox that the tree's commands share.
 
 use std::{ffi::OsString, io, os::fd::BorrowedFd, process::Command, sync::Arc};
 
@@ -11,10 +11,10 @@ use crate::{
     workspace::{Exit, Lent},
 };
 
-/// The sandbox of a tree while a command has it.
+/// A tree's sandbox while a command has it.
 pub(super) struct LentSandbox {
     lent: Lent,
-    /// The rules and refusals of the command's proxy.
+    /// Rules and refusals of the command's proxy.
     egress: Option<Arc<RunEgress>>,
     /// The proxy, which ends with the command.
     gate: Option<Gate>,
@@ -66,7 +66,8 @@ impl SharedSandbox for LentSandbox {
             let exit_code = match exit {
                 Some(Exit::Code(code)) => Some(code),
                 None => None,
-                // The caller tries a separate sandbox, where the command begins or fails with its reason.
+                // The caller tries a separate sandbox, where the command begins or fails with a
+                // reason.
                 Some(Exit::NotBegun | Exit::Failed(_)) => return Ok(None),
             };
             let refused = egress.as_deref().map_or_else(Vec::new, refused_of);

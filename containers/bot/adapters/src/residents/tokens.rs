@@ -1,6 +1,7 @@
-//! Tokens of the code host for the residents of this machine.
+//! Code host tokens for this machine's residents.
 //!
-//! Only git of the service receives one. Commands reach the code host through their proxy, as those of local trees do.
+//! Only the service's git receives a token. Commands reach the code host through their proxy, as in
+//! local trees.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use tokio::runtime::Handle;
 use super::local::KnownRepositories;
 use crate::logins::without_userinfo;
 
-/// Returns the tokens of a code host. Its connections belong to the runtime.
+/// Returns a code host's tokens. The connections belong to the runtime.
 pub(super) fn of(host: &Arc<dyn CodeHost>, known: KnownRepositories, runtime: Handle) -> Tokens {
     let host = Arc::clone(host);
     Arc::new(move |resource, usage, may_be_cached| {
@@ -61,7 +62,7 @@ async fn mint(
     may_be_cached: bool,
 ) -> Result<ars_bot_ports::code_host::GitCredential, CodeHostError> {
     let minted = host.git_credential(slug, access).await?;
-    // A plain token has no fresh one.
+    // A plain token cannot be refreshed.
     if may_be_cached || minted.expires_at.is_none() {
         return Ok(minted);
     }
@@ -69,7 +70,7 @@ async fn mint(
     host.git_credential(slug, access).await
 }
 
-/// Returns scheme and host of an address of HTTP.
+/// Returns an HTTP address's scheme and host.
 fn site_of(origin: &str) -> Option<String> {
     let (scheme @ ("http" | "https"), rest) = origin.split_once("://")? else {
         return None;

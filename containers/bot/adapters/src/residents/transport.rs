@@ -9,32 +9,32 @@ use async_trait::async_trait;
 /// A request to residents.
 #[derive(Debug, Clone)]
 pub struct ResidentCall {
-    /// The route.
+    /// The route to call.
     pub route: Route,
-    /// Value of `resource` in the query, of a route without a body.
+    /// Value for `resource` in the query, on a route without a body.
     pub resource: Option<String>,
-    /// The body; empty for a route without one.
+    /// The body; empty for a route without a body.
     pub body: String,
-    /// Timeout of the whole answer.
+    /// Timeout for the whole response.
     pub timeout: Duration,
 }
 
-/// An answer of residents.
+/// A response from residents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResidentResponse {
-    /// The HTTP status.
+    /// The HTTP status code.
     pub status: u16,
-    /// The body. That of a streamed route may begin with line feeds.
+    /// The body. On a streamed route it may begin with line feeds.
     pub text: String,
 }
 
 /// Sends requests to residents.
 #[async_trait]
 pub trait ResidentTransport: Send + Sync {
-    /// Sends a request and returns its answer, also if the status reports an error.
+    /// Sends a request and returns the response, also if the status reports an error.
     ///
     /// # Errors
-    /// No answer arrived.
+    /// No response arrived.
     async fn send(&self, call: ResidentCall) -> Result<ResidentResponse, ResidentsError>;
 }
 

@@ -1,4 +1,4 @@
-//! Calls of a tree on a resident without free capacity. Not here: its other calls (`tests/residents`).
+//! Calls on a resident tree without free capacity. Not here: other calls (`tests/residents`).
 
 use std::{
     collections::VecDeque,
@@ -24,7 +24,7 @@ use super::{
 const BUSY: &str = r#"{"error":"no container","reason":"fleet-busy"}"#;
 const DONE: &str = r#"{"stdout":"done","stderr":"","exitCode":0,"truncated":false}"#;
 
-/// Gives these answers, one after the other.
+/// Gives these responses in turn.
 struct Scripted(Mutex<VecDeque<&'static str>>);
 
 #[async_trait]
@@ -35,7 +35,7 @@ impl ResidentTransport for Scripted {
     }
 }
 
-/// Runs a command with a timeout. Returns its end and the time until then.
+/// Runs a command with a timeout. Returns the result and the elapsed time.
 async fn exec(
     answers: &[&'static str],
     timeout: Duration,

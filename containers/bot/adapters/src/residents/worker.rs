@@ -1,6 +1,6 @@
 //! The resident Worker's HTTP routes as a transport.
 //!
-//! Redirects are not followed, because the bearers belong to one host.
+//! Redirects are not followed, because the bearers belong to a single host.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use tokio::time::timeout;
 use super::transport::{ResidentCall, ResidentResponse, ResidentTransport};
 use crate::stores::chain;
 
-/// Most bytes of an answer.
+/// Maximum response size in bytes.
 const ANSWER_MAX_BYTES: usize = 16 << 20;
-/// Time without a byte after which a streamed answer is lost: four of its heartbeats.
+/// Time without a byte after which a streamed response is lost: four heartbeats.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Timeout of a connection.
+/// Timeout for connecting to the Worker.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Keep-alive of an idle connection without TLS, see `stores::worker`.
+/// Keep-alive for an idle connection without TLS, see `stores::worker`.
 const PLAIN_IDLE: Duration = Duration::from_secs(2);
 /// The header with the request's span (W3C Trace Context).
 const TRACEPARENT: &str = "traceparent";
@@ -40,7 +40,7 @@ pub struct ResidentWorker {
 }
 
 impl ResidentWorker {
-    /// Makes a transport to the Worker at `base_url`. Without `admin`, routes of administrators fail.
+    /// Makes a transport to the Worker at `base_url`. Without `admin`, administrator routes fail.
     ///
     /// # Errors
     /// A bearer cannot be sent in a header, or the HTTP client cannot be made.
@@ -68,7 +68,7 @@ impl ResidentWorker {
         })
     }
 
-    /// Returns the bearer of a route. That of operators opens no other route.
+    /// Returns a route's bearer. The operators' bearer opens no other route.
     fn bearer(&self, route: Route) -> Result<&HeaderValue, ResidentsError> {
         match route.parts().2 {
             Scope::None | Scope::Operator => Ok(&self.operator),

@@ -1,4 +1,4 @@
-//! The rights of one program in the sandbox.
+//! A program's rights in the sandbox.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,37 @@ use ars_types::SandboxNetwork;
 
 use crate::egress::{Gate, Way};
 
-/// The rights of one program besides reading the folders of all.
+/// A program's rights besides reading the folders that all programs may read.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     /// Folders that it may change. They exist, and their paths have no links.
     pub(crate) writable: Vec<PathBuf>,
     /// More folders that it may read. They exist, and their paths have no links.
     pub(crate) readable: Vec<PathBuf>,
-    /// Its folder for temporary files, one of `writable`.
+    /// The program's temporary folder, which is also in `writable`.
     pub(crate) temporary: PathBuf,
-    /// Its network.
+    /// The network that the program reaches.
     pub(crate) reach: Reach,
-    /// A program of the service that it starts with, which it may read.
+    /// A service program that it starts with, which it may read.
     pub(crate) entry: Option<PathBuf>,
-    /// It is the service's, and files of a tree choose no program that it starts.
+    /// The program belongs to the service, and files in a tree choose no program that it starts.
     pub(crate) is_of_service: bool,
 }
 
-/// The network of a program.
+/// The network that a program reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Everything that the machine reaches.
     Machine,
-    /// Nothing.
+    /// No network at all.
     Nothing,
-    /// A proxy.
+    /// Only through a proxy.
     Proxy(Way),
 }
 
 impl Reach {
-    /// Returns the network of a program. One without a network reaches nothing, whatever that of others is.
+    /// Returns a program's network. Without a network a program reaches nothing, whatever network
+    /// others have.
     pub(crate) fn of(gate: Option<&Gate>, network: SandboxNetwork, has_network: bool) -> Self {
         match (gate, network) {
             (Some(gate), _) => Self::Proxy(gate.way().clone()),

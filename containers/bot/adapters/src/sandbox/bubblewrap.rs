@@ -16,7 +16,7 @@ use super::{
 };
 use crate::egress::{ENTER, Way};
 
-/// The namespaces, and the rights of the program in them.
+/// The namespaces, and the program's rights in them.
 const NAMESPACES: &[&str] = &[
     "--unshare-user",
     "--unshare-pid",
@@ -28,28 +28,28 @@ const NAMESPACES: &[&str] = &[
     "--cap-drop",
     "ALL",
 ];
-/// Processes and threads in a sandbox, which the kernel counts apart from the others of the user.
+/// Maximum processes and threads in a sandbox. The kernel counts them apart from the user's others.
 /// Root has no limit.
 const MAX_PROCESSES: u32 = 1_024;
-/// Bytes of files in each folder that is in memory.
+/// Maximum file bytes in each in-memory folder.
 const MAX_MEMORY_FILES: u64 = 1 << 30;
-/// Sets the limit given as its name, in the words of either shell, then becomes the program.
-/// Not needed where the first program sets it.
+/// Sets the limit given as `$0`, in the words that either shell uses, then becomes the program. Not
+/// needed where the first program sets it.
 const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exec \"$@\"";
 
-/// The place of the first program in the sandbox.
+/// Path to the first program in the sandbox.
 const ENTRY: &str = "/run/ars/enter";
-/// The last options.
-/// These folders are in memory too, and the mount points of the options before are made in them.
+/// The last options. These folders are in memory too, and earlier options make mount points in
+/// them.
 const LAST: [&str; 5] = ["--remount-ro", "/dev", "--remount-ro", "/", "--"];
-/// The place of the socket for its listener.
+/// Path to the socket for the first program's listener.
 const SOCKET: &str = "/run/ars/egress";
 
-/// An installed bubblewrap.
+/// The installed bubblewrap.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bubblewrap {
     path: PathBuf,
-    /// The option for the size of a folder in memory. Versions before 0.7 have none.
+    /// Option that sets an in-memory folder's size. Versions before 0.7 have none.
     size: Option<u64>,
 }
 
@@ -85,10 +85,10 @@ impl Bubblewrap {
 /// The folder in memory for memory that processes share.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// The programs of the service.
+/// Programs that the service provides.
 pub(super) struct Programs<'a> {
     pub(super) own: &'a Bubblewrap,
-    /// The service's own program, which can be the first one in a sandbox.
+    /// The service's own program, which can be a sandbox's first program.
     pub(super) entry: Option<&'a Path>,
 }
 
@@ -101,7 +101,8 @@ pub(super) fn session_arguments(
     has_scopes: bool,
 ) -> Option<Vec<OsString>> {
     let entry = programs.entry?;
-    // The folder in memory is emptied after each command, and must have nothing of the workspace.
+    // The in-memory folder is emptied after each command, and must contain nothing from the
+    // workspace.
     if access
         .writable
         .iter()
@@ -111,7 +112,7 @@ pub(super) fn session_arguments(
         return None;
     }
     let mut arguments = mounts(programs, folders, staged, access);
-    // The kernel ignores signals from within for the first process of a namespace.
+    // The kernel ignores signals from within for a namespace's first process.
     arguments.push("--as-pid-1".into());
     arguments.extend(["--ro-bind".into(), entry.into(), ENTRY.into()]);
     arguments.extend(LAST.map(OsString::from));
@@ -131,7 +132,7 @@ pub(super) fn session_arguments(
     Some(arguments)
 }
 
-/// Returns the arguments that precede a program, the path of bubblewrap first.
+/// Returns the arguments that precede a program, starting with bubblewrap's path.
 pub(super) fn arguments(
     programs: &Programs<'_>,
     folders: &Folders,
@@ -157,7 +158,7 @@ pub(super) fn arguments(
     arguments
 }
 
-/// Returns the path of bubblewrap, and the arguments for namespaces and folders.
+/// Returns bubblewrap's path, and the arguments for namespaces and folders.
 fn mounts(
     programs: &Programs<'_>,
     folders: &Folders,
@@ -169,7 +170,7 @@ fn mounts(
     if access.reach != Reach::Machine {
         arguments.push("--unshare-net".into());
     }
-    // A folder of the program below `/etc` needs a mount point there, which the copy does not have.
+    // A program folder below `/etc` needs a mount point there, which the copy does not have.
     let mut own = access.writable.iter().chain(&access.readable);
     let staged = staged
         .filter(|_| !own.any(|path| path.starts_with(SETTINGS)))
@@ -183,7 +184,7 @@ fn mounts(
         .filter(|path| staged.is_none() || !path.starts_with(SETTINGS))
     {
         match fs::read_link(path) {
-            // `/bin` and its like; the target is among the folders.
+            // `/bin` and the like; the target is among the folders.
             Ok(target) if target.is_relative() => {
                 arguments.extend(["--symlink".into(), target.into(), path.clone().into()]);
             }
@@ -198,7 +199,8 @@ fn mounts(
     arguments
         .extend(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"].map(OsString::from));
     arguments.extend(programs.own.memory_folder(SHARED_MEMORY));
-    // A folder of the workspace below /tmp needs mount points there, which must not be made in the private folder.
+    // A workspace folder below /tmp needs mount points there, which must not be made in the private
+    // folder.
     let is_beneath_tmp = access
         .writable
         .iter()

@@ -1,4 +1,4 @@
-//! The choice of a sandbox: each candidate is tried by a real command.
+//! Chooses a sandbox: each candidate is tried with a real command.
 
 use std::{
     fs, io,
@@ -25,15 +25,15 @@ use super::{
 /// How a machine gets a sandbox.
 const MEND: &str = "install bubblewrap (`apt install bubblewrap`), use a kernel with Landlock (Linux 6.2 or newer), or, \
                     as a user other than root, accept unconfined commands with sandbox.kind = \"none\"";
-/// Characters of the reason why a kind was skipped.
+/// Maximum characters in the reason why a kind was skipped.
 const MAX_SKIPPED_CHARS: usize = 300;
-/// The name of the file that the command leaves in its own folder.
+/// The file that the command leaves in its own folder.
 const MARK: &str = "mark";
-/// The content of a file that the command must not change.
+/// Content of a file that the command must not change.
 const KEPT: &str = "kept";
 
-/// Returns the sandbox, or why there is none and how to mend it.
-/// `stage` is a folder of the service that no command reaches.
+/// Returns the sandbox, or why there is none and how to fix it. `stage` is a service folder that no
+/// command reaches.
 pub(crate) fn choose(
     settings: &SandboxSettings,
     folders: &Folders,
@@ -117,7 +117,7 @@ fn candidate(
     }
 }
 
-/// Returns a problem on one line. It may quote a program.
+/// Returns a problem on a single line. It may quote a program.
 fn shortened(problem: &str) -> String {
     problem
         .chars()
@@ -157,7 +157,7 @@ fn try_out(sandbox: &Sandbox) -> io::Result<Option<String>> {
     Ok((!is_confined).then(|| "a command writes outside of its folder".to_owned()))
 }
 
-/// Runs the command in its own thread, because the thread loses its rights.
+/// Runs the command in a separate thread, because the thread loses rights.
 fn run(sandbox: &Sandbox, own: &Path, other: &Path) -> io::Result<Output> {
     // The way to the proxy is tried later, because it needs the runtime.
     let reach = match sandbox.network {

@@ -26,17 +26,17 @@ use super::{
 pub(crate) enum Domain {
     /// Only those that it started.
     Own,
-    /// Those of its user.
+    /// All the user's processes.
     User,
 }
 
-/// The gap of Landlock in the rights for files.
+/// Landlock's gap in file rights.
 const ATTRIBUTES: &str = "commands can change the modes and times of this user's files, because Landlock has no rule for them";
-/// The gap of a Landlock without scopes.
+/// The gap in a Landlock without scopes.
 const SIGNALS: &str = "commands can signal this user's processes and survive their end, because the kernel is older \
                        than 6.12";
 
-/// The confinement of commands.
+/// How commands are confined.
 #[derive(Debug, Clone)]
 pub(crate) struct Sandbox {
     pub(super) kind: SandboxKind,
@@ -46,23 +46,23 @@ pub(crate) struct Sandbox {
     pub(super) features: Features,
     /// The program, for `SandboxKind::Bubblewrap`.
     pub(super) bubblewrap: Bubblewrap,
-    /// The copy of the settings of `/etc`. Without it each has its own mount.
+    /// Copy of the `/etc` settings. Without it each has a separate mount.
     pub(super) staged: Option<Arc<Staged>>,
     /// The first program in a network namespace.
     pub(super) entry: Option<PathBuf>,
     /// Why stronger kinds were skipped.
     pub(super) skipped: Option<String>,
-    /// The control groups of runs.
+    /// Control groups for runs.
     pub(super) groups: Groups,
 }
 
 impl Sandbox {
-    /// Returns the kind.
+    /// Returns the sandbox kind.
     pub(crate) const fn kind(&self) -> SandboxKind {
         self.kind
     }
 
-    /// Returns the network of commands.
+    /// Returns the commands' network.
     pub(crate) const fn network(&self) -> SandboxNetwork {
         self.network
     }
@@ -77,7 +77,7 @@ impl Sandbox {
         self.skipped.clone()
     }
 
-    /// Returns the version of the control groups of runs.
+    /// Returns the version of the runs' control groups.
     pub(crate) fn cgroup(&self) -> Cgroup {
         self.groups.version()
     }
@@ -87,7 +87,7 @@ impl Sandbox {
         self.groups.obstacle()
     }
 
-    /// Returns the control group of a run.
+    /// Returns a run's control group.
     pub(crate) fn group_of_run(&self) -> Option<Arc<RunGroup>> {
         self.groups.of_run()
     }
@@ -126,8 +126,8 @@ impl Sandbox {
         }
     }
 
-    /// Returns the words of a session: the first program in a sandbox, which starts commands.
-    /// `None` if this kind, kernel or service can have none.
+    /// Returns a session's words: a sandbox's first program, which starts commands. `None` if this
+    /// kind, kernel or service can have none.
     pub(crate) fn session_words(&self, access: &Access) -> Option<Vec<OsString>> {
         match self.kind {
             SandboxKind::Bubblewrap => {
@@ -161,8 +161,8 @@ impl Sandbox {
         }
     }
 
-    /// Returns the abstract sockets that a program in the namespaces reaches.
-    /// With the network of the machine it has no network namespace, so only Landlock separates them.
+    /// Returns the abstract sockets that a program in the namespaces reaches. With the machine's
+    /// network it has no network namespace, so only Landlock separates them.
     fn abstract_sockets(&self, access: &Access) -> AbstractSockets {
         match access.reach {
             Reach::Machine if !self.features.scopes => AbstractSockets::Shared,
@@ -186,7 +186,8 @@ impl Sandbox {
             }
             SandboxKind::None => {}
         }
-        // As root, bubblewrap needs this one to map its user into the namespace. It drops it with all others.
+        // As root, bubblewrap needs this capability to map the user into the namespace. It drops it
+        // with all others.
         let kept = match self.kind {
             SandboxKind::Bubblewrap => CapabilitySet::SETFCAP,
             SandboxKind::Landlock | SandboxKind::None => CapabilitySet::empty(),
@@ -197,8 +198,8 @@ impl Sandbox {
     }
 }
 
-/// Takes every capability from this thread and its children.
-/// With the promise, even programs of root gain none.
+/// Drops every capability from this thread and child processes. With the promise, even root's
+/// programs gain none.
 pub(crate) fn give_up_capabilities() -> io::Result<()> {
     set_no_new_privs(true)?;
     keep_capabilities(CapabilitySet::empty())

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Programs and libraries.
+/// Folders with programs and libraries.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -20,8 +20,7 @@ const SYSTEM: &[&str] = &[
     "/run/current-system",
     "/sys/devices/system/cpu",
 ];
-/// The settings of programs and libraries in `/etc`.
-/// Keys, passwords and settings of services are not among them.
+/// Program and library settings in `/etc`. Keys, passwords and service settings are not among them.
 const SETTINGS: &[&str] = &[
     "alternatives",
     "bash.bashrc",
@@ -71,20 +70,20 @@ const SETTINGS: &[&str] = &[
     "timezone",
     "xml",
 ];
-/// Folders beside a `bin` that its programs need.
+/// Folders beside a `bin` that the programs there need.
 const BESIDE_BIN: &[&str] = &["lib", "lib64", "libexec", "include"];
-/// Variables that name the folder of a toolchain.
+/// Variables that name a toolchain folder.
 const TOOLCHAINS: &[&str] = &["RUSTUP_HOME", "JAVA_HOME", "GOROOT", "PYENV_ROOT"];
 
-/// Readable and executable folders and files that exist. None of them contains a hidden folder.
+/// Readable and executable folders and files that exist. None contains a hidden folder.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folders {
     paths: Vec<PathBuf>,
 }
 
 impl Folders {
-    /// Selects them.
-    /// `hidden` are the data directory and the folder of workspaces, `home` is the user's home directory.
+    /// Selects them. `hidden` are the data directory and the workspace folder, `home` is the user's
+    /// home directory.
     pub(crate) fn select(
         variables: &[(OsString, OsString)],
         readable: &[PathBuf],
@@ -144,17 +143,17 @@ impl Folders {
         }
     }
 
-    /// Returns the paths.
+    /// Returns the selected paths.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 }
 
-/// Returns a folder of the search path with the folders that its programs need.
+/// Returns a search path folder with the folders that the programs there need.
 fn with_parts(folder: PathBuf) -> Vec<PathBuf> {
     let parent = folder.parent().map(Path::to_path_buf);
     match (folder.file_name().and_then(|name| name.to_str()), parent) {
-        // Shims start the program of a version beside them.
+        // Shims start the program in a version beside them.
         (Some("shims"), Some(parent)) => vec![parent],
         (Some("bin"), Some(parent)) => BESIDE_BIN
             .iter()

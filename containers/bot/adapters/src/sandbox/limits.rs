@@ -1,4 +1,4 @@
-//! Limits of the resources of a command, for every kind of sandbox.
+//! Resource limits for a command, in every sandbox kind.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -8,29 +8,29 @@ use tokio::time::sleep;
 
 /// Largest file that a command may write.
 const MAX_FILE_BYTES: u64 = 16 << 30;
-/// Open files of one process of a command.
+/// Maximum open files in a command process.
 const MAX_OPEN_FILES: u64 = 65_536;
-/// Processes and threads of the service's user, which the limit counts together.
-/// Root has no such limit.
+/// Maximum processes and threads for the service's user, which the limit counts together. Root has
+/// no such limit.
 const MAX_USER_PROCESSES: u64 = 8_192;
-/// Share of the machine's memory that one process of a command may allocate, in quarters.
-/// Where a run has a control group, its processes together may not allocate more.
+/// Share of the machine's memory that a single command process may allocate, in quarters. Where a
+/// run has a control group, its processes together may not allocate more.
 const MAX_MEMORY_QUARTERS: u64 = 3;
-/// Processes and threads of a run, where it has a control group.
+/// Maximum processes and threads in a run, where it has a control group.
 const MAX_RUN_PROCESSES: u64 = 1_024;
 /// The adjustment that makes the kernel kill a command first when memory runs out.
 const KILLED_FIRST: &str = "1000";
 /// Looks at a program that is starting.
 const START_LOOKS: u32 = 1_000;
-/// Time between two of them.
+/// Time between two such looks.
 const START_LOOK: Duration = Duration::from_millis(1);
 
-/// The limits of the processes of a run together. They need a control group.
+/// Limits for a run's processes together. They need a control group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Bytes of memory.
+    /// Maximum memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// Processes and threads.
+    /// Maximum processes and threads.
     pub processes: Option<u64>,
 }
 
@@ -43,8 +43,8 @@ impl Default for RunLimits {
     }
 }
 
-/// Limits a program that was started and waits for its first input.
-/// A limit is never raised above this process's own.
+/// Limits a program that was started and waits for the first input. A limit is never raised above
+/// this process's own.
 pub(crate) async fn limit(program: Pid) -> std::io::Result<()> {
     let limits = [
         (Resource::Core, Some(0)),
@@ -76,14 +76,14 @@ async fn kill_first(program: Pid) {
     let file = format!("/proc/{}/oom_score_adj", program.as_raw_nonzero());
     for _ in 0..START_LOOKS {
         match std::fs::write(&file, KILLED_FIRST) {
-            // A child of an undumpable process is root's until its start has ended.
+            // An undumpable process's child belongs to root until it has finished starting.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => sleep(START_LOOK).await,
             _ => return,
         }
     }
 }
 
-/// Returns the bytes of this machine's memory that a process, and a run, may allocate.
+/// Returns how many bytes of this machine's memory a process, and a run, may allocate.
 fn max_memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text

@@ -1,10 +1,11 @@
-//! The sandbox of commands: what a program that an agent chose can reach (docs/decisions/0022).
+//! The command sandbox: limits what a program that an agent chose can reach (docs/decisions/0022).
 //!
-//! Three kinds, chosen once at the start (`choose`). Bubblewrap gives a program its own namespaces with only the
-//! folders of `folders`. Landlock and a filter of system calls restrict the thread that starts the program. `none`
-//! confines nothing and must be configured. Limits of resources apply to every kind: those of each process, and where
-//! the kernel lets the service make control groups (`groups`), those of a run as a whole. The commands of a run share
-//! one sandbox, in which a program of the service starts them (`session`).
+//! Three kinds, chosen once at startup (`choose`). Bubblewrap gives a program its own namespaces
+//! with only the folders in `folders`. Landlock and a system call filter restrict the thread that
+//! starts the program. `none` confines nothing and must be configured. Resource limits apply to
+//! every kind: for each process, and where the kernel lets the service make control groups
+//! (`groups`), for a run as a whole. A run's commands share a sandbox, in which a service program
+//! starts them (`session`).
 
 mod access;
 mod bubblewrap;

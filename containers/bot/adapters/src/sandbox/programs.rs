@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 pub const TRUSTED_PATH: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin";
 
-/// Returns the absolute path of a program in a trusted folder.
+/// Returns a program's absolute path in a trusted folder.
 pub fn trusted(program: &str) -> Option<PathBuf> {
     TRUSTED_PATH
         .split(':')

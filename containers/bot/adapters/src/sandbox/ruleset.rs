@@ -1,7 +1,8 @@
-//! Landlock: the rights that a thread gives up, and every program that it starts.
+//! Landlock: the rights that a thread and every program it starts give up.
 //!
-//! Files need the third version of the kernel's interface, because before it a file could be truncated without a right
-//! (Linux 6.2). Later versions add TCP (4) and signals with abstract sockets (6).
+//! Files need the third version of the kernel's interface, because before it a file could be
+//! truncated without a right (Linux 6.2). Later versions add TCP (4) and signals with abstract
+//! sockets (6).
 
 use std::{
     io,
@@ -24,11 +25,11 @@ use crate::egress::Way;
 
 /// The version that is required for files.
 const REQUIRED: ABI = ABI::V3;
-/// The newest version whose rights for files are given up where the kernel has them.
+/// The newest version whose file rights are given up where the kernel has them.
 const NEWEST: ABI = ABI::V10;
-/// The port of a listener for which the kernel selects one.
+/// Port for a listener whose port the kernel selects.
 const ANY_PORT: u16 = 0;
-/// Devices without state.
+/// Devices that have no state.
 const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -37,7 +38,7 @@ const DEVICES: &[&str] = &[
     "/dev/urandom",
 ];
 
-/// The parts of Landlock that the kernel has.
+/// The Landlock features that the kernel has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Features {
     /// Files, as far as this sandbox requires.
@@ -49,7 +50,7 @@ pub(super) struct Features {
 }
 
 impl Features {
-    /// Returns the features of the running kernel.
+    /// Returns the running kernel's features.
     pub(super) fn of_this_kernel() -> Self {
         let strict = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         Self {
@@ -75,7 +76,7 @@ pub(super) fn restrict_scopes() -> io::Result<()> {
     enforced(restrict())
 }
 
-/// Restricts the scopes of a thread in a domain that has rules for files, and leaves those as they are.
+/// Restricts a thread's scopes in a domain that has file rules, and leaves those as they are.
 pub(super) fn restrict_scopes_of_domain() -> io::Result<()> {
     let restrict = || -> Result<RulesetStatus, RulesetError> {
         // Beside rules for files, a domain without any refuses to move files between folders.
@@ -160,8 +161,8 @@ fn beneath(
         .map(move |folder| Ok(PathBeneath::new(folder, rights)))
 }
 
-/// Opens a folder for a rule.
-/// A link anywhere in its path is refused, because a rule applies to the link's target.
+/// Opens a folder for a rule. A link anywhere in the path is refused, because a rule applies to the
+/// link's target.
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(openat2(
@@ -176,7 +177,7 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
 fn enforced(status: Result<RulesetStatus, RulesetError>) -> io::Result<()> {
     match status.map_err(io::Error::other)? {
         RulesetStatus::NotEnforced => Err(io::Error::other("the kernel has no Landlock")),
-        // Rights of newer kernels may be missing; the required ones are not.
+        // Newer kernels' rights may be missing; the required rights are not.
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
     }
 }

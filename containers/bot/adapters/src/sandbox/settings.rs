@@ -1,4 +1,4 @@
-//! The settings of the sandbox.
+//! Settings for the sandbox.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,22 @@ use crate::egress::EgressSettings;
 pub struct SandboxSettings {
     /// The kind. `None` selects bubblewrap where it works, else Landlock, else no command runs.
     pub kind: Option<SandboxKind>,
-    /// The network of commands. `None` selects the proxy, and the open network without a sandbox.
+    /// The commands' network. `None` selects the proxy, or the open network without a sandbox.
     pub network: Option<SandboxNetwork>,
     /// The hosts that the proxy allows.
     pub egress: EgressSettings,
-    /// The service's own program, the first one in a network namespace (`egress::enter`).
+    /// The service's own program, which is first in a network namespace (`egress::enter`).
     pub entry: Option<PathBuf>,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
     /// Whether commands under Landlock may listen for connections, which also come from other programs.
     pub may_listen: bool,
-    /// The limits of a run as a whole.
+    /// Limits for a run as a whole.
     pub limits: RunLimits,
 }
 
 impl SandboxSettings {
-    /// Returns the network of commands in a sandbox of this kind.
+    /// Returns the commands' network in this sandbox kind.
     pub(super) fn network_in(&self, kind: SandboxKind) -> SandboxNetwork {
         self.network.unwrap_or(match kind {
             SandboxKind::Bubblewrap | SandboxKind::Landlock => SandboxNetwork::Proxy,

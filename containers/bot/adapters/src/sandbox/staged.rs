@@ -1,8 +1,8 @@
-//! A copy of the readable settings of `/etc`, which one mount shows to a program.
+//! Copies the readable `/etc` settings, which a single mount shows to a program.
 //!
-//! Bubblewrap reads its mounts again after each of them, so forty mounts of named files cost more than all else of its
-//! start. The copy is the service's, in a folder that no command reaches, and follows its sources. Not here: which
-//! settings are readable (`folders`).
+//! Bubblewrap reads its mounts again after each mount, so forty mounts for named files cost more
+//! than everything else at startup. The copy belongs to the service, in a folder that no command
+//! reaches, and follows its sources. Not here: which settings are readable (`folders`).
 
 use std::{
     fs::{self, FileTimes, Metadata, Permissions},
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The folder of the settings.
+/// Folder that contains the settings.
 pub(super) const SETTINGS: &str = "/etc";
 /// Time after which the sources are compared again.
 const COMPARE_INTERVAL: Duration = Duration::from_secs(5);
@@ -23,12 +23,12 @@ const ENTRIES_MAX: usize = 20_000;
 const BYTES_MAX: u64 = 64 << 20;
 /// Permissions that a copy keeps.
 const PERMISSIONS: u32 = 0o777;
-/// Permissions of a folder that is being filled.
+/// Permissions for a folder that is being filled.
 const PRIVATE: u32 = 0o700;
-/// The name of a file that is not complete yet.
+/// Name for a file that is not complete yet.
 const PARTIAL: &str = ".ars-partial";
 
-/// The copy.
+/// The staged settings copy.
 #[derive(Debug)]
 pub(super) struct Staged {
     source: PathBuf,
@@ -52,8 +52,8 @@ struct Budget {
 }
 
 impl Staged {
-    /// Returns the copy of the settings among the readable paths, which the first program makes.
-    /// Several processes may share its folder, because each file is replaced as a whole.
+    /// Returns a copy with the settings among the readable paths, which the first program makes.
+    /// Several processes may share the folder, because each file is replaced as a whole.
     pub(super) fn new(folder: PathBuf, readable: &[PathBuf]) -> Self {
         Self::of(Path::new(SETTINGS), folder, readable)
     }
@@ -68,8 +68,8 @@ impl Staged {
         }
     }
 
-    /// Returns the folder, whose content equals the sources of moments ago.
-    /// Returns `None` if there can be no copy.
+    /// Returns the folder, whose content equals the sources moments ago. Returns `None` if there
+    /// can be no copy.
     pub(super) fn folder(&self) -> Option<&Path> {
         let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
         if compared.at.is_none_or(|at| at.elapsed() > COMPARE_INTERVAL) {
@@ -85,7 +85,7 @@ impl Staged {
         compared.is_usable.then_some(&*self.folder)
     }
 
-    /// Makes the copy equal to its sources.
+    /// Makes the copy equal to the sources.
     fn follow(&self) -> io::Result<()> {
         if self.readable.contains(&self.source) {
             return Err(io::Error::other("all of the folder is readable"));
@@ -113,8 +113,8 @@ impl Staged {
         remove_others(&self.folder, Path::new(""), &named)
     }
 
-    /// Copies a setting that differs. Unreadable files are left out.
-    /// A link stays one if programs can follow it.
+    /// Copies a setting that differs. Unreadable files are left out. A link stays a link if
+    /// programs can follow it.
     fn copy(&self, source: &Path, target: &Path, budget: &mut Budget) -> io::Result<()> {
         budget.entries = budget.entries.checked_sub(1).ok_or_else(too_much)?;
         let Ok(mut meta) = fs::symlink_metadata(source) else {
@@ -215,7 +215,7 @@ fn copy_file(source: &Path, target: &Path, meta: &Metadata, budget: &mut Budget)
     Ok(())
 }
 
-/// Removes copies of settings that are not readable any more.
+/// Removes copied settings that are not readable any more.
 fn remove_others(root: &Path, folder: &Path, named: &[&Path]) -> io::Result<()> {
     for entry in fs::read_dir(root.join(folder))? {
         let path = folder.join(entry?.file_name());
@@ -236,7 +236,7 @@ fn remove(path: &Path) -> io::Result<()> {
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };
-    // Another process of the service may have been faster.
+    // Another service process may have been faster.
     removed.or_else(|error| {
         if error.kind() == io::ErrorKind::NotFound {
             Ok(())

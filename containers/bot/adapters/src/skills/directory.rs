@@ -1,4 +1,4 @@
-//! Reads a folder of skills: `<folder>/<slug>/SKILL.md`.
+//! Reads a skill folder: `<folder>/<slug>/SKILL.md`.
 
 use std::{
     fs, io,
@@ -10,11 +10,11 @@ use crate::error::{MalformedSkill, SkillError};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
-/// Largest file: a model reads a whole skill, so a larger one is a mistake.
+/// Maximum file size in bytes: a model reads a whole skill, so a larger file is a mistake.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Loads every skill of the folder; a missing folder or a sub-folder without the file has none.
-/// Blocks on files, so it is for the start of a process.
+/// Loads every skill in the folder; a missing folder or a sub-folder without the file has none.
+/// Blocks on files, so call it at process start.
 pub fn load(folder: &Path) -> Result<LoadedSkills, SkillError> {
     let mut skills = LoadedSkills::default();
     for path in files(folder)? {

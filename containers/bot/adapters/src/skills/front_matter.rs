@@ -1,4 +1,4 @@
-//! A skill's file: YAML between two lines of `---`, then the body.
+//! A skill's file: YAML between two `---` lines, then the body.
 
 use ars_bot_ports::Skill;
 use ars_events::SkillUpstream;
@@ -8,9 +8,9 @@ use crate::error::MalformedSkill;
 
 /// Opens and closes the front matter.
 const FENCE: &str = "---";
-/// Most characters of a name: it stands in prompts and is typed by models.
+/// Maximum name length in characters: it stands in prompts and is typed by models.
 const NAME_CHARS: usize = 64;
-/// Most characters of a description: every prompt of the skill's agents holds it.
+/// Maximum description length in characters: every prompt for the skill's agents holds it.
 const DESCRIPTION_CHARS: usize = 1_000;
 
 /// The front matter as written.
@@ -34,7 +34,7 @@ struct Upstream {
     commit: String,
 }
 
-/// Parses a skill.
+/// Parses a skill file.
 pub(super) fn parse(text: &str) -> Result<Skill, MalformedSkill> {
     let text = text
         .strip_prefix('\u{feff}')
@@ -86,7 +86,7 @@ fn split(text: &str) -> Result<(&str, &str), MalformedSkill> {
     Err(MalformedSkill::NotClosed)
 }
 
-/// Returns the text as one line; `None` when it is empty, too long, or contains line breaks.
+/// Returns the text as a single line; `None` when it is empty, too long, or contains line breaks.
 fn short(text: &str, max: usize) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_plain =

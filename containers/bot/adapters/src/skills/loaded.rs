@@ -1,15 +1,15 @@
-//! The skills of this process, loaded from a directory or added by tests.
+//! This process's skills, loaded from a directory or added by tests.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use ars_bot_ports::{Skill, Skills};
 
-/// Skills by name.
+/// Skills keyed by name.
 #[derive(Debug, Clone, Default)]
 pub struct LoadedSkills(BTreeMap<String, Arc<Skill>>);
 
 impl LoadedSkills {
-    /// Adds a skill. Returns `false` and changes nothing if a skill of this name exists.
+    /// Adds a skill. Returns `false` and changes nothing if a skill with this name exists.
     pub fn add(&mut self, skill: Skill) -> bool {
         let is_new = !self.0.contains_key(&skill.name);
         if is_new {

@@ -1,9 +1,9 @@
-//! Failures of a store's client: their class and message.
+//! Store client failures: class and message.
 
 use ars_bot_ports::{StoreError, StoreErrorKind};
 use serde_json::Value;
 
-/// Most characters of a rejection's text in the log.
+/// Maximum characters logged from a rejection's text.
 const MAX_REASON_CHARS: usize = 200;
 
 pub(super) fn permanent(message: impl Into<String>) -> StoreError {
@@ -33,7 +33,7 @@ pub(super) fn malformed(what: impl std::fmt::Display) -> StoreError {
     permanent(format!("malformed answer: {what}"))
 }
 
-/// Returns the class of a status that is neither a result nor a conflict.
+/// Returns the class for a status that is neither a result nor a conflict.
 pub(super) const fn kind_of(status: u16) -> StoreErrorKind {
     match status {
         400 | 413 => StoreErrorKind::Refused,
@@ -43,7 +43,7 @@ pub(super) const fn kind_of(status: u16) -> StoreErrorKind {
     }
 }
 
-/// Converts an answer that is neither result nor conflict; its `error` names a field, never a value.
+/// Converts a response that is neither result nor conflict; `error` names a field, never a value.
 pub(super) fn refused(status: u16, text: &str) -> StoreError {
     let kind = kind_of(status);
     let body = serde_json::from_str::<Value>(text).unwrap_or_default();
@@ -59,7 +59,7 @@ pub(super) fn refused(status: u16, text: &str) -> StoreError {
     }
 }
 
-/// Formats an error and its causes in one line.
+/// Formats an error and all causes on a single line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

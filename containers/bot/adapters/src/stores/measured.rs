@@ -1,4 +1,4 @@
-//! Metrics of store requests: a decorator of the transport times each attempt by route and outcome.
+//! Store request metrics: a transport decorator times each attempt by route and outcome.
 
 use std::time::Instant;
 
@@ -24,7 +24,7 @@ impl<T: Transport> Transport for Measured<T> {
     }
 }
 
-/// Returns the outcome of a request. A conflict is a normal answer.
+/// Returns a request's outcome. A conflict is a normal response.
 fn outcome(answer: &Result<StoreResponse, StoreError>) -> Outcome {
     match answer {
         Ok(StoreResponse {

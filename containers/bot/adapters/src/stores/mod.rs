@@ -1,6 +1,7 @@
 //! The stores behind the core's ports: in the state Worker, or embedded in this process.
 //!
-//! Both are one client over two transports, so callers cannot distinguish them. Not here: the byte budget of records.
+//! Both are the same client over two transports, so callers cannot distinguish them. Not here: the
+//! records' byte budget.
 
 mod client;
 mod embedded;

@@ -1,8 +1,9 @@
-//! Retries of store requests, as a decorator of the transport.
+//! Retries store requests, as a transport decorator.
 //!
-//! Only requests that may be repeated are retried: the store grants a repeated claim again, and a repeated step or
-//! state replaces itself. The other routes are sent once: the next flush or heartbeat delivers again, a lost batch of
-//! events is in the record, and the history writer retries records itself. A conflict is an answer and never retried.
+//! Only requests that may be repeated are retried: the store grants a repeated claim again, and a
+//! repeated step or state replaces itself. The other routes are sent once: the next flush or
+//! heartbeat delivers again, a lost event batch is in the record, and the history writer retries
+//! records itself. A conflict is a response and never retried.
 
 use std::time::Duration;
 
@@ -16,9 +17,9 @@ use super::{
     transport::{StoreResponse, Transport},
 };
 
-/// Backoff of a claim and of the lookup before it: the request waits for both.
+/// Backoff for a claim and the lookup before it: the request waits for both.
 const CLAIM: &[Duration] = &[Duration::from_millis(200), Duration::from_millis(800)];
-/// Backoff of a step, and of the dispatcher's state: the step's tools wait for it.
+/// Backoff for a step, and for the dispatcher's state: the step's tools wait for it.
 const STEP: &[Duration] = &[Duration::from_millis(200)];
 
 /// A transport with retries.
@@ -46,8 +47,8 @@ impl<T: Transport> Transport for Retrying<T> {
     }
 }
 
-/// Returns the waits between the attempts of a route.
-/// A new route is sent once unless it has a row here.
+/// Returns the waits between attempts on a route. A new route is sent once unless it has a row
+/// here.
 const fn backoff(route: Route) -> &'static [Duration] {
     match route {
         Route::Runs(RunVerb::Claim | RunVerb::FirstUse) => CLAIM,
@@ -61,7 +62,7 @@ const fn backoff(route: Route) -> &'static [Duration] {
     }
 }
 
-/// Returns the run that a retried body names: a claim in its `run`, the other routes at the top.
+/// Returns the run that a retried body names: a claim in `run`, the other routes at the top.
 fn run_of(body: &str) -> Option<String> {
     let body: Value = serde_json::from_str(body).ok()?;
     let run = body.get("runId").or_else(|| body.get("run")?.get("runId"));

@@ -9,11 +9,11 @@ use async_trait::async_trait;
 /// Sends requests to the stores.
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// Sends a request and returns its answer, also if the status reports an error.
+    /// Sends a request and returns the response, also if the status reports an error.
     ///
     /// # Errors
     ///
-    /// Fails if no answer arrived.
+    /// Fails if no response arrived.
     async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError>;
 }
 
@@ -24,11 +24,11 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
     }
 }
 
-/// A response of the stores.
+/// A response from the stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreResponse {
-    /// The HTTP status.
+    /// The HTTP status code.
     pub status: u16,
-    /// The body.
+    /// Response body text.
     pub text: String,
 }

@@ -1,6 +1,6 @@
 //! The state Worker's HTTP routes as a transport.
 //!
-//! Redirects are not followed, because the bearer belongs to one host.
+//! Redirects are not followed, because the bearer belongs to a single host.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ use super::{
     transport::{StoreResponse, Transport},
 };
 
-/// Timeout of a request, from the first byte sent to the last one read.
+/// Request timeout, from the first byte sent to the last byte read.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Timeout of a memory request, which delays the start of a run.
+/// Timeout for a memory request, which delays a run's start.
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Keep-alive of an idle connection without TLS.
-/// workerd closes one after 5 s, and a request that meets the close is lost. With TLS there is HTTP/2, and its server
-/// reports requests that it did not accept.
+/// Keep-alive for an idle connection without TLS. workerd closes such a connection after 5 s, and a
+/// request that meets the close is lost. With TLS there is HTTP/2, and the server reports requests
+/// that it did not accept.
 const PLAIN_IDLE: Duration = Duration::from_secs(2);
-/// Most bytes of an answer: several times a full page of the largest records.
+/// Maximum response size in bytes: several times a full page with the largest records.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
 /// The header with the request's span (W3C Trace Context).
@@ -40,7 +40,7 @@ const TOO_LARGE: &str = "the answer is too large";
 pub type WorkerStores = Client<Worker>;
 
 impl WorkerStores {
-    /// Makes a client of the Worker at `base_url`, such as `https://state.example`.
+    /// Makes a client for the Worker at `base_url`, such as `https://state.example`.
     pub fn connect(
         base_url: &str,
         token: &Secret,
@@ -103,13 +103,13 @@ impl Transport for Worker {
             .header(AUTHORIZATION, self.bearer.clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body);
-        // The Worker is ours, and no redirect is followed, so no other host learns of our traces.
+        // The Worker is ours, and no redirect is followed, so no other host learns our traces.
         if let Some(traceparent) = trace::traceparent() {
             request = request.header(TRACEPARENT, traceparent);
         }
         let response = request.send().await.map_err(network)?;
         let status = response.status().as_u16();
-        // An interrupted body invalidates the answer, whatever its status.
+        // An interrupted body invalidates the response, whatever the status.
         let text = read(response).await?;
         Ok(StoreResponse {
             status,
@@ -150,7 +150,7 @@ async fn read(mut response: Response) -> Result<String, StoreError> {
     String::from_utf8(bytes).map_err(|_| malformed("not UTF-8"))
 }
 
-/// Converts a failure of the HTTP client: invalid requests are permanent, all others transient.
+/// Converts an HTTP client failure: invalid requests are permanent, all others transient.
 fn network(error: reqwest::Error) -> StoreError {
     let error = error.without_url();
     if error.is_builder() {

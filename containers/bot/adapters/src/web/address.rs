@@ -9,10 +9,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const BLOCKED_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
-    // Carrier-grade NAT. Tailscale and the metadata services of some clouds use it.
+    // Carrier-grade NAT. Tailscale and some clouds' metadata services use it.
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
-    // Azure's host answers its virtual machines on this otherwise public address.
+    // Azure's host answers virtual machines on this otherwise public address.
     (Ipv4Addr::new(168, 63, 129, 16), 32),
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
@@ -35,29 +35,30 @@ const BLOCKED_V6: [(Ipv6Addr, u32); 3] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// The space of public IPv6 addresses; loopback, unique-local, link-local and multicast are outside it.
+/// Public IPv6 address space; loopback, unique-local, link-local and multicast are outside it.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// IPv6 forms of an IPv4 address: prefix, prefix length, and bits behind the embedded address.
+/// IPv6 forms for an IPv4 address: prefix, prefix length, and bits behind the embedded address.
 const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
-    // Compatible, `::a.b.c.d`; includes `::` and `::1`, which embed addresses of 0.0.0.0/8.
+    // Compatible, `::a.b.c.d`; includes `::` and `::1`, which embed addresses in 0.0.0.0/8.
     (Ipv6Addr::UNSPECIFIED, 96, 0),
     // Mapped, `::ffff:a.b.c.d`.
     (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96, 0),
     // Translated, `::ffff:0:a.b.c.d`.
     (Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0), 96, 0),
-    // NAT64. Its local-use sibling 64:ff9b:1::/48 is outside the global unicast space and blocked entirely.
+    // NAT64. The local-use sibling 64:ff9b:1::/48 is outside the global unicast space and blocked
+    // entirely.
     (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, 0),
     // 6to4.
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, 80),
 ];
 
-/// Addresses of clouds' metadata services over IPv6.
+/// IPv6 addresses for clouds' metadata services.
 const METADATA_V6: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
 ];
-/// Addresses of clouds' metadata services outside of the link-local block.
+/// Cloud metadata service addresses outside the link-local block.
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(168, 63, 129, 16),
     Ipv4Addr::new(100, 100, 100, 200),
@@ -77,7 +78,7 @@ pub(crate) fn is_metadata(address: IpAddr) -> bool {
     }
 }
 
-/// Returns whether an address is public. The IPv6 forms of an IPv4 address count as that address.
+/// Returns whether an address is public. An IPv4 address in an IPv6 form counts as that address.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

@@ -1,7 +1,7 @@
-//! The body of a response: classified, read up to its limit, decompressed and converted to text.
+//! A response's body: classified, read up to a limit, decompressed and converted to text.
 //!
-//! Limits apply before and after decompression, so a small body that decompresses to a large one costs no more than a
-//! large one. Not here: the request (`fetch`).
+//! Limits apply before and after decompression, so a small body that decompresses to a large body
+//! costs no more than a large body. Not here: the request (`fetch`).
 
 use std::io::Read as _;
 
@@ -30,7 +30,7 @@ const TEXT_TYPES: [&str; 9] = [
 /// Image types that a model can be shown.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// The treatment of a media type.
+/// How a media type is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Html,
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// Bytes of a body, and whether it exceeded its limit.
+/// A body's bytes, and whether it exceeded the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bytes {
     pub(super) bytes: Vec<u8>,
@@ -120,7 +120,7 @@ async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, WebError
     }
 }
 
-/// Reads the body up to its limit.
+/// Reads the body up to the limit.
 pub(super) async fn read(response: &mut Response, limit: usize) -> Result<Bytes, WebError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
@@ -134,7 +134,7 @@ pub(super) async fn read(response: &mut Response, limit: usize) -> Result<Bytes,
     Ok(Bytes { bytes, more: false })
 }
 
-/// Runs work of tens of milliseconds on a thread that may block.
+/// Runs work that takes tens of milliseconds on a thread that may block.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WebError> + Send + 'static,
 ) -> Result<T, WebError> {
@@ -179,7 +179,7 @@ impl Page {
     }
 }
 
-/// The compression of a body.
+/// A body's compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packing {
     None,
@@ -187,7 +187,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// Parses the encoding. Only gzip is requested; a server that sends another one is rejected.
+    /// Parses the encoding. Only gzip is requested; a server that sends any other is rejected.
     fn of(response: &Response) -> Result<Self, WebError> {
         match header(response, &CONTENT_ENCODING)
             .to_ascii_lowercase()

@@ -1,6 +1,6 @@
-//! The public keys of an access proxy, over HTTP.
+//! Fetches an access proxy's public keys over HTTP.
 //!
-//! The operator names the proxy, so its address is not guarded.
+//! The operator names the proxy, so the address is not guarded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,19 +12,19 @@ use reqwest::Client;
 use super::{body, client, failure::failure};
 use crate::{error::WebSetupError, upstream::UpstreamProxy};
 
-/// Time for a fetch of the keys.
+/// Timeout for fetching the keys.
 const KEYS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest key set; two keys with their certificates have some 6 kB.
 const KEYS_MAX_BYTES: usize = 1 << 18;
 
-/// The keys of one team of an access proxy.
+/// The keys for a single team at an access proxy.
 pub struct TeamCertificates {
     client: Client,
     url: String,
 }
 
 impl TeamCertificates {
-    /// Returns the source for an access proxy, behind the proxy of the service.
+    /// Returns the source for an access proxy, behind the service's proxy.
     pub fn new(proxy: &Proxy, upstream: &Arc<UpstreamProxy>) -> Result<Self, WebSetupError> {
         Self::at(proxy.certificates(), upstream)
     }

@@ -1,6 +1,6 @@
-//! The adapter: its HTTP clients, timeout and cancellation.
+//! The adapter: HTTP clients, timeout and cancellation.
 //!
-//! Not here: the requests (`fetch`, `search`) and the conversion of the library's errors (`failure`).
+//! Not here: the requests (`fetch`, `search`) and converting the library's errors (`failure`).
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,11 +18,10 @@ use super::{
 };
 use crate::{error::WebSetupError, upstream::UpstreamProxy};
 
-/// The user agent of every request.
+/// User agent sent with every request.
 const USER_AGENT: &str = concat!("ars/", env!("CARGO_PKG_VERSION"));
 
-/// The public web, without cookies.
-/// Every request opens a connection, so that its address is checked.
+/// The public web, without cookies. Every request opens a connection, so the address is checked.
 pub struct PublicWeb {
     pages: Pages,
     policy: WebPolicy,
@@ -42,7 +41,7 @@ impl PublicWeb {
         self
     }
 
-    /// Returns the client behind the proxy of the service. Searches use it too.
+    /// Returns the client behind the service's proxy. Searches use it too.
     pub fn through(mut self, upstream: Arc<UpstreamProxy>) -> Result<Self, WebSetupError> {
         let clients = built(proxied(&upstream))?;
         if let Some((searches, _)) = &mut self.search {
@@ -62,7 +61,7 @@ impl PublicWeb {
             lookup: Arc::clone(&lookup),
             guard: guard.clone(),
         };
-        // The operator chose the search service, so its address is not guarded.
+        // The operator chose the search service, so the address is not guarded.
         let search = match search {
             Some(search) => Some((built(client())?, search)),
             None => None,
@@ -76,9 +75,10 @@ impl PublicWeb {
     }
 }
 
-/// Returns the settings of every client.
+/// Returns the settings that every client shares.
 pub(crate) fn client() -> ClientBuilder {
-    // Cargo features of other crates enable the library's decompression, which would hide the encoding.
+    // Other crates' Cargo features enable the library's decompression, which would hide the
+    // encoding.
     let builder = Client::builder()
         .no_gzip()
         .no_brotli()
@@ -91,7 +91,7 @@ pub(crate) fn client() -> ClientBuilder {
         .user_agent(USER_AGENT)
 }
 
-/// Returns the settings of clients that connect to the proxy of the service only.
+/// Returns the settings for clients that connect only to the service's proxy.
 pub(crate) fn proxied(upstream: &Arc<UpstreamProxy>) -> ClientBuilder {
     let resolver = ProxyResolver {
         upstream: Arc::clone(upstream),
@@ -104,7 +104,7 @@ pub(super) fn with_proxy(builder: ClientBuilder, upstream: &Arc<UpstreamProxy>) 
     builder.proxy(Proxy::custom(move |url| upstream.address_of(url)))
 }
 
-/// Builds a client.
+/// Builds an HTTP client.
 pub(super) fn built(builder: ClientBuilder) -> Result<Client, WebSetupError> {
     builder.build().map_err(|_| WebSetupError::Library)
 }

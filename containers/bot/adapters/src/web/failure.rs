@@ -1,4 +1,4 @@
-//! Failures of the set-up, and the conversion of the library's errors.
+//! Set-up failures, and converting the library's errors.
 
 use std::error::Error;
 
@@ -6,7 +6,7 @@ use ars_bot_ports::WebError;
 
 use crate::error::Unresolvable;
 
-/// Converts a failure of the library. Its text may contain addresses, so it is discarded.
+/// Converts a library failure. The text may contain addresses, so it is discarded.
 pub(super) fn failure(error: &reqwest::Error) -> WebError {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! One fetch: the request and its redirects, each of which is checked.
+//! A single fetch: the request and redirects, each checked.
 //!
 //! Not here: reading the body (`body`), timeout and cancellation (`client`).
 
@@ -10,13 +10,13 @@ use reqwest::{
 
 use super::{body, failure::failure, pages::Pages, policy::Reach, target};
 
-/// Most redirects of one fetch.
+/// Maximum redirects in a fetch.
 const MAX_REDIRECTS: usize = 5;
-/// Prefers text: sites with several forms then send the readable one.
+/// Prefers text: sites with several forms then send the readable form.
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html, text/markdown, text/plain, application/json, */*;q=0.5");
 
-/// Fetches a URL and follows its redirects, within the hosts of the run.
+/// Fetches a URL and follows redirects, within the run's hosts.
 pub(super) async fn fetch(
     pages: &Pages,
     reach: &Reach,
@@ -50,7 +50,7 @@ pub(super) async fn fetch(
     Err(WebError::Redirects(MAX_REDIRECTS))
 }
 
-/// Marks the refusal of a target that a page led to.
+/// Marks that a refused target came from a page.
 fn of_redirect(redirects: usize, error: WebError) -> WebError {
     match error {
         WebError::Forbidden if redirects > 0 => WebError::Redirect(Box::new(WebError::Forbidden)),
@@ -58,7 +58,7 @@ fn of_redirect(redirects: usize, error: WebError) -> WebError {
     }
 }
 
-/// Returns the target of a redirect, if the response is one.
+/// Returns a redirect's target, if the response is a redirect.
 fn location(response: &Response) -> Option<String> {
     let redirects = matches!(
         response.status(),

@@ -1,15 +1,16 @@
-//! HTML as readable text: headings, paragraphs, lists, tables and links, without scripts and styles.
+//! HTML as readable text: headings, paragraphs, lists, tables and links, without scripts and
+//! styles.
 //!
-//! It reads tokens and builds no tree. A tree builder needs time quadratic in the depth of the document, and a hostile
-//! page of 1 MB is 200,000 elements deep; here the time is linear in the input, and depth is a few counters. Not here:
-//! character sets (`text`).
+//! It reads tokens and builds no tree. A tree builder needs time quadratic in the document's depth,
+//! and a hostile 1 MB page is 200,000 elements deep; here the time is linear in the input, and
+//! depth is a few counters. Not here: character sets (`text`).
 
 use html5gum::{EndTag, StartTag, Token, Tokenizer};
 use reqwest::Url;
 
-/// Longest link that is shown; longer ones usually carry data.
+/// Longest link that is shown, in characters; longer links usually carry data.
 const LINK_MAX: usize = 1_000;
-/// Deepest indentation of a list, in levels.
+/// Deepest list indentation, in levels.
 const INDENT_MAX: usize = 6;
 
 /// Returns the page's text, about `limit` bytes at most, and whether it was cut.
@@ -42,23 +43,23 @@ enum Role {
     Hidden,
     /// Surrounded by empty lines.
     Block,
-    /// Begins a line.
+    /// Begins a new line.
     Line,
-    /// A heading of this level.
+    /// A heading with this level.
     Heading(usize),
-    /// A list.
+    /// A list with items.
     List,
-    /// An item of a list.
+    /// An item in a list.
     Item,
-    /// A cell of a table's row.
+    /// A cell in a table row.
     Cell,
     /// Text with significant white space.
     Preformatted,
-    /// A link.
+    /// A link with a target.
     Link,
-    /// A picture.
+    /// A picture in the text.
     Image,
-    /// Part of the line.
+    /// Stays part of the line.
     Inline,
 }
 
@@ -102,13 +103,13 @@ struct Page<'a> {
     base: &'a Url,
     out: String,
     gap: Gap,
-    /// A heading's or an item's mark, written with its first word.
+    /// The mark of a heading or an item, written with the first word.
     mark: String,
-    /// The open hidden element, and how many elements of its name are open.
+    /// The open hidden element, and how many elements with this name are open.
     hidden: Option<(Vec<u8>, usize)>,
     lists: usize,
     preformatted: usize,
-    /// The target of the open link, and whether a word of it was written.
+    /// The open link's target, and whether any word in it was written.
     link: Option<(String, bool)>,
 }
 
@@ -226,7 +227,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Requests a separator before the next word; the widest wins. An unused mark is dropped with its line.
+    /// Requests a separator before the next word; the widest wins. An unused mark is dropped with
+    /// the line.
     fn part(&mut self, gap: Gap) {
         if gap >= Gap::Line {
             self.mark.clear();
@@ -379,7 +381,7 @@ mod tests {
 
     #[test]
     fn hostile_depth_takes_linear_time() {
-        // A tree builder needs many minutes for all of these.
+        // A tree builder needs many minutes for all these.
         let started = Instant::now();
         for piece in [
             "<div>",

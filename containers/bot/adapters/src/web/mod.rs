@@ -1,9 +1,10 @@
 //! The public web behind the core's `Web` port: guarded fetches and Brave's search.
 //!
-//! A URL is not trusted. `target` checks scheme, host name and literal address before the request and again for every
-//! redirect. `resolver` checks a name's addresses in the same lookup that the connection uses, so a name cannot give
-//! one address to the check and another to the connection. Bodies are read, decompressed and converted within limits of
-//! bytes and time. `policy` has the hosts that a run reaches. Not here: how the model sees a response (`ars-bot-tools`).
+//! A URL is not trusted. `target` checks scheme, host name and literal address before the request
+//! and again for every redirect. `resolver` checks a name's addresses in the same lookup that the
+//! connection uses, so a name cannot give different addresses to the check and the connection.
+//! Bodies are read, decompressed and converted within byte and time limits. `policy` has the hosts
+//! that a run reaches. Not here: how the model sees a response (`ars-bot-tools`).
 
 mod address;
 mod body;

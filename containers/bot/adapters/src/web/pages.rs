@@ -1,4 +1,4 @@
-//! The choice between a direct connection and the proxy of the service, for each URL of a fetch.
+//! Chooses between a direct connection and the service's proxy, for each URL in a fetch.
 //!
 //! Not here: how the clients are made (`client`), and the requests (`fetch`).
 
@@ -10,7 +10,7 @@ use reqwest::{Client, Url};
 use super::resolver::{Guard, Lookup, may_be_proxied};
 use crate::upstream::UpstreamProxy;
 
-/// The clients of pages: for direct connections, and for those through the proxy of the service.
+/// Page clients: for direct connections, and through the service's proxy.
 pub(super) struct Pages {
     direct: Client,
     proxied: Option<Client>,
@@ -20,7 +20,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Returns the clients of a machine without a proxy.
+    /// Returns the clients for a machine without a proxy.
     pub(super) fn new(direct: Client, lookup: Arc<dyn Lookup>, guard: Guard) -> Self {
         Self {
             direct,
@@ -40,7 +40,7 @@ impl Pages {
     /// Returns the client for a checked URL.
     ///
     /// # Errors
-    /// The proxy would resolve its host, which has an address here that is not admitted.
+    /// The proxy would resolve the host, which has an address here that is not admitted.
     pub(super) async fn client_for(&self, url: &Url) -> Result<&Client, WebError> {
         let proxied = self
             .proxied

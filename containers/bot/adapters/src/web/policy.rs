@@ -1,7 +1,8 @@
-//! The hosts that `web_fetch` reaches: all, a list, or none (docs/reference/workspace.md#web).
+//! Hosts that `web_fetch` reaches: all, a list, or none (docs/reference/workspace.md#web).
 //!
-//! A run with a working tree has files that a repository, a page or an issue may steer it to send. It therefore reaches
-//! the hosts of its commands, documentation, and those of `web.allow`. Not here: private addresses (`target`, `resolver`).
+//! A run with a working tree has files that a repository, a page or an issue may steer it to send.
+//! It therefore reaches the commands' hosts, documentation, and those in `web.allow`. Not here:
+//! private addresses (`target`, `resolver`).
 
 use ars_bot_ports::{FetchScope, WebError};
 use reqwest::Url;
@@ -11,29 +12,29 @@ use crate::egress::{DOCUMENTATION, EgressSettings, HostRule, Scope, is_listed};
 /// Which hosts are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebHosts {
-    /// All public ones.
+    /// All public hosts.
     Any,
-    /// Those of a list.
+    /// Hosts in a list.
     Listed,
-    /// None.
+    /// No host at all.
     None,
 }
 
-/// The settings of `web_fetch`.
+/// Settings for `web_fetch`.
 #[derive(Debug, Clone, Default)]
 pub struct WebPolicy {
     /// Commands have no network, so nothing is fetched.
     pub is_offline: bool,
-    /// The hosts of every agent.
-    /// If absent, the list for a run with a working tree, and any host for others.
+    /// Hosts for every agent. If absent, the list for a run with a working tree, and any host for
+    /// others.
     pub hosts: Option<WebHosts>,
-    /// More hosts of the list.
+    /// More hosts for the list.
     pub allow: Vec<HostRule>,
-    /// The hosts of commands.
+    /// Hosts that commands reach.
     pub egress: EgressSettings,
 }
 
-/// The hosts of one run.
+/// Hosts that a run reaches.
 #[derive(Debug)]
 pub(super) enum Reach {
     Any,
@@ -41,7 +42,7 @@ pub(super) enum Reach {
 }
 
 impl WebPolicy {
-    /// Returns the hosts of a run.
+    /// Returns a run's hosts.
     pub(super) fn reach(&self, scope: FetchScope<'_>) -> Result<Reach, WebError> {
         let default = if scope.has_tree {
             WebHosts::Listed
@@ -76,7 +77,7 @@ impl WebPolicy {
 }
 
 impl Reach {
-    /// Checks the host of a URL, before its name is resolved.
+    /// Checks a URL's host, before the name is resolved.
     pub(super) fn check(&self, url: &Url) -> Result<(), WebError> {
         match self {
             Self::Any => Ok(()),

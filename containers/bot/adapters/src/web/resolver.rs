@@ -19,7 +19,7 @@ use crate::{error::Unresolvable, upstream::UpstreamProxy};
 /// Timeout for looking up a name that a proxy resolves as well. There may be no name server.
 const PROXIED_LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Resolves names.
+/// Resolves host names.
 #[async_trait]
 pub(crate) trait Lookup: Send + Sync {
     /// Returns a name's addresses.
@@ -39,10 +39,10 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// Decides which addresses may be connected to: the public ones.
+/// Decides which addresses may be connected to: the public addresses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guard {
-    /// Private addresses of test servers. Only tests set it; no configuration does.
+    /// Private addresses for test servers. Only tests set it; no configuration does.
     exempt: Vec<IpAddr>,
 }
 
@@ -61,8 +61,7 @@ impl Guard {
     }
 }
 
-/// Returns the addresses of a name, all of which are admitted.
-/// The caller connects to these and to no others.
+/// Returns a name's addresses, all admitted. The caller connects to these and to no others.
 pub(crate) async fn checked_addresses(
     lookup: &dyn Lookup,
     name: &str,
@@ -81,10 +80,10 @@ pub(crate) async fn checked_addresses(
     Ok(found)
 }
 
-/// Returns whether a proxy may resolve a name: no address that it has here is one that is not admitted.
+/// Returns whether a proxy may resolve a name: every address that it has here is admitted.
 ///
-/// Behind a proxy public names often have no address here. The proxy then resolves them, and its own rules are the
-/// guard of what they lead to.
+/// Behind a proxy public names often have no address here. The proxy then resolves them, and its
+/// own rules guard the places they lead to.
 pub(crate) async fn may_be_proxied(
     lookup: &dyn Lookup,
     name: &str,
@@ -96,7 +95,7 @@ pub(crate) async fn may_be_proxied(
     }
 }
 
-/// Resolves the names of the service's proxies, which the operator chose, and no others.
+/// Resolves names of the service's proxies, which the operator chose, and no others.
 pub(super) struct ProxyResolver {
     pub(super) upstream: Arc<UpstreamProxy>,
 }
@@ -116,7 +115,7 @@ impl Resolve for ProxyResolver {
     }
 }
 
-/// The resolver of the HTTP client.
+/// The HTTP client's resolver.
 pub(super) struct GuardedResolver {
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) guard: Guard,

@@ -13,15 +13,15 @@ use serde::Deserialize;
 use super::{body, failure::failure};
 use crate::error::WebSetupError;
 
-/// Brave's address.
+/// Brave's API address.
 const BRAVE: &str = "https://api.search.brave.com";
-/// The path of a search.
+/// URL path for a search.
 const PATH: &str = "res/v1/web/search";
 /// The header with the key.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-subscription-token");
 /// Results per search; the service returns at most 20.
 const RESULTS: usize = 10;
-/// Most bytes of an answer; ten results take some 50 kB.
+/// Maximum response size in bytes; ten results take some 50 kB.
 const ANSWER_MAX: usize = 1 << 20;
 
 /// The search service and the key to it.
@@ -44,7 +44,7 @@ impl BraveSearch {
     }
 }
 
-/// The used part of the service's answer.
+/// The used part of the search service's response.
 #[derive(Deserialize)]
 struct SearchResponse {
     /// Absent without results.
@@ -67,7 +67,7 @@ struct Hit {
     description: String,
 }
 
-/// Searches.
+/// Searches the web.
 pub(super) async fn search(
     client: &Client,
     service: &BraveSearch,

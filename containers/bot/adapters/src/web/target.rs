@@ -1,7 +1,7 @@
-//! Checks of a URL's scheme, credentials, host name and literal address, in that order.
+//! Checks a URL's scheme, credentials, host name and literal address, in that order.
 //!
-//! The URL parser has already normalised decimal, octal, hexadecimal and percent-encoded spellings of an address. Not
-//! here: a name's addresses (`resolver`).
+//! The URL parser has already normalised decimal, octal, hexadecimal and percent-encoded address
+//! spellings. Not here: a name's addresses (`resolver`).
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use super::resolver::Guard;
 
-/// Names of this machine or its network, alone or as the last labels of a longer name.
+/// Names for this machine or its network, alone or as the last labels in a longer name.
 const LOCAL_NAMES: [&str; 5] = ["localhost", "localdomain", "local", "internal", "home.arpa"];
 
 /// Checks a URL's text.
@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str, guard: &Guard) -> Result<Url, WebError> {
     check(Url::parse(text.trim()).map_err(|_| WebError::Url)?, guard)
 }
 
-/// Checks the target of a redirect, relative to its page.
+/// Checks a redirect's target, relative to the page.
 pub(super) fn follow(from: &Url, location: &str, guard: &Guard) -> Result<Url, WebError> {
     let url = from.join(location).map_err(|_| WebError::Url);
     url.and_then(|url| check(url, guard))

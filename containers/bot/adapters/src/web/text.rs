@@ -1,10 +1,10 @@
-//! Bytes as text, by the character set that the response, its first bytes or the document declares.
+//! Bytes as text, by the character set that the response, the first bytes or the document declares.
 //!
 //! Not here: HTML as readable text (`html`).
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// How far into a document its declaration is searched, as in browsers.
+/// How many bytes of a document are searched for a declaration, as in browsers.
 const DECLARATION_BYTES: usize = 1024;
 
 /// Decodes bytes by byte order mark, header or document, in that order; the default is UTF-8.
@@ -18,13 +18,13 @@ pub(super) fn decode(bytes: &[u8], header: Option<&str>, cut: bool) -> String {
             .max_utf8_buffer_length(bytes.len())
             .unwrap_or(bytes.len()),
     );
-    // The capacity suffices for every input, so one call reads everything.
+    // The capacity suffices for every input, so a single call reads everything.
     let _ = decoder.decode_to_string(bytes, &mut text, !cut);
     text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
     text
 }
 
-/// Returns the parameter `charset` of a content type.
+/// Returns a content type's `charset` parameter.
 pub(super) fn charset(content_type: &str) -> Option<&str> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -34,8 +34,8 @@ pub(super) fn charset(content_type: &str) -> Option<&str> {
     })
 }
 
-/// Returns the declaration of an HTML `meta` element or an XML declaration.
-/// A document that is ASCII up to there is not UTF-16, even if it declares so.
+/// Returns the encoding that an HTML `meta` element or an XML declaration declares. A document that
+/// is ASCII up to there is not UTF-16, even if it declares so.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes[..bytes.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);

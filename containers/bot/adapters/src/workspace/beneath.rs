@@ -1,4 +1,4 @@
-//! Opens folders of the data directory and of workspaces without following links.
+//! Opens data directory and workspace folders without following links.
 //!
 //! All calls block.
 
@@ -13,12 +13,12 @@ use rustix::{
     io::Errno,
 };
 
-/// The default folder of workspaces, in the data directory.
+/// The default workspace folder, in the data directory.
 pub const WORKSPACES: &str = "workspaces";
-/// Characters of a digest in a folder's name: 128 bits.
+/// Characters in a folder name's digest: 128 bits.
 pub(super) const DIGEST_CHARS: usize = 32;
 
-/// Opens a folder beneath another. `None` if it is missing, or if a part of its path is a link.
+/// Opens a folder beneath another. `None` if it is missing, or if any part of the path is a link.
 pub(super) fn open_folder(
     within: &impl AsFd,
     path: &Path,
@@ -37,8 +37,8 @@ pub(super) const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS);
 
-/// Opens the data directory or the folder of workspaces; `None` if there is none yet.
-/// The operator chose the path.
+/// Opens the data directory or the workspace folder; `None` if there is none yet. The operator
+/// chose the path.
 pub(super) fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
     match openat(
         CWD,

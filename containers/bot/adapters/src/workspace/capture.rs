@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Keeps the start of the output, optionally the end, and counts the dropped bytes in between.
+/// Keeps the output's start, optionally the end, and counts the dropped bytes in between.
 pub(crate) struct Capture {
     head_limit: usize,
     tail_limit: usize,
@@ -42,7 +42,7 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Returns the number of dropped bytes.
+    /// Returns how many bytes were dropped.
     pub(crate) fn dropped(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
@@ -65,7 +65,7 @@ impl Capture {
         )
     }
 
-    /// Returns the bytes of the start.
+    /// Returns the start's bytes.
     pub(crate) fn into_start(self) -> Vec<u8> {
         self.head
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The division of the output into pieces does not change the result.
+        /// How the output is divided into pieces does not change the result.
         #[test]
         fn the_pieces_do_not_matter(pieces in proptest::collection::vec("[a-z]{0,9}", 0..20)) {
             let whole = pieces.concat();

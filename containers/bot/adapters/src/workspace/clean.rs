@@ -9,14 +9,14 @@ use ars_bot_ports::WorkspaceError;
 
 use super::git::{CALL_TIMEOUT, Git, INDEX, Limits};
 
-/// Limits of a check. The first byte of its output decides.
+/// Limits for a check. The first output byte decides.
 const CHECK: Limits = Limits {
     time: CALL_TIMEOUT,
     output: 4 << 10,
 };
 
-/// Returns whether a tree has no change, new file, commit of its own or second worktree.
-/// `base` is the commit that it started from.
+/// Returns whether a tree has no change, new file, own commit or second worktree. `base` is the
+/// commit that it started from.
 pub(super) async fn is_clean(git: &Git<'_>, base: Option<&str>) -> Result<bool, WorkspaceError> {
     let status = [
         "status",
@@ -27,12 +27,13 @@ pub(super) async fn is_clean(git: &Git<'_>, base: Option<&str>) -> Result<bool, 
     if !prints_nothing(git, &status).await? {
         return Ok(false);
     }
-    // Changes of these files are not part of a status.
+    // A status does not include changes to these files.
     if has_hidden_files(git).await? {
         return Ok(false);
     }
-    // Stashes are refs, and the reflog has commits that no branch reaches any more. A clone has all tags of its origin,
-    // also of commits that no branch has; a commit of the tree's own with a tag is in the reflog.
+    // Stashes are refs, and the reflog has commits that no branch reaches any more. A clone has all
+    // the origin's tags, also for commits that no branch has; the tree's own tagged commits are in
+    // the reflog.
     let own = [
         "rev-list",
         "--max-count=1",

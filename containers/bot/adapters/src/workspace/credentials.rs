@@ -1,17 +1,18 @@
-//! The login of an origin, as only the git that clones it receives it.
+//! An origin's login, as only the git that clones it receives it.
 //!
-//! Everyone on the machine can read a process's arguments, and every process of the same user its environment, so
-//! neither contains it. Git gets the address without a login and asks a helper, which reads it from a pipe
-//! (`start`). The helper answers for the origin's own host only, wherever a redirect leads.
+//! Everyone on the machine can read a process's arguments, and every process with the same user the
+//! environment, so neither contains it. Git gets the address without a login and asks a helper,
+//! which reads it from a pipe (`start`). The helper answers only for the origin's own host,
+//! wherever a redirect leads.
 
 use crate::logins::Login;
 
 /// The helper: answers git's `get` from the pipe, and ignores `store` and `erase`.
 const HELPER: &str = "!f() { if test \"$1\" = get; then cat <&4; fi; }; f";
 
-/// The login of an HTTP address.
+/// Login for an HTTP address.
 pub(crate) struct Credentials {
-    /// Scheme and host of the address.
+    /// The address's scheme and host.
     site: String,
     login: Login,
 }
@@ -32,7 +33,7 @@ impl Credentials {
         format!("credential.{}.helper={HELPER}", self.site)
     }
 
-    /// Returns one line each, in the form that `start` writes to the pipe.
+    /// Returns a line for each, in the form that `start` writes to the pipe.
     pub(super) fn lines(&self) -> String {
         format!("{}\n{}\n", self.login.user, self.login.password)
     }

@@ -1,9 +1,10 @@
-//! The changes in a thread's tree since its start.
+//! Changes in a thread's tree since its start.
 //!
-//! Git compares the files on disk with the first commit through a separate index and a separate repository, which reads
-//! the objects of the tree's own: the agent's staged changes stay untouched, no content is written to its repository,
-//! and no filter or other program that its configuration names is run. Of a repository inside the tree only the commit
-//! is read, because its changes are found by the programs that its own configuration names.
+//! Git compares the files on disk with the first commit through a separate index and a separate
+//! repository, which reads the objects in the tree's own: the agent's staged changes stay
+//! untouched, no content is written to that repository, and no filter or other program that its
+//! configuration names is run. For a repository inside the tree only the commit is read, because
+//! its changes are found by the programs that its own configuration names.
 
 use std::{fs, io};
 
@@ -13,13 +14,13 @@ use super::git::{CALL_TIMEOUT, Git, INDEX, Limits, SHORT, make_bare};
 
 /// Git's name for a tree without files.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-/// The prefix of the name of the separate repository, in the workspace's folder.
+/// Prefix for the separate repository's name, in the workspace's folder.
 const PREFIX: &str = ".diff-";
-/// Most bytes of a diff.
+/// Maximum diff size in bytes.
 const DIFF_LIMIT: usize = 1 << 20;
 /// The file with the compared paths, in the separate repository.
 const COMPARED: &str = "compared";
-/// The mode of a repository in an index.
+/// Mode for a repository in an index.
 const REPOSITORY_MODE: &[u8] = b"160000 ";
 /// Git's exit code when it skipped a path, such as a repository without commits inside the tree.
 const PASSED_OVER: i32 = 1;
@@ -102,7 +103,7 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     Ok(readable(answer.output, answer.dropped))
 }
 
-/// Returns the paths of the whole tree but the tracked repositories inside it, separated by zero bytes.
+/// Returns the whole tree's paths except tracked repositories inside it, separated by zero bytes.
 /// Git would look for changes in those.
 fn compared_paths(index: &[u8]) -> Vec<u8> {
     let mut paths = b".\0".to_vec();
@@ -119,7 +120,7 @@ fn compared_paths(index: &[u8]) -> Vec<u8> {
     paths
 }
 
-/// Ends a cut diff with its last complete line and the number of missing bytes.
+/// Ends a cut diff with the last complete line and the missing byte count.
 fn readable(mut bytes: Vec<u8>, mut dropped: u64) -> String {
     if dropped > 0 {
         let kept = bytes

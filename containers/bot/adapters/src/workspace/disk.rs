@@ -1,10 +1,10 @@
-//! Blocking calls of the file system, and their errors.
+//! Blocking file system calls and their errors.
 
 use std::io;
 
 use ars_bot_ports::WorkspaceError;
 
-/// Runs blocking calls outside of the threads of the runtime.
+/// Runs blocking calls outside the runtime's threads.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
@@ -14,14 +14,14 @@ pub(super) async fn blocking<T: Send + 'static>(
         .unwrap_or_else(|_| Err(broke_off()))
 }
 
-/// Runs blocking calls of the file system only.
+/// Runs only blocking file system calls.
 pub(super) async fn blocking_io<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
     blocking(move || work().map_err(|error| infra(&error))).await
 }
 
-/// Returns the error of a failed call.
+/// Returns the error for a failed call.
 pub(super) fn infra(error: &io::Error) -> WorkspaceError {
     WorkspaceError::Infra(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! The environment of child processes, built from scratch so that it has no secret of the service.
+//! Child process environment, built from scratch so that it has no secret of the service.
 
 use std::{
     ffi::OsString,
@@ -9,7 +9,7 @@ use std::{
 use ars_sandboxd::READABLE_NAMES;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-/// Variables that are inherited: the places of tools, never credentials.
+/// Variables that are inherited: tool locations, never credentials.
 const HANDED_ON: &[&str] = &[
     "PATH",
     "RUSTUP_HOME",
@@ -22,12 +22,12 @@ const HANDED_ON: &[&str] = &[
 /// The PATH when the service has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The folder of temporary files in a workspace's folder.
+/// Temporary folder in a workspace's folder.
 pub(super) const TEMPORARY: &str = "tmp";
-/// The folders in a workspace's folder that its commands may change.
+/// Folders in a workspace's folder that its commands may change.
 pub(super) const FOLDERS: [&str; 3] = ["tree", "home", TEMPORARY];
 
-/// The environment of child processes.
+/// Environment for child processes.
 #[derive(Debug, Clone)]
 pub struct ChildEnvironment {
     variables: Vec<(OsString, OsString)>,
@@ -69,7 +69,7 @@ impl ChildEnvironment {
         }
     }
 
-    /// Returns the variables.
+    /// Returns the environment variables.
     pub(super) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
     }
@@ -86,13 +86,15 @@ impl ChildEnvironment {
             .envs(self.variables.iter().cloned())
             .env("HOME", place.join("home"))
             .env("TMPDIR", place.join(TEMPORARY))
-            // Without its `.git`, the tree must not be mistaken for a part of a repository further up.
+            // Without its `.git`, the tree must not be mistaken for part of a repository further
+            // up.
             .env("GIT_CEILING_DIRECTORIES", place);
     }
 }
 
-/// Hides this process's `/proc` entries, above all its environment, from other processes of its user.
-/// Commands run as the same user, but without root's capability to trace every process (`start`).
+/// Hides this process's `/proc` entries from other processes of its user, above all the
+/// environment. Commands run as the same user, but without root's capability to trace every process
+/// (`start`).
 ///
 /// # Errors
 /// Returns why no command may run: it could read this process's environment.

@@ -1,8 +1,9 @@
 //! Evicts clean trees, the least recently used first, when the workspaces exceed their limit.
 //!
-//! The order of the steps excludes the loss of a tree that a run needs. The times of last use are read first, then the
-//! caller reads the live runs, then each tree is checked. A tree is moved away only if it has no user and its time of
-//! last use is still the same. A run claims its thread before it opens the tree, and opening changes the time.
+//! The step order prevents losing a tree that a run needs. The last-use times are read first, then
+//! the caller reads the live runs, then each tree is checked. A tree is moved away only if it has
+//! no user and the last-use time is still the same. A run claims its thread before it opens the
+//! tree, and opening changes the time.
 
 use std::{
     collections::HashSet,
@@ -27,9 +28,9 @@ use super::{
     tool,
 };
 
-/// Age of a tree's last use from which it may be evicted.
+/// Time since the last use from which a tree may be evicted.
 const MIN_IDLE: Duration = Duration::from_secs(10 * 60);
-/// The prefix of a folder with an evicted workspace that is being removed.
+/// Prefix for a folder with an evicted workspace that is being removed.
 pub(super) const EVICTED: &str = ".evicted-";
 
 /// The workspaces on the disk.
@@ -46,19 +47,19 @@ struct Measured {
     is_idle: bool,
 }
 
-/// The result of an eviction.
+/// Result that an eviction returns.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Evicted {
-    /// Bytes of the workspaces that were evicted.
+    /// Bytes freed by evicting workspaces.
     pub freed_bytes: u64,
-    /// Number of the workspaces that were evicted.
+    /// How many workspaces were evicted.
     pub count: usize,
-    /// Places of workspaces that stay because their tree has work, or cannot be checked.
+    /// Workspaces that stay because their tree has work, or cannot be checked.
     pub kept: Vec<PathBuf>,
 }
 
 impl DiskUsage {
-    /// Returns the bytes of all workspaces.
+    /// Returns all workspaces' size in bytes.
     pub fn bytes(&self) -> u64 {
         self.workspaces
             .iter()
@@ -68,10 +69,10 @@ impl DiskUsage {
 }
 
 impl GitWorkspaces {
-    /// Measures all workspaces. Removes what an earlier eviction left, and old checkpoints.
+    /// Measures all workspaces. Removes leftovers from an earlier eviction, and old checkpoints.
     ///
     /// # Errors
-    /// There is no sandbox, without which trees of agents are not looked at, or the disk failed.
+    /// There is no sandbox, without which agents' trees are not looked at, or the disk failed.
     pub async fn measure(&self) -> Result<DiskUsage, WorkspaceError> {
         let programs = self
             .programs()
@@ -113,7 +114,7 @@ impl GitWorkspaces {
         Ok(DiskUsage { workspaces })
     }
 
-    /// Returns the size of the disk with the workspaces, if it can be read.
+    /// Returns the size of the workspaces' disk, if it can be read.
     pub fn disk_size(&self) -> Option<u64> {
         let disk = rustix::fs::statvfs(self.root()).ok()?;
         disk.f_frsize.checked_mul(disk.f_blocks)
@@ -170,8 +171,8 @@ impl GitWorkspaces {
         Ok(evicted)
     }
 
-    /// Returns the time of the last use, and whether the workspace has no user now.
-    /// `None` without a workspace.
+    /// Returns the last-use time, and whether the workspace has no user now. `None` without a
+    /// workspace.
     async fn last_use(&self, name: &str) -> Result<Option<(SystemTime, bool)>, WorkspaceError> {
         let (root, name) = (self.root().to_path_buf(), name.to_owned());
         blocking(move || {
@@ -191,7 +192,7 @@ impl GitWorkspaces {
         .await
     }
 
-    /// Returns the metadata of a workspace with a clean tree that can be cloned again.
+    /// Returns the metadata for a workspace with a clean tree that can be cloned again.
     async fn evictable(
         &self,
         programs: &Programs,
@@ -211,7 +212,8 @@ impl GitWorkspaces {
             group: None,
         };
         let checked = match is_clean(&git, meta.base.as_deref()).await {
-            // The thread's next tree continues from its last state, such as a branch that was pushed.
+            // The thread's next tree continues from the last state, such as a branch that was
+            // pushed.
             Ok(true) => self.save_last(programs, name, meta).await.map(Some),
             Ok(false) => Ok(None),
             Err(error) => Err(error),
@@ -225,7 +227,7 @@ impl GitWorkspaces {
         }
     }
 
-    /// Moves a workspace out of its place. Returns `None` if it was used since it was measured.
+    /// Moves a workspace away. Returns `None` if it was used since it was measured.
     async fn move_away(
         &self,
         workspace: &Measured,
@@ -259,7 +261,7 @@ impl GitWorkspaces {
     }
 }
 
-/// Returns the names of workspaces, and the places of evicted ones.
+/// Returns workspace names, and where evicted workspaces are.
 fn listed(root: &Path) -> Result<(Vec<String>, Vec<PathBuf>), WorkspaceError> {
     let entries = match std::fs::read_dir(root) {
         Ok(entries) => entries,
@@ -326,8 +328,7 @@ fn make_folders(place: &Path) {
     }
 }
 
-/// Removes a folder with empty folders, and files of the service beside them.
-/// Returns whether it is gone.
+/// Removes a folder with empty folders, and service files beside them. Returns whether it is gone.
 fn remove_empty(place: &Path) -> bool {
     let mut are_gone = true;
     for name in FOLDERS {
@@ -335,6 +336,6 @@ fn remove_empty(place: &Path) -> bool {
         let removed = std::fs::remove_dir(place.join(name));
         are_gone &= removed.is_ok() || !place.join(name).exists();
     }
-    // Nothing of an agent is left.
+    // Nothing from an agent is left.
     are_gone && std::fs::remove_dir_all(place).is_ok()
 }

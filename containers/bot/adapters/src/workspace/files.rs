@@ -1,8 +1,9 @@
 //! Reads and writes files beneath the tree.
 //!
-//! `cap-std` resolves every path, on Linux in the kernel (`openat2` with `RESOLVE_BENEATH`): a symlink or `..` that
-//! leads out is rejected at the moment of opening, so no race can swap one in afterwards. Symlinks that stay inside are
-//! followed; a write replaces or creates the target and keeps the link.
+//! `cap-std` resolves every path, on Linux in the kernel (`openat2` with `RESOLVE_BENEATH`): a
+//! symlink or `..` that leads out is rejected when opened, so no race can swap a link in
+//! afterwards. Symlinks that stay inside are followed; a write replaces or creates the target and
+//! keeps the link.
 
 use std::{
     ffi::OsStr,
@@ -15,19 +16,19 @@ use std::{
 use ars_bot_ports::WorkspaceError;
 use cap_std::fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
 
-/// Opening a FIFO or device must not wait for its other end.
+/// Opening a FIFO or device must not wait for the other end.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
-/// Links to links to a missing file, one after the other, that are followed.
+/// How many consecutive links to a missing file are followed.
 const LINKS_MAX: usize = 8;
 /// The owner's rights to read, change and enter a folder.
 const OWNERS_RIGHTS: u32 = 0o700;
-/// A cycle of symlinks; the standard library has no stable name for it.
+/// A symlink cycle; the standard library has no stable name for it.
 const LINK_LOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
 /// A socket or a device without a driver was opened.
 const NO_DEVICE: i32 = rustix::io::Errno::NXIO.raw_os_error();
 
-/// Distinguishes the names of temporary files within the process.
+/// Distinguishes temporary file names within the process.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 /// The tree, opened once.
@@ -37,7 +38,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Returns the files of an opened tree. `root` is its path, without links.
+    /// Returns the files in an opened tree. `root` is the path, without links.
     pub(super) fn of(root: PathBuf, tree: OwnedFd) -> Self {
         Self {
             root,
@@ -45,12 +46,12 @@ impl Files {
         }
     }
 
-    /// Returns the folder of the tree.
+    /// Returns the tree's folder.
     pub(super) fn folder(&self) -> &Dir {
         &self.dir
     }
 
-    /// Returns whether the owner has its rights in the tree's folder and those that git always needs.
+    /// Returns whether the owner has rights in the tree's folder and those git always needs.
     pub(super) fn are_usable(&self) -> bool {
         let has_rights = |mode: u32| mode & OWNERS_RIGHTS == OWNERS_RIGHTS;
         let own = self
@@ -96,7 +97,7 @@ impl Files {
         })
     }
 
-    /// Returns at most `limit` bytes of a regular file, and its full size.
+    /// Returns at most `limit` bytes from a regular file, and the full size.
     pub(super) fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
         let relative = self.relative(path)?;
         let (file, size) = self.open_regular(&relative)?;
@@ -134,7 +135,7 @@ impl Files {
         Ok((file, metadata.len()))
     }
 
-    /// Returns the target of an existing path, with symlinks and `..` followed inside the tree.
+    /// Returns an existing path's target, with symlinks and `..` followed inside the tree.
     pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
         let relative = self.relative(path)?;
         let resolved = self
@@ -219,8 +220,8 @@ impl Files {
         })
     }
 
-    /// Returns the target of a write, with symlinks followed inside the tree.
-    /// Git's own files are rejected, because git would act on them later.
+    /// Returns a write's target, with symlinks followed inside the tree. Git's own files are
+    /// rejected, because git would act on them later.
     fn target(&self, relative: &Path) -> Result<PathBuf, WorkspaceError> {
         let failed = |error: io::Error| classify(relative, &error);
         let mut path = relative.to_path_buf();
@@ -249,7 +250,7 @@ impl Files {
     }
 }
 
-/// Returns whether a name is that of git's own folder, also on case-insensitive file systems.
+/// Returns whether a name means git's own folder, also on case-insensitive file systems.
 pub(super) fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }

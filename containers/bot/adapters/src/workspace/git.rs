@@ -1,9 +1,10 @@
-//! Git as the service calls it: the git program with arguments of the service.
+//! Git as the service calls it: the git program with the service's arguments.
 //!
-//! The calls name the repository explicitly (no search upwards), read no configuration of a user or machine, run no hook,
-//! monitor or credential helper, use only the given transports, and cannot wait at a prompt. A filter that an agent's
-//! command wrote into `.git/config` still runs when a call of the agent's compares files. It runs in the sandbox of that
-//! command, without network. The diff for people runs none (`diff`).
+//! The calls name the repository explicitly (no search upwards), read no user or machine
+//! configuration, run no hook, monitor or credential helper, use only the given transports, and
+//! cannot wait at a prompt. A filter that an agent's command wrote into `.git/config` still runs
+//! when an agent's call compares files. It runs in that command's sandbox, without network. The
+//! diff for people runs none (`diff`).
 
 use std::{ffi::OsStr, fs, io, path::Path, process::Command, sync::Arc, time::Duration};
 
@@ -20,7 +21,7 @@ use crate::{logins::without_userinfo, sandbox::RunGroup};
 const SAFE_SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
-    // Names of files are shown as people write them.
+    // File names are shown as people write them.
     "core.quotePath=false",
     "core.sshCommand=ssh -o BatchMode=yes",
     "credential.helper=",
@@ -30,59 +31,59 @@ const SAFE_SETTINGS: &[&str] = &[
     "gc.auto=0",
     "maintenance.auto=false",
 ];
-/// The transport of calls that need none; no transport has this name.
+/// The transport for calls that need none; no transport has this name.
 pub(super) const NO_TRANSPORT: &str = "none";
-/// Timeout of a clone.
+/// Timeout for a clone.
 pub(super) const CLONE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// Timeout of any other call.
+/// Timeout for any other call.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Most bytes of git's standard error that are kept.
+/// Maximum bytes kept from git's standard error.
 const WORDS_LIMIT: usize = 8 << 10;
-/// Lines of git's output that an error quotes.
+/// Git output lines that an error quotes.
 const QUOTED_LINES: usize = 4;
 /// Ends a line about a file or folder that git may not read.
 const DENIED: &str = ": Permission denied";
-/// Begins a line of the other side.
+/// Prefix on a line from the other side.
 const REMOTE_MARK: &str = "remote: ";
-/// Most characters of them.
+/// Maximum characters in them.
 const QUOTED_CHARS: usize = 600;
 
-/// Git in one workspace's folder.
+/// Git in a single workspace's folder.
 pub(super) struct Git<'a> {
     pub(super) programs: &'a Programs,
     /// The folder that holds `tree`.
     pub(super) place: &'a Path,
-    /// Cancels a call.
+    /// Cancels a git call.
     pub(super) cancel: &'a CancellationToken,
-    /// The control group of the run.
+    /// The run's control group.
     pub(super) group: Option<&'a Arc<RunGroup>>,
 }
 
-/// One call's limits.
+/// A single call's limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) time: Duration,
-    /// Bytes of output kept, from its start.
+    /// Output bytes kept, from the start.
     pub(super) output: usize,
 }
 
-/// The limits of calls with an answer of at most a line.
+/// Limits for calls that return at most a line.
 pub(super) const SHORT: Limits = Limits {
     time: CALL_TIMEOUT,
     output: 64 << 10,
 };
 
-/// The limits of a listing of the index.
+/// Limits for listing the index.
 pub(super) const INDEX: Limits = Limits {
     time: CALL_TIMEOUT,
     output: 64 << 20,
 };
 
-/// The result of a call.
+/// Result that a call returns.
 pub(super) struct GitOutput {
     pub(super) exit_code: i32,
     pub(super) output: Vec<u8>,
-    /// Bytes of output beyond the limit.
+    /// Output bytes beyond the limit.
     pub(super) dropped: u64,
     timed_out: bool,
     errors: String,
@@ -106,7 +107,7 @@ impl Git<'_> {
         )
     }
 
-    /// Returns a call in the tree with the settings and the index of another repository.
+    /// Returns a call in the tree with another repository's settings and index.
     pub(super) fn with_repository<S: AsRef<OsStr>>(
         &self,
         repository: &Path,
@@ -119,8 +120,8 @@ impl Git<'_> {
         )
     }
 
-    /// Returns a call over a network, with the settings of another repository and the tree's objects.
-    /// It can read the workspace's folders only, so the tree cannot name files of others as its objects.
+    /// Returns a call over a network, with another repository's settings and the tree's objects. It
+    /// can read only the workspace's folders, so the tree cannot name others' files as its objects.
     pub(super) fn over_network<S: AsRef<OsStr>>(
         &self,
         repository: &Path,
@@ -135,14 +136,14 @@ impl Git<'_> {
         program
     }
 
-    /// Returns a script of the service that calls git.
+    /// Returns a service script that calls git.
     pub(super) fn script(&self, script: &Script<'_>, arguments: &[&OsStr]) -> Program {
         let mut program = self.programs.script(script, arguments);
         set_environment(&mut program.command, NO_TRANSPORT);
         program
     }
 
-    /// Returns a call with these folders, such as one in a mirror.
+    /// Returns a call with these folders, such as a call in a mirror.
     pub(super) fn apart(
         &self,
         writable: &[&Path],
@@ -196,9 +197,8 @@ impl Git<'_> {
         self.run_with(program, None, limits).await
     }
 
-    /// Runs a call that reads all files of the tree.
-    /// Git skips folders that it may not read. If there are any, the owner's rights in the tree are restored, and the
-    /// call runs again.
+    /// Runs a call that reads all files in the tree. Git skips folders that it may not read. If
+    /// there are any, the owner's rights in the tree are restored, and the call runs again.
     pub(super) async fn run_on_all(
         &self,
         call: impl Fn() -> Program,
@@ -257,7 +257,7 @@ pub(super) fn make_bare(folder: &Path) -> io::Result<()> {
     fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")
 }
 
-/// Adds the settings and the environment of every call.
+/// Adds the settings and environment for every call.
 fn prepare(command: &mut Command, transports: &str) {
     set_environment(command, transports);
     for setting in SAFE_SETTINGS {
@@ -274,7 +274,7 @@ fn set_environment(command: &mut Command, transports: &str) {
 }
 
 impl GitOutput {
-    /// Returns the answer of a call that must succeed.
+    /// Returns the output from a call that must succeed.
     pub(super) fn succeeded(self) -> Result<Self, WorkspaceError> {
         if self.exit_code == 0 {
             return Ok(self);
@@ -287,13 +287,13 @@ impl GitOutput {
         self.errors.lines().any(|line| line.ends_with(DENIED))
     }
 
-    /// Returns git's last lines: bounded, on one line, without credentials in URLs.
+    /// Returns git's last lines: bounded, on a single line, without credentials in URLs.
     pub(super) fn own_words(&self) -> String {
         let lines = self.lines();
         self.quoted(&lines[lines.len().saturating_sub(QUOTED_LINES)..])
     }
 
-    /// Returns the first lines of the other side in the same form, or git's own if it sent none.
+    /// Returns the other side's first lines in the same form, or git's own if it sent none.
     pub(super) fn remote_words(&self) -> String {
         let from_remote = |line: &&str| line.starts_with(REMOTE_MARK);
         let lines: Vec<_> = self
@@ -330,7 +330,7 @@ impl GitOutput {
     }
 }
 
-/// Returns the transports for a clone of this origin, parsed as git does.
+/// Returns the transports for cloning this origin, parsed as git does.
 pub(super) fn transports_of(origin: &str) -> &'static str {
     match origin.split_once("://") {
         Some(("http", _)) => "http",
@@ -338,7 +338,7 @@ pub(super) fn transports_of(origin: &str) -> &'static str {
         Some(("ssh", _)) => "ssh",
         Some(("git", _)) => "git",
         Some(("file", _)) => "file",
-        // `helper::address` would run a program of that name.
+        // `helper::address` would run a program with that name.
         Some(_) => NO_TRANSPORT,
         None if origin.contains("::") => NO_TRANSPORT,
         // `host:path`: a colon before any slash.

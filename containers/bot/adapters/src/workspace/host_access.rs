@@ -1,4 +1,4 @@
-//! The access of git to an origin on the code host: a token for this repository and this operation.
+//! Git's access to an origin on the code host: a token for this repository and this operation.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::logins::{Login, login_in, without_userinfo};
 /// Git's words about a token that the host does not accept.
 const REJECTED: &str = "Authentication failed";
 
-/// The credentials of one operation, and their source.
+/// An operation's credentials, and their source.
 #[derive(Default)]
 pub(super) struct OriginAccess {
     /// The credentials for git. Without any, git works anonymously.
@@ -24,8 +24,8 @@ pub(super) struct OriginAccess {
 }
 
 impl OriginAccess {
-    /// Returns the access to read an origin. Credentials in its address win.
-    /// A failed mint leaves it anonymous, because a public repository needs no token.
+    /// Returns read access to an origin. Credentials in the address win. A failed mint leaves it
+    /// anonymous, because a public repository needs no token.
     pub(super) async fn to_read(
         origin: &str,
         host: Option<&Arc<dyn CodeHost>>,
@@ -33,7 +33,7 @@ impl OriginAccess {
         Self::new(origin, host, GitAccess::Read).await
     }
 
-    /// Returns the access for one operation of this kind.
+    /// Returns the access for a single operation with this kind.
     pub(super) async fn new(
         origin: &str,
         host: Option<&Arc<dyn CodeHost>>,
@@ -68,12 +68,13 @@ impl OriginAccess {
         }
     }
 
-    /// Drops a token that the host rejected. Returns whether the operation is tried again with a fresh one.
+    /// Drops a token that the host rejected. Returns whether the operation is tried again with a
+    /// fresh token.
     pub(super) fn is_rejected(&self, words: &str, host: Option<&Arc<dyn CodeHost>>) -> bool {
         let (Some(host), Some((slug, access, credential))) = (host, &self.minted) else {
             return false;
         };
-        // A plain token has no fresh one.
+        // A plain token cannot be refreshed.
         let is_rejected = words.contains(REJECTED) && credential.expires_at.is_some();
         if is_rejected {
             host.reject_git_credential(slug, *access, credential);

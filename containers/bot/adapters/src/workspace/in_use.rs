@@ -1,7 +1,7 @@
-//! The lock by which users of a workspace and its eviction exclude each other, across processes.
+//! The lock by which a workspace's users and eviction exclude each other, across processes.
 //!
-//! It is a lock of the kernel on the workspace's own folder, which commands cannot change. Users share it, an eviction
-//! needs it alone. The folder's time of change is the time of the last use.
+//! It is a kernel lock on the workspace's own folder, which commands cannot change. Users share it,
+//! an eviction needs it alone. The folder's change time is the last-use time.
 
 use std::{
     fs::File,
@@ -40,7 +40,7 @@ impl InUse {
         }
     }
 
-    /// Notes a use.
+    /// Notes that the workspace is used.
     pub(super) fn touch(&self) -> io::Result<()> {
         File::from(self.0.try_clone()?).set_modified(SystemTime::now())
     }
@@ -65,7 +65,7 @@ impl Unused {
         }
     }
 
-    /// Returns the time of the last use.
+    /// Returns when the workspace was last used.
     pub(super) fn used_at(&self) -> io::Result<SystemTime> {
         File::from(self.0.try_clone()?).metadata()?.modified()
     }

@@ -1,4 +1,4 @@
-//! One thread's working tree on the local disk.
+//! A thread's working tree on the local disk.
 
 use std::{
     path::PathBuf,
@@ -36,13 +36,13 @@ use crate::{
     sandbox::RunGroup,
 };
 
-/// The shell of commands.
+/// Shell that runs commands.
 const SHELL: &str = "bash";
 /// The answer when the rights in a tree cannot be restored.
 const UNUSABLE: &str =
     "the owner has no rights in the folder of the tree or of git, and they cannot be given back";
 
-/// A tree, the home of its commands, and its origin.
+/// A tree, the commands' home, and the origin.
 pub(super) struct LocalWorkspace {
     pub(super) programs: Arc<Programs>,
     /// The folder that holds `tree` and `home`.
@@ -50,9 +50,9 @@ pub(super) struct LocalWorkspace {
     pub(super) files: Arc<Files>,
     pub(super) repository: Option<String>,
     pub(super) base: Option<String>,
-    /// The last checkpoint.
+    /// The tree's last checkpoint.
     pub(super) saved: tokio::sync::Mutex<LastSaved>,
-    /// The name of the checkpoint from which the tree was made again.
+    /// Name of the checkpoint that the tree was recreated from.
     pub(super) restored_from: Option<String>,
     /// The former tree was evicted.
     pub(super) is_cloned_again: bool,
@@ -60,13 +60,13 @@ pub(super) struct LocalWorkspace {
     pub(super) origin: Option<String>,
     /// The branch that the thread's commits were last pushed to.
     pub(super) branch: Mutex<Option<RefName>>,
-    /// Its metadata: the data directory and the name in it.
+    /// Where the metadata is: the data directory and the name in it.
     pub(super) meta: (PathBuf, String),
     pub(super) code_host: Option<Arc<dyn CodeHost>>,
     pub(super) egress: Arc<RunEgress>,
-    /// The control group of the run, or of the reader, that opened the tree.
+    /// The control group of the run, or the reader, that opened the tree.
     pub(super) group: Option<Arc<RunGroup>>,
-    /// The sandbox of its commands.
+    /// The sandbox for the tree's commands.
     pub(super) session: Arc<Session>,
     /// Keeps the tree from being evicted.
     pub(super) in_use: InUse,
@@ -134,7 +134,7 @@ impl LocalWorkspace {
         }
     }
 
-    /// Runs a command in the session of the run. `None` if that ended before the command began.
+    /// Runs a command in the run's session. `None` if that ended before the command began.
     async fn run_in(
         &self,
         session: Lent,
@@ -150,7 +150,7 @@ impl LocalWorkspace {
         session.run(&command, request.timeout, output, cancel).await
     }
 
-    /// Runs a command in a sandbox of its own.
+    /// Runs a command in a separate sandbox.
     async fn run_apart(
         &self,
         request: ExecRequest<'_>,

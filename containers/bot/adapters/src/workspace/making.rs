@@ -1,4 +1,4 @@
-//! Makes one workspace: the clone, the ref, and its metadata.
+//! Makes a workspace: the clone, the ref, and the metadata.
 
 use std::{
     io::Write as _,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::logins::without_userinfo;
 
-/// The prefix of an incomplete workspace's name.
+/// Prefix for an incomplete workspace's name.
 const PREFIX: &str = ".making-";
 /// Age from which an incomplete workspace belongs to a dead process: git calls end within minutes.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
@@ -43,7 +43,7 @@ pub(super) async fn folder_in(root: PathBuf) -> Result<TempDir, WorkspaceError> 
         .map_err(|error: std::io::Error| infra(&error))
 }
 
-/// Removes incomplete workspaces of dead processes. Failures are retried by the next sweep.
+/// Removes dead processes' incomplete workspaces. Failures are retried by the next sweep.
 fn sweep(root: &Path) {
     let Ok(entries) = std::fs::read_dir(root) else {
         return;
@@ -62,7 +62,7 @@ fn sweep(root: &Path) {
     }
 }
 
-/// Fills git's folder with `tree`, and returns its metadata.
+/// Fills git's folder with `tree`, and returns the metadata.
 pub(super) async fn fill(
     git: &Git<'_>,
     host: Option<&Arc<dyn CodeHost>>,
@@ -93,10 +93,10 @@ pub(super) async fn fill(
     })
 }
 
-/// Fills git's folder with the tree of a checkpoint. `repository` is that of the thread.
+/// Fills git's folder with a checkpoint's tree. `repository` belongs to the thread.
 ///
-/// The repository is cloned again, so that the tree has the branches of its origin. Without the origin it has only the
-/// commits of the checkpoint.
+/// The repository is cloned again, so that the tree has the origin's branches. Without the origin
+/// it has only the checkpoint's commits.
 pub(super) async fn refill(
     git: &Git<'_>,
     host: Option<&Arc<dyn CodeHost>>,
@@ -173,8 +173,7 @@ async fn clone(
     Ok(())
 }
 
-/// Returns whether an origin is a folder without a repository.
-/// Git says of it that it does not exist.
+/// Returns whether an origin is a folder without a repository. Git reports that it does not exist.
 fn is_plain_folder(origin: &str) -> bool {
     let folder = Path::new(origin);
     folder.is_absolute()
@@ -193,13 +192,14 @@ async fn clone_with(
     let setting = credentials
         .iter()
         .flat_map(|found| ["-c".to_owned(), found.setting()]);
-    // Without credentials the address is passed unchanged: the user of an ssh address is not a secret.
+    // Without credentials the address is passed unchanged: the user in an ssh address is not a
+    // secret.
     let address = if credentials.is_some() {
         &clean
     } else {
         origin
     };
-    // Separate copies of the objects: a hard link would let an agent modify the origin's files.
+    // Copies the objects: a hard link would let an agent modify the origin's files.
     let clone = [
         "clone",
         "--quiet",

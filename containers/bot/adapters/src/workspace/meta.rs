@@ -1,7 +1,8 @@
-//! The origin of a workspace, stored apart from what commands can change: `<data>/meta/<digest>.json`.
+//! A workspace's origin, stored apart from everything commands can change:
+//! `<data>/meta/<digest>.json`.
 //!
-//! Every file is opened beneath the data directory without following a link and without waiting for the other end of a
-//! FIFO, and only a regular file of bounded size is read. All calls block.
+//! Every file is opened beneath the data directory without following a link and without waiting for
+//! a FIFO's other end, and only a regular file with a bounded size is read. All calls block.
 
 use std::{
     fs::File,
@@ -27,30 +28,30 @@ use super::{
 };
 use crate::logins::without_userinfo;
 
-/// The folder of metadata in the data directory.
+/// The metadata folder in the data directory.
 const FOLDER: &str = "meta";
 /// The file's name beside the tree in older versions.
 const BESIDE_THE_TREE: &str = "meta.json";
 /// Largest metadata that is read.
 const MAX_META_BYTES: u64 = 64 << 10;
 
-/// The origin of a workspace.
+/// Where a workspace comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meta {
-    /// The repository's name, when it has one.
+    /// The repository's name, when there is a repository.
     pub(super) repository: Option<String>,
     /// The clone's address, without credentials.
     pub(super) origin: Option<String>,
     /// The requested ref.
-    // Absent in workspaces of older versions.
+    // Absent in workspaces from older versions.
     #[serde(default, rename = "ref")]
     pub(super) git_ref: Option<String>,
-    /// The first commit.
+    /// Commit that the tree started from.
     pub(super) base: Option<String>,
     /// The branch that the thread's commits were last pushed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) branch: Option<String>,
-    /// The last checkpoint of the tree.
+    /// The tree's last checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) checkpoint: Option<Saved>,
     /// The tree was clean and was removed to free the disk.
@@ -59,10 +60,10 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    /// Reads the metadata of a workspace; `None` without a workspace.
+    /// Reads a workspace's metadata; `None` without a workspace.
     ///
-    /// An older version kept it where commands could write. It is moved from there once; anything but a valid regular
-    /// file there is ignored, so that the tree is set aside and cloned again.
+    /// An older version kept it where commands could write. It is moved from there once; anything
+    /// but a valid regular file there is ignored, so that the tree is set aside and cloned again.
     pub(super) fn read(data: &Path, name: &str) -> Result<Option<Self>, WorkspaceError> {
         let text =
             read_regular(&data.join(FOLDER), &file_name(name)).map_err(|error| infra(&error))?;
@@ -128,7 +129,7 @@ impl Meta {
         }
     }
 
-    /// Stores the last checkpoint of the tree.
+    /// Stores the tree's last checkpoint.
     pub(super) fn set_checkpoint(
         data: &Path,
         name: &str,
@@ -174,8 +175,8 @@ impl Meta {
     }
 }
 
-/// Opens a workspace's tree for a user and makes its folder of temporary files.
-/// `None` if the tree is missing, or if a part of its path is a link.
+/// Opens a workspace's tree for a user and makes the temporary folder. `None` if the tree is
+/// missing, or if any part of the path is a link.
 pub(super) fn open_tree(root: &Path, name: &str) -> io::Result<Option<(OwnedFd, InUse)>> {
     let Some(place) = InUse::lock(root, name)? else {
         return Ok(None);

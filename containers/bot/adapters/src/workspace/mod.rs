@@ -1,9 +1,10 @@
-//! Local git workspaces: one working tree per thread, in one folder.
+//! Local git workspaces: a working tree per thread, in a shared folder.
 //!
-//! Three mechanisms confine an agent to its tree. Files: the kernel resolves every path beneath the tree (`files`).
-//! Commands: a clean environment, a sandbox (`crate::sandbox`), and a process group that is killed as a whole
-//! (`process`), at the latest with the bot (`start`). Git: arguments only, with hooks and transports that run programs
-//! disabled (`git`), in the sandbox when the tree's configuration can name programs.
+//! Three mechanisms confine an agent to its tree. Files: the kernel resolves every path beneath the
+//! tree (`files`). Commands: a clean environment, a sandbox (`crate::sandbox`), and a process group
+//! that is killed as a whole (`process`), at the latest with the bot (`start`). Git: arguments
+//! only, with hooks and transports that run programs disabled (`git`), in the sandbox when the
+//! tree's configuration can name programs.
 
 mod beneath;
 mod capture;

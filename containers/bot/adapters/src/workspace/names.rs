@@ -1,4 +1,4 @@
-//! The files of a listing or search: those git does not ignore, or all without a usable repository.
+//! Files in a listing or search: those git does not ignore, or all without a usable repository.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,7 +14,7 @@ use super::{
     git::{CALL_TIMEOUT, Git, Limits},
 };
 
-/// Most bytes of names: some 400,000 files.
+/// Maximum file name bytes: some 400,000 files.
 const NAMES_LIMIT: usize = 32 << 20;
 /// Most files found by walking.
 const WALK_LIMIT: usize = 100_000;

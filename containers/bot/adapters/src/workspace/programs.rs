@@ -21,13 +21,13 @@ use crate::{
     upstream::UpstreamProxy,
 };
 
-/// A shell script of the service, with its folders.
+/// A service shell script, with folders.
 pub(super) struct Script<'a> {
-    /// Constant text.
+    /// The script's constant text.
     pub(super) text: &'a str,
-    /// Its name in errors.
+    /// Name shown in errors.
     pub(super) name: &'a str,
-    /// The folder of its temporary files, in or above which it writes.
+    /// The temporary folder, in or above which the script writes.
     pub(super) folder: &'a Path,
     /// Folders that it may change.
     pub(super) writable: &'a [&'a Path],
@@ -35,12 +35,12 @@ pub(super) struct Script<'a> {
     pub(super) readable: &'a [&'a Path],
 }
 
-/// The programs of all workspaces.
+/// Programs that all workspaces use.
 #[derive(Debug)]
 pub(super) struct Programs {
     pub(super) environment: ChildEnvironment,
     pub(super) sandbox: Arc<Sandbox>,
-    /// The proxy of the service's own network.
+    /// The proxy in the service's own network.
     pub(super) upstream: Arc<UpstreamProxy>,
     git: PathBuf,
 }
@@ -87,7 +87,8 @@ impl Programs {
         }
     }
 
-    /// Returns a command of an agent. `place` is the workspace's own folder, `gate` its proxy.
+    /// Returns an agent's command. `place` is the workspace's own folder, `gate` the command's
+    /// proxy.
     pub(super) fn of_agent(&self, program: &str, place: &Path, gate: Option<&Gate>) -> Program {
         let reach = Reach::of(gate, self.sandbox.network(), true);
         let mut program = self.confined(program.as_ref(), place, reach, None);
@@ -97,7 +98,7 @@ impl Programs {
         program
     }
 
-    /// Returns the settings of the session of a workspace.
+    /// Returns the session settings for a workspace.
     pub(super) fn session(&self, place: &Path, group: Option<Arc<RunGroup>>) -> SessionSettings {
         let access = Access {
             writable: FOLDERS.map(|name| place.join(name)).into(),
@@ -115,7 +116,7 @@ impl Programs {
         }
     }
 
-    /// Returns a command of an agent that a session starts.
+    /// Returns an agent's command that a session starts.
     pub(super) fn in_session(&self, program: &str, place: &Path, gate: Option<&Gate>) -> Command {
         let mut command = Command::new(program);
         self.environment.set(&mut command, place);
@@ -123,16 +124,16 @@ impl Programs {
         command
     }
 
-    /// Returns git as the service calls it in a tree, confined.
-    /// The tree's configuration may name programs. `index` is one more folder that it may change.
+    /// Returns git as the service calls it in a tree, confined. The tree's configuration may name
+    /// programs. `index` is another folder that it may change.
     pub(super) fn git_inside(&self, place: &Path, index: Option<&Path>) -> Program {
         let mut program = self.confined(self.git.as_os_str(), place, Reach::Nothing, index);
         program.command.env("PATH", TRUSTED_PATH);
         program
     }
 
-    /// Returns git with a network, confined to a workspace and one more folder.
-    /// Its settings must be the service's, because a setting can redirect a credential.
+    /// Returns git with a network, confined to a workspace and another folder. The settings must be
+    /// the service's, because a setting can redirect a credential.
     pub(super) fn git_over_network(&self, place: &Path, repository: &Path) -> Program {
         let mut program = self.confined(
             self.git.as_os_str(),
@@ -147,8 +148,8 @@ impl Programs {
         program
     }
 
-    /// Returns a program of the machine that may change a workspace's folder and has no network.
-    /// `None` if the machine does not have it.
+    /// Returns a machine program that may change a workspace's folder and has no network. `None` if
+    /// the machine does not have it.
     pub(super) fn tool_inside(&self, program: &str, place: &Path) -> Option<Program> {
         let mut program = self.confined(
             trusted(program)?.as_os_str(),
@@ -160,7 +161,7 @@ impl Programs {
         Some(program)
     }
 
-    /// Returns a script of the service, confined to its folders. Its first argument is git.
+    /// Returns a service script, confined to the script's folders. The first argument is git.
     pub(super) fn script(&self, script: &Script<'_>, arguments: &[&OsStr]) -> Program {
         let words = ["-c", script.text, script.name].map(OsStr::new);
         let words = [&words[..], &[self.git.as_os_str()], arguments].concat();
@@ -226,7 +227,7 @@ impl Programs {
         }
     }
 
-    /// Returns git as the service calls it outside of any tree, where only the service's arguments count.
+    /// Returns git as called outside any tree, where only the service's arguments count.
     pub(super) fn git_outside(&self, place: &Path) -> Program {
         let mut command = start::command(&[self.git.clone().into_os_string()]);
         self.environment.set(&mut command, place);

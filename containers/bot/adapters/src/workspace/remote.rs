@@ -1,7 +1,8 @@
-//! Pushes and fetches of a tree.
+//! Pushes and fetches for a tree.
 //!
-//! Git works with the objects of the tree, and with settings and an address of the service: a setting of the tree could
-//! send the credential elsewhere, or run a program that reads it. Only branches of the service are pushed to.
+//! Git works with the tree's objects, and with the service's settings and address: a tree's setting
+//! could send the credential elsewhere, or run a program that reads it. Only service branches are
+//! pushed to.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -15,15 +16,15 @@ use super::{
 };
 use crate::logins::without_userinfo;
 
-/// The prefix of the name of the repository with the settings, in the workspace's folder.
+/// Prefix for the settings repository's name, in the workspace's folder.
 const PREFIX: &str = ".remote-";
-/// Timeout of a push or fetch.
+/// Timeout for a push or fetch.
 const REMOTE_TIMEOUT: Duration = Duration::from_secs(3 * 60);
 
-/// A tree and its origin.
+/// A tree with the origin.
 pub(super) struct Remote<'a> {
     pub(super) git: Git<'a>,
-    /// The configured address, or the clone's without its credentials.
+    /// The configured address, or the clone's without credentials.
     pub(super) origin: &'a str,
     pub(super) code_host: Option<&'a Arc<dyn CodeHost>>,
 }
@@ -54,13 +55,13 @@ impl Remote<'_> {
         if answer.exit_code != 0 {
             return Ok(PushOutcome::Rejected(words));
         }
-        // Not below `refs/remotes`, because the tree of a thread with commits is not evicted.
+        // Not below `refs/remotes`, because a thread's tree with commits is not evicted.
         self.note_fetched(&format!("{PUSHED_REFS}{branch}"), commit)
             .await?;
         Ok(PushOutcome::Pushed)
     }
 
-    /// Fetches the head of a pull request and checks it out, without a branch.
+    /// Fetches a pull request's head and checks it out, without a branch.
     pub(super) async fn check_out(
         &self,
         number: u64,
@@ -124,8 +125,8 @@ impl Remote<'_> {
         }
     }
 
-    /// Runs a call with a credential, and once more with a fresh one if the host rejects it.
-    /// Returns its result, and git's words without the credential.
+    /// Runs a call with a credential, and once more with a fresh credential if the host rejects it.
+    /// Returns the result, and git's words without the credential.
     async fn call(
         &self,
         kind: GitAccess,

@@ -1,4 +1,4 @@
-//! Makes trees again from checkpoints: a tree that is gone, and one that a caller wants back.
+//! Recreates trees from checkpoints: a tree that is gone, or a tree that a caller wants back.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -23,14 +23,14 @@ use super::{
     provider::{GitWorkspaces, canonical, folder_name_of, set_aside},
 };
 
-/// The error of a tree that a restore would replace.
+/// The error for a tree that a restore would replace.
 const HAS_WORK: &str = "the working tree of this thread has unsaved work, and a restore would replace it: push the \
                         commits or remove the changes, then restore again";
-/// The error of a tree that a run or a viewer uses.
+/// The error for a tree that a run or a viewer uses.
 const IN_USE: &str = "the working tree of this thread is in use: try again when its run has ended";
 
 impl GitWorkspaces {
-    /// Returns the checkpoint from which a missing tree is made again for a request, if there is one.
+    /// Returns the checkpoint from which a missing tree is recreated for a request, if any.
     pub(super) async fn remedy(
         &self,
         name: &str,
@@ -55,8 +55,8 @@ impl GitWorkspaces {
         .await
     }
 
-    /// Makes the tree of a checkpoint in the place of one that is gone.
-    /// `repository` has the configured origin.
+    /// Makes a checkpoint's tree in place of a tree that is gone. `repository` has the configured
+    /// origin.
     pub(super) async fn remake(
         &self,
         (root, name): (&Path, &str),
@@ -92,7 +92,7 @@ impl GitWorkspaces {
         .await
     }
 
-    /// Gives a thread the tree of a run's last checkpoint, if its own has no work.
+    /// Gives a thread the tree from a run's last checkpoint, if its own has no work.
     pub(super) async fn restore_run(
         &self,
         thread: &ThreadKey,
@@ -167,8 +167,8 @@ impl GitWorkspaces {
         Ok(checkpoint)
     }
 
-    /// Saves the tree of a thread with a checkpoint again.
-    /// Returns its metadata with the new checkpoint.
+    /// Saves a thread's tree that has a checkpoint again. Returns the metadata with the new
+    /// checkpoint.
     pub(super) async fn save_last(
         &self,
         programs: &Programs,
@@ -203,7 +203,7 @@ impl GitWorkspaces {
         Ok(Meta { checkpoint, ..meta })
     }
 
-    /// Makes the tree of a checkpoint beside its place.
+    /// Makes a checkpoint's tree next to where it will be.
     async fn refill(
         &self,
         (root, name): (&Path, &str),
@@ -239,7 +239,7 @@ impl GitWorkspaces {
     }
 }
 
-/// Moves a workspace out of its place, as an eviction does.
+/// Moves a workspace away, as an eviction does.
 fn move_away(root: &Path, name: &str) -> io::Result<std::path::PathBuf> {
     let moved = tempfile::Builder::new()
         .prefix(EVICTED)
@@ -249,7 +249,7 @@ fn move_away(root: &Path, name: &str) -> io::Result<std::path::PathBuf> {
     Ok(moved)
 }
 
-/// Renames a new workspace to its place, and stores its metadata.
+/// Renames a new workspace to the final place, and stores the metadata.
 fn put(
     making: TempDir,
     (root, data, name): (&Path, &Path, &str),

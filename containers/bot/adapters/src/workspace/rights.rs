@@ -12,8 +12,8 @@ use rustix::{
 
 use super::{in_use::InUse, programs::Programs, tool};
 
-/// Restores the owner's rights in a tree, by a program that is confined to the workspace.
-/// Files of other owners keep theirs.
+/// Restores the owner's rights in a tree, through a program that is confined to the workspace.
+/// Other owners' files keep theirs.
 pub(super) async fn restore(programs: &Programs, place: &Path) -> Result<(), WorkspaceError> {
     tracing::info!(place = %place.display(), "the rights of a tree were taken away, and are given back");
     tool::run(programs, "chmod", place, &["-R", "u+rwX", "--", "tree"])

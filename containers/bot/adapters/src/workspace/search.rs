@@ -14,11 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{files::Files, names::Names};
 
-/// Largest compiled pattern.
+/// Maximum compiled pattern size in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
-/// Largest searched file: larger ones are generated or data.
+/// Maximum size in bytes for searched files: larger files are generated or data.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Timeout of a search, which then returns its results so far.
+/// Timeout for a search, which then returns the results so far.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns existing files among the names, at most `limit` in byte order, and whether there were more.
@@ -30,7 +30,7 @@ pub(super) fn list(
 ) -> (Vec<Entry>, bool) {
     let mut entries = Vec::new();
     for name in &names.names {
-        // A deleted file stays one of git's names until the deletion is committed.
+        // A deleted file stays in git's names until the deletion is committed.
         let Some(size) = files.listed_size(name) else {
             continue;
         };
@@ -98,7 +98,7 @@ fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-/// Returns the content of a text file; `None` for binaries, special files and paths that lead outside.
+/// Returns a text file's content; `None` for binaries, special files and paths that lead outside.
 fn text_of(files: &Files, relative: &Path) -> Option<Vec<u8>> {
     let (file, size) = files.open_regular(relative).ok()?;
     if size > MAX_FILE_BYTES {

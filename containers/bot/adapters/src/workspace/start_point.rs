@@ -1,35 +1,37 @@
-//! Checks out the branch, tag or commit that a new tree starts from. Not here: the clone (`making`).
+//! Checks out the branch, tag or commit that a new tree starts from. Not here: the clone
+//! (`making`).
 //!
-//! Names are resolved explicitly, so that a branch precedes a tag of the same name, as for `git clone --branch`.
+//! Names are resolved explicitly, so that a branch precedes a tag with the same name, as for `git
+//! clone --branch`.
 
 use ars_bot_ports::WorkspaceError;
 use ars_types::RefName;
 
 use super::git::{CLONE_TIMEOUT, Git, Limits, SHORT};
 
-/// The branches of the origin in a clone.
+/// Prefix for the origin's branches in a clone.
 const ORIGIN: &str = "refs/remotes/origin/";
 const HEADS: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";
-/// The name of the default branch, which a clone has checked out.
+/// The default branch's name, which a clone has checked out.
 const HEAD: &str = "HEAD";
-/// Digits of the id of a commit. Such a name is never that of a branch, as for git.
+/// Digits in a commit id. Such a name is never a branch, as for git.
 const COMMIT_DIGITS: [usize; 2] = [40, 64];
-/// Branches of the origin that an error names.
+/// Maximum origin branches that an error names.
 const MAX_BRANCHES_NAMED: usize = 10;
 
 /// A ref that was found.
 enum Found<'a> {
-    /// A branch of the origin.
+    /// A branch at the origin.
     Branch(&'a str),
-    /// A tag or a commit, as the id of the commit.
+    /// A tag or a commit, as the commit id.
     Commit(String),
 }
 
-/// Checks out a ref of the clone of `origin`, or leaves it at the default branch.
+/// Checks out a ref in the clone of `origin`, or leaves it at the default branch.
 ///
 /// # Errors
-/// The ref does not exist, or the origin has branches and its default one is not among them.
+/// The ref does not exist, or the origin has branches and the default branch is not among them.
 pub(super) async fn check_out(
     git: &Git<'_>,
     origin: &str,
@@ -101,7 +103,7 @@ async fn find<'a>(git: &Git<'_>, name: &'a str) -> Result<Option<Found<'a>>, Wor
     Ok(commit(git, name).await?.map(Found::Commit))
 }
 
-/// Returns the commit of a name.
+/// Returns the commit that a name means.
 async fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>, WorkspaceError> {
     let name = format!("{name}^{{commit}}");
     let answer = git
@@ -120,7 +122,7 @@ async fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>, WorkspaceEr
     Ok((answer.exit_code == 0).then(text))
 }
 
-/// Rejects a clone without a commit of an origin that has branches. Git itself only warns.
+/// Rejects a clone without a commit if the origin has branches. Git itself only warns.
 async fn must_have_commit(git: &Git<'_>, origin: &str) -> Result<(), WorkspaceError> {
     if git.head().await?.is_some() {
         return Ok(());
@@ -136,7 +138,7 @@ async fn must_have_commit(git: &Git<'_>, origin: &str) -> Result<(), WorkspaceEr
     )))
 }
 
-/// Returns a sentence about the branches of the origin; empty if it has none.
+/// Returns a sentence about the origin's branches; empty if it has none.
 async fn branches(git: &Git<'_>) -> Result<String, WorkspaceError> {
     let count = format!("--count={}", MAX_BRANCHES_NAMED + 1);
     let format = "--format=%(refname:strip=3)";

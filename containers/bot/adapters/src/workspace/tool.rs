@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{capture::Capture, process, programs::Programs};
 
-/// Timeout of measuring, repairing or removing one workspace.
+/// Timeout for measuring, repairing or removing a workspace.
 const DISK_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// Bytes of the output of a program that measures, repairs or removes.
+/// Maximum output bytes from a program that measures, repairs or removes.
 const OUTPUT_LIMIT: usize = 4 << 10;
 
-/// Runs a program of the machine, confined to a workspace, because an agent made what it reads.
+/// Runs a machine program, confined to a workspace, because an agent made the files that it reads.
 pub(super) async fn run(
     programs: &Programs,
     program: &str,

@@ -1,4 +1,4 @@
-//! A trial of the way from a command to its proxy.
+//! Tries the way from a command to the proxy.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::{
     logins::Logins,
 };
 
-/// Timeout of the trial.
+/// Timeout for the trial.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(20);
-/// Bytes of the command's output that are kept.
+/// Maximum bytes kept from the command's output.
 const OUTPUT_MAX: usize = 4 << 10;
 /// A name that has no address (RFC 2606).
 const HOST: &str = "trial.invalid:443";
 /// The proxy's answer to it.
 const EXPECTED: &str = "HTTP/1.1 403 Forbidden";
 
-/// Runs a command that asks its proxy for a host that is not allowed, and expects the refusal.
+/// Runs a command that asks the proxy for a host that is not allowed, and expects the refusal.
 pub(super) async fn try_proxy(programs: &Programs, kind: GateKind) -> Result<(), String> {
     let failed =
         |error: &dyn std::fmt::Display| format!("a command does not reach its proxy: {error}");

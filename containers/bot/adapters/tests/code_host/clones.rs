@@ -1,4 +1,4 @@
-//! Clones of private repositories by the local workspaces, with tokens of the code host.
+//! Local workspaces clone private repositories with code host tokens.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ impl Trees {
     }
 }
 
-/// The token is for one repository and for reading, and no command or file receives it.
+/// The token is for a single repository and for reading, and no command or file receives it.
 #[tokio::test]
 async fn private_repository_is_cloned_with_a_token_of_its_own() {
     let trees = trees(Some(true)).await;
@@ -126,7 +126,7 @@ async fn rejected_token_of_a_clone_is_minted_again() {
     assert_eq!(trees.mints().len(), 2, "the fresh token is cached");
 }
 
-/// Without a token git works anonymously, and its error names the reason.
+/// Without a token git works anonymously, and the error names the reason.
 #[tokio::test]
 async fn clone_without_a_token_names_the_reason() {
     let trees = trees(Some(true)).await;

@@ -1,4 +1,4 @@
-//! Tokens of the app, the plain token, and the credential of git.
+//! App tokens, the plain token, and the git credential.
 
 use std::process::Command;
 
@@ -85,7 +85,7 @@ async fn plain_token_serves_calls_and_git() {
     );
 }
 
-/// Git clones with the credential of reads, and pushes only with that of writes.
+/// Git clones with the read credential, and pushes only with the write credential.
 #[tokio::test]
 async fn git_credential_is_as_wide_as_its_operation() {
     let world = world().await;

@@ -1,4 +1,4 @@
-//! Faults of the host: what is sent again, and what its rejections mean.
+//! Host faults: which requests are sent again, and how rejections are understood.
 
 use ars_bot_ports::{CodeHost as _, CodeHostError, code_host::NewIssue};
 use ars_codehost::answer::Meaning;
@@ -12,7 +12,7 @@ const REPOSITORY: &str = "GET /repos/acme/app";
 async fn passing_faults_of_reads_are_waited_out() {
     for (fault, waits) in [
         (Fault::RateLimited(NOW_S + 30), vec![30]),
-        // Half a second of spread is added.
+        // Half a second of spread is added to the wait.
         (Fault::SecondaryLimited(7), vec![7]),
         (Fault::Unavailable, vec![0]),
         (Fault::Truncated, vec![0]),
@@ -51,7 +51,7 @@ async fn attempts_and_waits_are_bounded() {
     assert!(world.waits.seconds().is_empty());
 }
 
-/// The issue exists although its answer was lost, so a second request would make another.
+/// The issue exists although the response was lost, so a second request would create another.
 #[tokio::test]
 async fn write_with_a_lost_answer_is_not_repeated() {
     for fault in [Fault::LostAnswer, Fault::Truncated] {
@@ -144,7 +144,7 @@ async fn renamed_repository_is_named() {
     assert_eq!(world.count("/repositories/"), 0);
 }
 
-/// No token can be minted for the old name, so only the text can mention the new one.
+/// No token can be minted for the old name, so only the text can mention the new name.
 #[tokio::test]
 async fn rename_without_a_cached_token_is_suspected() {
     let world = world().await;
@@ -178,7 +178,7 @@ async fn missing_branch_differs_from_a_hidden_repository() {
     );
 }
 
-/// The GraphQL interface reports its limits in the body of a success.
+/// GraphQL reports limits in a successful response's body.
 #[tokio::test]
 async fn limits_in_a_success_are_waited_out() {
     for (fault, waits) in [
@@ -237,7 +237,7 @@ async fn resolving_a_thread_is_repeated() {
     }
 }
 
-/// The host gates the mutation by the contents, so its token may write them.
+/// The host requires contents access for the mutation, so the token may write contents.
 #[tokio::test]
 async fn token_that_resolves_may_write_contents() {
     let world = world_with_thread().await;

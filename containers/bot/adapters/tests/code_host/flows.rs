@@ -23,7 +23,7 @@ fn text(title: &str) -> PullRequestText {
     }
 }
 
-/// Opens the draft of a branch with one change. Returns its number and head.
+/// Opens a draft for a branch with a change. Returns the number and head.
 async fn opened(world: &World) -> (u64, Commit) {
     let head = world
         .fake
@@ -116,7 +116,7 @@ async fn draft_is_opened_found_and_edited() {
     );
 }
 
-/// The host keeps the last commit of a fork that was deleted. It is no head to review.
+/// The host keeps a deleted fork's last commit. It is no head to review.
 #[tokio::test]
 async fn deleted_fork_has_no_head() {
     let world = world().await;
@@ -195,7 +195,7 @@ async fn review_is_one_comment_with_its_findings() {
         (1, "COMMENT", head.as_str())
     );
     assert_eq!((pull.threads.len(), pull.threads[0].line), (1, 2));
-    // A person's thread is none of the service.
+    // A person's thread does not belong to the service.
     world.fake.change("acme/app", |repository| {
         let pull = repository
             .items
@@ -298,7 +298,7 @@ async fn check_run_of_a_head_exists_once() {
             .put_check_run(&app(), &check_run("r1", &evidence(result)))
             .await
             .unwrap();
-        // More than a page of others is newer.
+        // More than a page of other threads is newer.
         world.fake.change("acme/app", |repository| {
             let other =
                 |id| json!({ "id": id, "name": "ci", "head_sha": head.as_str(), "app": { "slug": "ci" } });

@@ -1,4 +1,4 @@
-//! The adapter of the code host against the fake GitHub.
+//! Tests the code host adapter against the fake GitHub.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

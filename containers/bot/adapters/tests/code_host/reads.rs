@@ -97,7 +97,7 @@ async fn diffs_agree_with_git() {
     assert_eq!((&binary.change, diff.totals()), (&Change::Binary, (2, 2)));
 }
 
-/// Opens the pull request of the branch `ars/r1`. Returns its number.
+/// Opens the pull request for the branch `ars/r1`. Returns the number.
 async fn opened(world: &World) -> u64 {
     let request = NewPullRequest {
         text: PullRequestText {
@@ -138,7 +138,7 @@ async fn long_diff_is_cut_after_a_line() {
     assert!(!whole.truncated && whole.text.ends_with("+line 1999\n"));
 }
 
-/// The host shows no diff of more than 300 files or 20,000 lines.
+/// The host shows no diff with more than 300 files or 20,000 lines.
 #[tokio::test]
 async fn large_diff_is_made_of_patches() {
     let world = world().await;
@@ -178,7 +178,7 @@ async fn large_diff_is_made_of_patches() {
     assert!(diff.text.starts_with("diff --git a/long b/long\n") && diff.text.ends_with("+20000\n"));
 }
 
-/// Of a discussion of more pages than are read, the last comments are listed.
+/// If a discussion has more pages than are read, the last comments are listed.
 #[tokio::test]
 async fn long_discussion_lists_its_last_comments() {
     let world = world().await;

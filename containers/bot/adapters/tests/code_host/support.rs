@@ -1,4 +1,4 @@
-//! A fake host with one repository, and the adapter to it.
+//! A fake host with a single repository, and the adapter for it.
 
 use std::{
     sync::{Arc, Mutex},
@@ -13,7 +13,7 @@ use ars_testkit::github::FakeGitHub;
 use ars_types::{RefName, RepoSlug, UnixMillis};
 use async_trait::async_trait;
 
-/// Seconds since the epoch of every test.
+/// Every test's time, in seconds since the epoch.
 pub const NOW_S: u64 = 1_800_000_000;
 
 struct Fixed;
@@ -53,7 +53,7 @@ pub struct World {
     pub main: String,
 }
 
-/// Makes the adapter of a fake, with the app's key or else the plain token.
+/// Makes the adapter for a fake, with the app's key or else the plain token.
 pub fn adapter(fake: &FakeGitHub, is_app: bool, waits: &Arc<Waits>) -> GitHub {
     let secret = |text: String| Secret::parse(Some(text)).unwrap();
     let app = fake.app();

@@ -1,4 +1,4 @@
-//! The tools of agents against the fake host.
+//! Agent tools against the fake host.
 
 use ars_agent::{Part, Role, Turn};
 use ars_bot_ports::{CodeHost as _, code_host::NewPullRequest};
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{World, app, branch, world};
 
-/// `acme/closed` is closed, and issues of `acme/app` may be written.
+/// `acme/closed` is closed, and issues in `acme/app` may be written.
 struct Gate;
 
 impl RepositoryGate for Gate {
@@ -160,7 +160,7 @@ async fn reads_are_marked_and_redacted() {
     }
 }
 
-/// A file without lines is named, and a title of a stranger stays within its line and its marks.
+/// A file without lines is named, and a stranger's title stays within its line and marks.
 #[tokio::test]
 async fn binary_files_and_hostile_titles_are_shown() {
     let (world, number) = with_pull().await;
@@ -201,7 +201,7 @@ async fn binary_files_and_hostile_titles_are_shown() {
     }
 }
 
-/// The threads of people and of the service are shown with their state, marked as untrusted.
+/// Threads by people and by the service are shown with their state, marked as untrusted.
 #[tokio::test]
 async fn comments_on_lines_are_shown_by_thread() {
     let (world, number) = with_pull().await;
@@ -268,7 +268,7 @@ async fn comments_on_lines_are_shown_by_thread() {
     );
 }
 
-/// Of more threads than are read, the newest are shown.
+/// If there are more threads than are read, the newest are shown.
 #[tokio::test]
 async fn newest_threads_are_shown() {
     let (world, number) = with_pull().await;
@@ -380,7 +380,7 @@ async fn written_texts_mention_nobody() {
     assert_eq!(item.comments[0].body, "@\u{200b}ann");
 }
 
-/// The host changes pull requests by the route of issues too.
+/// The host also changes pull requests through the issue route.
 #[tokio::test]
 async fn pull_request_is_not_changed_as_an_issue() {
     let (world, number) = with_pull().await;
@@ -452,7 +452,7 @@ async fn invalid_input_names_the_field() {
     assert!(!ok && text.contains("no such item"), "{text}");
 }
 
-/// The private text would have every reader of the public repository as its audience.
+/// The private text would have every reader of the public repository as audience.
 #[tokio::test]
 async fn private_text_is_not_posted_in_public() {
     let world = world().await;

@@ -1,4 +1,4 @@
-//! The list of a compatible server's models. The choice among them is tested in the composition root.
+//! Lists a compatible server's models. Choosing among them is tested in the composition root.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use ars_auth::Secret;

@@ -1,4 +1,4 @@
-//! The client of OpenAI-compatible servers: streaming, tools, files, errors, retries, cancellation.
+//! OpenAI-compatible server client: streaming, tools, files, errors, retries, cancellation.
 
 use std::{sync::Arc, time::Duration};
 
@@ -250,7 +250,7 @@ async fn busy_server_is_retried_after_its_wait() {
     ]);
     let conversation = Conversation::new(MODEL);
     let error = conversation.call(&*client(&fake)).await.unwrap_err();
-    // Two busy responses and one failure use up the three attempts at a failing server.
+    // Two busy responses and a failure use up the three attempts at a failing server.
     assert_eq!(error.kind, ModelErrorKind::Failed);
     assert_eq!(conversation.waits()[0], Duration::from_millis(20));
     assert_eq!(fake.request_count(), 3);

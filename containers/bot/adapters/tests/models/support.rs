@@ -1,4 +1,4 @@
-//! Shared by the tests of both vendors: a client of a fake, and calls of it.
+//! Shared by both vendors' tests: a client for a fake, and calls to it.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests: what fails here fails the test"
@@ -18,7 +18,7 @@ use ars_types::ModelRef;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// The key of every client here.
+/// API key that every client here uses.
 pub(crate) const KEY: &str = "sk-sesame";
 
 /// Short waits, so that tests are fast.
@@ -120,7 +120,7 @@ impl Conversation {
         assert_eq!(outcome.unwrap_err().kind, ModelErrorKind::Cancelled);
     }
 
-    /// Adds the answer, and a result with `content` for each of its calls.
+    /// Adds the answer, and a result with `content` for each call in it.
     pub(crate) fn answer_calls(&mut self, turn: &ModelTurn, content: &[ToolContent]) {
         let results = turn.parts.iter().filter_map(|part| match part {
             Part::ToolCall { call_id, .. } => Some(Part::ToolResult {

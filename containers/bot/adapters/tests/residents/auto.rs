@@ -1,4 +1,4 @@
-//! The automatic onboarding: the first run of a repository prepares a resident for later threads.
+//! Automatic onboarding: a repository's first run prepares a resident for later threads.
 
 use std::{fs, time::Duration};
 
@@ -12,14 +12,14 @@ use crate::{
     support::{World, exec, git},
 };
 
-/// Time for the rejection of an onboarding, which runs beside the requests.
+/// Timeout for an onboarding's rejection, which runs beside the requests.
 const REJECTION_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The first thread stays with its local tree.
+/// The first thread stays with the local tree.
 #[tokio::test(flavor = "multi_thread")]
 async fn second_thread_works_in_the_resident() {
     let world = World::onboarding(|configured| vec![configured]);
-    // A branch of this name is not the default one of the origin.
+    // A branch with this name is not the origin's default branch.
     git(
         &world.folder.path().join("origin.git"),
         &["branch", "-m", "main", "trunk"],
@@ -58,7 +58,7 @@ async fn second_thread_works_in_the_resident() {
     );
 }
 
-/// The branch of a run says nothing about the dependencies of the default branch.
+/// A run's branch tells nothing about the default branch's dependencies.
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_are_those_of_the_default_branch() {
     let world = World::onboarding(|configured| vec![configured]);
@@ -93,7 +93,7 @@ async fn commands_are_those_of_the_default_branch() {
 async fn failed_preparation_leaves_runs_on_local_trees() {
     let world = World::onboarding(|configured| vec![configured]);
     let source = world.folder.path().join("source");
-    // Its dependencies cannot be installed.
+    // The dependencies cannot be installed.
     fs::write(
         source.join("package.json"),
         r#"{"dependencies": {"x": "file:missing.tgz"}}"#,

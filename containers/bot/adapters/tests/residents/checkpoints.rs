@@ -1,4 +1,4 @@
-//! Checkpoints of trees on residents, and trees that are made again from them.
+//! Checkpoints for resident trees, and trees that are recreated from them.
 
 use ars_bot_ports::{OpenFor, Release, Workspace, WorkspaceError, WorkspaceProvider as _};
 use ars_codehost::diff::Commit;
@@ -19,7 +19,7 @@ fn run(name: &str) -> RunId {
     RunId::parse(name).unwrap()
 }
 
-/// Makes a commit, a staged change, an unstaged one and a new file.
+/// Makes a commit, a staged change, an unstaged change and a new file.
 async fn work(tree: &dyn Workspace) {
     let script = "echo four >> src/lib.txt && git commit -qam four && echo five >> src/lib.txt && \
                   git add . && echo six >> run.sh && mkdir new && echo seven > new/file";
@@ -35,7 +35,7 @@ async fn save(tree: &dyn Workspace, name: &str) -> Option<(String, bool)> {
 }
 
 impl World {
-    /// Removes the tree of a thread without its service, as the loss of a container does.
+    /// Removes a thread's tree without its service, as losing a container does.
     pub(crate) async fn lose_tree(&self, name: &str) {
         let (resource, thread_key) = (
             Resource::parse(RESOURCE).unwrap(),
@@ -55,7 +55,7 @@ impl World {
     }
 }
 
-/// The run continues in another process with the files of its checkpoint, and not with later ones.
+/// The run continues in another process with the checkpoint's files, and not with later files.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_tree_is_made_again_from_its_checkpoint() {
     let world = World::new();
@@ -124,7 +124,7 @@ async fn lost_tree_is_made_again_from_its_checkpoint() {
     );
 }
 
-/// A command finds the tree of the last checkpoint, and the model learns what is missing.
+/// A command finds the last checkpoint's tree, and the model learns which parts are missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn tree_lost_during_a_run_is_restored_for_its_next_command() {
     let world = World::new();
@@ -160,7 +160,7 @@ async fn lost_tree_without_a_checkpoint_ends_its_run() {
     );
 }
 
-/// The code host has the commits of a pushed tree. Its other files are in a checkpoint after the push.
+/// The code host has a pushed tree's commits. The other files are in a checkpoint after the push.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_tree_is_made_again_from_its_push() {
     let world = World::new();
@@ -196,7 +196,7 @@ async fn lost_tree_is_made_again_from_its_push() {
     );
 }
 
-/// A resident that rejects the thread now keeps the way to its checkpoint.
+/// A resident that rejects the thread now keeps the way to the checkpoint.
 #[tokio::test(flavor = "multi_thread")]
 async fn rejected_attach_does_not_abandon_saved_work() {
     let world = World::new();
@@ -230,7 +230,7 @@ async fn rejected_attach_does_not_abandon_saved_work() {
     assert_eq!(again.restored_from(), Some("refs/ars/run-1/1"));
 }
 
-/// `runs.restore` gives a released thread the tree of an earlier run, and replaces no later work.
+/// `runs.restore` gives a released thread an earlier run's tree, and replaces no later work.
 #[tokio::test(flavor = "multi_thread")]
 async fn checkpoint_of_a_finished_run_is_restored() {
     let world = World::new();

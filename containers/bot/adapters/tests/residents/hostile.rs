@@ -1,4 +1,4 @@
-//! Hostile commands on a resident of this machine, under each kind of sandbox.
+//! Hostile commands on a local resident, in each sandbox kind.
 
 use std::{fs, time::Duration};
 
@@ -18,7 +18,7 @@ pub fn kinds() -> Vec<SandboxKind> {
         .collect()
 }
 
-/// Makes a world of a kind with a warm resident.
+/// Makes a world with this kind and a warm resident.
 pub async fn warm(kind: SandboxKind, limits: RunLimits) -> World {
     let network = Some(SandboxNetwork::Open);
     let settings = SandboxSettings {
@@ -32,7 +32,7 @@ pub async fn warm(kind: SandboxKind, limits: RunLimits) -> World {
     world
 }
 
-/// Returns whether a process has this word in its arguments.
+/// Returns whether a process has this word in the arguments.
 pub fn is_running(word: &str) -> bool {
     let mut all = fs::read_dir("/proc")
         .unwrap()
@@ -93,7 +93,7 @@ async fn limits_hold_from_the_first_instruction() {
         assert_eq!((limits[0], limits[3]), ("0", "1000"), "{kind}: {limits:?}");
         assert!(limits[1].parse::<u64>().is_ok(), "{kind}: {limits:?}");
         let data: u64 = limits[2].parse().unwrap();
-        // A process of 1 KiB more is refused.
+        // A process with 1 KiB more is refused.
         let eats = format!("perl -e '$x = \"x\" x ({data} << 10); print \"allocated\"'");
         let ended = exec(&*tree, &eats).await;
         assert!(
@@ -103,7 +103,7 @@ async fn limits_hold_from_the_first_instruction() {
     }
 }
 
-/// The control group that a run's data names holds its commands.
+/// The control group that a run's data names holds the run's commands.
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_over_the_groups_limit_ends_the_command() {
     let limits = RunLimits {
@@ -130,8 +130,8 @@ async fn memory_over_the_groups_limit_ends_the_command() {
     }
 }
 
-/// What the first subject leaves wherever it can.
-/// None of it is in its tree, which is therefore released as clean.
+/// What the first subject leaves wherever it can. Nothing is in the tree, which is therefore
+/// released as clean.
 const PLANT: &str = "mkdir -p ~/.config/git ~/.config/pip ~/.cargo ~/.cache/x ~/bin
     printf '[core]\n\tfsmonitor = touch pwned\n\thooksPath = ~/hooks\n' > ~/.gitconfig; mkdir -p ~/hooks
     printf '#!/bin/sh\ntouch pwned\n' > ~/hooks/pre-commit; chmod +x ~/hooks/pre-commit
@@ -139,11 +139,11 @@ const PLANT: &str = "mkdir -p ~/.config/git ~/.config/pip ~/.cargo ~/.cache/x ~/
     for name in .npmrc .bashrc .profile .netrc .cargo/config.toml .config/pip/pip.conf .cache/x/y bin/git; do
         echo planted > ~/$name; done
     echo planted > \"${TMPDIR:-/tmp}/planted\"; chmod 500 ~/bin; (setsid tail -f /dev/null 98791 &) > /dev/null 2>&1";
-/// What the second one finds: a home, temporary folders, and objects with the work of others.
+/// What the second subject finds: a home, temporary folders, and objects with others' work.
 const FIND: &str = "find ~ -mindepth 1 ! -path ~/tmp; find \"${TMPDIR:-/tmp}\" -name planted
     git cat-file --batch-all-objects --batch | grep -a unfinished-plan; true";
 
-/// Two subjects that do not trust each other have threads of one resident, one after the other.
+/// Two subjects that do not trust each other have threads on the same resident in turn.
 #[tokio::test(flavor = "multi_thread")]
 async fn next_subject_finds_nothing_of_the_last() {
     for kind in kinds() {
@@ -157,7 +157,7 @@ async fn next_subject_finds_nothing_of_the_last() {
         );
         first.release(Release::Ended).await;
         until_gone("98791").await;
-        // Its work is saved, and released too.
+        // The work is saved, and released too.
         let plans = world.open("plans").await;
         exec(&*plans, "echo unfinished-plan > plan.txt").await;
         plans.release(Release::Ended).await;

@@ -1,4 +1,4 @@
-//! The onboarding of a repository on residents of this machine. Used by the tests of the code host too.
+//! Onboards a repository on local residents. The code host's tests use it too.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use ars_resident::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// The resource of the repository.
+/// The repository's resource name.
 pub const RESOURCE: &str = "repo:acme/app";
 /// Time in which the repository is provisioned on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Interval at which its state is asked for.
+/// Interval between state requests.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Onboards the repository with a test command, and waits until it is warm.

@@ -1,4 +1,4 @@
-//! The place of a thread's tree: on its resident, or on the local disk with a reason.
+//! Where a thread's tree is: on the resident, or on the local disk with a reason.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ async fn repository_without_resident_is_local() {
     );
     // Nothing was created for residents.
     assert!(!world.folder.path().join("data/residents").exists());
-    // The thread stays with its tree after an onboarding.
+    // The thread stays with the tree after an onboarding.
     drop(tree);
     world.onboard().await;
     assert_eq!(
@@ -39,7 +39,7 @@ async fn repository_without_resident_is_local() {
     );
 }
 
-/// The hosts of an agent hold in local trees only.
+/// An agent's hosts apply only in local trees.
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_with_own_hosts_gets_a_local_tree() {
     let hosts = vec![HostRule::parse("docs.example").unwrap()];
@@ -61,8 +61,8 @@ async fn agent_with_own_hosts_gets_a_local_tree() {
     );
 }
 
-/// The wire of residents has a stricter pattern than git.
-/// The run works on the ref, and its reader learns where and why.
+/// The residents' wire has a stricter pattern than git. The run works on the ref, and the reader
+/// learns where and why.
 #[tokio::test(flavor = "multi_thread")]
 async fn ref_that_residents_reject_gets_a_local_tree() {
     let world = World::new();
@@ -87,7 +87,7 @@ async fn ref_that_residents_reject_gets_a_local_tree() {
     );
 }
 
-/// The resident was removed with all trees. A later run is local, and its reader learns why.
+/// The resident was removed with all trees. A later run is local, and the reader learns why.
 #[tokio::test(flavor = "multi_thread")]
 async fn offboarded_repository_falls_back() {
     let world = World::new();
@@ -114,7 +114,7 @@ async fn offboarded_repository_falls_back() {
     );
 }
 
-/// A tree that may have unsaved work is not replaced while its resident cannot be asked.
+/// A tree that may have unsaved work is not replaced while the resident cannot be asked.
 #[tokio::test(flavor = "multi_thread")]
 async fn unsaved_tree_waits_for_its_resident() {
     let world = World::new();
@@ -125,7 +125,7 @@ async fn unsaved_tree_waits_for_its_resident() {
         .write("notes.txt", b"unsaved\n")
         .await
         .unwrap();
-    // Another process serves the residents of the data directory.
+    // Another process serves the data directory's residents.
     let served = world.folder.path().join("data");
     let world = world.restarted();
     let lock = fs::File::options()
@@ -145,7 +145,7 @@ async fn unsaved_tree_waits_for_its_resident() {
     assert!(other.note.unwrap().contains("another process serves"));
 }
 
-/// The bot's disk was replaced. The tree of a run that continues is found on its resident.
+/// The bot's disk was replaced. A continuing run's tree is found on the resident.
 #[tokio::test(flavor = "multi_thread")]
 async fn tree_is_found_after_the_loss_of_notes() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Pushes from the tree of a resident, and heads of pull requests in it.
+//! Pushes from a resident tree, and pull request heads in it.
 
 use ars_bot_ports::{
     OpenFor, PushOutcome, Release, Workspace, WorkspaceError, WorkspaceProvider as _,
@@ -34,7 +34,7 @@ fn at_origin(world: &World, arguments: &[&str]) -> String {
     git(&world.folder.path().join("origin.git"), arguments)
 }
 
-/// The pushed tree is released, and the next run continues at its commit, also in another process.
+/// The pushed tree is released, and the next run continues at that commit, also in another process.
 #[tokio::test(flavor = "multi_thread")]
 async fn new_tree_continues_at_the_pushed_commit() {
     let world = World::new();
@@ -82,7 +82,7 @@ async fn new_tree_continues_at_the_pushed_commit() {
         push(&*again, &second, BRANCH).await,
         Ok(PushOutcome::Pushed)
     );
-    // Another history of the branch is not overwritten.
+    // Another history on the branch is not overwritten.
     let other = exec(
         &*again,
         "git commit -q --amend -m other && git rev-parse HEAD",
@@ -110,7 +110,7 @@ async fn deleted_branch_is_forgotten() {
         &world,
         &["update-ref", "-d", &format!("refs/heads/{BRANCH}")],
     );
-    // The mirror learns it from its next fetch, which the attach of an unknown branch makes.
+    // The mirror learns it from the next fetch, which attaching an unknown branch makes.
     world.attach_unknown_branch().await;
     let again = world.again("t", OpenFor::Run).await.unwrap();
     assert_eq!(again.pushed_branch().await, None);
@@ -158,8 +158,8 @@ async fn head_of_a_pull_request_is_checked_out() {
     assert_eq!(list["live"]["threads"][0]["evicted"], true, "{list:#}");
 }
 
-/// A review gets a tree without a token.
-/// The next change of its thread gets a writable tree with the same work, also in a process without the note about it.
+/// A review gets a tree without a token. The thread's next change gets a writable tree with the
+/// same work, also in a process without the note about it.
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_agent_gets_a_read_only_tree() {
     let world = World::new();
@@ -172,7 +172,8 @@ async fn reading_agent_gets_a_read_only_tree() {
         let tree = world.open_to_read(name).await;
         let mirror = exec(&*tree, origin).await.output;
         assert!(mirror.trim().ends_with("/mirror"), "{mirror}");
-        // Not the same commit in both threads, because one that is on the code host needs no checkpoint.
+        // Not the same commit in both threads, because a commit on the code host needs no
+        // checkpoint.
         let head = commit(&*tree, name).await;
         let refused = push(&*tree, &head, BRANCH).await;
         assert!(
@@ -198,7 +199,7 @@ async fn reading_agent_gets_a_read_only_tree() {
                 Ok(PushOutcome::Pushed)
             );
             again.release(Release::Ended).await;
-            // A read-only tree gets the work of its thread too.
+            // A read-only tree gets the thread's work too.
             let read = world.open_to_read(name).await;
             assert_eq!(
                 read.head().await.unwrap().as_deref(),

@@ -1,4 +1,4 @@
-//! The sandbox that the commands of a tree on a resident share.
+//! The sandbox that commands in a resident tree share.
 
 use std::{fs, time::Duration};
 
@@ -15,10 +15,10 @@ use crate::{
 
 /// Prints the words of the program that started a command.
 const STARTER: &str = "tr '\\0' ' ' < /proc/$PPID/cmdline";
-/// The subcommand of the first program.
+/// The first program's subcommand.
 const SERVE: &str = "sandbox-serve";
 
-/// Returns the processes that serve commands in this world. The words of a process are public.
+/// Returns the processes that serve commands in this world. Process words are public.
 fn servers(world: &World) -> Vec<Pid> {
     let place = world.folder.path().to_str().unwrap();
     let all = fs::read_dir("/proc").unwrap().flatten();
@@ -54,7 +54,7 @@ async fn commands_of_a_tree_share_a_sandbox() {
         assert_in_session(&*tree, kind).await;
         let first = servers(&world);
         assert_eq!(first.len(), 1, "{kind}");
-        // What a command left ends before its answer, also without a mark of its command.
+        // Everything that a command left ends before the response, also without the command's mark.
         let leave =
             format!("(env -i setsid sleep {word} & env -i setsid sleep {word} &) > /dev/null 2>&1");
         assert_eq!(exec(&*tree, &leave).await.exit_code, 0, "{kind}");
@@ -74,7 +74,7 @@ async fn commands_of_a_tree_share_a_sandbox() {
         );
         assert_in_session(&*tree, kind).await;
         assert_eq!(servers(&world), first, "{kind}");
-        // Another tree has a sandbox of its own.
+        // Another tree has a separate sandbox.
         let other = world.open("other").await;
         assert_in_session(&*other, kind).await;
         assert_eq!(servers(&world).len(), 2, "{kind}");
@@ -128,7 +128,8 @@ async fn killed_sandbox_of_a_tree_is_replaced() {
             "{kind}: {ended:?}"
         );
         assert_in_session(&*tree, kind).await;
-        // Also between two commands. The first one may meet a program that is about to end, and has its own sandbox.
+        // Also between two commands. The first may meet a program that is about to end, and has a
+        // separate sandbox.
         kill();
         assert_eq!(exec(&*tree, "echo next").await.output, "next\n", "{kind}");
         assert_in_session(&*tree, kind).await;
@@ -159,9 +160,9 @@ async fn shared_sandbox_ends_with_its_tree() {
         assert_in_session(&*first, kind).await;
         first.release(Release::Ended).await;
         until(|| servers(&world).is_empty()).await;
-        // The next thread gets the user of the first one.
+        // The next thread gets the first thread's user.
         let second = world.open("second").await;
-        // A kill ends a command in progress, also one without the mark of its step.
+        // A kill ends a command in progress, also without the step's mark.
         let running = exec(&*second, "touch begun; exec env -i sleep 98773");
         let killing = async {
             while second.read("begun", 1).await.is_err() {}

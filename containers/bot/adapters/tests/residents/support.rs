@@ -1,4 +1,4 @@
-//! A repository at a code host, residents of this machine, and waits for conditions.
+//! A repository at a code host, local residents, and waits for conditions.
 
 use std::{
     path::{Path, PathBuf},
@@ -62,7 +62,7 @@ pub fn thread(name: &str) -> ThreadKey {
     ThreadKey::cli(name)
 }
 
-/// The program that is the first one in a sandbox: an example of this crate.
+/// Returns the program that is first in a sandbox: an example in this crate.
 fn entry() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let entry = program
@@ -121,7 +121,7 @@ impl World {
         folder
     }
 
-    /// Opens the data directory of a world, as another process would.
+    /// Opens a world's data directory, as another process would.
     pub fn of(folder: TempDir) -> Self {
         Self::opened(folder, landlock(), None)
     }
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// Returns the world after a restart of its process.
+    /// Returns the world after the process restarts.
     pub fn restarted(self) -> Self {
         let Self {
             folder,
@@ -237,14 +237,14 @@ impl World {
             .unwrap();
     }
 
-    /// Opens the workspace of a thread as its first message does.
+    /// Opens a thread's workspace as the first message does.
     pub async fn open(&self, name: &str) -> Arc<dyn Workspace> {
         self.try_open(name, Some(&self.repository()), OpenFor::Run)
             .await
             .unwrap()
     }
 
-    /// Opens the workspace of a thread for an agent that changes nothing.
+    /// Opens a thread's workspace for an agent that changes nothing.
     pub async fn open_to_read(&self, name: &str) -> Arc<dyn Workspace> {
         let (thread, repository) = (thread(name), self.repository());
         let request = WorkspaceRequest {
@@ -259,7 +259,7 @@ impl World {
             .unwrap()
     }
 
-    /// Opens the workspace of a new thread at a branch.
+    /// Opens a new thread's workspace at a branch.
     pub async fn open_at(&self, name: &str, branch: &str) -> Arc<dyn Workspace> {
         let (thread, repository) = (thread(name), self.repository());
         let branch = RefName::parse(branch).unwrap();
@@ -275,7 +275,7 @@ impl World {
             .unwrap()
     }
 
-    /// Opens the workspace of a thread as a later message or a viewer does.
+    /// Opens a thread's workspace as a later message or a viewer does.
     pub async fn again(
         &self,
         name: &str,

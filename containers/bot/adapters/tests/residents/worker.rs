@@ -30,7 +30,7 @@ const ADMIN: &str = "admin-s3cret";
 
 type Seen = Arc<Mutex<Vec<String>>>;
 
-/// Answers as the resident Worker does, and notes each request with its bearer.
+/// Answers as the resident Worker does, and notes each request with the bearer.
 async fn answer(State(seen): State<Seen>, request: Request) -> Response {
     let bearer = request.headers()[AUTHORIZATION].to_str().unwrap();
     let line = format!("{} {} {bearer}", request.method(), request.uri());
@@ -162,7 +162,7 @@ async fn pushes_and_check_outs_are_the_operators() {
     assert_eq!(*seen.lock().unwrap(), lines);
 }
 
-/// The answer of an attach never comes. The caller's stop ends the wait.
+/// The response to an attach never comes. The caller's stop ends the wait.
 #[tokio::test]
 async fn cancelled_call_ends_at_once() {
     let (client, seen) = client(None).await;
@@ -183,7 +183,7 @@ async fn cancelled_call_ends_at_once() {
     );
 }
 
-/// One host sends nothing, and another one the head of its answers only.
+/// A host sends nothing, and another sends only the response head.
 #[tokio::test]
 async fn silent_host_is_unreachable() {
     let silent = listener().await;

@@ -1,4 +1,4 @@
-//! A workspace on a resident: commands, files, git, and its release.
+//! A workspace on a resident: commands, files, git, and releasing it.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn dirty_tree_survives_between_runs() {
     assert_ne!(head.as_deref(), Some(start.as_str()));
     first.release(Release::Ended).await;
 
-    // The last handle ends the residents of this process.
+    // The last handle ends this process's residents.
     drop(first);
     let world = world.restarted();
     let second = world.again("t", OpenFor::Run).await.unwrap();
@@ -87,7 +87,7 @@ async fn diff_runs_no_program_of_a_nested_repository() {
     assert_eq!(checks.output, "ran\n");
 }
 
-/// A clean tree is given back at the end of a run, and the next one attaches again.
+/// A clean tree is given back when a run ends, and the next run attaches again.
 #[tokio::test(flavor = "multi_thread")]
 async fn clean_tree_is_released() {
     let world = World::new();
@@ -116,7 +116,7 @@ async fn files_and_listings_behave_like_local_ones() {
     let world = World::new();
     world.onboard().await;
     let tree = world.open("t").await;
-    // Text, other bytes, and a name that the route of residents refuses.
+    // Text, other bytes, and a name that the residents' route refuses.
     let bytes: Vec<u8> = (0..=255).cycle().take(200_000).collect();
     for (path, content) in [
         ("a/new.txt", b"text\n".to_vec()),
@@ -202,7 +202,7 @@ async fn commands_are_confined_and_bounded() {
     let world = World::new();
     world.onboard().await;
     let tree = world.open("t").await;
-    // Both streams in the order of writing.
+    // Both streams in write order.
     let ended = exec(&*tree, "echo a; echo b >&2; echo c; exit 3").await;
     assert_eq!((ended.exit_code, ended.output.as_str()), (3, "a\nb\nc\n"));
     let broken = exec(&*tree, "if then").await;
@@ -210,7 +210,7 @@ async fn commands_are_confined_and_bounded() {
         broken.exit_code != 0 && broken.output.contains("syntax error"),
         "{broken:?}"
     );
-    // The data directory is outside of the sandbox.
+    // The data directory is outside the sandbox.
     let outside = world.folder.path().join("data/outside");
     let tried = exec(
         &*tree,
@@ -269,7 +269,7 @@ async fn commands_are_confined_and_bounded() {
     );
 }
 
-/// The reader of a run learns once which host a command of it could not reach.
+/// A run's reader learns once which host a command could not reach.
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_host_is_reported_once() {
     let world = World::new();
@@ -293,7 +293,7 @@ async fn refused_host_is_reported_once() {
     );
 }
 
-/// A stopped run leaves no command, and its unsaved work is a checkpoint.
+/// A stopped run leaves no command, and the unsaved work is a checkpoint.
 #[tokio::test(flavor = "multi_thread")]
 async fn stopped_run_leaves_no_command() {
     let world = World::new();

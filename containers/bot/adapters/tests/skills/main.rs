@@ -1,4 +1,4 @@
-//! Tests of loading a folder of skills, and of the shipped skills.
+//! Tests loading a skill folder, and the shipped skills.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

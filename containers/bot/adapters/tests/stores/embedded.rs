@@ -1,4 +1,4 @@
-//! Tests of the embedded store alone: its files and its sweep.
+//! Tests only the embedded store: files and sweep.
 
 use std::{path::Path, sync::Arc};
 
@@ -105,7 +105,7 @@ fn fact(text: &str) -> Candidate {
 async fn memory_scopes_are_separate_anonymous_files() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), NOW);
-    // More than the limit of open scopes, so that some are closed and opened again.
+    // More than the open scope limit, so that some are closed and opened again.
     let scopes: Vec<_> = (0..40)
         .map(|n| StoreKey::parse(format!("user:../n{n}")).unwrap())
         .collect();
@@ -136,7 +136,7 @@ async fn memory_scopes_are_separate_anonymous_files() {
     }
 }
 
-/// Each run reads the scope of its thread, so a file for it would stay for each thread.
+/// Each run reads the thread's scope, so a file for it would stay for each thread.
 #[tokio::test]
 async fn memory_scope_has_no_file_before_its_first_write() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the stores' two transports: a common suite, and the specific faults of each.
+//! Tests the stores' two transports: a common suite, and each transport's specific faults.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

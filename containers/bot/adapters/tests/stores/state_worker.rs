@@ -1,4 +1,4 @@
-//! The state Worker on a socket of this process, with a fixed clock (`ars_testkit::NativeState`).
+//! The state Worker on a socket in this process, with a fixed clock (`ars_testkit::NativeState`).
 //! It has its own gate and stores. `tests/workerd` runs the same suite against the deployed Worker.
 
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::clock::ManualClock;
 
-/// More than any limit of the gate, which rejects longer bodies.
+/// More than any gate limit, which rejects longer bodies.
 const ANY_BODY: usize = 4 * 1024 * 1024;
 
 struct Shared {

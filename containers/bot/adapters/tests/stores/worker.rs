@@ -1,4 +1,4 @@
-//! Tests of the HTTP transport alone: statuses, network failures, and malformed responses.
+//! Tests only the HTTP transport: statuses, network failures, and malformed responses.
 
 use std::{
     sync::{
@@ -29,7 +29,7 @@ use crate::{
     suite::{Fixture, record, run},
 };
 
-/// A Worker with its own stores.
+/// A Worker with separate stores.
 pub async fn fixture() -> Fixture {
     let server = StateWorker::start("the token", ManualClock::at(NOW)).await;
     let stores = Worker::at(&server.url, &secret("the token")).unwrap();
@@ -40,7 +40,7 @@ fn secret(text: &str) -> Secret {
     Secret::parse(Some(text.to_owned())).unwrap()
 }
 
-/// Reads one request, which ends with its body's closing brace.
+/// Reads a request, which ends with the body's closing brace.
 async fn request(socket: &mut TcpStream) -> String {
     let mut request = Vec::new();
     while !request.ends_with(b"}") {
@@ -49,7 +49,7 @@ async fn request(socket: &mut TcpStream) -> String {
     String::from_utf8(request).unwrap()
 }
 
-/// Sends these bytes to one request and closes; the task returns the request.
+/// Sends these bytes to a single request and closes; the task returns the request.
 async fn answering(response: String) -> (WorkerStores, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -128,7 +128,7 @@ async fn request_has_length_type_and_bearer() {
     }
 }
 
-/// A sink: requests carry a `traceparent` only when the process has one.
+/// A sink: requests carry a `traceparent` only when the process has a sink.
 struct Discard;
 
 impl SpanSink for Discard {

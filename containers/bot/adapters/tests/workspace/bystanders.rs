@@ -1,4 +1,4 @@
-//! Tests of the effects of a command on other programs of its user, under each kind of sandbox.
+//! Tests how a command affects its user's other programs, in each sandbox kind.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
@@ -9,7 +9,7 @@ use crate::{
     support::{CANARY, exec, must},
 };
 
-/// Returns the limits, the nice value, the policy and the processors of a process.
+/// Returns a process's limits, nice value, policy and processors.
 fn treatment(pid: u32) -> (String, Vec<String>, String) {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
     let stat = read("stat");
@@ -19,7 +19,7 @@ fn treatment(pid: u32) -> (String, Vec<String>, String) {
         .lines()
         .find(|line| line.starts_with("Cpus_allowed:"))
         .unwrap();
-    // Fields 19 and 41 of proc(5), without the first two.
+    // Fields 19 and 41 in proc(5), without the first two.
     (
         read("limits"),
         [16, 38].map(|at: usize| fields[at].to_owned()).to_vec(),
@@ -83,7 +83,7 @@ async fn program_of_another_lends_no_rights() {
     }
 }
 
-/// Asserts that the canary is printed outside of the sandbox, and not inside.
+/// Asserts that the canary is printed outside the sandbox, and not inside.
 async fn only_outside_reads(read: &str) {
     let own = Command::new("sh").args(["-c", read]).output().unwrap();
     assert_eq!(String::from_utf8(own.stdout).unwrap(), CANARY);
@@ -100,7 +100,7 @@ async fn only_outside_reads(read: &str) {
 
 #[tokio::test]
 async fn shared_memory_of_another_is_unreachable() {
-    /// A segment of System V until dropped.
+    /// A System V segment, until dropped.
     struct Segment(String);
     impl Drop for Segment {
         fn drop(&mut self) {
@@ -127,7 +127,7 @@ async fn key_of_another_is_unreachable() {
     } else {
         [217, 219]
     };
-    // In the keyring of the user (-4), readable for its programs (5), for five minutes (15).
+    // In the user's keyring (-4), readable for the user's programs (5), for five minutes (15).
     let make = format!(
         "my ($kind, $name, $text) = ('user', 'ars-test', '{CANARY}'); \
          $key = syscall({add}, $kind, $name, $text, 13, -4); $key > 0 or die $!; \

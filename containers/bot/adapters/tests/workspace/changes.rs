@@ -1,4 +1,4 @@
-//! Tests of the changes in a thread's tree.
+//! Tests the changes in a thread's tree.
 
 use crate::support::{must, opened};
 
@@ -25,7 +25,7 @@ async fn diff_shows_all_work_and_changes_no_object() {
         "rm .gitignore && printf 'ignored\\n' > .git/info/exclude",
     )
     .await;
-    // Everything in git's folder; the object of an empty file is git's own for `--intent-to-add`.
+    // Everything in git's folder; git itself adds the empty file object for `--intent-to-add`.
     let state = "git status --porcelain; find .git -type f | grep -v objects/e6/9de29 | sort | xargs sha256sum";
     let before = must(&*workspace, state).await;
     let diff = workspace.diff().await.unwrap();

@@ -1,4 +1,4 @@
-//! Tests of checkpoints and of trees that are made from them, on repositories of real git.
+//! Tests checkpoints and trees that are made from them, on real git repositories.
 
 use std::{
     collections::HashSet,
@@ -35,7 +35,7 @@ async fn save(workspace: &dyn Workspace, name: &str) -> Option<Checkpoint> {
         .unwrap()
 }
 
-/// Returns the output of git in a repository.
+/// Returns git's output in a repository.
 fn output(repository: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .arg("--git-dir")
@@ -71,7 +71,7 @@ impl World {
             .unwrap();
     }
 
-    /// Returns the packs of the mirror, and its objects outside of them.
+    /// Returns the mirror's packs, and the objects outside them.
     fn objects(&self) -> (usize, usize) {
         let objects = self.mirror().join("objects");
         let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
@@ -87,7 +87,7 @@ impl World {
         (packs.count(), loose)
     }
 
-    /// Removes the tree, its home and its temporary files, as a lost disk does.
+    /// Removes the tree, home and temporary files, as a lost disk does.
     fn lose(&self) {
         fs::remove_dir_all(self.tree().parent().unwrap()).unwrap();
     }
@@ -194,7 +194,7 @@ async fn checkpoint_has_changes_that_the_index_hides() {
             ".gitignore\0a \"b\0c\0far\0src/lib.txt\0",
             "only d was deleted"
         );
-        // Also a later checkpoint, and a file of a sparse tree that appears again.
+        // Also a later checkpoint, and a file in a sparse tree that appears again.
         for (path, text) in [("c", "again\n"), ("far", "near\n")] {
             fs::write(world.tree().join(path), text).unwrap();
             let saved = save(&*workspace, "r").await.unwrap();
@@ -203,7 +203,7 @@ async fn checkpoint_has_changes_that_the_index_hides() {
     }
 }
 
-/// Git skips a folder that it may not read, as if its files were deleted.
+/// Git skips a folder that it may not read, as if the files were deleted.
 #[tokio::test]
 async fn checkpoint_diff_and_list_have_what_a_command_made_unreadable() {
     let world = world();
@@ -518,7 +518,7 @@ fn make_old(file: &Path) {
         .unwrap();
 }
 
-/// Only the first checkpoint of the run makes a pack.
+/// Only the run's first checkpoint makes a pack.
 #[tokio::test]
 async fn later_checkpoints_save_what_changed() {
     for kind in sandbox::kinds() {
@@ -561,7 +561,7 @@ async fn later_checkpoints_save_what_changed() {
                 ..second.clone()
             }
         );
-        // A file that has its former content again, and another run.
+        // A file that has the former content again, and another run.
         write("new.txt", "1\n");
         let third = save(&*workspace, "later").await.unwrap();
         assert_eq!(
@@ -604,7 +604,7 @@ async fn secret_of_a_later_checkpoint_is_left_out() {
     assert!(!output(&mirror, &["cat-file", "--batch-all-objects", "--batch"]).contains(&token));
 }
 
-/// The index of the last checkpoint does not hide what git does in the tree.
+/// The last checkpoint's index does not hide git's work in the tree.
 #[tokio::test]
 async fn later_checkpoint_follows_refs_and_ignored_files() {
     let world = world();
@@ -673,7 +673,7 @@ async fn single_objects_are_joined() {
         save(&*workspace, "r").await.unwrap();
     }
     let mirror = world.mirror();
-    // Objects of checkpoints that were removed.
+    // Objects from checkpoints that were removed.
     let folder = tempfile::tempdir().unwrap();
     let names: String = (0..2_000)
         .map(|number| {
@@ -733,6 +733,6 @@ async fn threads_share_the_history_of_their_origin() {
     let mut counts: Vec<usize> = indexes.map(objects).collect();
     counts.sort_unstable();
     assert_eq!(counts.len(), 2);
-    // A commit, its tree and one file; the first pack has the commit before too.
+    // A commit, a tree and a file; the first pack has the commit before too.
     assert!(counts[0] == 3 && counts[1] > 5, "{counts:?}");
 }

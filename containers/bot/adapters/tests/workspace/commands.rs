@@ -1,4 +1,4 @@
-//! Tests of commands: output, exit codes, and the end of every started process.
+//! Tests commands: output, exit codes, and that every started process ends.
 
 use std::time::Duration;
 
@@ -170,7 +170,8 @@ async fn huge_output_keeps_both_ends() {
         "{:?}",
         outcome.output.get(5000..5100)
     );
-    // Other tests of this process share the figure; output kept in memory would be ten times as much.
+    // Other tests in this process share the figure; output kept in memory would be ten times as
+    // much.
     assert!(grown < 100 << 10, "{grown} KiB");
 }
 

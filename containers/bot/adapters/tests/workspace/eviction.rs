@@ -1,4 +1,4 @@
-//! Tests of the eviction of clean trees, on repositories of real git.
+//! Tests evicting clean trees, on real git repositories.
 
 use std::{
     collections::HashSet,
@@ -17,7 +17,8 @@ use crate::support::{World, git, must, text, thread, world};
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl World {
-    /// Opens a workspace, changes it by a command and closes it. Its last use was so many hours ago.
+    /// Opens a workspace, changes it with a command and closes it. It was last used so many hours
+    /// ago.
     async fn used(&self, name: &str, origin: &Path, command: &str, hours: u32) {
         let workspace = self.open_from(name, origin).await.unwrap();
         must(&*workspace, command).await;
@@ -146,7 +147,7 @@ async fn trees_in_use_or_of_live_runs_stay() {
     assert!(world.is_there("open") && !world.is_there("live") && world.is_there("recent"));
 }
 
-/// A locked reader, the ref of the thread, and a folder that its owner cannot change.
+/// A locked reader, the thread's ref, and a folder that its owner cannot change.
 #[tokio::test]
 async fn evicted_tree_is_cloned_again() {
     let world = world();
@@ -214,7 +215,7 @@ async fn trees_without_an_origin_stay() {
     assert_eq!(world.evict(&[], 0).await.kept, [world.place("t")]);
 }
 
-/// Threads open while trees are evicted. Every one finds its tree, and keeps it.
+/// Threads open while trees are evicted. Every thread finds the right tree, and keeps it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opening_excludes_an_eviction() {
     let world = Arc::new(world());

@@ -1,4 +1,4 @@
-//! Tests of reading and writing, and of every attempt to leave the tree.
+//! Tests reading and writing, and every attempt to leave the tree.
 
 use std::{
     os::unix::fs::symlink,
@@ -268,7 +268,7 @@ async fn concurrent_writes_are_atomic() {
     );
 }
 
-/// Swaps a folder of the tree for a symlink out of it and back, atomically, until it is dropped.
+/// Until dropped, atomically swaps a folder in the tree for a symlink that leads out, and back.
 struct Swapper {
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,

@@ -1,5 +1,5 @@
-//! Limits of a run as a whole.
-//! Where this machine has no control groups, the tests show that a reason is named.
+//! Limits for a run as a whole. Where this machine has no control groups, the tests show that a
+//! reason is named.
 
 use ars_bot_adapters::sandbox::{RunLimits, SandboxSettings};
 use ars_bot_ports::ReachedLimit;
@@ -11,14 +11,14 @@ use crate::{
     support::{World, exec, must, world_in},
 };
 
-/// The limit of memory has room for as many processes as the other limit allows.
+/// The memory limit has room for as many processes as the other limit allows.
 const MEMORY_BYTES: u64 = 256 << 20;
 const LIMITS: RunLimits = RunLimits {
     memory_bytes: Some(MEMORY_BYTES),
     processes: Some(64),
 };
 
-/// Returns a world with these limits, if its runs have groups.
+/// Returns a world with these limits, if the runs have groups.
 fn limited(kind: SandboxKind) -> Option<World> {
     let network = Some(SandboxNetwork::Open);
     let world = world_in(SandboxSettings {
@@ -56,7 +56,7 @@ async fn fork_bomb_ends_at_the_process_limit() {
             .unwrap();
         let bomb = exec(&*workspace, "perl -e 'while (1) { fork }'");
         let (bomb, ()) = tokio::join!(bomb, async {
-            // Another run has a group of its own.
+            // Another run has a separate group.
             for _ in 0..20 {
                 must(&*other, "true").await;
             }
@@ -70,7 +70,7 @@ async fn fork_bomb_ends_at_the_process_limit() {
             }],
             "{kind}"
         );
-        // The next command of the run can start processes again, and reached nothing.
+        // The run's next command can start processes again, and reached nothing.
         let next = exec(&*workspace, "true | true && echo next").await;
         assert_eq!((&*next.output, next.reached.len()), ("next\n", 0), "{kind}");
     }

@@ -1,4 +1,4 @@
-//! Tests of the isolation of commands, and of git as the service calls it.
+//! Tests command isolation, and git as the service calls it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Git in a sandbox reaches the repository of its run with a login that it never sees.
+//! Git in a sandbox reaches the run's repository with a login that it never sees.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{World, exec, must, thread, world_in};
 
-/// The beginning of each token of the fake host.
+/// Prefix of each token from the fake host.
 const TOKEN: &str = "ghs_fake";
 
 struct Fixed;
@@ -32,7 +32,7 @@ impl Clock for Fixed {
     }
 }
 
-/// A host with two repositories, and the workspace of a run on the first.
+/// A host with two repositories, and a run's workspace on the first.
 struct Hosted {
     fake: FakeGitHub,
     site: String,
@@ -110,7 +110,7 @@ async fn hosted(agents: &[&str]) -> Hosted {
 }
 
 impl Hosted {
-    /// Runs a command and checks that no form of a token is in its output.
+    /// Runs a command and checks that no token form is in the output.
     async fn run(&self, command: &str) -> ExecOutcome {
         let outcome = exec(&*self.workspace, command).await;
         let tokens: Vec<String> = self
@@ -159,7 +159,7 @@ async fn private_repository_is_fetched_without_a_visible_login() {
     hosted
         .run("cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'")
         .await;
-    // Any other path of the host gets no login.
+    // Any other path on the host gets no login.
     let asked = hosted
         .run("curl -sS --noproxy '' http://code-host.invalid/api/v3/user")
         .await;

@@ -1,4 +1,4 @@
-//! Tests of the metadata of workspaces, and of trees that are no folders any more.
+//! Tests workspace metadata, and trees that are no folders any more.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{CANARY, TIMEOUT, World, text, thread, world};
 
-/// Returns the file with the metadata of the only workspace.
+/// Returns the file with the only workspace's metadata.
 fn stored(world: &World) -> PathBuf {
     let mut files = fs::read_dir(world.folder.path().join("data/meta")).unwrap();
     files.next().unwrap().unwrap().path()
@@ -91,7 +91,7 @@ async fn unusual_metadata_is_never_read() {
                 .unwrap(),
             None
         );
-        // The tree is cloned again, and its former content is kept.
+        // The tree is cloned again, and the former content is kept.
         let again = timeout(TIMEOUT, world.open_from("t", &origin))
             .await
             .unwrap()

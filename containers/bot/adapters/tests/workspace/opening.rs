@@ -1,4 +1,4 @@
-//! Tests of making, finding and rejecting workspaces.
+//! Tests making, finding and rejecting workspaces.
 
 use std::{
     path::Path,
@@ -107,7 +107,7 @@ async fn only_branches_tags_and_commits_are_refs() {
         );
         assert!(names(&error.to_string()), "{error}");
     }
-    // A failed attempt leaves no files, so the next one starts afresh.
+    // A failed attempt leaves no files, so the next attempt starts afresh.
     assert_eq!(world.places().len(), 3);
     assert!(open("unknown", "main").await.is_ok());
 }
@@ -242,7 +242,7 @@ async fn clone_uses_the_proxy_of_the_service() {
         provider: world.provider.with_upstream(Arc::new(upstream)),
         ..world
     };
-    // The proxy ends after the first request, also for a second attempt of git.
+    // The proxy ends after the first request, also for git's second attempt.
     let read = async move {
         let (mut stream, _) = target.accept().await.unwrap();
         let mut head = vec![0; 1000];

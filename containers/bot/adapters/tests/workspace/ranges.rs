@@ -1,4 +1,4 @@
-//! Tests of git calls by the core, and of the reading diff and the digest of reviews.
+//! Tests the core's git calls, and the reading diff and digest for reviews.
 
 use std::time::Duration;
 

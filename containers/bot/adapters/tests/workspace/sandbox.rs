@@ -1,4 +1,5 @@
-//! Tests of the sandbox under each kind: what a hostile command reaches, and what an honest one needs.
+//! Tests the sandbox kinds: everything a hostile command reaches, and everything an honest command
+//! needs.
 
 use std::{
     fs,
@@ -69,7 +70,7 @@ fn processes_with(word: &str) -> usize {
         .count()
 }
 
-/// A process of the same user outside of every sandbox, until dropped.
+/// The same user's process outside every sandbox, until dropped.
 pub struct Bystander(pub Child);
 
 impl Bystander {
@@ -218,11 +219,11 @@ async fn closed_network_reaches_no_socket() {
     }
 }
 
-/// A socket of another family reaches what no namespace holds.
-/// `io_uring` makes sockets without a filtered call.
+/// A socket in another family reaches things that no namespace holds. `io_uring` makes sockets
+/// without a filtered call.
 #[tokio::test]
 async fn sockets_of_other_families_are_refused() {
-    /// `AF_VSOCK`, which reaches the host of a virtual machine. A kernel without it has another error.
+    /// `AF_VSOCK`, which reaches a virtual machine's host. A kernel without it has another error.
     const VSOCK: u8 = 40;
     const IO_URING_SETUP: u16 = 425;
     let socket = if cfg!(target_arch = "x86_64") {
@@ -265,7 +266,7 @@ async fn unix_socket_of_another_program_is_unreachable() {
             socket.accept().is_err() && !output.contains("connected"),
             "{kind}: {output}"
         );
-        // The network of the machine is open.
+        // The machine's network is open.
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         must(
             &*workspace,
@@ -278,7 +279,7 @@ async fn unix_socket_of_another_program_is_unreachable() {
     }
 }
 
-/// Returns whether a command can map so many bytes, of which it uses none.
+/// Returns whether a command can map so many bytes, without using any.
 async fn maps(workspace: &dyn Workspace, bytes: u64) -> bool {
     let number = if cfg!(target_arch = "x86_64") { 9 } else { 222 };
     let map = format!("perl -e 'exit(syscall({number}, 0, {bytes}, 3, 34, -1, 0) == -1)'");
@@ -316,7 +317,7 @@ async fn resources_are_limited() {
             let made = exec(&*workspace, "echo x > /x || echo x > /dev/x").await;
             assert_ne!(made.exit_code, 0, "{}", made.output);
         }
-        // A process obtains half of its memory and no more than all.
+        // A process obtains half its memory and no more than all.
         let most = limits[2].parse::<u64>().unwrap() << 10;
         assert!(
             maps(&*workspace, most / 2).await && !maps(&*workspace, most + (64 << 20)).await,

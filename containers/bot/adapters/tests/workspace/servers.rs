@@ -1,4 +1,4 @@
-//! Git servers: one with a password, and one that accepts connections and never answers.
+//! Git servers: with a password, or accepting connections and never answering.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,9 +16,9 @@ use tokio::net::TcpListener;
 
 use crate::support::git;
 
-/// Serves a repository's files with a password, by git's plain ("dumb") protocol.
+/// Serves a repository's files with a password, over git's plain ("dumb") protocol.
 ///
-/// Also returns the arguments and environments of the git processes during the requests.
+/// Also returns the git processes' arguments and environments during the requests.
 pub async fn with_password(origin: &Path, user_and_password: &str) -> (String, Arc<Mutex<String>>) {
     use base64::Engine as _;
     git(origin, &["update-server-info"]);
@@ -45,7 +45,7 @@ struct Served {
     shown: Arc<Mutex<String>>,
 }
 
-/// Returns the arguments and environments of the processes that have this address.
+/// Returns the arguments and environments of processes that have this address.
 fn shown_with(address: &str) -> String {
     let processes = std::fs::read_dir("/proc")
         .unwrap()

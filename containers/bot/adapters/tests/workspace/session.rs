@@ -1,6 +1,6 @@
-//! Tests of the sandbox that the commands of a run share.
+//! Tests the sandbox that a run's commands share.
 //!
-//! What a command reaches in it is in `sandbox.rs`: its commands are started in the same way.
+//! `sandbox.rs` tests what a command reaches in it: its commands are started in the same way.
 
 use ars_bot_ports::{ExecRequest, Workspace, WorkspaceError};
 use ars_types::{SandboxKind, SandboxNetwork};
@@ -14,10 +14,10 @@ use crate::{
 
 /// Prints the words of the program that started a command.
 const STARTER: &str = "tr '\\0' ' ' < /proc/$PPID/cmdline";
-/// The subcommand of a session's first program.
+/// Subcommand for a session's first program.
 const SERVE: &str = "sandbox-serve";
 
-/// Returns the processes that serve the commands of a workspace. The words of a process are public.
+/// Returns the processes that serve a workspace's commands. Process words are public.
 fn servers(place: &str) -> Vec<Pid> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let found = all.filter_map(|process| {
@@ -63,7 +63,7 @@ async fn commands_of_a_run_share_a_sandbox() {
             must(&*workspace, plant).await;
             assert_eq!(must(&*workspace, "ls -A /dev/shm").await, "");
         }
-        // A command that is in progress has it, so another one has a sandbox of its own.
+        // A command that is in progress has it, so another command has a separate sandbox.
         let waiting = exec(
             &*workspace,
             "touch begun; until [ -e go ]; do sleep 0.01; done; echo went",
@@ -112,7 +112,7 @@ async fn killed_session_is_replaced() {
             "{kind}: {ended:?}"
         );
         assert_in_session(&*workspace, kind).await;
-        // Also between two commands, and one that is cancelled.
+        // Also between two commands, and for a cancelled command.
         kill_servers(&place);
         must(&*workspace, "true").await;
         assert_in_session(&*workspace, kind).await;
@@ -138,7 +138,7 @@ async fn killed_session_is_replaced() {
     }
 }
 
-/// A command cannot signal the program that starts it, nor read its memory or its socket.
+/// A command cannot signal the program that starts it, nor read that program's memory or socket.
 #[tokio::test]
 async fn command_does_not_reach_its_starter() {
     for kind in kinds() {

@@ -1,4 +1,4 @@
-//! Tests of the prompt's block about submodules, with real git.
+//! Tests the prompt's block about submodules, with real git.
 
 use ars_bot_tools::submodules::block;
 

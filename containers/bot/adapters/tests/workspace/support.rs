@@ -19,9 +19,9 @@ use ars_types::{RefName, SandboxKind, ThreadKey};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// A value that must not be in any child process or file of a workspace.
+/// A value that must not be in any child process or workspace file.
 pub const CANARY: &str = "canary-secret";
-/// Timeout of a condition, after which the test fails.
+/// How long to wait for a condition, after which the test fails.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct World {
@@ -37,7 +37,7 @@ pub fn world() -> World {
     world_in(sandbox)
 }
 
-/// The program that is the first one in a sandbox: an example of this crate.
+/// Returns the program that is first in a sandbox: an example in this crate.
 fn entry() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let entry = program
@@ -64,14 +64,14 @@ pub fn world_in(sandbox: SandboxSettings) -> World {
     World { folder, provider }
 }
 
-/// A world, and a workspace of its origin.
+/// A world, and a workspace for the origin.
 pub async fn opened() -> (World, Arc<dyn Workspace>) {
     let world = world();
     let workspace = world.open().await;
     (world, workspace)
 }
 
-/// The environment of a service with a secret in every variable but PATH and the places of tools.
+/// A service environment with a secret in every variable except PATH and tool locations.
 fn environment() -> ChildEnvironment {
     ChildEnvironment::from_service(|name| match name {
         "PATH" => std::env::var_os("PATH"),
@@ -166,7 +166,7 @@ impl World {
         self.provider.tree_of(&thread("t"))
     }
 
-    /// Returns the entries of the workspaces' root.
+    /// Returns the entries in the workspaces' root.
     pub fn places(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path().join("data/workspaces")).unwrap();
         entries
@@ -216,7 +216,7 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 pub fn is_alive(pid: &str) -> bool {
-    // A zombie has ended, but its parent has not reaped it.
+    // A zombie has ended, but the parent has not reaped it.
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| {
         !stat
             .rsplit(") ")

@@ -1,4 +1,4 @@
-//! Follows the event stream of a run. A broken stream is continued after its last event.
+//! Follows a run's event stream. A broken stream is continued after the last event.
 
 use std::{io::IsTerminal as _, process::ExitCode};
 
@@ -18,7 +18,7 @@ use crate::{
 /// Header that names the last event.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Returns the format of steps on standard output.
+/// Returns the step format for standard output.
 pub(super) fn steps() -> Steps {
     Steps::new(Style::choose(
         std::io::stdout().is_terminal(),
@@ -26,17 +26,17 @@ pub(super) fn steps() -> Steps {
     ))
 }
 
-/// An event stream.
+/// An event stream to follow.
 pub(super) struct Stream<'a> {
-    /// Makes a request of the stream.
+    /// Makes a request for the stream.
     pub(super) request: &'a (dyn Fn() -> RequestBuilder + Sync),
 }
 
 /// Why reading a stream ended.
 enum End {
-    /// The run ended.
+    /// The run has ended.
     Run,
-    /// The connection broke.
+    /// The connection broke, with this cause.
     Connection(anyhow::Error),
 }
 
@@ -137,7 +137,7 @@ pub(super) fn show(steps: &Steps, event: Value) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Replaces every text of an event.
+/// Replaces every text in an event.
 pub(super) fn with_texts(value: Value, replace: &impl Fn(String) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(replace(text)),

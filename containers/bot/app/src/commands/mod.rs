@@ -1,4 +1,4 @@
-//! One file for each command.
+//! A file for each command.
 
 pub mod ask;
 pub mod completions;

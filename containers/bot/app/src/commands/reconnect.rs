@@ -1,4 +1,4 @@
-//! When a follower of a run tries again after it lost the service.
+//! When a run's follower tries again after it lost the service.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use tokio::time::{Instant, sleep};
 
 use crate::terminal;
 
-/// Longest time without the service, or without a new event of a stream that breaks again and again.
-/// The restart of a deployment is shorter.
+/// Longest time without the service, or without a new event on a stream that breaks repeatedly.
+/// Restarting a deployment is shorter.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(300);
-/// Wait before the first attempt. It doubles with each further one.
+/// Wait before the first attempt. It doubles with each further attempt.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
 /// Greatest wait between two attempts.
 const MAX_RECONNECT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The attempts of one outage.
+/// Attempts during a single outage.
 #[derive(Default)]
 pub(super) struct Reconnect {
     began: Option<Instant>,
@@ -39,7 +39,7 @@ impl Reconnect {
         true
     }
 
-    /// Ends the outage, if there is one.
+    /// Ends the outage, if there is any.
     pub(super) fn succeeded(&mut self) {
         if self.began.is_some() {
             terminal::tell("connected again");

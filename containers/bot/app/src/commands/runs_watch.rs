@@ -1,4 +1,4 @@
-//! `ars runs watch <id>`: follows a run of a service until it ends, over the commands of `/api`.
+//! `ars runs watch <id>`: follows a service's run until it ends, over the `/api` commands.
 
 use std::{io, process::ExitCode, time::Duration};
 
@@ -16,14 +16,14 @@ use super::{
 };
 use crate::{args::RunsWatch, error::is_success};
 
-/// Interval of the requests for new events after the last one brought some.
+/// Interval between requests for new events after the last request brought some.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Greatest interval, of a run that works on one step for long.
+/// Greatest interval, for a run that works long on a single step.
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The commands of a service.
+/// Commands that a service offers.
 trait Service {
-    /// Invokes a command with this input. Returns its output as JSON.
+    /// Invokes a command with this input. Returns the output as JSON.
     async fn post(&self, command: &str, input: &Value) -> Result<String, Failure>;
 }
 
@@ -33,28 +33,28 @@ impl Service for &Server {
     }
 }
 
-/// A run of a service.
+/// A service's run that is watched.
 struct Watched<S> {
     service: S,
     id: RunId,
-    /// Seq of the last printed event.
+    /// Last printed event's seq.
     after: u64,
-    /// The last point of resumption that was seen.
+    /// The last resumption point that was seen.
     resumed: Option<Resumed>,
     /// Only a connection that worked before is retried.
     has_answered: bool,
 }
 
-/// The facts of `runs.get` that matter here.
+/// The `runs.get` facts that matter here.
 #[derive(Deserialize)]
 struct Run {
-    /// The whole id, for a shortened one.
+    /// The whole id, for a shortened id.
     id: Option<RunId>,
     finished: bool,
     status: Option<RunStatus>,
 }
 
-/// The output of `runs.events`.
+/// Output from `runs.events`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Page {
@@ -63,7 +63,7 @@ struct Page {
     resumed: Option<Resumed>,
 }
 
-/// The point at which another process of the service continued the run.
+/// The point at which another service process continued the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Resumed {
@@ -71,15 +71,15 @@ struct Resumed {
     after_seq: u64,
 }
 
-/// Prints each step, then the answer.
-/// The exit code is that of the run's status (docs/reference/cli.md#exit-codes).
+/// Prints each step, then the answer. The exit code follows the run's status
+/// (docs/reference/cli.md#exit-codes).
 pub async fn run(args: RunsWatch) -> Result<ExitCode, Failure> {
     let service = Server::at(&args.server)?;
     let steps = steps();
     watch(&service, args.id, |event| show(&steps, event)).await
 }
 
-/// Shows each event of a run until it ends, without the delimiters around its texts.
+/// Shows each event in a run until it ends, without the delimiters around the texts.
 pub(super) async fn watch(
     service: &Server,
     id: RunId,
@@ -113,7 +113,8 @@ impl<S: Service> Watched<S> {
     async fn follow(mut self, show: impl Fn(Value) -> io::Result<()>) -> Result<ExitCode, Failure> {
         let mut interval = POLL_INTERVAL;
         loop {
-            // Read before the events, so that the last events of a run that ends now are not missed.
+            // Read before the events, so that the last events in a run that ends now are not
+            // missed.
             let run: Run = self.post("runs.get", &json!({ "id": self.id })).await?;
             if let Some(id) = run.id {
                 self.id = id;
@@ -132,7 +133,7 @@ impl<S: Service> Watched<S> {
         }
     }
 
-    /// Returns the next page of events, or `None` without new ones.
+    /// Returns the next event page, or `None` without new events.
     async fn next_events(&mut self) -> Result<Option<Vec<Value>>, Failure> {
         let mut page = self.page().await?;
         if page.resumed.is_some() && page.resumed != self.resumed {
@@ -190,8 +191,7 @@ impl<S: Service> Watched<S> {
     }
 }
 
-/// Removes the delimiters around the texts of an event.
-/// They are for programs that pass them to a model.
+/// Removes the delimiters around an event's texts. They are for programs that pass them to a model.
 fn plain(event: Value) -> Value {
     with_texts(event, &|text| {
         unwrap_untrusted(&text).map(str::to_owned).unwrap_or(text)
@@ -210,10 +210,10 @@ mod tests {
     const NONE: &str = r#"{"events":[]}"#;
     const STEP: &str = r#"{"events":[{"seq":7}]}"#;
 
-    /// Gives its answers in order, `None` for an outage. Afterwards it is gone.
+    /// Gives the answers in order, `None` for an outage. Afterwards it is gone.
     struct Scripted<'a> {
         answers: RefCell<VecDeque<Option<&'a str>>>,
-        /// Seconds since the start, command and `afterSeq` of each request.
+        /// Each request's seconds since the start, command and `afterSeq`.
         asked: &'a RefCell<Vec<(f64, String, Value)>>,
         began: Instant,
     }
@@ -231,7 +231,7 @@ mod tests {
         }
     }
 
-    /// The end, the shown events and the requests of a run with these answers.
+    /// Returns the end, the shown events and the requests for a run with these answers.
     async fn watch(
         answers: &[Option<&str>],
     ) -> (Result<ExitCode, Failure>, usize, Vec<(f64, String, Value)>) {
@@ -259,7 +259,7 @@ mod tests {
         (ended, shown.into_inner(), asked.into_inner())
     }
 
-    /// Returns the seconds between the requests of `runs.get`.
+    /// Returns the seconds between `runs.get` requests.
     fn intervals(asked: &[(f64, String, Value)]) -> Vec<f64> {
         let times: Vec<f64> = asked
             .iter()
@@ -335,8 +335,8 @@ mod tests {
         assert_eq!((shown, asked.len()), (1, 3));
     }
 
-    /// Two processes died one after the other.
-    /// The second stored no event, so the third resumed at the same seq.
+    /// Two processes died in turn. The second stored no event, so the third resumed at the same
+    /// seq.
     #[tokio::test(start_paused = true)]
     async fn watch_steps_back_once_per_resumed_process() {
         let second = r#"{"events":[{"seq":4},{"seq":5}],"resumed":{"at":10,"afterSeq":3}}"#;

@@ -1,4 +1,4 @@
-//! `ars watch <url>`: follows a run from the URL of its page until it ends.
+//! `ars watch <url>`: follows a run from the page URL until it ends.
 
 use std::process::ExitCode;
 
@@ -46,8 +46,8 @@ pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Returns whether the token is for this URL: that of the service at `ARS_SERVER`, or of this machine.
-/// Anybody may have written the link.
+/// Returns whether the token is for this URL: the service at `ARS_SERVER`, or this machine. Anybody
+/// may have written the link.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ fn is_recipient(url: &str, server: Option<&str>) -> Result<bool, Failure> {
     Ok(is_private(url) && (is_server || is_local(url)))
 }
 
-/// Returns the URL of a page's event stream: `/events` is appended to the path, the query stays.
+/// Returns the URL for a page's event stream: `/events` is appended to the path, the query stays.
 fn events_url(page: &str) -> Option<String> {
     let (path, query) = page.split_once('?').unwrap_or((page, ""));
     let (_, id) = path.rsplit_once("/runs/")?;

@@ -1,7 +1,7 @@
-//! `[dashboard]`: how viewers of the run pages are authenticated.
+//! `[dashboard]`: how the run pages' viewers are authenticated.
 //!
-//! A mode without all of its settings is a start error, because serving it as another mode would open the pages.
-//! Not here: the gate (`ars-bot-http`).
+//! A mode with a missing setting is a start error, because serving it as another mode would open
+//! the pages. Not here: the gate (`ars-bot-http`).
 
 use std::sync::Arc;
 
@@ -17,42 +17,42 @@ use serde::Deserialize;
 use super::ConfigError;
 use crate::environment::{self, name};
 
-/// The default variable of the secret of mode `token`.
+/// Default variable for mode `token`'s secret.
 pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
-/// The variable of the access proxy's host name.
+/// Variable for the access proxy's host name.
 pub const ACCESS_TEAM_DOMAIN: &str = "ACCESS_TEAM_DOMAIN";
-/// The variable of the audience of the access proxy's tokens.
+/// Variable for the audience in the access proxy's tokens.
 pub const ACCESS_AUD: &str = "ACCESS_AUD";
 
-/// `[dashboard]`.
+/// Settings in the `[dashboard]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dashboard {
-    /// The mode; when absent `access` if its two variables are set, else `none`.
+    /// The mode; when absent `access` if both its variables are set, else `none`.
     pub auth: Option<Mode>,
-    /// Of mode `token`.
+    /// Settings for mode `token`.
     pub token: Token,
 }
 
-/// `dashboard.auth`.
+/// Values for `dashboard.auth`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Everyone on this machine.
     None,
-    /// Holders of the one secret.
+    /// Anyone who holds the shared secret.
     Token,
     /// Viewers that an access proxy authenticated.
     Access,
 }
 
-/// `[dashboard.token]`.
+/// Settings in the `[dashboard.token]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Token {
     /// The variable that holds the secret.
     pub env: Option<String>,
-    /// The actor of the secret's holder, as `access:<name>`.
+    /// Actor for the secret's holder, as `access:<name>`.
     pub actor: Option<String>,
 }
 

@@ -7,19 +7,19 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// `[sandbox.egress]`.
+/// Settings in the `[sandbox.egress]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Egress {
-    /// Whether the hosts of public package registries are allowed.
+    /// Whether public package registry hosts are allowed.
     pub registries: bool,
-    /// Hosts of every run.
+    /// Hosts allowed in every run.
     pub allow: Vec<String>,
-    /// More hosts, by the name of the repository.
+    /// More hosts, by repository name.
     pub repositories: BTreeMap<String, Vec<String>>,
-    /// More hosts, by the name of the agent.
+    /// More hosts, by agent name.
     pub agents: BTreeMap<String, Vec<String>>,
-    /// The agents that may push with the service's login, by the name of the repository.
+    /// Agents that may push with the service's login, by repository name.
     pub push: BTreeMap<String, Vec<String>>,
 }
 
@@ -37,7 +37,7 @@ impl Default for Egress {
 }
 
 impl Egress {
-    /// Returns the settings of the proxy.
+    /// Returns the proxy's settings.
     pub fn settings(&self) -> Result<EgressSettings, ConfigError> {
         Ok(EgressSettings {
             registries: self.registries,

@@ -1,6 +1,6 @@
 //! `execution` and `workspaceDir`: where commands run, and where their working trees are.
 //!
-//! Not here: the sandbox of commands (`file.rs`), the lock of the folder (`tree_folder.rs`).
+//! Not here: the commands' sandbox (`file.rs`), the folder lock (`tree_folder.rs`).
 
 use std::path::{Component, Path, PathBuf, absolute};
 
@@ -10,51 +10,50 @@ use serde::Deserialize;
 use super::{ConfigError, File};
 use crate::error::UnknownExecution;
 
-/// The key of the folder of working trees.
+/// Key for the working tree folder.
 const KEY: &str = "workspaceDir";
 
-/// `[execution]`.
+/// Settings in the `[execution]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Execution {
-    /// The kind.
+    /// The execution kind.
     #[serde(rename = "type")]
     pub kind: ExecutionKind,
-    /// Residents.
+    /// Settings for residents.
     pub resident: Resident,
 }
 
-/// `[execution.resident]`.
+/// Settings in the `[execution.resident]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Resident {
-    /// Address of the resident Worker.
+    /// The resident Worker's address.
     #[serde(alias = "base_url")]
     pub base_url: Option<String>,
-    /// The variable that holds the bearer of operators.
+    /// Variable that holds the operators' bearer.
     #[serde(alias = "token_env")]
     pub token_env: Option<String>,
-    /// The variable that holds the bearer of administrators.
+    /// Variable that holds the administrators' bearer.
     #[serde(alias = "admin_token_env")]
     pub admin_token_env: Option<String>,
-    /// Timeout of a probe.
+    /// Probe timeout in milliseconds.
     #[serde(alias = "probe_timeout_ms")]
     pub probe_timeout_ms: Option<u64>,
     /// Base address of the code host from which the Worker's residents clone.
     #[serde(alias = "code_host_url")]
     pub code_host_url: Option<String>,
-    /// Residents run on this machine; true if absent, where its stores are.
+    /// Residents run on this machine; if absent, true where the stores are.
     pub local: Option<bool>,
     /// They are onboarded by the first run on a configured repository; true if absent.
     pub auto: Option<bool>,
 }
 
-/// Longest timeout of a probe.
+/// Longest probe timeout in milliseconds.
 const PROBE_TIMEOUT_MAX_MS: u64 = 60_000;
 
 impl Resident {
-    /// Returns whether the installation has residents.
-    /// Those of this machine go with stores of this machine.
+    /// Returns whether the installation has residents. Local residents go with local stores.
     pub fn is_used(&self, has_shared_stores: bool) -> bool {
         self.base_url.is_some() || (self.local != Some(false) && !has_shared_stores)
     }
@@ -62,7 +61,7 @@ impl Resident {
     /// Rejects keys that have no effect together.
     ///
     /// # Errors
-    /// The first such key, or a timeout out of its bounds.
+    /// The first such key, or a timeout out of bounds.
     pub fn check(&self) -> Result<(), ConfigError> {
         let invalid = |key: &str, problem: &str| {
             Err(ConfigError::invalid(
@@ -98,7 +97,7 @@ impl Resident {
     }
 }
 
-/// `execution.type`.
+/// Values for `execution.type`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum ExecutionKind {
@@ -120,10 +119,10 @@ impl TryFrom<String> for ExecutionKind {
 }
 
 impl File {
-    /// Returns the absolute folder of working trees, or `None` for the default one.
+    /// Returns the absolute working tree folder, or `None` for the default.
     ///
-    /// A relative path is below `beside`, the folder of the configuration file.
-    /// A document of the state Worker has none.
+    /// A relative path is below `beside`, the configuration file's folder. A state Worker document
+    /// has none.
     pub fn tree_folder(
         &self,
         beside: Option<&Path>,
@@ -158,12 +157,12 @@ impl File {
     }
 }
 
-/// Returns the folder of a configuration file, which relative paths in it are relative to.
+/// Returns a configuration file's folder, which relative paths in it are relative to.
 pub fn folder_of(file: &Path) -> Option<PathBuf> {
     absolute(file).ok()?.parent().map(Path::to_path_buf)
 }
 
-/// Returns an absolute path without links and `..`. Its end need not exist.
+/// Returns an absolute path without links and `..`. The last part need not exist.
 fn without_links(path: &Path) -> Result<PathBuf, ConfigError> {
     let path =
         absolute(path).map_err(|_| ConfigError::invalid(KEY, "cannot be made an absolute path"))?;

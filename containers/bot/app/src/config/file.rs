@@ -1,6 +1,6 @@
-//! The file's tables.
+//! Tables in the configuration file.
 //!
-//! Keys are in camelCase; each has its `snake_case` spelling as an alias. Not here: the parser (`format.rs`).
+//! Keys are in camelCase; each has a `snake_case` alias. Not here: the parser (`format.rs`).
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -26,105 +26,105 @@ use super::{
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct File {
-    /// Owner of shared memory.
+    /// Owner for shared memory.
     pub organization: Option<String>,
-    /// Providers by name.
+    /// Model providers by name.
     pub providers: BTreeMap<String, providers::Provider>,
-    /// Defaults of requests.
+    /// Defaults for requests.
     pub defaults: Defaults,
-    /// Budgets by agent.
+    /// Run budgets by agent.
     pub agents: BTreeMap<String, AgentBudget>,
-    /// Limits of requests and runs.
+    /// Limits for requests and runs.
     pub limits: limits::Limits,
-    /// Limits of the costs of runs.
+    /// Cost limits for runs.
     pub money: spending::Money,
-    /// Prices of models, by `provider/model`.
+    /// Model prices, by `provider/model`.
     pub prices: BTreeMap<String, spending::PriceEntry>,
-    /// Context windows of models in tokens, by `provider/model`.
+    /// Model context windows in tokens, by `provider/model`.
     pub windows: BTreeMap<String, u64>,
     /// Repositories a request may name.
     pub repositories: Vec<RepositoryEntry>,
-    /// Permissions of requests.
+    /// Permissions that requests have.
     pub requests: Requests,
-    /// Settings of single channels, by id.
+    /// Settings for single channels, by id.
     pub channels: BTreeMap<String, scopes::Entry>,
-    /// Settings of single users, by actor id.
+    /// Settings for single users, by actor id.
     pub users: BTreeMap<String, scopes::Entry>,
     /// Grants added to actors.
     pub grants: BTreeMap<String, grants::Entry>,
     /// Agents and repositories that need a grant.
     pub restrict: grants::Restrict,
-    /// Memory across runs.
+    /// Memory that lasts across runs.
     pub memory: Memory,
-    /// The record of the firings of schedules.
+    /// Where schedule firings are recorded.
     pub schedules: Schedules,
     /// Where telemetry goes.
     pub telemetry: ars_bot_telemetry::Settings,
     /// The spans in the log.
     pub tracing: ars_bot_telemetry::Tracing,
-    /// The confinement of commands.
+    /// How commands are confined.
     pub sandbox: Sandbox,
     /// The hosts that `web_fetch` reaches.
     pub web: super::web::Web,
     /// Where commands run.
     pub execution: Execution,
-    /// The folder of working trees; that of the data directory if absent.
+    /// The working tree folder; in the data directory if absent.
     #[serde(alias = "workspace_dir")]
     pub workspace_dir: Option<PathBuf>,
-    /// Viewers of the run pages.
+    /// Who may view the run pages.
     pub dashboard: dashboard::Dashboard,
-    /// Reading diffs of reviews.
+    /// Reading diffs for reviews.
     pub review: Review,
-    /// Actors of logins of the code host.
+    /// Actors for code host logins.
     pub webhook: Webhook,
-    /// Reports of recurring friction.
+    /// Reports about recurring friction.
     #[serde(alias = "self_improvement")]
     pub self_improvement: SelfImprovement,
-    /// Run records.
+    /// How run records are kept.
     #[serde(alias = "run_history")]
     pub run_history: RunHistory,
 }
 
-/// `[defaults]`.
+/// Settings in the `[defaults]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Defaults {
-    /// Agent.
+    /// Agent for requests that name none.
     pub agent: Option<String>,
-    /// Model of every agent without its own.
+    /// Model for every agent without its own.
     pub model: Option<ModelRef>,
     /// Fallback for a model that stays overloaded.
     #[serde(alias = "fallback_model")]
     pub fallback_model: Option<ModelRef>,
-    /// Model by agent.
+    /// Model for each agent.
     pub models: BTreeMap<String, ModelRef>,
-    /// Effort by agent.
+    /// Effort for each agent.
     pub efforts: BTreeMap<String, Effort>,
-    /// Maximum output tokens of a model call.
+    /// Maximum output tokens in a model call.
     #[serde(alias = "max_tokens")]
     pub max_tokens: Option<u32>,
-    /// External MCP servers of every request, by name.
+    /// External MCP servers for every request, by name.
     #[serde(alias = "mcp_servers")]
     pub mcp_servers: Map<String, Value>,
-    /// Repository of a coding request that names none.
+    /// Repository for a coding request that names none.
     pub repository: Option<String>,
 }
 
-/// `[schedules]`.
+/// Settings in the `[schedules]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedules {
-    /// The Worker of the firings, if it is not the one of the run history.
+    /// The Worker for firings, if not the Worker of the run history.
     pub worker: Option<Worker>,
 }
 
-/// `[sandbox]`.
+/// Settings in the `[sandbox]` table.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Sandbox {
     /// The kind; `auto` by default.
     pub kind: SandboxChoice,
-    /// The network of commands.
+    /// The commands' network.
     pub network: Option<SandboxNetwork>,
     /// The hosts that the proxy allows.
     pub egress: egress::Egress,
@@ -132,7 +132,7 @@ pub struct Sandbox {
     pub listen: bool,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
-    /// The limits of a run as a whole.
+    /// Limits for a run as a whole.
     pub limits: SandboxLimits,
 }
 
@@ -140,10 +140,10 @@ pub struct Sandbox {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct SandboxLimits {
-    /// Bytes of memory of the processes of a run.
+    /// Maximum memory of a run's processes in bytes.
     #[serde(alias = "memory_bytes")]
     pub memory_bytes: Option<u64>,
-    /// Processes and threads of a run.
+    /// Maximum processes and threads in a run.
     pub processes: Option<u64>,
 }
 
@@ -159,23 +159,23 @@ impl SandboxLimits {
     }
 }
 
-/// `sandbox.kind`.
+/// Values for `sandbox.kind`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxChoice {
     /// Bubblewrap where it works, else Landlock.
     #[default]
     Auto,
-    /// Bubblewrap.
+    /// Confines commands with bubblewrap.
     Bubblewrap,
-    /// Landlock.
+    /// Confines commands with Landlock.
     Landlock,
-    /// No confinement.
+    /// No confinement at all.
     None,
 }
 
 impl Sandbox {
-    /// Returns the settings of the workspaces.
+    /// Returns the workspaces' settings.
     pub fn settings(&self) -> Result<SandboxSettings, ConfigError> {
         if self.readable.iter().any(|path| !path.is_absolute()) {
             return Err(ConfigError::invalid(
@@ -203,7 +203,7 @@ impl Sandbox {
     }
 }
 
-/// `[selfImprovement]`.
+/// Settings in the `[selfImprovement]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct SelfImprovement {
@@ -212,37 +212,37 @@ pub struct SelfImprovement {
     pub min_runs: Option<usize>,
     /// The repository that `friction.propose` files issues in, as `owner/name`.
     pub repo: Option<String>,
-    /// Label of the issues.
+    /// Label for the issues.
     pub label: Option<String>,
-    /// Most issues that one call files.
+    /// Maximum issues that a call files.
     pub top: Option<usize>,
 }
 
-/// `[agents.<name>]`.
+/// Settings in an `[agents.<name>]` table.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentBudget {
-    /// Model turns.
+    /// Maximum model turns per run.
     pub turns: Option<u32>,
-    /// Minutes.
+    /// Maximum minutes per run.
     pub minutes: Option<u32>,
 }
 
-/// `[[repositories]]`.
+/// An entry in `[[repositories]]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RepositoryEntry {
-    /// Name in requests.
+    /// Name that requests use.
     pub name: String,
     /// Path or URL for git.
     pub origin: String,
 }
 
-/// `[requests]`.
+/// Settings in the `[requests]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Requests {
-    /// Prefixes of paths and URLs that requests may name directly.
+    /// Path and URL prefixes that requests may name directly.
     #[serde(alias = "allow_origins")]
     pub allow_origins: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The syntaxes of a configuration text, and the strict parser.
+//! Configuration text syntaxes, and the strict parser.
 //!
 //! Not here: the keys (`file.rs`).
 
@@ -9,19 +9,19 @@ use serde_saphyr::Error as YamlError;
 use super::File;
 use crate::error::ConfigError;
 
-/// Syntax of a configuration text.
+/// A configuration text's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// TOML.
+    /// The text is TOML.
     Toml,
     /// YAML 1.2: `no` and `1.10` as texts stay what they are.
     Yaml,
-    /// JSON.
+    /// The text is JSON.
     Json,
 }
 
 impl Format {
-    /// Returns the syntax of a file by its extension. Without a known one it is TOML.
+    /// Returns a file's syntax by extension. Without a known extension it is TOML.
     pub fn of(path: &Path) -> Self {
         let extension = path
             .extension()
@@ -34,7 +34,7 @@ impl Format {
         }
     }
 
-    /// Returns the key of a line, if it has one that is no part of a value.
+    /// Returns a line's key, if it has a key that is no part of a value.
     fn key_of(self, line: &str) -> Option<&str> {
         let (key, _) = line.split_once(if self == Self::Toml { '=' } else { ':' })?;
         let key = match self {
@@ -57,7 +57,7 @@ pub fn load(path: &Path) -> Result<File, ConfigError> {
     )
 }
 
-/// Validates a text.
+/// Validates a configuration text.
 pub fn parse(text: &str, format: Format) -> Result<File, ConfigError> {
     let (line, message) = match format {
         Format::Toml => match toml::from_str(text) {
@@ -147,7 +147,7 @@ fn without_values(message: &str) -> String {
     }
 }
 
-/// Returns the problem of a key that is there in two spellings, or twice in one.
+/// Returns the problem for a key that appears in both spellings, or twice in the same.
 fn twice(key: &str) -> String {
     let mut alias = String::with_capacity(key.len());
     for c in key.chars() {

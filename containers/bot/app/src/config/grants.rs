@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// One actor's grants.
+/// Grants for a single actor.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Entry {

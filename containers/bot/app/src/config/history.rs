@@ -1,29 +1,29 @@
-//! `runHistory`: retention and store of run records.
+//! `runHistory`: retention and store for run records.
 
 use ars_wire::runs::Policy;
 use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Run records.
+/// How run records are kept.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct RunHistory {
-    /// Earlier turns of a thread are part of the record.
+    /// A thread's earlier turns are part of the record.
     #[serde(alias = "include_context")]
     pub include_context: bool,
-    /// Days kept.
+    /// Days to keep records.
     #[serde(alias = "retention_days")]
     pub retention_days: Option<u64>,
-    /// Runs kept.
+    /// Maximum runs to keep.
     #[serde(alias = "max_runs")]
     pub max_runs: Option<u64>,
-    /// Bytes kept.
+    /// Maximum bytes to keep.
     #[serde(alias = "max_bytes")]
     pub max_bytes: Option<u64>,
     /// Where records go; the data directory with a ledger if absent.
     pub store: Option<HistoryStore>,
-    /// The state Worker.
+    /// How to reach the state Worker.
     pub worker: Option<Worker>,
 }
 
@@ -54,14 +54,14 @@ pub enum HistoryStore {
     Worker,
 }
 
-/// The state Worker.
+/// How to reach the state Worker.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Worker {
-    /// Its address.
+    /// The Worker's base URL.
     #[serde(alias = "base_url")]
     pub base_url: String,
-    /// The variable that holds its bearer.
+    /// Variable that holds the Worker's bearer.
     #[serde(default, alias = "token_env")]
     pub token_env: Option<String>,
 }

@@ -1,47 +1,47 @@
-//! `[limits]`: limits of requests, runs and connections. 0 removes a limit.
+//! `[limits]`: limits for requests, runs and connections. 0 removes a limit.
 
 use ars_bot_core::load_limits::LoadLimits;
 use ars_bot_http::{ConnectionLimits, StreamLimits};
 use serde::Deserialize;
 
-/// Default limit of the bytes of workspaces on the disk.
+/// Default limit for workspace bytes on the disk.
 const WORKSPACE_BYTES_MAX: u64 = 50 << 30;
 
-/// `[limits]`. An absent key has its default.
+/// The `[limits]` table. An absent key has a default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Limits {
-    /// Requests of a caller in a minute.
+    /// Maximum requests from a caller per minute.
     #[serde(alias = "requests_per_minute")]
     pub requests_per_minute: Option<u32>,
-    /// Live runs of a caller.
+    /// Maximum live runs per caller.
     #[serde(alias = "runs_per_caller")]
     pub runs_per_caller: Option<u32>,
-    /// Live runs.
+    /// Maximum live runs overall.
     pub runs: Option<u32>,
-    /// Waiting runs of a caller.
+    /// Maximum waiting runs per caller.
     #[serde(alias = "queued_runs_per_caller")]
     pub queued_runs_per_caller: Option<u32>,
-    /// Waiting runs.
+    /// Maximum waiting runs overall.
     #[serde(alias = "queued_runs")]
     pub queued_runs: Option<u32>,
-    /// Unread follow-ups of a live run.
+    /// Maximum unread follow-ups for a live run.
     #[serde(alias = "follow_ups")]
     pub follow_ups: Option<u32>,
-    /// Bytes of these follow-ups.
+    /// Maximum bytes in these follow-ups.
     #[serde(alias = "follow_up_bytes")]
     pub follow_up_bytes: Option<u32>,
-    /// Open connections.
+    /// Maximum open connections overall.
     pub connections: Option<usize>,
-    /// Open connections of a peer.
+    /// Maximum open connections per peer.
     #[serde(alias = "connections_per_peer")]
     pub connections_per_peer: Option<usize>,
-    /// Open event streams.
+    /// Maximum open event streams overall.
     pub streams: Option<usize>,
-    /// Open event streams of a peer.
+    /// Maximum open event streams per peer.
     #[serde(alias = "streams_per_peer")]
     pub streams_per_peer: Option<usize>,
-    /// Bytes of workspaces on the disk.
+    /// Maximum workspace bytes on the disk.
     #[serde(alias = "workspace_bytes")]
     pub workspace_bytes: Option<u64>,
 }
@@ -69,7 +69,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits of connections.
+    /// Returns the connection limits.
     pub fn of_connections(&self) -> ConnectionLimits {
         let defaults = ConnectionLimits::default();
         ConnectionLimits {
@@ -79,7 +79,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limit of the bytes of workspaces, or `None` without one.
+    /// Returns the limit for workspace bytes, or `None` without a limit.
     pub fn of_workspaces(&self) -> Option<u64> {
         match self.workspace_bytes {
             None => Some(WORKSPACE_BYTES_MAX),
@@ -88,7 +88,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits of event streams.
+    /// Returns the event stream limits.
     pub fn of_streams(&self) -> StreamLimits {
         let defaults = StreamLimits::default();
         StreamLimits {

@@ -1,6 +1,6 @@
 //! `[memory]`: memory across runs, disabled by default.
 //!
-//! It is in the store of the run history, unless it has its own Worker (`[memory.worker]`).
+//! It is in the run history's store, unless it has a separate Worker (`[memory.worker]`).
 
 use ars_bot_core::memory::Budget;
 use ars_types::ModelRef;
@@ -8,35 +8,36 @@ use serde::Deserialize;
 
 use super::{ConfigError, history::Worker};
 
-/// Default limit of records in a scope.
+/// Default record limit in a scope.
 const MAX_RECORDS: u32 = 500;
-/// Largest limit of records in a scope.
+/// Largest record limit in a scope.
 const MOST_RECORDS: u32 = 10_000;
-/// Largest number of records in one retrieval.
+/// Largest record count in a single retrieval.
 const MOST_LIMIT: usize = 50;
 
-/// `[memory]`.
+/// Settings in the `[memory]` table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Memory {
     /// Whether memory is enabled.
     pub enabled: bool,
-    /// Limit of records in a prompt, 1 to 50.
+    /// Record limit in a prompt, 1 to 50.
     pub limit: Option<usize>,
-    /// Limit of their tokens.
+    /// Limit for the records' tokens.
     #[serde(alias = "max_tokens")]
     pub max_tokens: Option<usize>,
     /// The model that reflects; the run's own when absent.
     pub model: Option<ModelRef>,
-    /// Limit of records in a scope, 1 to 10000; untyped, because an invalid one must not prevent the start.
+    /// Record limit in a scope, 1 to 10000. Untyped, because an invalid limit must not prevent the
+    /// start.
     #[serde(alias = "max_records_per_scope")]
     pub max_records_per_scope: Option<serde_json::Value>,
-    /// The Worker of the memory, if it is not the one of the run history.
+    /// The Worker for memory, if not the Worker of the run history.
     pub worker: Option<Worker>,
 }
 
 impl Memory {
-    /// Returns the budget of memory in a prompt.
+    /// Returns the memory budget in a prompt.
     pub fn budget(&self) -> Result<Budget, ConfigError> {
         let usual = Budget::default();
         let limit = self.limit.unwrap_or(usual.limit);
@@ -49,7 +50,7 @@ impl Memory {
         })
     }
 
-    /// Returns the limit of records in a scope. An invalid value is logged and replaced by the default.
+    /// Returns the record limit in a scope. An invalid value is logged and replaced by the default.
     pub fn records_per_scope(&self) -> u32 {
         let Some(wanted) = &self.max_records_per_scope else {
             return MAX_RECORDS;

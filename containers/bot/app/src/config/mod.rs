@@ -1,7 +1,7 @@
 //! The configuration file: YAML, JSON or TOML, strict (docs/ars.example.toml shows every key).
 //!
-//! An unknown key, an unknown word or a malformed name is an error with its place and the expected form. No error
-//! quotes the value: a key pasted into the wrong place must not reach a log.
+//! An unknown key, an unknown word or a malformed name is an error with the place and the expected
+//! form. No error quotes the value: a key pasted into the wrong place must not reach a log.
 
 pub mod dashboard;
 mod egress;

@@ -1,4 +1,4 @@
-//! `[providers.<name>]`: model vendors, in addition to those of the environment.
+//! `[providers.<name>]`: model vendors, in addition to those in the environment.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -10,20 +10,20 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// One provider.
+/// A provider's settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Provider {
-    /// Its protocol.
+    /// The provider's protocol.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// The variable that holds its key.
+    /// Variable that holds the provider's key.
     #[serde(default, alias = "api_key_env")]
     pub api_key_env: Option<String>,
-    /// Its base URL.
+    /// The provider's base URL.
     #[serde(default, alias = "base_url")]
     pub base_url: Option<String>,
-    /// The script of a rehearsal.
+    /// A rehearsal's script.
     #[serde(default)]
     pub script: Option<PathBuf>,
     /// The script's text in place of a file.
@@ -31,15 +31,15 @@ pub struct Provider {
     pub script_text: Option<String>,
 }
 
-/// The protocol of a provider.
+/// A provider's protocol.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The Anthropic Messages API.
     Anthropic,
-    /// Chat Completions.
+    /// Speaks Chat Completions.
     OpenaiCompatible,
-    /// A script.
+    /// Follows a script.
     Rehearsal,
 }
 
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns the variable of the vendor's key in the environment.
+    /// Returns the vendor's key variable in the environment.
     pub(super) fn conventional_key(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_API_KEY",
@@ -118,10 +118,10 @@ impl Provider {
     }
 }
 
-/// Name of the rehearsal that `--rehearsal` adds.
+/// Name for the rehearsal that `--rehearsal` adds.
 pub const REHEARSAL: &str = "rehearsal";
 
-/// Returns the providers of the environment, the file (`entries`) and the command line; later ones win.
+/// Returns providers from environment, file (`entries`) and command line; later ones win.
 pub fn configured(
     entries: &BTreeMap<String, Provider>,
     rehearsal: Option<PathBuf>,

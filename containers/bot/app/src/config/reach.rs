@@ -1,7 +1,8 @@
-//! The variables, hosts and settings of the sandbox that a document of the state Worker may name.
+//! Variables, hosts and sandbox settings that a state Worker document may name.
 //!
-//! A holder of the state Worker's bearer can write its documents, and must not obtain the other secrets of the
-//! process by an address of his own, or by commands outside of a sandbox. A file of the operator has no such limits.
+//! A holder of the state Worker's bearer can write its documents, and must not obtain the process's
+//! other secrets through an address of his own, or through commands outside a sandbox. An
+//! operator's file has no such limits.
 
 use ars_auth::Secret;
 use ars_types::SandboxNetwork;
@@ -14,25 +15,25 @@ use super::{
 };
 use crate::environment::name;
 
-/// Prefix of the secrets that are meant for documents (docs/guide/cloudflare.md).
+/// Prefix for secrets that are meant for documents (docs/guide/cloudflare.md).
 const OWN_SECRETS: &str = "ARS_SECRET_";
-/// The variables with the headers of exported spans.
+/// Variables with the headers for exported spans.
 const SPAN_HEADERS: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 ];
-/// The value of `CONFIG_SANDBOX` that lets documents weaken the sandbox.
+/// The `CONFIG_SANDBOX` value that lets documents weaken the sandbox.
 const ANY_SANDBOX: &str = "any";
 
 /// What a document may reach.
 pub struct Reach<'a> {
-    /// The address of the state Worker that has the document.
+    /// Address of the state Worker that has the document.
     pub state_url: &'a str,
-    /// Hosts of the operator's list, `CONFIG_HOSTS`, separated by commas.
+    /// Hosts in the operator's list, `CONFIG_HOSTS`, separated by commas.
     pub hosts: Option<&'a str>,
     /// Whether it may weaken the sandbox, by `CONFIG_SANDBOX`.
     pub sandbox: Option<&'a str>,
-    /// Reads the environment.
+    /// Reads an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -40,8 +41,8 @@ pub struct Reach<'a> {
 struct Named<'a> {
     key: String,
     variable: Option<&'a str>,
-    /// Variables that the field may name beside the own secrets of documents.
-    /// Without a name they are sent.
+    /// Variables that the field may name beside the documents' own secrets. Without a name they are
+    /// sent.
     usual: &'a [&'a str],
 }
 
@@ -103,7 +104,7 @@ impl Reach<'_> {
         )
     }
 
-    /// Checks that commands stay apart from the secrets and the network of the machine.
+    /// Checks that commands stay apart from the machine's secrets and network.
     fn sandbox(&self, sandbox: &Sandbox) -> Result<(), ConfigError> {
         if self
             .sandbox
@@ -187,8 +188,8 @@ impl Reach<'_> {
         Err(ConfigError::invalid(&named.key, problem))
     }
 
-    /// Checks that a secret which goes to an address stays within reach.
-    /// A listed host may get everything. Without a list the own secrets of documents may go to any host.
+    /// Checks that a secret which goes to an address stays within reach. A listed host may get
+    /// everything. Without a list the documents' own secrets may go to any host.
     fn address(
         &self,
         key: &str,
@@ -214,7 +215,7 @@ impl Reach<'_> {
     }
 
     /// Returns whether an address has the host and port of the state Worker, or a listed host.
-    /// Other ports of the state Worker's host, and of this machine, may belong to another program.
+    /// Other ports on the state Worker's host, and on this machine, may belong to another program.
     fn is_listed(&self, url: &str) -> bool {
         let place_of = |url: &str| {
             let url = Url::parse(url).ok()?;
@@ -300,7 +301,7 @@ mod tests {
                 "telemetry: { otlpEndpoint: 'https://x.example' }",
                 "telemetry.otlpEndpoint",
             ),
-            // A port of this machine, or of the state Worker's host, may belong to another program.
+            // A port on this machine, or on the state Worker's host, may belong to another program.
             (
                 "execution: { resident: { baseUrl: 'http://127.0.0.1:1' } }",
                 "execution.resident.baseUrl",
@@ -319,7 +320,7 @@ mod tests {
         }
     }
 
-    /// Commands outside of a sandbox could read files of the operator, or send them anywhere.
+    /// Commands outside a sandbox could read the operator's files, or send them anywhere.
     #[test]
     fn document_cannot_weaken_the_sandbox() {
         for (text, key) in [

@@ -1,7 +1,7 @@
-//! `state://<key>` as the configuration's path: the document of the state Worker under that key.
+//! `state://<key>` as the configuration's path: the state Worker document under that key.
 //!
-//! The document is `{"yaml": "…"}`, `{"json": "…"}` or `{"toml": "…"}`: the text of a file, for the same strict parser.
-//! Not here: overrides at run time (`ars_bot_core::overrides`).
+//! The document is `{"yaml": "…"}`, `{"json": "…"}` or `{"toml": "…"}`: a file's text, for the same
+//! strict parser. Not here: overrides at run time (`ars_bot_core::overrides`).
 
 use std::{path::Path, time::Duration};
 
@@ -14,11 +14,11 @@ use tokio::time::{Instant, sleep};
 
 use super::{ConfigError, File, Format, RemoteError, parse};
 
-/// The prefix of such a path.
+/// Prefix for such a path.
 const SCHEME: &str = "state://";
 /// Timeout for an unavailable store, which may be starting too.
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
-/// First backoff; each further one doubles.
+/// First backoff; each further backoff doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// Returns the document's key, if the path names a document.
@@ -83,7 +83,7 @@ mod tests {
 
     type Answer = Result<Option<Value>, StoreErrorKind>;
 
-    /// Loads from a store with scripted answers, of which the last repeats.
+    /// Loads from a store with scripted answers; the last answer repeats.
     async fn asked(answers: Vec<Answer>) -> Result<File, RemoteError> {
         let left = Mutex::new(answers);
         read(async || {

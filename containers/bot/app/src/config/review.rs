@@ -1,4 +1,4 @@
-//! `[review]`: the reading diffs of reviews.
+//! `[review]`: reading diffs for reviews.
 
 use std::time::Duration;
 
@@ -8,36 +8,36 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Largest timeout of an abridger in seconds.
+/// Largest abridger timeout in seconds.
 const MAX_ABRIDGER_TIMEOUT_S: u64 = 3_600;
 /// The same as a duration.
 pub const MAX_ABRIDGER_TIMEOUT: Duration = Duration::from_secs(MAX_ABRIDGER_TIMEOUT_S);
 
-/// `[review]`.
+/// Settings in the `[review]` table.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Review {
-    /// Reading diffs.
+    /// Settings for reading diffs.
     #[serde(alias = "reading_diff")]
     pub reading_diff: ReadingDiff,
 }
 
-/// `[review.readingDiff]`.
+/// Settings in the `[review.readingDiff]` table.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct ReadingDiff {
     /// `git`, `meat` or `off`; `git` if absent.
     pub provider: Option<String>,
-    /// Model of the abridger.
+    /// The abridger's model.
     #[serde(alias = "meat_model")]
     pub meat_model: Option<ModelRef>,
-    /// Timeout of the abridger in seconds.
+    /// Abridger timeout in seconds.
     #[serde(alias = "meat_timeout_s")]
     pub meat_timeout_s: Option<u64>,
 }
 
 impl Review {
-    /// Returns the settings. `word` is that of the environment, which wins if it is known.
+    /// Returns the settings. `word` comes from the environment, and wins if it is known.
     pub fn reading_diff(&self, word: Option<&str>) -> Result<ReadingDiffSettings, ConfigError> {
         let ReadingDiff {
             provider,

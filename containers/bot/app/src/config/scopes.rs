@@ -1,5 +1,5 @@
-//! `[channels."<id>"]`, `[users."<id>"]` and the servers of `[defaults]`.
-//! These are settings of single channels, of single users, and of all.
+//! `[channels."<id>"]`, `[users."<id>"]` and the servers in `[defaults]`. These are settings for
+//! single channels, for single users, and for all.
 //!
 //! Not here: overrides at run time, which replace these key by key (`ars_bot_core::overrides`).
 
@@ -13,19 +13,19 @@ use serde_json::{Map, Value};
 
 use super::ConfigError;
 
-/// One scope.
+/// Settings for a single scope.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Entry {
-    /// Agent of a request that names none.
+    /// Agent for a request that names none.
     agent: Option<String>,
-    /// Model of every agent.
+    /// Model for every agent.
     model: Option<ModelRef>,
-    /// Model by agent.
+    /// Model for each agent.
     models: BTreeMap<String, ModelRef>,
-    /// Effort of every agent.
+    /// Effort for every agent.
     effort: Option<Effort>,
-    /// Effort by agent.
+    /// Effort for each agent.
     efforts: BTreeMap<String, Effort>,
     /// Advice to the model.
     instructions: Option<String>,
@@ -34,7 +34,7 @@ pub struct Entry {
     mcp_servers: Map<String, Value>,
 }
 
-/// Returns the scopes of a file, with known agents and texts within their limits.
+/// Returns a file's scopes, with known agents and texts within their limits.
 pub fn scopes(
     channels: &BTreeMap<String, Entry>,
     users: &BTreeMap<String, Entry>,
@@ -75,7 +75,7 @@ fn checked(
             ));
         }
         let scope = entry.scope();
-        // An id is not a secret, and the error must name its entry.
+        // An id is not a secret, and the error must name the entry.
         let invalid = |field: &str, problem: String| {
             ConfigError::invalid(format!("{key}.{id}.{field}"), problem)
         };

@@ -12,12 +12,12 @@ use crate::environment::{self, name};
 
 use super::{ConfigError, File, file::SelfImprovement, grants, scopes, spending};
 
-/// Milliseconds of a minute.
+/// Milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;
-/// Maximum characters of a label on the code host.
+/// Maximum label length on the code host, in characters.
 const MAX_LABEL_CHARS: usize = 50;
 
-/// Actor of the schedule that files issues about friction.
+/// Actor for the schedule that files issues about friction.
 const PROPOSER: &str = "schedule:self-improvement";
 
 impl File {
@@ -102,7 +102,7 @@ impl File {
         })
     }
 
-    /// Returns whether the bot fires a schedule of its own: that of proposals.
+    /// Returns whether the bot fires its own schedule: the schedule for proposals.
     pub fn fires_schedules(&self, has_code_host: bool) -> bool {
         has_code_host && self.self_improvement.repo.is_some() && self.grants.contains_key(PROPOSER)
     }

@@ -10,16 +10,16 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Smallest window in tokens: a smaller one cannot hold a prompt and an answer.
+/// Smallest window in tokens: a smaller window cannot hold a prompt and an answer.
 const LEAST_WINDOW: u64 = 8_000;
 
-/// `[money]`, in dollars.
+/// The `[money]` table, in dollars.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Money {
-    /// Limit of one run.
+    /// Limit for a single run.
     pub run: Option<String>,
-    /// Limit of all runs of a day (UTC).
+    /// Limit for all runs in a day (UTC).
     pub day: Option<String>,
 }
 
@@ -27,9 +27,9 @@ pub struct Money {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PriceEntry {
-    /// Fresh input.
+    /// Price for fresh input tokens.
     pub input: String,
-    /// Output.
+    /// Price for output tokens.
     pub output: String,
     /// Input read from the prompt cache; as fresh input when absent.
     #[serde(alias = "cache_read")]
@@ -39,7 +39,7 @@ pub struct PriceEntry {
     pub cache_write: Option<String>,
 }
 
-/// Returns the limits of cost.
+/// Returns the cost limits.
 pub(super) fn money(money: &Money) -> Result<MoneyCaps, ConfigError> {
     let cap = |place, amount: &Option<String>| {
         amount
@@ -53,7 +53,7 @@ pub(super) fn money(money: &Money) -> Result<MoneyCaps, ConfigError> {
     })
 }
 
-/// Returns the prices of models.
+/// Returns the model prices.
 pub(super) fn price_table(
     prices: &BTreeMap<String, PriceEntry>,
 ) -> Result<PriceTable, ConfigError> {
@@ -79,7 +79,7 @@ pub(super) fn price_table(
     Ok(table)
 }
 
-/// Returns the context windows of models.
+/// Returns the models' context windows.
 pub(super) fn model_windows(
     windows: &BTreeMap<String, u64>,
 ) -> Result<BTreeMap<String, u64>, ConfigError> {

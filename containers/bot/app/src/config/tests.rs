@@ -1,4 +1,4 @@
-//! Tests of the configuration file.
+//! Tests the configuration file.
 
 use ars_bot_adapters::sandbox::RunLimits;
 
@@ -24,7 +24,7 @@ fn example_file_and_empty_file_are_valid() {
     assert_eq!(problem(""), "fine");
 }
 
-/// The error of an unknown key lists the keys of its table.
+/// An unknown key's error lists the keys in the table.
 #[test]
 fn example_has_every_key() {
     let example = include_str!("../../../../../docs/ars.example.toml");
@@ -256,7 +256,7 @@ fn an_agents_budget_can_be_changed_in_part() {
     assert_eq!((budget.turns, budget.time_ms), (250, 45 * 60_000));
 }
 
-/// A configuration with every key of several words, in the documents' spelling.
+/// A configuration with every multi-word key, in the documents' spelling.
 fn in_camel_case() -> serde_json::Value {
     serde_json::json!({
         "organization": "acme",

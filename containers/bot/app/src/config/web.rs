@@ -6,30 +6,30 @@ use serde::Deserialize;
 
 use super::{ConfigError, egress::rules, file::Sandbox};
 
-/// `[web]`.
+/// Settings in the `[web]` table.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Web {
     /// Which hosts are reached.
     pub hosts: Option<HostsChoice>,
-    /// More hosts of the list.
+    /// More hosts for the list.
     pub allow: Vec<String>,
 }
 
-/// `web.hosts`.
+/// Values for `web.hosts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HostsChoice {
-    /// All public ones.
+    /// All public hosts.
     Any,
-    /// Those of the list.
+    /// Hosts in the list.
     Listed,
-    /// None.
+    /// No host at all.
     None,
 }
 
 impl Web {
-    /// Returns the settings of the client, together with those of the sandbox.
+    /// Returns the settings for the client, together with those for the sandbox.
     pub fn policy(&self, sandbox: &Sandbox) -> Result<WebPolicy, ConfigError> {
         Ok(WebPolicy {
             is_offline: sandbox.network == Some(SandboxNetwork::None),

@@ -1,4 +1,4 @@
-//! `[webhook]`: the actors of logins of the code host. Webhooks need a secret as well.
+//! `[webhook]`: actors for code host logins. Webhooks need a secret as well.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// `[webhook]`.
+/// Settings in the `[webhook]` table.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Webhook {
-    /// Actor ids, such as `http:ann`, by login of the code host.
+    /// Actor ids, such as `http:ann`, by code host login.
     pub users: BTreeMap<String, String>,
-    /// Actor id of failed checks of the service's own pull requests.
+    /// Actor id for failed checks on the service's own pull requests.
     pub checks: Option<String>,
 }
 

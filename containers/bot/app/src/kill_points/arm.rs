@@ -10,7 +10,7 @@ use super::{
 };
 use crate::commands::Failure;
 
-/// Decorates the ports with the point of the environment.
+/// Decorates the ports with the kill point from the environment.
 pub fn arm(mut deps: Deps) -> Result<Deps, Failure> {
     let Some(point) = KillPoint::of_environment()? else {
         return Ok(deps);
@@ -26,7 +26,7 @@ pub fn arm(mut deps: Deps) -> Result<Deps, Failure> {
     Ok(deps)
 }
 
-/// Decorates the stores' transport with the point of the environment.
+/// Decorates the stores' transport with the kill point from the environment.
 pub fn arm_transport(inner: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failure> {
     let point = KillPoint::of_environment()?;
     Ok(match point {

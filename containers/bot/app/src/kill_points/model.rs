@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::point::KillPoint;
 
-/// Models with points.
+/// Models with kill points.
 pub(super) struct KilledModels {
     pub(super) inner: Arc<dyn Models>,
     pub(super) point: KillPoint,

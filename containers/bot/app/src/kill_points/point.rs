@@ -15,7 +15,7 @@ const VARIABLE: &str = "ARS_KILL_AT";
 /// The error for any other spelling.
 const SHAPE: &str = "ARS_KILL_AT must be <port>.<method>.<before|after>:<n>, n from 1";
 
-/// A port method, and the number of the call at which the process aborts. Cheap to clone.
+/// A port method, and the call number at which the process aborts. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct KillPoint {
     place: Arc<str>,
@@ -25,7 +25,7 @@ pub(super) struct KillPoint {
 }
 
 impl KillPoint {
-    /// Returns the point of the environment, if it names one.
+    /// Returns the kill point that the environment names, if any.
     pub(super) fn of_environment() -> Result<Option<Self>, Failure> {
         let Some(text) = environment::variable(VARIABLE) else {
             return Ok(None);

@@ -24,7 +24,7 @@ impl Transport for KillingTransport {
     }
 }
 
-/// Returns the place of a route, such as `ledger.live_events`, `runs.put` or `memory.write`.
+/// Returns a route's place, such as `ledger.live_events`, `runs.put` or `memory.write`.
 fn place(route: Route) -> String {
     let store = match route {
         Route::Runs(

@@ -16,7 +16,7 @@ use super::point::KillPoint;
 
 type Answer<T> = Result<T, WorkspaceError>;
 
-/// Workspaces with points.
+/// Workspaces with kill points.
 pub(super) struct KilledWorkspaces {
     pub(super) inner: Arc<dyn WorkspaceProvider>,
     pub(super) point: KillPoint,

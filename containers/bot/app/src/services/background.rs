@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Service;
 
-/// Dispatches unread follow-ups.
+/// Dispatches follow-ups that are unread.
 pub struct RequeueService(pub Core);
 
 #[async_trait]
@@ -62,11 +62,11 @@ impl Service for OverridesService {
     }
 }
 
-/// Fires the schedules of this process.
+/// Fires this process's schedules.
 pub struct ScheduleService(Scheduler);
 
 impl ScheduleService {
-    /// Returns the service, or `None` if no schedule of the bot is on.
+    /// Returns the service, or `None` if no bot schedule is on.
     pub fn of(core: &Core) -> Option<Self> {
         Scheduler::of(core).map(Self)
     }

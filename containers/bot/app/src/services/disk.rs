@@ -9,26 +9,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::Service;
 
-/// Interval between measurements of the workspaces.
+/// Interval between workspace measurements.
 pub const MEASURE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// Share of the whole disk that workspaces may fill, whatever their limit.
+/// Share of the whole disk that workspaces may fill, whatever their limit, in percent.
 const DISK_SHARE_PERCENT: u64 = 70;
 
-/// Measures the workspaces and evicts clean ones when they exceed their limit.
+/// Measures the workspaces and evicts clean workspaces when they exceed their limit.
 pub struct DiskService {
     /// Knows the live runs.
     pub core: Core,
-    /// The workspaces.
+    /// Workspaces that are measured.
     pub workspaces: Arc<GitWorkspaces>,
-    /// The limit.
+    /// Maximum bytes for all workspaces.
     pub max_bytes: u64,
     /// The time between two measurements.
     pub interval: Duration,
 }
 
 impl DiskService {
-    /// Returns the limit, or the share of a smaller disk: an eviction needs some free space itself.
+    /// Returns the limit, or the share on a smaller disk: an eviction needs some free space itself.
     fn limit(&self) -> u64 {
         let share = |size: u64| size / 100 * DISK_SHARE_PERCENT;
         self.workspaces
@@ -43,7 +43,7 @@ impl DiskService {
         if used <= limit {
             return Ok(());
         }
-        // Read after the measurement, which has the times of last use.
+        // Read after the measurement, which has the last-use times.
         let live = self.core.live_threads().await?;
         let Evicted {
             freed_bytes,

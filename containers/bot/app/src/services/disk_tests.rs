@@ -1,4 +1,4 @@
-//! The service over real working trees: above the limit, the oldest clean one goes.
+//! Tests the service over real working trees: above the limit, the oldest clean tree goes.
 
 use std::{
     collections::BTreeMap,
@@ -54,7 +54,7 @@ fn core(data_dir: &Path, workspaces: &Arc<GitWorkspaces>) -> Core {
     })
 }
 
-/// Makes a repository with one commit.
+/// Makes a repository with a single commit.
 fn origin(folder: &Path) -> Repository {
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("a.txt"), "one\n").unwrap();
@@ -77,7 +77,7 @@ fn origin(folder: &Path) -> Repository {
     }
 }
 
-/// Clones a tree that was used so many hours ago, and returns its place.
+/// Clones a tree that was used so many hours ago, and returns the path.
 async fn cloned(
     workspaces: &GitWorkspaces,
     origin: &Repository,

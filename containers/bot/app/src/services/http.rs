@@ -11,9 +11,9 @@ use super::Service;
 pub struct HttpService {
     /// Where connections arrive.
     pub listener: TcpListener,
-    /// The state of the routes.
+    /// State that the routes share.
     pub state: HttpState,
-    /// The limits of connections.
+    /// Limits on open connections.
     pub limits: ConnectionLimits,
 }
 

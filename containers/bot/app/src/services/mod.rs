@@ -1,4 +1,4 @@
-//! The long-lived parts of the server and their supervisor.
+//! The server's long-lived parts and their supervisor.
 
 mod background;
 mod disk;

@@ -1,7 +1,7 @@
-//! Runs services as tasks, reports the first one that fails, and stops them.
+//! Runs services as tasks, reports the first that fails, and stops them.
 //!
-//! Not here: restarts. A service that ends early leaves unknown state behind, so the process shuts down and whatever
-//! runs it (a container, a service manager) starts a new one.
+//! Not here: restarts. A service that ends early leaves unknown state behind, so the process shuts
+//! down and whatever runs it (a container, a service manager) starts a new process.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// A long-lived part of the process.
+/// A long-lived part that the process runs.
 #[async_trait]
 pub trait Service: Send + 'static {
     /// Returns the name for the log.
     fn name(&self) -> &'static str;
 
-    /// Runs until `stop` fires. Returning earlier is a failure of the service.
+    /// Runs until `stop` fires. Returning earlier means that the service failed.
     async fn run(self, stop: CancellationToken);
 }
 
-/// Stops one service, or waits for its end. Cheap to clone.
+/// Stops a service, or waits until it ends. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Handle {
     name: &'static str,
@@ -45,7 +45,7 @@ impl Handle {
     }
 }
 
-/// The services of the process.
+/// Services that the process runs.
 #[derive(Debug)]
 pub struct Supervisor {
     services: Vec<Handle>,
@@ -71,7 +71,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts a service.
+    /// Starts a service as a task.
     pub fn start(&mut self, service: impl Service) -> Handle {
         let name = service.name();
         let stop = CancellationToken::new();
@@ -92,7 +92,8 @@ impl Supervisor {
             };
             if let Some(failure) = failure {
                 tracing::error!(service = name, failure, "service failed");
-                // The receiver lives as long as the supervisor; without one nothing has to be reported.
+                // The receiver lives as long as the supervisor; without it nothing has to be
+                // reported.
                 let _ = report.send(name);
             }
             sender.send_replace(true);
@@ -101,7 +102,7 @@ impl Supervisor {
         handle
     }
 
-    /// Waits until a service fails and returns its name.
+    /// Waits until a service fails and returns the service's name.
     pub async fn failure(&mut self) -> &'static str {
         match self.failures.recv().await {
             Some(name) => name,
@@ -136,7 +137,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(2);
 
-    /// The behaviour of a test service.
+    /// How a test service behaves.
     enum Script {
         /// Stops when asked to, and notes it.
         Obey(Arc<AtomicBool>),

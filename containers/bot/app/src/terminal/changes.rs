@@ -1,22 +1,21 @@
-//! The size of a unified diff, counted as git does.
+//! A unified diff's size, counted as git does.
 
 use std::fmt;
 
-/// Files and lines of a diff.
+/// Files and lines in a diff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Files that differ.
+    /// Files that the diff changes.
     pub files: usize,
-    /// Lines added.
+    /// Lines that were added.
     pub added: usize,
-    /// Lines removed.
+    /// Lines that were removed.
     pub removed: usize,
 }
 
 impl Changes {
-    /// Counts a diff in git's form.
-    /// A line of content may look like a header (`--- a` removed is `---- a`), so lines count only within hunks, using
-    /// the lengths in their headers.
+    /// Counts a diff in git's form. A content line may look like a header (`--- a` removed is `----
+    /// a`), so lines count only within hunks, using the lengths in their headers.
     pub fn of(diff: &str) -> Self {
         let mut changes = Self::default();
         let (mut old_left, mut new_left) = (0_usize, 0_usize);
@@ -47,7 +46,7 @@ impl Changes {
     }
 }
 
-/// Returns the old and new length of `@@ -1,2 +1,3 @@`; a missing length is one.
+/// Returns the old and new length in `@@ -1,2 +1,3 @@`; a missing length is 1.
 fn hunk(line: &str) -> Option<(usize, usize)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;

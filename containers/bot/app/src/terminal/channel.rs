@@ -1,4 +1,5 @@
-//! The channel of one `ars ask`: collects replies, prints status texts, and reports the run's start.
+//! The channel for an `ars ask`: collects replies, prints status texts, and reports the run's
+//! start.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,12 +9,12 @@ use ars_types::{ChannelTraits, Platform, RunId, RunStatus};
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-/// The result of the request.
+/// Result that the request returns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Every reply, joined by one blank line; safe for a terminal.
+    /// Every reply, joined by a blank line; safe for a terminal.
     pub reply: String,
-    /// The run and its status; `None` when the request was rejected before a run.
+    /// The run and the status; `None` when the request was rejected before a run.
     pub run: Option<(RunId, Option<RunStatus>)>,
     /// The run's cost in millionths of a dollar, if known.
     pub cost: Option<u64>,
@@ -21,7 +22,7 @@ pub struct Outcome {
     pub command: Option<bool>,
 }
 
-/// The channel.
+/// Channel between terminal and core.
 pub struct CliChannel {
     redactor: Arc<Redactor>,
     state: Mutex<State>,
@@ -37,7 +38,8 @@ struct State {
 }
 
 impl CliChannel {
-    /// Makes a channel and a receiver of the run's id. `on_status` receives short texts on progress.
+    /// Makes a channel and a receiver for the run's id. `on_status` receives short texts on
+    /// progress.
     pub fn new(redactor: Arc<Redactor>, on_status: fn(&str)) -> (Self, oneshot::Receiver<RunId>) {
         let (started, when_started) = oneshot::channel();
         let state = State {
@@ -91,7 +93,7 @@ impl Channel for CliChannel {
         Platform::Cli.channel_traits()
     }
 
-    /// Empty: a thread of the command line consists of its working tree.
+    /// Empty: a command line thread consists only of its working tree.
     async fn history(&self) -> Vec<HistoryTurn> {
         Vec::new()
     }

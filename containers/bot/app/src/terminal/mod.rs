@@ -1,4 +1,5 @@
-//! The command-line channel: a transport between a terminal and the core, and how a run looks in one.
+//! The command-line channel: a transport between a terminal and the core, and how it displays a
+//! run.
 //!
 //! Not here: parsing arguments (`crate::args`) and composing the core (`crate::compose`).
 

@@ -1,5 +1,5 @@
-//! Output of the commands: results on standard output, everything else on standard error.
-//! The standard macros panic when the reader closed the pipe, but a run must outlive its reader.
+//! Command output: results on standard output, everything else on standard error. The standard
+//! macros panic when the reader closed the pipe, but a run must outlive the reader.
 
 use std::io::{self, Write as _};
 
@@ -8,7 +8,7 @@ pub fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Writes to standard output. A closed pipe (`ars ask … | head`) is no failure; a full disk is one.
+/// Writes to standard output. A closed pipe (`ars ask … | head`) is no failure; a full disk is.
 pub fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout

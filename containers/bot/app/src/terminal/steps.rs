@@ -1,10 +1,10 @@
-//! A run's events as lines of a terminal, one step each. Events are redacted when they are published.
+//! A run's events as terminal lines, a step each. Events are redacted when they are published.
 
 use serde_json::Value;
 
 use super::Style;
 
-/// Most characters of a line.
+/// Maximum line length in characters.
 const LINE_CHARS: usize = 160;
 
 /// Formats events as lines.
@@ -19,7 +19,7 @@ impl Steps {
         Self { style }
     }
 
-    /// Returns the lines of a JSON event; `None` for kinds without steps, such as spans or unknown ones.
+    /// Returns a JSON event's lines; `None` for kinds without steps (spans, unknown ones).
     pub fn lines(&self, event: &Value) -> Option<String> {
         let text = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default();
         let style = self.style;

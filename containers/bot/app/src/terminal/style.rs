@@ -3,9 +3,9 @@
 /// How text may be decorated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// ANSI colours.
+    /// Colours text with ANSI codes.
     Colour,
-    /// Plain text.
+    /// Leaves text plain.
     Plain,
 }
 
@@ -19,7 +19,7 @@ impl Style {
         }
     }
 
-    /// Dimmed text.
+    /// Returns the text dimmed.
     pub fn dim(self, text: &str) -> String {
         self.wrap(text, "2")
     }
@@ -29,12 +29,12 @@ impl Style {
         self.wrap(text, "1")
     }
 
-    /// Text of a success.
+    /// Returns the text as a success.
     pub fn good(self, text: &str) -> String {
         self.wrap(text, "32")
     }
 
-    /// Text of a failure.
+    /// Returns the text as a failure.
     pub fn bad(self, text: &str) -> String {
         self.wrap(text, "31")
     }

@@ -1,4 +1,4 @@
-//! `ars ask` from the request to its record.
+//! Tests `ars ask` from the request to the record.
 
 use ars_testkit::Reply;
 use serde_json::{Value, json};
@@ -309,7 +309,7 @@ async fn command_needs_no_model() {
     );
 }
 
-/// The thread has the name of a subcommand, and a pipe can be read once.
+/// The thread is named like a subcommand, and a pipe can be read once.
 #[tokio::test]
 async fn configuration_is_read_once_from_a_pipe() {
     let (machine, fake) = answering([Reply::text("At your service.")]).await;
@@ -323,7 +323,7 @@ async fn configuration_is_read_once_from_a_pipe() {
     )
     .unwrap();
     let path = config.clone();
-    // One writer: a second reader would wait for another one.
+    // A single writer: a second reader would wait for another.
     let written = tokio::task::spawn_blocking(move || {
         std::fs::write(path, "[defaults]\nmodel = \"anthropic/claude-piped\"\n")
     });

@@ -191,7 +191,7 @@ async fn ctrl_c_before_the_confirmation_stops_the_run_too() {
     assert_eq!(machine.record().await["status"], "stopped_hard");
 }
 
-/// An address of a service that loses the first answer.
+/// Returns the address of a service that loses the first answer.
 async fn losing_an_answer(to: &str) -> String {
     let to = to.trim_start_matches("http://").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -11,11 +11,11 @@ use tokio::{
 
 use crate::support::{Machine, SERVE, Server, TIMEOUT};
 
-/// Connections of the drill.
+/// Connections in the drill.
 ///
-/// All addresses of 127.0.0.0/8 are this machine's, so each group has its own.
+/// All addresses in 127.0.0.0/8 are this machine's, so each group has its own.
 const CONNECTIONS: u64 = 10_000;
-/// Connections of one address, which is its limit.
+/// Connections from a single address, which is the limit per address.
 const OF_ONE_PEER: u64 = 64;
 /// Descriptors that the test needs for everything else.
 const OTHER_FILES: u64 = 256;
@@ -39,7 +39,7 @@ async fn half_open(server: SocketAddr, peer: u64) -> Option<TcpStream> {
         .await
         .expect("it is accepted")
         .ok()?;
-    // One that is closed already fails here.
+    // A connection that is closed already fails here.
     stream
         .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n")
         .await
@@ -71,7 +71,7 @@ async fn half_open_connections_starve_nobody() {
         }
     }
     assert!(is_healthy(&server).await);
-    // The last address has its whole share: one more of it is rejected.
+    // The last address has a full share: another from it is rejected.
     let last = (count - 1) / OF_ONE_PEER;
     let mut rejected = Vec::new();
     for _ in 0..=OF_ONE_PEER {

@@ -1,4 +1,4 @@
-//! The network of commands: what they reach through their proxy, and nothing else.
+//! The commands' network: everything they reach through their proxy, and nothing else.
 
 use std::{
     net::{TcpListener, UdpSocket},
@@ -15,16 +15,16 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Machine, events, run};
 
-/// The answer of the origin.
+/// The text that the origin answers.
 const MARK: &str = "answer-of-the-origin";
 
-/// The kinds of sandbox that this machine has.
+/// Returns the sandbox kinds that this machine has.
 fn kinds() -> Vec<&'static str> {
     let bubblewrap = trusted("bwrap").map(|_| "bubblewrap");
     bubblewrap.into_iter().chain(["landlock"]).collect()
 }
 
-/// Starts an origin and returns its port and the number of its connections.
+/// Starts an origin and returns the port and the connection count.
 async fn origin() -> (u16, Arc<AtomicUsize>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (port, count) = (
@@ -44,7 +44,7 @@ async fn origin() -> (u16, Arc<AtomicUsize>) {
     (port, count)
 }
 
-/// Runs one command by an agent. Returns its output and the run's record.
+/// Runs a command through an agent. Returns the output and the run's record.
 async fn command(machine: &Machine, configuration: &str, command: &str) -> (String, Value) {
     let project = machine.project();
     command_on(
@@ -105,7 +105,7 @@ async fn command_reaches_allowed_hosts_only() {
         let configuration = format!(
             "[sandbox]\nkind = \"{kind}\"\n[sandbox.egress]\nallow = [\"localhost:{port}\"]\n"
         );
-        // Each line would print the answer of the origin, or reach the other port.
+        // Each line would print the origin's answer, or reach the other port.
         let attempts = format!(
             "curl -sS --noproxy '*' --max-time 5 http://127.0.0.1:{port}/\n\
              curl -sS --noproxy '*' --max-time 5 http://localhost:{local}/\n\
@@ -130,7 +130,7 @@ async fn command_reaches_allowed_hosts_only() {
         let (output, record) = command(&machine, &configuration, &script).await;
         assert_eq!(output.matches(MARK).count(), 2, "{kind}: {output}");
         assert!(!output.contains("LEAKED"), "{kind}: {output}");
-        // Landlock has no loopback of its own, so a listener there needs `sandbox.listen`.
+        // Landlock has no separate loopback, so a listener there needs `sandbox.listen`.
         assert_eq!(
             output.contains("listens"),
             kind == "bubblewrap",
@@ -185,7 +185,7 @@ async fn command_reaches_allowed_hosts_only() {
     }
 }
 
-/// Clients that read the variables of a proxy need no setting of their own.
+/// Clients that read proxy variables need no further settings.
 #[tokio::test]
 async fn git_uses_the_proxy() {
     for kind in kinds() {
@@ -206,7 +206,7 @@ async fn git_uses_the_proxy() {
     }
 }
 
-/// The proxy adds the login of the service, which the command never sees.
+/// The proxy adds the service's login, which the command never sees.
 #[tokio::test]
 async fn private_repository_is_reached_under_each_kind() {
     for kind in kinds() {

@@ -1,4 +1,4 @@
-//! Tests of `ars watch`, `ars runs watch` and `ars diff`.
+//! Tests `ars watch`, `ars runs watch` and `ars diff`.
 
 use std::{
     path::Path,
@@ -45,7 +45,7 @@ async fn watch_shows_steps_and_answer() {
     server.terminate().await.assert_code(0);
 }
 
-/// A viewer of every channel, with a secret as the credential.
+/// A viewer for every channel, with a secret as the credential.
 const VIEWER: &str = "[dashboard]\nauth = \"token\"\n[dashboard.token]\nactor = \"access:ops\"\n\
                       [grants.\"access:ops\"]\nchannels = \"all\"\n";
 
@@ -92,7 +92,7 @@ async fn live_run_is_followed_to_its_status() {
     }
 }
 
-/// Rejects writes to a store until the other end of the channel is dropped.
+/// Rejects writes to a store until the channel's other end is dropped.
 fn lock(store: &Path, until: mpsc::Receiver<()>) {
     let sql = NativeSql::open(store).unwrap();
     let (locked, is_locked) = mpsc::channel();
@@ -107,7 +107,8 @@ fn lock(store: &Path, until: mpsc::Receiver<()>) {
     assert!(is_locked.recv() == Err::<(), _>(mpsc::RecvError));
 }
 
-/// The process dies with events that the store does not have. The next one gives their seqs to others.
+/// The process dies with events that the store does not have. The next process gives their seqs to
+/// others.
 #[tokio::test]
 async fn watch_shows_the_events_that_replace_lost_ones() {
     let machine = Machine::new();

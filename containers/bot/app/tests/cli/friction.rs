@@ -7,7 +7,7 @@ use crate::support::{Machine, answering, run, run_with_input};
 
 const LINES: &str = include_str!("../../../core/src/commands/friction/fixtures/run.jsonl");
 
-/// A rehearsed run of the build before `search` accepted text, and its script.
+/// A rehearsed run from the build before `search` accepted text, and the script.
 const BEFORE: &str =
     include_str!("../../../../../tests/simulation/fixtures/friction/search-before.jsonl");
 const SEARCH: &str = include_str!("../../../../../tests/simulation/fixtures/friction/search.toml");
@@ -176,7 +176,7 @@ async fn search_for_a_call_causes_no_friction() {
             "{file}: {diagnosis}"
         );
     }
-    // A second run of the script, so that what they share would be a pattern.
+    // Runs the script a second time, so that shared parts would be a pattern.
     run(&mut machine.ars(&arguments)).await.assert_code(0);
     let reported = run(&mut machine.ars(&["ask", "--json", "friction report --min-runs 2"])).await;
     reported.assert_code(0);

@@ -1,4 +1,4 @@
-//! The default build of the bot has no kill points (docs/testing.md, the drills).
+//! The bot's default build has no kill points (docs/testing.md, the drills).
 
 /// A text that every build with kill points contains.
 const VARIABLE: &[u8] = b"ARS_KILL_AT";

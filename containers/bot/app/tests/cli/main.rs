@@ -1,5 +1,5 @@
 //! The built binary, run as a user runs it, with a real git repository, real processes and signals.
-//! The model is a fake vendor or a rehearsal, and the embedded store is read back from its file.
+//! The model is a fake vendor or a rehearsal, and the embedded store is read back from the file.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

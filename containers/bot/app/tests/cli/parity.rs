@@ -1,5 +1,5 @@
 //! A command has the same output from the embedded store and from a service, as JSON and as text.
-//! The JSON is that of the command route.
+//! The JSON comes from the command route.
 
 use std::{fs, path::Path};
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::support::{Ended, Machine, SERVE, Server, answering, run};
 
 const SECRET: &str = "look";
-/// A place in the words for the id of the stored run.
+/// Placeholder in the words for the stored run's id.
 const RUN: &str = "RUN";
 
-/// The commands: their words, the input of the command route, and the exit code.
-/// They are in order, because changes are seen by those after them.
+/// The commands: words, input for the command route, and exit code. They are in order, because
+/// later commands see the changes.
 const ROWS: [(&str, &str, i32); 28] = [
     ("help show", "{}", 0),
     ("status show", "{}", 0),
@@ -86,7 +86,7 @@ const ROWS: [(&str, &str, i32); 28] = [
     ("runs list --before-id RUN", r#"{"beforeId":"RUN"}"#, 2),
 ];
 
-/// A data directory with one run, a service on a copy of it, and the run's id.
+/// A data directory with a run, a service on a copy, and the run's id.
 async fn world() -> (Machine, Server, String) {
     let (machine, fake) = answering([Reply::text("done")]).await;
     run(&mut machine.ars_with(&fake.url(), &["ask", "hi"]))
@@ -119,7 +119,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns an output without the facts of one process.
+/// Returns an output without facts that depend on the process.
 fn comparable(words: &str, text: &str) -> String {
     if words.starts_with("runs get ")
         && let Ok(mut json) = serde_json::from_str::<Value>(text)
@@ -145,7 +145,7 @@ fn comparable(words: &str, text: &str) -> String {
     json.to_string()
 }
 
-/// Returns the line of a failure.
+/// Returns a failure's line.
 fn failure(ended: &Ended) -> Option<&str> {
     ended
         .stderr

@@ -1,4 +1,4 @@
-//! Tests of the errors of `ars ask` and their exit codes.
+//! Tests the errors from `ars ask` and their exit codes.
 
 use ars_sql::Sql as _;
 use ars_sql_native::NativeSql;
@@ -100,7 +100,7 @@ async fn coding_request_outside_a_repository_is_rejected() {
     ended.assert_refused(2, "invalid_input", &["--repo"]);
 }
 
-/// A command needs neither the agent's repository nor a model, and its words are no directives.
+/// A command needs neither the agent's repository nor a model, and the words are no directives.
 #[tokio::test]
 async fn command_needs_no_repository() {
     let machine = Machine::new();

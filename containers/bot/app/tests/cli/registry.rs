@@ -1,4 +1,4 @@
-//! The commands of the registry: on the configured stores, and on a service over `/api`.
+//! Registry commands: on the configured stores, and on a service over `/api`.
 
 use ars_testkit::{OPERATOR_CONFIG, Reply};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// A service that gives these answers, one for each connection. Returns the requests.
+/// A service that gives these answers, each to a single connection. Returns the requests.
 async fn scripted<const N: usize>(
     answers: [(&'static str, &'static str); N],
 ) -> (String, JoinHandle<Vec<String>>) {
@@ -37,7 +37,7 @@ async fn scripted<const N: usize>(
     (url, serving)
 }
 
-/// Reads a request with its body.
+/// Reads a request with the body.
 async fn request(stream: &mut tokio::net::TcpStream) -> String {
     let mut text = String::new();
     loop {
@@ -108,7 +108,8 @@ async fn stored_runs_are_read_without_a_model_key() {
         .assert_refused(1, "not_found", &["not found"]);
 }
 
-/// The state Worker's are those of the service too, so the failure names what its stores lack here.
+/// Those in the state Worker are shared with the service, so the failure names what the stores here
+/// lack.
 #[tokio::test]
 async fn configured_stores_are_used_without_a_service() {
     let machine = Machine::new();
@@ -248,7 +249,7 @@ async fn server_gets_the_command_with_the_token() {
     assert!(!machine.path("data").exists(), "no store is opened");
 }
 
-/// The case of a local server: its address, and nothing else.
+/// A local server's case: its address, and nothing else.
 #[tokio::test]
 async fn listed_model_of_a_server_is_used() {
     let machine = Machine::new();
@@ -313,7 +314,7 @@ async fn server_errors_keep_code_and_text() {
     ended.assert_refused(1, "unavailable", &["reached"]);
 }
 
-/// The gate of a real service, with no token and with a wrong one.
+/// A real service's gate, with no token and with a wrong token.
 #[tokio::test]
 async fn rejected_caller_learns_of_the_token() {
     let machine = Machine::new();
@@ -416,7 +417,7 @@ async fn watch_continues_after_an_outage() {
 #[tokio::test]
 async fn broken_stream_continues_after_its_last_event() {
     let machine = Machine::new();
-    // The texts clear the screen and set the title of a terminal that shows them raw.
+    // The texts would clear the screen and set the title in a terminal that shows them raw.
     let first = "id: 1\ndata: {\"type\":\"tool_call\",\"summary\":\"\\u001b[2J$ make\"}\n\n";
     let second = "id: 2\ndata: {\"type\":\"answer\",\"text\":\"\\u001b]0;owned\\u0007it is done\"}\n\nevent: end\ndata: {}\n\n";
     // A deployment: the edge has a body, and the process that starts has none.
@@ -502,7 +503,7 @@ async fn help_of_every_command_is_derived() {
     }
 }
 
-/// On one machine the weekly schedule exists once all that it needs is configured.
+/// On a single machine the weekly schedule exists once everything that it needs is configured.
 #[tokio::test]
 async fn weekly_schedule_is_listed_on_one_machine() {
     let machine = Machine::new();

@@ -1,4 +1,4 @@
-//! Tests of the residents that `ars serve` makes on its machine.
+//! Tests the residents that `ars serve` makes on the machine.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,15 +13,15 @@ use tokio::time::timeout;
 
 use crate::support::{Machine, SERVE, Server, TIMEOUT, events, sleeps, until};
 
-/// The request of a run that works. Any other run answers at once.
+/// The request for a run that works. Any other run answers at once.
 const WORK: &str = "compute the numbers";
-/// A command that writes a number which its text does not contain.
+/// A command that writes a number which the text does not contain.
 const FIRST: &str = "echo $((1234 * 5678)) > first.txt";
-/// The number.
+/// Number that the second command writes.
 const FIRST_RESULT: &str = "7006652";
 /// The same, before the bot is killed.
 const SECOND: &str = "echo $((4321 * 8765)) > second.txt";
-/// The number.
+/// Number that the second command writes.
 const SECOND_RESULT: &str = "37873565";
 
 /// Writes a configuration with a repository and these further settings.
@@ -37,7 +37,7 @@ pub(crate) async fn server(machine: &Machine, fake: &FakeAnthropic, config: &Pat
     Server::start(&mut machine.ars_with(&fake.url(), &arguments)).await
 }
 
-/// Runs in a new thread. Returns the place of its tree and the notes about it.
+/// Runs in a new thread. Returns where the tree is and the notes about it.
 async fn run(machine: &Machine, server: &Server, thread: &str) -> (Value, String) {
     let request = json!({"text": "agent:coding repo:acme/app greet", "thread": thread});
     let (status, body) = server.ask(&request).await;
@@ -57,8 +57,8 @@ async fn run(machine: &Machine, server: &Server, thread: &str) -> (Value, String
     (place, notes.collect::<Vec<_>>().join("\n"))
 }
 
-/// Runs in new threads until one works in a resident.
-/// The first one clones, and leaves a resident behind.
+/// Runs in new threads until a run works in a resident. The first run clones, and leaves a resident
+/// behind.
 pub(crate) async fn run_until_resident(machine: &Machine, server: &mut Server) {
     let (place, notes) = run(machine, server, "first").await;
     assert_eq!(place, "local");
@@ -90,7 +90,7 @@ async fn later_threads_work_in_a_resident() {
     run_until_resident(&machine, &mut server).await;
 }
 
-/// Answers by the length of the conversation, so any process gets the same answers.
+/// Answers by conversation length, so any process gets the same answers.
 fn work(body: &Value, waiting: &str) -> Reply {
     let messages = body["messages"].as_array().unwrap();
     let is_work = body["messages"].to_string().contains(WORK);
@@ -115,7 +115,7 @@ fn work(body: &Value, waiting: &str) -> Reply {
     }
 }
 
-/// Returns a file of a checkpoint in the mirror of the resident.
+/// Returns a checkpoint's file in the resident's mirror.
 fn saved(machine: &Machine, checkpoint: &str, file: &str) -> String {
     let mirror = machine.path("data/residents/acme/app/workspace/mirror");
     let mut git = Command::new("git");
@@ -128,7 +128,7 @@ fn saved(machine: &Machine, checkpoint: &str, file: &str) -> String {
         .to_owned()
 }
 
-/// The bot is killed beside a command in a resident of its machine, and started again.
+/// The bot is killed beside a command in a local resident, and started again.
 #[tokio::test]
 async fn killed_run_resumes_in_its_resident() {
     let machine = Machine::new();

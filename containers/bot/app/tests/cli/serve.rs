@@ -1,4 +1,4 @@
-//! `ars serve` from its first line to an answered request.
+//! Tests `ars serve` from the first line to an answered request.
 
 use ars_testkit::Reply;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ async fn invalid_token_map_disables_the_ingress() {
     }
 }
 
-/// One skipped entry does not stop the others, and the log names its field and the missing origin.
+/// A skipped entry does not stop the others, and the log names the field and the missing origin.
 #[tokio::test]
 async fn second_serve_on_a_data_directory_is_refused() {
     let machine = Machine::new();

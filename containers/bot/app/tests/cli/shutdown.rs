@@ -1,5 +1,5 @@
-//! Tests of the shutdown of `ars serve`.
-//! SIGTERM and SIGINT drain, a further SIGINT stops the runs, and all leave records.
+//! Tests how `ars serve` shuts down. SIGTERM and SIGINT drain, a further SIGINT stops the runs, and
+//! all leave records.
 
 use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
@@ -130,7 +130,7 @@ async fn run_started_during_the_stop_is_stopped() {
 #[tokio::test]
 async fn sigint_while_runs_are_stopped_leaves_at_once() {
     let (machine, fake) = answering([]).await;
-    // The state Worker accepts and never answers, so the records of stopped runs stay pending.
+    // The state Worker accepts and never answers, so stopped runs' records stay pending.
     let worker = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", worker.local_addr().unwrap());
     fake.push([Reply::silent()]);

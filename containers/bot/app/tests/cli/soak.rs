@@ -1,6 +1,6 @@
-//! A soak drill of the bot on embedded stores: short runs, and viewers who come and go.
+//! A soak drill for the bot on embedded stores: short runs, and viewers who come and go.
 //!
-//! The short form runs in CI, and `cargo xtask drill soak` runs the long one (docs/testing.md).
+//! The short form runs in CI, and `cargo xtask drill soak` runs the long form (docs/testing.md).
 
 use std::{fs, path::Path};
 
@@ -14,25 +14,25 @@ use serde_json::json;
 
 use crate::support::{Machine, SERVE, Server};
 
-/// Runs in a round of the short form.
+/// Runs per round in the short form.
 const UNITS: usize = 6;
-/// Every run is shown to this machine, and no limit of requests ends the drill.
+/// Every run is shown to this machine, and no request limit ends the drill.
 const CONFIG: &str =
     "[grants.\"access:loopback\"]\nchannels = \"all\"\n[limits]\nrequestsPerMinute = 0\n";
 /// The stored history, which grows by design until its retention.
 const HISTORY: [&str; 1] = ["store.sqlite3"];
-/// Counts what a run leaves beside its record.
+/// Counts everything that a run leaves beside the record.
 const LIVE: &str = "SELECT (SELECT count(*) FROM live_runs) + (SELECT count(*) FROM live_specs) \
     + (SELECT count(*) FROM live_steps) + (SELECT count(*) FROM live_inbox) + (SELECT count(*) FROM live_jobs) \
     + (SELECT count(*) FROM transcript_owners) + (SELECT count(*) FROM transcript_rows)";
 
-/// Counts the live rows of a store.
+/// Counts a store's live rows.
 fn rows(store: &Path) -> u64 {
     let sql = NativeSql::open(store).unwrap();
     u64::try_from(sql.query(LIVE, &[]).unwrap()[0].integer(0).unwrap()).unwrap()
 }
 
-/// Follows a run by the link of the index. Every other viewer leaves after the first bytes.
+/// Follows a run through the index link. Every other viewer leaves after the first bytes.
 async fn view(server: &Server, run: &str, stays: bool) {
     let index = server.page("/runs").await.text().await.unwrap();
     let link = index
@@ -45,7 +45,7 @@ async fn view(server: &Server, run: &str, stays: bool) {
     while stream.chunk().await.unwrap().is_some() && stays {}
 }
 
-// A look blocks its thread, and the connections of the round end meanwhile.
+// A look blocks the thread, and the round's connections end meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn soak_of_runs_and_viewers_is_flat() {
     let machine = Machine::new();
@@ -53,7 +53,7 @@ async fn soak_of_runs_and_viewers_is_flat() {
     let (temporary, config) = (machine.path("tmp"), machine.file("soak.toml", CONFIG));
     fs::create_dir(&temporary).unwrap();
     let mut ars = machine.ars_with(&fake.url(), &SERVE);
-    // The log of a long drill would fill the pipe.
+    // A long drill's log would fill the pipe.
     let ars = ars
         .env("SERVICE_CONFIG", config)
         .env("TMPDIR", temporary)

@@ -1,4 +1,4 @@
-//! A drill of two subjects who do not trust each other, on one resident of this machine.
+//! A drill with two subjects who do not trust each other, on the same local resident.
 //!
 //! The same in containers: `tests/residents`.
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::residents::{configured, run_until_resident, server};
 use crate::support::Machine;
 
-/// The commands of a run, by a word of its request.
+/// A run's commands, by a word in the request.
 const COMMANDS: [(&str, &[&str]); 3] = [
     ("please plant", &[PLANT, FIND]),
     ("please tidy", &[PLANT, TIDY, FIND]),
@@ -36,14 +36,14 @@ fn answer(body: &Value) -> Reply {
         )
 }
 
-/// What a subject plants on a resident reaches no other one, and the work of those succeeds.
+/// Nothing that a subject plants on a resident reaches the others, and their work succeeds.
 #[tokio::test]
 async fn one_subject_finds_nothing_of_another() {
     let machine = Machine::new();
     let fake = FakeAnthropic::answering(answer).await;
     let mut server = server(&machine, &fake, &configured(&machine, "")).await;
     run_until_resident(&machine, &mut server).await;
-    // Twice: a tree with work keeps its user, and that of a clean one goes to the next thread.
+    // Twice: a tree with work keeps its user, and a clean tree's user goes to the next thread.
     for (subject, words) in [
         ("ann", "please plant"),
         ("bob", "please look"),

@@ -24,16 +24,16 @@ use tokio::{
     time::timeout,
 };
 
-/// Timeout of a test's step, reached only by a hang.
+/// Timeout for a test step, reached only by a hang.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// A value that an agent's shell must not see.
 pub const CANARY: &str = "canary-7f3a9c51e2";
-/// The ingress token of [`Server::start`].
+/// Ingress token for [`Server::start`].
 pub const TOKEN: &str = "canary-7f3a9c51e2-token";
-/// The ingress token of its other subject, `bob`.
+/// Ingress token for the other subject, `bob`.
 const TOKEN_OF_BOB: &str = "canary-7f3a9c51e2-token-of-bob";
 
-/// The command line of a server on a free port.
+/// Command line for a server on a free port.
 pub const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 /// A machine, and a model that gives these answers.
@@ -43,7 +43,7 @@ pub async fn answering<const N: usize>(replies: [Reply; N]) -> (Machine, FakeAnt
     (Machine::new(), fake)
 }
 
-/// One user's machine.
+/// A single user's machine.
 pub struct Machine {
     folder: TempDir,
 }
@@ -56,12 +56,12 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// A running command with its standard error read line by line.
+/// A running command with standard error read line by line.
 pub struct Running {
     child: Child,
     stdout: Lines<BufReader<ChildStdout>>,
     stderr: Lines<BufReader<ChildStderr>>,
-    /// Lines of standard error read so far.
+    /// Standard error lines read so far.
     pub said: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Machine {
         self.folder.path().join(name)
     }
 
-    /// Writes a file and returns its path.
+    /// Writes a file and returns the path.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, text).unwrap();
@@ -110,7 +110,7 @@ impl Machine {
         project
     }
 
-    /// `ars` with an environment of PATH only, in a folder that is not a repository.
+    /// Returns `ars` with an environment that has only PATH, in a folder that is not a repository.
     pub fn ars(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ars"));
         command
@@ -136,7 +136,7 @@ impl Machine {
         command
     }
 
-    /// A server with an Anthropic model at this address, and one ingress token.
+    /// Starts a server with an Anthropic model at this address, and an ingress token.
     pub async fn serve(&self, model_url: &str) -> Server {
         Server::start(&mut self.ars_with(model_url, &SERVE)).await
     }
@@ -154,7 +154,7 @@ impl Machine {
         .await
     }
 
-    /// Blocks every clone of a repository: git waits for a writer of one of its files.
+    /// Blocks every clone from a repository: git waits for a writer to a file there.
     pub fn gate_clones(&self, project: &Path) -> Gate {
         let refs = project.join(".git/packed-refs");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -177,7 +177,7 @@ impl Machine {
         records
     }
 
-    /// The only record.
+    /// Returns the only record.
     pub async fn record(&self) -> Value {
         let mut records = self.records().await;
         assert_eq!(records.len(), 1, "{records:#?}");
@@ -185,7 +185,7 @@ impl Machine {
     }
 }
 
-/// Blocked clones.
+/// Clones that are blocked.
 pub struct Gate {
     project: String,
     refs: PathBuf,
@@ -248,7 +248,7 @@ pub async fn gated(to: &str) -> (TcpGate, String) {
     (gate, url)
 }
 
-/// Blocked connections.
+/// Connections that are blocked.
 pub struct TcpGate {
     begun: watch::Sender<bool>,
     opened: watch::Sender<bool>,
@@ -268,7 +268,7 @@ impl TcpGate {
     }
 }
 
-/// Runs a command to its end.
+/// Runs a command until it ends.
 pub async fn run(command: &mut Command) -> Ended {
     timeout(TIMEOUT, command.output())
         .await
@@ -277,7 +277,7 @@ pub async fn run(command: &mut Command) -> Ended {
         .into()
 }
 
-/// Runs a command with this on its standard input.
+/// Runs a command with this on standard input.
 pub async fn run_with_input(command: &mut Command, input: &str) -> Ended {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -303,7 +303,7 @@ impl Running {
         }
     }
 
-    /// The next line of standard output.
+    /// Returns the next standard output line.
     pub async fn line(&mut self) -> String {
         let line = timeout(TIMEOUT, self.stdout.next_line())
             .await
@@ -420,7 +420,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it with a token of `ann`, who asks, and one of `bob`.
+    /// Starts it with a token for `ann`, who asks, and another for `bob`.
     pub async fn start(command: &mut Command) -> Self {
         let tokens =
             format!(r#"{{"{TOKEN}":{{"subject":"ann"}},"{TOKEN_OF_BOB}":{{"subject":"bob"}}}}"#);
@@ -445,7 +445,7 @@ impl Server {
         self.ask_later(body).await.unwrap()
     }
 
-    /// Posts a request of a subject to the ingress.
+    /// Posts a subject's request to the ingress.
     pub async fn ask_as(&self, subject: &str, body: &Value) -> (u16, Value) {
         let token = if subject == "bob" {
             TOKEN_OF_BOB
@@ -495,7 +495,7 @@ impl Server {
         &self.url
     }
 
-    /// Reads a page as a viewer of this machine.
+    /// Reads a page as a local viewer.
     pub async fn page(&self, path: &str) -> reqwest::Response {
         let request = self.client.get(format!("{}{path}", self.url)).send();
         timeout(TIMEOUT, request)
@@ -529,20 +529,20 @@ impl Server {
         timeout(TIMEOUT, polled).await.expect("the probe shows it")
     }
 
-    /// Sends SIGKILL.
+    /// Sends SIGKILL to the server.
     pub async fn kill(self) {
         self.running.signal(Signal::KILL);
         self.running.ended().await;
     }
 
-    /// Sends SIGTERM.
+    /// Sends SIGTERM and waits.
     pub async fn terminate(self) -> Ended {
         self.running.signal(Signal::TERM);
         self.running.ended().await
     }
 }
 
-/// The texts of a record's events of one kind.
+/// Returns a record's event texts with this kind.
 pub fn events<'a>(record: &'a Value, kind: &str) -> Vec<&'a Value> {
     record["events"]
         .as_array()
@@ -562,8 +562,8 @@ pub async fn until(what: &str, holds: impl Fn() -> bool) {
     timeout(TIMEOUT, polled).await.expect(what);
 }
 
-/// Whether a process sleeps for this time.
-/// In a sandbox its number is another one, so it is recognized by its arguments.
+/// Returns whether a process sleeps for this time. In a sandbox it has another number, so it is
+/// recognized by the arguments.
 pub fn sleeps(time: &str) -> bool {
     let arguments = format!("sleep\0{time}\0");
     let all = std::fs::read_dir("/proc")

@@ -1,4 +1,4 @@
-//! Tests of the command line's help and version.
+//! Tests the command line's help and version.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -10,7 +10,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     text.split(start).nth(1).unwrap().split(end).next().unwrap()
 }
 
-/// The names of variables in a text: of capitals, digits and underscores.
+/// Returns the variable names in a text: capitals, digits and underscores.
 fn variables_in(text: &str) -> BTreeSet<String> {
     let is_upper =
         |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';

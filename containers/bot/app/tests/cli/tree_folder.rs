@@ -1,4 +1,4 @@
-//! `workspaceDir`: the folder of working trees, its lock, and its check.
+//! `workspaceDir`: the working tree folder, lock, and check.
 
 use std::{
     collections::HashSet,
@@ -16,11 +16,11 @@ use ars_types::SandboxKind;
 
 use crate::support::{Machine, Running, Server, answering, run};
 
-/// The age of a tree that may be evicted.
+/// How old a tree is that may be evicted.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Writes a configuration with working trees beside it, in `trees`.
-/// Its path, and that of the trees.
+/// Writes a configuration with working trees beside it, in `trees`. Returns its path, and the
+/// trees'.
 fn configured(machine: &Machine) -> (String, PathBuf) {
     let config = machine.file(
         "ars.yaml",
@@ -116,7 +116,7 @@ async fn folder_in_use_is_a_conflict() {
     let server = Server::start(&mut machine.ars_with(&fake.url(), &arguments)).await;
     let shown = folder.to_str().unwrap();
     let ask = ["ask", "hi", "--config", &config];
-    // A second service of the same data directory is refused before.
+    // A second service on the same data directory is refused before.
     for (data, arguments) in [("data", &ask[..]), ("other", &ask), ("other", &arguments)] {
         let mut ars = machine.ars_with(&fake.url(), arguments);
         let second = Running::start(ars.env("ARS_DATA_DIR", machine.path(data)))

@@ -1,4 +1,4 @@
-//! Webhooks of the fake GitHub, from the signed delivery to the one comment that answers it.
+//! Webhooks from the fake GitHub, from the signed delivery to the single comment that answers it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANARY, Machine, SERVE, Server, TIMEOUT, gated};
 
-/// The secret of the webhooks, which no output may contain.
+/// The webhook secret, which no output may contain.
 const SECRET: &str = "canary-7f3a9c51e2-webhook";
 
 struct Fixed;
@@ -30,7 +30,7 @@ impl Clock for Fixed {
     }
 }
 
-/// A host with pull request 1 of `acme/app`, a model, and a machine.
+/// A host with pull request 1 in `acme/app`, a model, and a machine.
 struct World {
     github: FakeGitHub,
     model: FakeAnthropic,
@@ -73,7 +73,7 @@ impl World {
         self.serve_with(model, "").await
     }
 
-    /// Starts the service with more of a configuration.
+    /// Starts the service with more configuration.
     async fn serve_with(&self, model: &str, more: &str) -> Server {
         let config = "[restrict]\nrepos = [\"acme/secret\"]\n[grants.\"http:ann\"]\nactions = [\"help:read\"]\n\
                       [webhook]\nchecks = \"http:ci\"\n[webhook.users]\nAnn = \"http:ann\"\nbo = \"http:bo\"\n";
@@ -128,8 +128,8 @@ fn mention(delivery: &str, login: &str, text: &str) -> Delivered {
     )
 }
 
-/// The comment is edited in place and notifies no one.
-/// Its delivery counts once, also after a restart.
+/// The comment is edited in place and notifies no one. The delivery counts once, also after a
+/// restart.
 #[tokio::test]
 async fn mention_is_answered_by_one_comment() {
     let world = world([Reply::text("All good, @bob. <!-- ars:answer=x -->")]).await;
@@ -211,7 +211,7 @@ async fn unsigned_and_foreign_events_have_no_effect() {
         post(&server, &mention("d", "eve", "@ars hi")).await,
         ignored("the user is not mapped")
     );
-    // The actor of failed checks is no person's.
+    // The actor for failed checks is no person.
     assert_eq!(
         post(&server, &mention("d", "checks", "@ars hi")).await,
         ignored("the user is not mapped")
@@ -227,7 +227,7 @@ async fn unsigned_and_foreign_events_have_no_effect() {
         ignored("the user may not use the repository")
     );
     assert_eq!(post(&server, &mention("", "ann", "@ars hi")).await.0, 400);
-    // A branch like one of a run does not make a person's pull request the service's.
+    // A branch named like that of a run does not make a person's pull request the service's own.
     world.github.change("acme/app", |repository| {
         repository.items.get_mut(&1).unwrap().user = "bo".into();
     });
@@ -249,7 +249,7 @@ async fn unsigned_and_foreign_events_have_no_effect() {
     assert!(world.comments().is_empty() && world.machine.records().await.is_empty());
 }
 
-/// The headers are not signed, so they make no other event of a signed body.
+/// The headers are not signed, so they do not turn a signed body into another event.
 #[tokio::test]
 async fn signed_body_counts_once_under_any_header() {
     let world = world([]).await;
@@ -290,7 +290,7 @@ async fn events_are_served_by_their_kind() {
     world.github.change("acme/app", |repository| {
         repository.items.get_mut(&1).unwrap().comments.clear()
     });
-    // The repository is not configured, so the answer of both is the refusal of their user's request.
+    // The repository is not configured, so both are answered by refusing their user's request.
     let review = review_requested("acme/app", 1, "ann", &world.head);
     assert_eq!(
         post(&server, &sign(SECRET, "pull_request", "d-2", &review))
@@ -310,7 +310,7 @@ async fn events_are_served_by_their_kind() {
         202
     );
     world.answered("epositor").await;
-    // A permanent refusal counts no attempt, and all refused checks have one comment.
+    // A permanent refusal counts no attempt, and all refused checks share a comment.
     for id in ["d-4", "d-5"] {
         assert_eq!(
             post(&server, &sign(SECRET, "check_run", id, &check))
@@ -326,7 +326,7 @@ async fn events_are_served_by_their_kind() {
     assert!(world.machine.records().await.is_empty());
 }
 
-/// A delivery that was received before does not count for the rate of its actor.
+/// A delivery that was received before does not count for its actor's rate.
 #[tokio::test]
 async fn repeated_deliveries_do_not_count() {
     let world = world([]).await;

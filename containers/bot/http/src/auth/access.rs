@@ -1,6 +1,7 @@
-//! Mode `access`: the signature of an access proxy's token, and the proxy's keys.
+//! Mode `access`: an access proxy token's signature, and the proxy's keys.
 //!
-//! Not here: the token's form and claims (`ars_auth::access`) and the request for the keys (the port's adapter).
+//! Not here: the token's form and claims (`ars_auth::access`) and the request for the keys (the
+//! port's adapter).
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +26,7 @@ const KEYS_MAX_AGE_MS: UnixMillis = 3_600_000;
 /// Every caller can cause them with an invented name.
 const REFETCH_INTERVAL_MS: UnixMillis = 10_000;
 
-/// The keys by their names, and the time of their fetch.
+/// The keys by name, and when they were fetched.
 #[derive(Default)]
 struct Keys {
     by_id: BTreeMap<String, PublicKey>,
@@ -39,18 +40,18 @@ impl Keys {
     }
 }
 
-/// The check of an access proxy's tokens.
+/// Checks an access proxy's tokens.
 pub struct Access {
     proxy: Proxy,
     certificates: Arc<dyn Certificates>,
     keys: RwLock<Keys>,
-    /// The time of the last fetch that counts for the interval. Its lock serializes fetches.
+    /// When the last fetch that counts for the interval was made. The lock serializes fetches.
     refetched_at: Mutex<Option<UnixMillis>>,
     fetches: AtomicU64,
 }
 
 impl Access {
-    /// Returns the check for a proxy. Its keys are fetched when the first token arrives.
+    /// Returns the check for a proxy. The keys are fetched when the first token arrives.
     pub fn new(proxy: Proxy, certificates: Arc<dyn Certificates>) -> Self {
         Self {
             proxy,
@@ -64,7 +65,7 @@ impl Access {
     /// Returns the identity in a token with a valid signature and valid claims.
     pub(crate) async fn identify(&self, token: &str, now: UnixMillis) -> Result<Identity, Denied> {
         let assertion = Assertion::parse(token)?;
-        // Claims first: a token of another application causes no fetch of keys.
+        // Claims first: another application's token causes no key fetch.
         let identity = assertion.identity(&self.proxy, now)?;
         let key = self.key(&assertion.key_id, now).await?;
         let key = RsaPublicKeyComponents {
@@ -80,9 +81,8 @@ impl Access {
         Ok(identity)
     }
 
-    /// Returns a key.
-    /// An unknown name and expired keys cause one fetch, which concurrent requests share, at most once within the
-    /// interval.
+    /// Returns a key. An unknown name and expired keys cause a fetch, which concurrent requests
+    /// share, at most once within the interval.
     async fn key(&self, id: &str, now: UnixMillis) -> Result<PublicKey, Denied> {
         if let Some(key) = self.cached(id, now) {
             return Ok(key);

@@ -16,7 +16,7 @@ use super::*;
 
 const NOW: UnixMillis = 1_760_000_000_000;
 
-/// A proxy with a key pair under each of some names.
+/// A proxy with a key pair under each name.
 struct Team {
     served: StdMutex<Result<Vec<Value>, u16>>,
     fetches: AtomicU64,

@@ -1,4 +1,4 @@
-//! The gate of the admin routes: method, tokens, bearer, grant.
+//! Admin route gate: method, tokens, bearer, grant.
 
 use ars_auth::{
     Actor, Ingress, Rejection, Surface, TokenEntry, TokenMap, bearer,
@@ -19,7 +19,7 @@ pub(crate) fn reject(rejection: Rejection) -> Response {
     respond::rejected(Surface::Admin, rejection)
 }
 
-/// Admits the holder of a bearer with the permission, and returns its subject.
+/// Admits the holder of a bearer with the permission, and returns the holder's subject.
 pub(crate) fn by_bearer(state: &HttpState, head: &Parts) -> Result<String, Rejection> {
     let may = |entry: &TokenEntry| may(state, entry);
     let rules = Rules::new(order::ADMIN, &*state.tokens).with_scope(&may);
@@ -34,9 +34,9 @@ pub(crate) fn by_bearer(state: &HttpState, head: &Parts) -> Result<String, Rejec
     })
 }
 
-/// Admits a subject that the edge has authenticated; `None` stands for an unreadable one.
+/// Admits a subject that the edge has authenticated; `None` stands for an unreadable subject.
 ///
-/// The edge does not forward the token, so each token of the subject needs the permission.
+/// The edge does not forward the token, so each of the subject's tokens needs the permission.
 pub(crate) fn by_subject(
     state: &HttpState,
     method: &Method,

@@ -1,4 +1,4 @@
-//! The limit of failed credentials per peer, so only a guesser waits.
+//! Limits failed credentials per peer, so only a guesser waits.
 
 use std::{
     collections::HashMap,
@@ -9,16 +9,16 @@ use ars_types::UnixMillis;
 
 use super::peer::Peer;
 
-/// Failed attempts of a peer in a window after which it is limited.
+/// A peer's failed attempts in a window after which it is limited.
 const FAILED_ATTEMPTS_MAX: u32 = 10;
-/// Length of a window.
+/// Window length in milliseconds.
 const ATTEMPTS_WINDOW_MS: UnixMillis = 60_000;
-/// Time since its last right credential for which a peer is not limited.
+/// Time since the last right credential for which a peer is not limited.
 const PROVEN_MAX_AGE_MS: UnixMillis = 3_600_000;
-/// Most peers that are remembered. Of more, the one with the oldest attempt is forgotten.
+/// Maximum remembered peers. Beyond that, the peer with the oldest attempt is forgotten.
 const PEERS_MAX: usize = 1_024;
 
-/// The attempts of each peer.
+/// Attempts that each peer made.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<HashMap<Peer, Record>>);
 
@@ -31,8 +31,8 @@ struct Record {
 }
 
 impl Attempts {
-    /// Counts an attempt as failed, before its credential is compared.
-    /// Returns the seconds to wait if there were too many.
+    /// Counts an attempt as failed, before the credential is compared. Returns the seconds to wait
+    /// if there were too many.
     pub(crate) fn begin(&self, peer: Peer, now: UnixMillis) -> Result<(), UnixMillis> {
         let mut records = self.records();
         if records.len() >= PEERS_MAX && !records.contains_key(&peer) {
@@ -62,7 +62,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// Takes back the last count of a peer: its attempt succeeded.
+    /// Takes back a peer's last count: the attempt succeeded.
     pub(crate) fn succeeded(&self, peer: Peer) {
         if let Some(record) = self.records().get_mut(&peer) {
             record.failed = record.failed.saturating_sub(1);

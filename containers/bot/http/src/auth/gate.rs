@@ -1,4 +1,4 @@
-//! The gates of the ingress and of MCP, before the body is read.
+//! Ingress and MCP gates, before the body is read.
 
 use ars_auth::{
     Rejection, TokenEntry, TokenMap, bearer,
@@ -13,7 +13,7 @@ use crate::state::HttpState;
 /// The scope that lets a token start runs.
 const DISPATCH_SCOPE: &str = "dispatch";
 
-/// Runs the checks of a gate, and limits the wrong bearers of a peer.
+/// Runs a gate's checks, and limits a peer's wrong bearers.
 ///
 /// A caller that was admitted within the last hour is not limited.
 pub(crate) fn limited<T>(
@@ -47,8 +47,8 @@ pub(crate) fn limited<T>(
 /// It tells a stranger nothing, because the caller has that token.
 pub(crate) const DASHBOARDS_TOKEN: &str = "this is the token of the dashboard and of /api; this route takes one of SERVICE_INGRESS_TOKENS";
 
-/// Returns whether a caller presents the dashboard's token.
-/// Each other bearer is an attempt at that token too, so a token of this gate gives no free guesses at it.
+/// Returns whether a caller presents the dashboard's token. Each other bearer is an attempt at that
+/// token too, so this gate's tokens give no free guesses at it.
 pub(crate) fn has_dashboards_token(state: &HttpState, head: &Parts) -> bool {
     let Dashboard::Token { secret, actor } = &*state.dashboard else {
         return false;
@@ -58,8 +58,8 @@ pub(crate) fn has_dashboards_token(state: &HttpState, head: &Parts) -> bool {
     })
 }
 
-/// Returns whether a caller presents a token of the ingress to the dashboard.
-/// Each other bearer is an attempt at those tokens too. In mode `access` nothing counts bearers, so there is no answer.
+/// Returns whether a caller presents an ingress token to the dashboard. Each other bearer is an
+/// attempt at those tokens too. In mode `access` nothing counts bearers, so there is no answer.
 pub(crate) fn has_ingress_token(state: &HttpState, head: &Parts) -> bool {
     matches!(&*state.dashboard, Dashboard::Token { .. })
         && is_other_gates(state, head, &state.callers, |token| {
@@ -67,7 +67,7 @@ pub(crate) fn has_ingress_token(state: &HttpState, head: &Parts) -> bool {
         })
 }
 
-/// Compares the bearer with the tokens of another gate, within that gate's limit of failures.
+/// Compares the bearer with another gate's tokens, within that gate's failure limit.
 fn is_other_gates(
     state: &HttpState,
     head: &Parts,
@@ -85,7 +85,7 @@ fn is_other_gates(
     true
 }
 
-/// Runs the checks of the ingress before the body and returns the token's entry.
+/// Runs the ingress checks before the body and returns the token's entry.
 pub(crate) fn admit<'t>(
     method: &'t Method,
     headers: &'t HeaderMap,

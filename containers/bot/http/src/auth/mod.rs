@@ -1,4 +1,4 @@
-//! The gates of the surfaces: the ingress, the admin routes and the dashboard.
+//! Gates for the surfaces: the ingress, the admin routes and the dashboard.
 
 pub(crate) mod access;
 pub(crate) mod admin;

@@ -1,4 +1,4 @@
-//! The origin of a page: scheme, host and port, and which origins are this service's own.
+//! A page's origin: scheme, host and port, and which origins are this service's own.
 //!
 //! Not here: which requests a surface checks.
 
@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
 /// The browser's statement about the page that sent a request.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// Its value for a page of the same scheme, host and port.
+/// The value for a page with the same scheme, host and port.
 const SAME_ORIGIN: &str = "same-origin";
 
 /// Scheme, host and port of an `http` or `https` URL, in lower case and with an explicit port.
@@ -32,8 +32,8 @@ impl Origin {
         Self::parse_url(public_base_url.trim()).is_some_and(|own| own == *self)
     }
 
-    /// Returns whether it equals the `Host` header.
-    /// Behind a proxy that header has no known scheme, so this one's is used.
+    /// Returns whether it equals the `Host` header. Behind a proxy that header has no known scheme,
+    /// so this origin's scheme is used.
     pub(crate) fn is_of_host(&self, headers: &HeaderMap) -> bool {
         let host = headers
             .get(header::HOST)
@@ -42,7 +42,7 @@ impl Origin {
         own.is_some_and(|own| own == *self)
     }
 
-    /// Parses the origin of a URL.
+    /// Parses a URL's origin.
     fn parse_url(text: &str) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;
         let scheme = uri.scheme_str()?.to_ascii_lowercase();
@@ -83,7 +83,7 @@ pub(crate) fn is_own(headers: &HeaderMap, public_base_url: Option<&str>) -> bool
         })
 }
 
-/// Returns whether a page of this service sent the request; `false` without a header that shows it.
+/// Returns whether a page on this service sent the request; `false` without a header that shows it.
 ///
 /// This is for a cookie, which a browser adds without the user's part.
 pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
@@ -96,8 +96,8 @@ pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>)
     })
 }
 
-/// Returns whether a browser withheld the origin of a form.
-/// It does for pages without a referrer over plain http.
+/// Returns whether a browser withheld a form's origin. It does for pages without a referrer over
+/// plain http.
 pub(crate) fn is_withheld(headers: &HeaderMap) -> bool {
     sites(headers).next().is_none()
         && headers
@@ -109,7 +109,7 @@ fn sites(headers: &HeaderMap) -> impl Iterator<Item = &HeaderValue> {
     headers.get_all(SEC_FETCH_SITE).iter()
 }
 
-/// Returns each origin, or `None` in place of an invalid one.
+/// Returns each origin, or `None` in place of an invalid origin.
 fn origins(headers: &HeaderMap) -> impl Iterator<Item = Option<Origin>> {
     let values = headers.get_all(header::ORIGIN).iter();
     values.map(|origin| origin.to_str().ok().and_then(Origin::parse))

@@ -1,4 +1,4 @@
-//! The peer of a request: the party of failed credentials, connections and streams that count together.
+//! A request's peer: failed credentials, connections and streams count together per peer.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -7,17 +7,17 @@ use axum::{
     http::{HeaderMap, HeaderName, request::Parts},
 };
 
-/// Bits of an IPv6 address that name a network. One party has all of its addresses.
+/// IPv6 address bits that name a network. The same party has all the addresses in a network.
 const NETWORK_MASK: u128 = !0 << 64;
 
-/// An address, or a network of IPv6.
+/// An address, or an IPv6 network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Peer(IpAddr);
 
 impl Peer {
     /// Returns the peer that the trusted proxy states in a header, else that of the socket.
     ///
-    /// A proxy appends to a list, so the last address is its own statement.
+    /// A proxy appends to a list, so the last address is the proxy's own statement.
     pub(crate) fn of(head: &Parts, header: Option<&HeaderName>) -> Self {
         let socket = || {
             head.extensions
@@ -29,7 +29,7 @@ impl Peer {
         })
     }
 
-    /// Returns the peer in the header, else that at the address of the socket.
+    /// Returns the peer in the header, else the peer at the socket's address.
     pub(crate) fn stated(
         headers: &HeaderMap,
         header: Option<&HeaderName>,

@@ -1,13 +1,14 @@
-//! Sessions of people in mode `token`: a signed cookie in place of the secret.
+//! People's sessions in mode `token`: a signed cookie in place of the secret.
 //!
-//! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and a changed secret ends all.
+//! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and changing
+//! the secret ends all.
 
 use ars_auth::Secret;
 use ars_types::UnixMillis;
 use aws_lc_rs::{constant_time::verify_slices_are_equal, hmac};
 use axum::http::{HeaderMap, header};
 
-/// Life of a session: 12 hours.
+/// Session lifetime: 12 hours.
 const SESSION_MAX_AGE_MS: UnixMillis = 43_200_000;
 /// The cookie.
 ///
@@ -16,7 +17,7 @@ const COOKIE: &str = "ars_session";
 /// Separates this use of the secret from any other.
 const PURPOSE: &str = "ars dashboard session";
 
-/// Returns the value of `Set-Cookie` for a new session.
+/// Returns the `Set-Cookie` value for a new session.
 pub(crate) fn set_cookie(secret: &Secret, actor: &str, now: UnixMillis, is_https: bool) -> String {
     let value = signed(secret, actor, now.saturating_add(SESSION_MAX_AGE_MS));
     let secure = if is_https { "; Secure" } else { "" };
@@ -26,12 +27,12 @@ pub(crate) fn set_cookie(secret: &Secret, actor: &str, now: UnixMillis, is_https
     )
 }
 
-/// Returns the value of `Set-Cookie` that ends a session in its browser.
+/// Returns the `Set-Cookie` value that ends a session in the browser.
 pub(crate) fn end_cookie() -> String {
     format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax")
 }
 
-/// Returns whether a request carries the cookie of a current session.
+/// Returns whether a request carries a current session's cookie.
 pub(crate) fn has_session(
     headers: &HeaderMap,
     secret: &Secret,
@@ -53,7 +54,7 @@ fn is_current(value: &str, secret: &Secret, actor: &str, now: UnixMillis) -> boo
         .split_once('.')
         .and_then(|(expires, _)| expires.parse::<UnixMillis>().ok());
     expires.is_some_and(|expires| {
-        // An expiry beyond the life of a session was issued by a clock that has been set back since.
+        // An expiry beyond the session lifetime was issued by a clock that has been set back since.
         (now..=now.saturating_add(SESSION_MAX_AGE_MS)).contains(&expires)
             && verify_slices_are_equal(value.as_bytes(), signed(secret, actor, expires).as_bytes())
                 .is_ok()

@@ -1,8 +1,8 @@
-//! The gate of the dashboard: run pages, command routes, metrics and routes of absent subsystems.
+//! The dashboard's gate: run pages, command routes, metrics and absent subsystems' routes.
 //!
-//! In mode `token` the one secret stands for the one configured actor; people exchange it for a session's cookie. In
-//! mode `access` a proxy names the actor. Mode `none` has no credential and serves this machine only (docs/decisions/0018).
-//! See docs/reference/runs.md#viewers.
+//! In mode `token` the shared secret stands for the configured actor; people exchange it for a
+//! session's cookie. In mode `access` a proxy names the actor. Mode `none` has no credential and
+//! serves only this machine (docs/decisions/0018). See docs/reference/runs.md#viewers.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -30,7 +30,7 @@ use crate::{respond, state::HttpState, surfaces::session};
 /// The header with the access proxy's token.
 const ASSERTION: HeaderName = HeaderName::from_static("cf-access-jwt-assertion");
 
-/// The mode of the gate, `dashboard.auth` in the configuration.
+/// The gate's mode, `dashboard.auth` in the configuration.
 #[derive(Clone, Default)]
 pub enum Dashboard {
     /// `none`: callers on this machine.
@@ -38,7 +38,7 @@ pub enum Dashboard {
     Loopback,
     /// `token`: callers with the secret.
     Token {
-        /// The secret.
+        /// Secret that viewers present.
         secret: Secret,
         /// The actor, as `access:<name>`.
         actor: String,
@@ -58,12 +58,12 @@ impl Dashboard {
     }
 }
 
-/// The part of the dashboard that a request is for.
+/// The dashboard part that a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Area {
     /// Everything but the command routes.
     Pages,
-    /// The command routes. Service tokens of the access proxy are accepted here only.
+    /// The command routes. Only here are the access proxy's service tokens accepted.
     Api,
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn gate(State(state): State<HttpState>, request: Request, next:
     }
 }
 
-/// Returns the caller with all of its grants.
+/// Returns the caller with all grants.
 pub(crate) async fn authenticate(
     state: &HttpState,
     head: &Parts,
@@ -91,8 +91,9 @@ pub(crate) async fn authenticate(
     let headers = &head.headers;
     let base = settings.public_base_url.as_deref();
     let (actor, is_own_write) = match &*state.dashboard {
-        // A wrong bearer is not made good by a cookie. `SameSite` stops pages of other sites, not those of a sibling
-        // host, so a write with a session must show that a page of this service sent it.
+        // A wrong bearer is not made good by a cookie. `SameSite` stops pages on other sites, not
+        // on a sibling host, so a write with a session must show that a page on this service sent
+        // it.
         Dashboard::Token { secret, actor }
             if !headers.contains_key(header::AUTHORIZATION)
                 && has_session(headers, secret, actor, now) =>
@@ -105,8 +106,8 @@ pub(crate) async fn authenticate(
                 Dashboard::Token { secret, actor } => by_secret(state, secret, actor, head, now)?,
                 Dashboard::Access(access) => by_access(access, headers, area, now).await?,
             };
-            // In every mode a browser may prove who its user is without the user's part. The command routes check the
-            // origin later, because their answer has a body.
+            // In every mode a browser may prove who its user is without the user's part. The
+            // command routes check the origin later, because their response has a body.
             (actor, area == Area::Api || is_own(headers, base))
         }
     };
@@ -116,7 +117,7 @@ pub(crate) async fn authenticate(
     Ok(granted(&actor, &settings.grants))
 }
 
-/// Returns the caller with all of its grants, or the 403. `route` is for the log.
+/// Returns the caller with all grants, or the 403. `route` is for the log.
 pub(crate) async fn admit(
     state: &HttpState,
     head: &Parts,
@@ -152,7 +153,7 @@ pub(crate) fn is_browser(method: &Method, headers: &HeaderMap) -> bool {
             .any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// Admits the holder of the secret. Too many wrong bearers limit those of their peer.
+/// Admits a caller that holds the secret. Too many wrong bearers limit those of their peer.
 fn by_secret(
     state: &HttpState,
     secret: &Secret,
@@ -172,7 +173,7 @@ fn by_secret(
     Ok(admitted)
 }
 
-/// Admits the identity in the access proxy's one header.
+/// Admits the identity in the access proxy's single header.
 pub(super) async fn by_access(
     access: &Access,
     headers: &HeaderMap,
@@ -200,7 +201,7 @@ fn local(state: &HttpState, head: &Parts, public_base_url: Option<&str>) -> Resu
         .headers
         .get(header::HOST)
         .map(|host| host.to_str().unwrap_or_default());
-    // A proxy on this machine connects from it, on behalf of callers elsewhere.
+    // A local proxy connects from this machine, on behalf of callers elsewhere.
     let is_peer_header = |name: &HeaderName| state.peer_header.as_ref() == Some(name);
     if head
         .headers
@@ -214,8 +215,8 @@ fn local(state: &HttpState, head: &Parts, public_base_url: Option<&str>) -> Resu
 
 /// Admits a caller on this machine. An unknown peer is rejected.
 ///
-/// The `Host` header must name this machine too. Otherwise a page of another site could read the run pages through a
-/// name that resolves to the loopback address.
+/// The `Host` header must name this machine too. Otherwise another site's page could read the run
+/// pages through a name that resolves to the loopback address.
 fn by_peer(
     peer: Option<IpAddr>,
     host: Option<&str>,

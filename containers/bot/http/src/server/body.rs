@@ -8,9 +8,9 @@ use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-/// Largest body of the ingress and of MCP.
+/// Maximum ingress and MCP body size in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 1_000_000;
-/// Time in which a body must arrive, so that a trickle does not hold its connection.
+/// Time in which a body must arrive, so that a trickle does not hold the connection.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Reads the whole body. A declared length above `max_body_bytes` is rejected before the first byte.

@@ -1,7 +1,8 @@
-//! The open connections: how many there are, and which one is closed for a new one.
+//! Open connections: how many there are, and which is closed for a new connection.
 //!
-//! At the limit the connection closes that has waited longest for a request head. Connections that never finish a
-//! request therefore exclude no caller. One with a request in flight is never closed.
+//! At the limit the connection closes that has waited longest for a request head. Connections that
+//! never finish a request therefore exclude no caller. A connection with a request in flight is
+//! never closed.
 
 use std::{
     collections::BTreeMap,
@@ -18,20 +19,20 @@ use super::{
 };
 use crate::auth::peer::Peer;
 
-/// Most open connections.
+/// Maximum open connections overall.
 pub(crate) const CONNECTIONS_MAX: usize = 1_024;
-/// Most open connections of a peer; behind a trusted proxy, most of its requests in flight.
+/// Maximum open connections per peer; behind a trusted proxy, maximum requests in flight.
 pub(crate) const CONNECTIONS_PER_PEER_MAX: usize = 64;
 
-/// The limits of connections.
+/// Limits on open connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// Most open connections.
+    /// Maximum open connections overall.
     pub max: usize,
-    /// Most open connections of a peer.
+    /// Maximum open connections per peer.
     pub max_per_peer: usize,
-    /// The header in which a trusted proxy states the peer of a request.
-    /// With it every connection is the proxy's, and a peer's requests in flight are limited instead.
+    /// The header in which a trusted proxy states a request's peer. With it every connection is the
+    /// proxy's, and a peer's requests in flight are limited instead.
     pub peer_header: Option<HeaderName>,
 }
 
@@ -45,7 +46,7 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// The open connections.
+/// Connections that are open.
 #[derive(Debug)]
 pub(super) struct Connections {
     open: Arc<Quota>,
@@ -76,7 +77,7 @@ impl Connections {
         })
     }
 
-    /// Admits a connection, possibly in the place of another.
+    /// Admits a connection, possibly in place of another.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Result<Arc<Connection>, Excess> {
         let peer = self.peer_header.is_none().then(|| Peer::at(address));
         let permit = match self.open.admit(peer) {
@@ -107,11 +108,11 @@ impl Connections {
     }
 }
 
-/// An open connection.
+/// A connection that is open.
 #[derive(Debug)]
 pub(super) struct Connection {
     all: Arc<Connections>,
-    /// Fires when another connection takes this one's place.
+    /// Fires when another connection replaces this connection.
     pub(super) closed: CancellationToken,
     place: Mutex<Option<u64>>,
     _permit: Permit,
@@ -160,7 +161,7 @@ impl Drop for Connection {
     }
 }
 
-/// A request in flight, until its answer is sent.
+/// A request in flight, until the response is sent.
 #[derive(Debug)]
 pub(super) struct InFlight {
     connection: Arc<Connection>,
@@ -200,7 +201,7 @@ mod tests {
         let all = connections(2, None);
         let first = all.admit(address(1)).unwrap();
         let second = all.admit(address(2)).unwrap();
-        // It waits anew since its answer.
+        // It waits anew since the response.
         drop(begin(&first));
         let third = all.admit(address(3)).unwrap();
         assert!(second.closed.is_cancelled() && !first.closed.is_cancelled());

@@ -8,20 +8,20 @@ use axum::{
 
 use crate::respond;
 
-/// Seconds of `Retry-After`.
+/// Seconds sent in `Retry-After`.
 const RETRY_AFTER_S: &str = "5";
 
 /// The limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excess {
-    /// That of the caller's peer.
+    /// The limit for the caller's peer.
     Peer,
-    /// That of all callers together.
+    /// The limit for all callers together.
     All,
 }
 
 impl Excess {
-    /// Returns the status.
+    /// Returns the HTTP status.
     fn status(self) -> StatusCode {
         match self {
             Self::Peer => StatusCode::TOO_MANY_REQUESTS,
@@ -48,7 +48,7 @@ impl Excess {
         response
     }
 
-    /// Returns the answer to a connection before its request is read.
+    /// Returns the response to a connection before the request is read.
     pub(super) fn head(self) -> String {
         let status = self.status();
         let reason = status.canonical_reason().unwrap_or_default();

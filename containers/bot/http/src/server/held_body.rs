@@ -1,4 +1,4 @@
-//! The body of an answer with a value that is dropped when the body was sent or its connection ended.
+//! A response body with a value that is dropped when the body was sent or the connection ended.
 
 use std::{
     pin::Pin,

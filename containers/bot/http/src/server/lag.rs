@@ -1,4 +1,4 @@
-//! The scheduling delay of the executor: a task ticks, and the delay of each tick is counted.
+//! The executor's scheduling delay: a task ticks, and each tick's delay is counted.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -9,10 +9,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 /// Tick interval: short enough to observe a stall of a few milliseconds, long enough to cost little.
 const TICK: Duration = Duration::from_millis(50);
-/// Shorter delays are counted by the millisecond; longer ones count as the longest observed.
+/// Shorter delays are counted by the millisecond; longer delays count as the longest observed.
 const MAX_COUNTED_MS: usize = 1024;
 
-/// Measures from its creation. The task ends with the last clone.
+/// Measures as soon as it is created. The task ends with the last clone.
 #[derive(Clone)]
 pub(crate) struct LagMeter {
     window: Arc<Mutex<Window>>,
@@ -26,7 +26,7 @@ struct Window {
 }
 
 impl LagMeter {
-    /// Starts measuring.
+    /// Starts measuring in a task.
     pub(crate) fn start() -> Self {
         let window = Arc::new(Mutex::new(Window::new()));
         tokio::spawn(tick(Arc::downgrade(&window)));

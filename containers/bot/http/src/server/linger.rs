@@ -1,8 +1,9 @@
 //! A connection with a lingering close.
 //!
-//! If an answer is sent before its request has been read (401, 413), closing at once makes the kernel send a reset.
-//! The reset can overtake the answer, and the caller gets a broken connection instead of the status. So the write side
-//! closes first, and incoming bytes are discarded within limits of time and size.
+//! If a response is sent before the request has been read (401, 413), closing at once makes the
+//! kernel send a reset. The reset can overtake the response, and the caller gets a broken
+//! connection instead of the status. So the write side closes first, and incoming bytes are
+//! discarded within time and size limits.
 
 use std::{
     io,
@@ -19,7 +20,7 @@ use tokio::{
 
 /// Time in which a caller must react to the answer.
 const LINGER: Duration = Duration::from_secs(1);
-/// Most bytes discarded.
+/// Maximum bytes discarded.
 const MAX_DISCARDED: usize = 1 << 20;
 /// Bytes discarded per read.
 const CHUNK: usize = 8 << 10;
@@ -53,8 +54,8 @@ impl Linger {
             if closing.deadline.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
             }
-            // A caller that keeps sending, or its proxy, is blocked instead of reset: it may not have read the answer
-            // yet.
+            // A caller that keeps sending, or a proxy, is blocked instead of reset: it may not have
+            // read the response yet.
             if closing.discarded >= MAX_DISCARDED {
                 return Poll::Pending;
             }

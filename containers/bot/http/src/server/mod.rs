@@ -1,4 +1,4 @@
-//! Connections: the accept loop, its limits, bodies and event streams. Nothing here knows a route.
+//! Connections: the accept loop, limits, bodies and event streams. Nothing here knows a route.
 
 mod body;
 mod connections;

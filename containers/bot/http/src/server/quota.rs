@@ -1,4 +1,4 @@
-//! A bound of open connections or streams, in all and per peer.
+//! Bounds open connections or streams, in all and per peer.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ struct Open {
 }
 
 impl Quota {
-    /// Returns a quota of nothing open.
+    /// Returns a quota with nothing open.
     pub(crate) fn new(max: usize, max_per_peer: usize) -> Self {
         Self {
             max,
@@ -32,7 +32,7 @@ impl Quota {
         }
     }
 
-    /// Counts one more, if there is room. Without a peer only the whole is bounded.
+    /// Counts another, if there is room. Without a peer only the whole is bounded.
     pub(crate) fn admit(self: &Arc<Self>, peer: Option<Peer>) -> Result<Permit, Excess> {
         let mut open = self.open();
         if peer.is_some_and(|peer| {
@@ -48,7 +48,7 @@ impl Quota {
         Ok(self.count(&mut open, peer))
     }
 
-    /// Counts one more in the place of another, which ends.
+    /// Counts a connection in place of another, which ends.
     pub(crate) fn replace(self: &Arc<Self>, peer: Option<Peer>) -> Permit {
         self.count(&mut self.open(), peer)
     }
@@ -69,7 +69,7 @@ impl Quota {
     }
 }
 
-/// One that is open. It no longer counts once dropped.
+/// An open connection or stream. It no longer counts once dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     quota: Arc<Quota>,

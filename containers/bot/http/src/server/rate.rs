@@ -1,7 +1,7 @@
-//! The limit of each caller's requests in a minute (docs/reference/ingress.md#limits).
+//! Limits each caller's requests per minute (docs/reference/ingress.md#limits).
 //!
-//! A caller has a bucket of as many requests as the limit, which refills evenly. Not here: live runs, which the core
-//! limits.
+//! A caller has a bucket with as many requests as the limit, which refills evenly. Not here: live
+//! runs, which the core limits.
 
 use std::{
     collections::HashMap,
@@ -12,16 +12,16 @@ use std::{
 use ars_bot_core::load_limits::caller;
 use ars_bot_ports::{Overload, metrics};
 
-/// Most callers with a bucket.
-/// Of more, those with a full one are forgotten, which changes nothing for them.
+/// Maximum callers with a bucket. Beyond that, callers with a full bucket are forgotten, which
+/// changes nothing for them.
 const BUCKETS_MAX: usize = 1_024;
-/// Units of one request. A bucket gains as many units in a millisecond as the limit has requests.
+/// Units for a request. A bucket gains as many units in a millisecond as the limit has requests.
 const REQUEST_UNITS: i64 = 60_000;
 
-/// The requests of each caller.
+/// Requests that each caller made.
 pub(crate) struct Rates {
     buckets: Mutex<HashMap<String, Bucket>>,
-    /// On a clock that cannot be set: a change of the time of day neither fills nor freezes a bucket.
+    /// On a clock that cannot be set: changing the time of day neither fills nor freezes a bucket.
     since: Instant,
 }
 
@@ -49,7 +49,7 @@ impl Bucket {
 }
 
 impl Rates {
-    /// Counts a request of an actor.
+    /// Counts an actor's request.
     ///
     /// # Errors
     /// The limit, if the caller's bucket is empty.

@@ -1,7 +1,7 @@
-//! The accept loop: HTTP/1.1 with limits of connections, a deadline for heads, and a graceful shutdown.
+//! The accept loop: HTTP/1.1 with connection limits, a head deadline, and a graceful shutdown.
 //!
-//! Built on hyper because `axum::serve` installs no timer, and hyper's header timeout needs one. Without it a caller
-//! that sends one byte a minute would hold a connection indefinitely.
+//! Built on hyper because `axum::serve` installs no timer, and hyper's header timeout needs a
+//! timer. Without it a caller that sends a byte a minute would hold a connection indefinitely.
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -34,14 +34,14 @@ use super::{
 
 /// Time in which a request head must arrive, and for which a kept-alive connection may idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
-/// Time for which a reader may accept no bytes.
-/// A suspended browser tab is back within it, or reconnects after its last event.
+/// Time for which a reader may accept no bytes. A suspended browser tab is back within it, or
+/// reconnects after the last event.
 const WRITE_DEADLINE: Duration = Duration::from_secs(30);
 /// Time for connections to finish after their streams were ended.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
 /// Pause after a failed accept, which nearly always means that no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Most connections above the limits that get an answer at once. More are closed without one.
+/// Maximum connections above the limits that get a response at once. More are closed without.
 const MAX_REJECTING: usize = 64;
 
 /// Fires when the server shuts down, so that endless streams end.
@@ -165,7 +165,7 @@ impl Server {
     }
 }
 
-/// Answers a connection above a limit without reading its request.
+/// Answers a connection above a limit without reading the request.
 async fn turn_away(stream: TcpStream, excess: Excess, _permit: OwnedSemaphorePermit) {
     let mut stream = Linger::new(stream);
     // The caller may be gone.
@@ -192,7 +192,7 @@ async fn answer(
     answered.map(|response| held_body::hold(response, in_flight))
 }
 
-/// Returns `true` for an error of a single connection, after which the next accept needs no pause.
+/// Returns `true` for an error on a single connection, after which the next accept needs no pause.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),

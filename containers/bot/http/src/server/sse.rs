@@ -1,7 +1,8 @@
-//! An event stream as an HTTP answer: head, keepalives, and an end when the server shuts down.
+//! An event stream as an HTTP response: head, keepalives, and an end when the server shuts down.
 //!
-//! The connection pulls the stream. A slow viewer therefore delays no other viewer, and a viewer that disconnects drops
-//! everything that its stream holds. Not here: the frames (`ars_events::sse::frames`).
+//! The connection pulls the stream. A slow viewer therefore delays no other viewer, and a viewer
+//! that disconnects drops everything that the stream holds. Not here: the frames
+//! (`ars_events::sse::frames`).
 
 use std::{convert::Infallible, pin::Pin};
 
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::Closing;
 use crate::{params, respond};
 
-/// An open stream.
+/// A stream that is open.
 struct Opened<S> {
     frames: Pin<Box<S>>,
     keepalive: Interval,
@@ -156,7 +157,7 @@ mod tests {
             .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
             .await
             .unwrap();
-        // Its answer has begun, so the next connection opens another stream.
+        // The response has begun, so the next connection opens another stream.
         stalled.readable().await.unwrap();
         let mut viewer = reqwest::get(format!("http://{address}/")).await.unwrap();
         let watching = async { while viewer.chunk().await.unwrap().is_some() {} };

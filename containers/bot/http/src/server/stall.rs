@@ -1,9 +1,10 @@
 //! A connection with a write timeout.
 //!
-//! A viewer that stops reading without closing its connection fills the socket buffers. The server would then keep the
-//! unsent bytes for as long as the kernel considers the peer alive, which can be hours. Therefore a write that makes no
-//! progress within the timeout fails, and the connection closes. A slow reader is not affected: each byte that it reads
-//! restarts the timeout. Not here: the deadline of a request (`serve`).
+//! A viewer that stops reading without closing the connection fills the socket buffers. The server
+//! would then keep the unsent bytes for as long as the kernel considers the peer alive, which can
+//! be hours. Therefore a write that makes no progress within the timeout fails, and the connection
+//! closes. A slow reader is not affected: each byte that it reads restarts the timeout. Not here: a
+//! request's deadline (`serve`).
 
 use std::{
     io,
@@ -26,7 +27,7 @@ pub(crate) struct Stall<S> {
 }
 
 impl<S> Stall<S> {
-    /// Wraps a stream and sets the timeout of a pending write.
+    /// Wraps a stream and sets the timeout for a pending write.
     pub(crate) fn new(stream: S, patience: Duration) -> Self {
         Self {
             stream,
@@ -35,7 +36,7 @@ impl<S> Stall<S> {
         }
     }
 
-    /// Returns the result of a write, or `TimedOut` if it stays pending for the whole timeout.
+    /// Returns a write's result, or `TimedOut` if it stays pending for the whole timeout.
     fn judge<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -91,7 +92,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        // A completed flush is no progress of a pending write, so it does not reset the timeout.
+        // A completed flush is no progress for a pending write, so it does not reset the timeout.
         if flushed.is_ready() {
             flushed
         } else {

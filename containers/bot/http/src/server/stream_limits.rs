@@ -1,4 +1,4 @@
-//! The limits of open event streams, without the state that counts them.
+//! Limits on open event streams, without the state that counts them.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use super::quota::Quota;
 
 /// Most open event streams.
 const STREAMS_MAX: usize = 512;
-/// Most open event streams of a peer.
+/// Maximum open event streams per peer.
 const STREAMS_PER_PEER_MAX: usize = 32;
 
-/// The limits of event streams.
+/// Limits on event streams.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLimits {
-    /// Most open streams.
+    /// Maximum open streams overall.
     pub max: usize,
-    /// Most open streams of a peer.
+    /// Maximum open streams per peer.
     pub max_per_peer: usize,
 }
 
@@ -28,7 +28,7 @@ impl Default for StreamLimits {
 }
 
 impl StreamLimits {
-    /// Returns the count of open streams.
+    /// Returns the quota that counts open streams.
     pub(crate) fn quota(self) -> Arc<Quota> {
         Arc::new(Quota::new(self.max, self.max_per_peer))
     }

@@ -1,4 +1,4 @@
-//! Admission of event streams. Their limits are in `stream_limits`.
+//! Admits event streams. Their limits are in `stream_limits`.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -7,13 +7,13 @@ use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use super::quota::{Permit, Quota};
 use crate::{auth::peer::Peer, state::HttpState};
 
-/// The open streams, to which one of this request's peer can be added.
+/// The open streams, to which a stream for this request's peer can be added.
 pub(crate) struct Streams {
     open: Arc<Quota>,
     peer: Peer,
 }
 
-/// An open stream.
+/// An admitted open stream.
 pub(crate) struct StreamPermit(#[expect(dead_code, reason = "its drop ends the count")] Permit);
 
 impl Streams {

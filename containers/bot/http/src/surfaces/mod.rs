@@ -1,4 +1,4 @@
-//! The surfaces, one folder each; every route has its own file.
+//! The surfaces, a folder each; every route has its own file.
 
 pub(crate) mod admin;
 pub(crate) mod api;

@@ -1,4 +1,4 @@
-//! Mode `access`: people and service tokens of an access proxy with keys that are made here.
+//! Mode `access`: people and service tokens behind an access proxy with keys that are made here.
 #![expect(
     clippy::unwrap_used,
     reason = "a double that cannot go on fails its test"
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::support::{Bot, TOKENS, public};
 
-/// The keys of the proxy.
+/// The proxy's public keys.
 struct Team(String);
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl Certificates for Team {
     }
 }
 
-/// Returns the document with the public key: its numbers have fixed places in the DER of 2048 bits.
+/// Returns the document with the public key: the numbers have fixed places in the 2048-bit DER.
 fn keys(pair: &RsaKeyPair) -> String {
     let der = pair.public_key().as_ref();
     let (n, e) = (
@@ -43,7 +43,7 @@ fn keys(pair: &RsaKeyPair) -> String {
         .to_string()
 }
 
-/// Returns an assertion of the proxy about this identity.
+/// Returns the proxy's assertion about this identity.
 pub fn assertion(pair: &RsaKeyPair, identity: &Value) -> String {
     let mut claims = json!({"iss": "https://team.example.com", "aud": ["app"], "exp": 1_760_000_600_u64, "sub": ""});
     let members = identity.as_object().unwrap().clone();
@@ -65,7 +65,7 @@ pub fn assertion(pair: &RsaKeyPair, identity: &Value) -> String {
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
-/// Returns the gate of a proxy with this key.
+/// Returns the gate for a proxy with this key.
 pub fn by_access(pair: &RsaKeyPair) -> Dashboard {
     let proxy = Proxy::new("team.example.com", "app").unwrap();
     Dashboard::Access(Arc::new(Access::new(proxy, Arc::new(Team(keys(pair))))))

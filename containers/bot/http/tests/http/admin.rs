@@ -1,4 +1,4 @@
-//! The admin routes: the order of their checks, and their answers.
+//! Tests the admin routes: the check order, and the responses.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ use super::{
 const CRASH: &str = "/admin/crash";
 const AUTHORIZE: &str = "/admin/restart/authorize";
 
-/// `deployer` has the permission by its scope, `granted` by configuration.
-/// `twin` shares its subject with a token that lacks it.
+/// `deployer` has the permission by its scope, `granted` by configuration. `twin` shares a subject
+/// with a token that lacks it.
 const TOKENS: &str = r#"{
     "good": {"subject": "ann"},
     "deployer": {"subject": "dé p", "scopes": ["deploy:write"]},
@@ -132,7 +132,8 @@ async fn named_subject_is_judged_without_bearer() {
             (200, json!({ "ok": true, "subject": name }))
         );
     }
-    // A permitted bearer does not help a subject that is unknown, lacks the permission, or has one token that does.
+    // A permitted bearer does not help a subject that is unknown, lacks the permission, or has a
+    // token that does.
     for subject in ["ann", "bo", "twin", "nobody", "deployer"] {
         let headers = [
             ("x-ars-restart-subject", subject),

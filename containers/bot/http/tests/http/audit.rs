@@ -1,4 +1,4 @@
-//! Audit lines of tools that do not exist, in both revisions of MCP.
+//! Audit lines for tools that do not exist, in both MCP revisions.
 
 use reqwest::Client;
 use serde_json::json;

@@ -1,9 +1,9 @@
-//! The number of inputs of a property test.
+//! How many inputs a property test has.
 
 use proptest::test_runner::Config;
 
-/// Returns the configuration of a property with this many inputs.
-/// The default reads `PROPTEST_CASES`, which wins.
+/// Returns a property's configuration with this many inputs. The default reads `PROPTEST_CASES`,
+/// which wins.
 pub fn property(cases: u32) -> Config {
     let config = Config {
         failure_persistence: None,

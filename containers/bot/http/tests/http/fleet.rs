@@ -1,4 +1,4 @@
-//! Residents in every state, for the tests of their pages.
+//! Residents in every state, for testing their pages.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use serde_json::json;
 
 use crate::memory_residents::MemoryResidents;
 
-/// KiB of a GiB.
+/// KiB in a GiB.
 const GIB: u64 = 1_048_576;
-/// Milliseconds of a minute.
+/// Milliseconds in a minute.
 const MINUTE: i64 = 60_000;
 
-/// Returns residents in four states. Those of `acme/calculator` have every part.
+/// Returns residents in four states. Those in `acme/calculator` have every part.
 pub fn fleet(now: i64) -> Arc<MemoryResidents> {
     let residents = MemoryResidents::default();
     residents.insert("acme/calculator", StateWord::Warm, None);

@@ -1,4 +1,4 @@
-//! The gate of the dashboard: its modes, the sign-in form, and the routes of absent subsystems.
+//! Tests the dashboard's gate: modes, the sign-in form, and absent subsystems' routes.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
@@ -38,7 +38,7 @@ async fn sign_in(bot: &Bot, form: &[(&str, &str)], headers: &[(&str, &str)]) -> 
         .unwrap()
 }
 
-/// The refusal of the command routes, in JSON.
+/// The command routes' refusal, in JSON.
 const FORBIDDEN: &str = r#"{"error":"forbidden","code":"forbidden"}"#;
 
 fn header<'r>(response: &'r Response, name: &str) -> &'r str {
@@ -124,7 +124,7 @@ async fn sign_in_exchanges_the_secret_for_a_cookie() {
     );
 }
 
-/// Also covers what becomes of the secret: it is in no address and no header that follows.
+/// Also covers where the secret goes: it is in no address and no header that follows.
 #[tokio::test]
 async fn address_with_the_secret_opens_the_pages() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, Settings::default()).await;
@@ -276,7 +276,7 @@ async fn wrong_bearers_of_a_peer_are_limited() {
     assert_eq!(get(&bot, "/runs", &right).await.status(), 200);
 }
 
-/// Who holds the token of one gate learns which one it is. Everyone else learns nothing.
+/// Who holds a gate's token learns which gate it belongs to. Everyone else learns nothing.
 #[tokio::test]
 async fn token_of_another_gate_is_named() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
@@ -314,7 +314,7 @@ async fn token_of_another_gate_is_named() {
     }
 }
 
-/// A caller with the token of one gate has as many guesses at that of another as everyone else.
+/// A caller with a gate's token has as many guesses at another gate's token as everyone else.
 #[tokio::test]
 async fn token_of_one_gate_gives_no_guesses_at_another() {
     for (own, token, other, wanted, part) in [
@@ -406,7 +406,8 @@ async fn sign_out_removes_the_cookie() {
     assert!(!page.text().await.unwrap().contains("sign-out"));
 }
 
-/// Over plain http a browser sends `Origin: null` with a form of a page that withholds its referrer.
+/// Over plain http a browser sends `Origin: null` with a form on a page that withholds its
+/// referrer.
 #[tokio::test]
 async fn sign_out_without_origin_needs_a_session() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;

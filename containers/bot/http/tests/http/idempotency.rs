@@ -29,7 +29,7 @@ impl Channels for NoChannels {
     }
 }
 
-/// Returns the process `generation` of a service with this ledger.
+/// Returns the process `generation` in a service with this ledger.
 async fn process(ledger: &Arc<ScriptedLedger>, generation: &str) -> Bot {
     let capabilities = ledger.capability(generation, Arc::new(NoChannels));
     Bot::with_capabilities(
@@ -89,12 +89,12 @@ async fn repeated_key_gets_the_first_answer() {
         ask(&bot, "good", "k", &json!({"text": "y"})).await,
         (422, reused)
     );
-    // Keys of other subjects, and requests without one, are independent.
+    // Other subjects' keys, and requests without a key, are independent.
     assert_eq!(ask(&bot, "pinned", "k", &body).await.1["reply"], "second");
     assert_eq!(ask(&bot, "good", "other", &body).await.1["reply"], "third");
 }
 
-/// The process keeps 1,000 answers. A command leaves no record that has its answer.
+/// The process keeps 1,000 answers. A command leaves no record that has the answer.
 #[tokio::test]
 async fn request_with_an_evicted_answer_is_not_repeated() {
     let load = LoadLimits {
@@ -133,7 +133,7 @@ async fn concurrent_requests_share_one_run() {
     let body = json!({"text": "x"});
     let first = tokio::spawn(request(&bot, "good", "k", &body).send());
     timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
-    // The caller of the first request disconnects.
+    // The first request's caller disconnects.
     first.abort();
     let second = tokio::spawn(request(&bot, "good", "k", &body).send());
     assert_eq!(ask(&bot, "good", "k", &json!({"text": "y"})).await.0, 422);
@@ -153,7 +153,7 @@ async fn async_requests_get_the_same_run() {
     let body = json!({"text": "x", "async": true});
     let first = ask(&bot, "good", "k", &body).await;
     assert_eq!(first.0, 202);
-    // Also of another process, while the run is live.
+    // Also from another process, while the run is live.
     assert_eq!(ask(&bot, "good", "k", &body).await, first);
     assert_eq!(ask(&other, "good", "k", &body).await, first);
     bot.model.gate.notify_one();
@@ -163,7 +163,7 @@ async fn async_requests_get_the_same_run() {
     assert_eq!(bot.model.asked.lock().unwrap().len(), 1);
 }
 
-/// The preference is no part of the body, so the repetition without it waits for the answer.
+/// The preference is no part of the body, so repeating without it waits for the answer.
 #[tokio::test]
 async fn preferred_early_answer_is_repeated_with_the_reply() {
     let bot = Bot::start().await;
@@ -189,13 +189,13 @@ async fn another_process_answers_from_the_record() {
     let body = json!({"text": "x"});
     let first = tokio::spawn(request(&bot, "good", "k", &body).send());
     timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
-    // It waits for the end of the other process's run.
+    // It waits until the other process's run ends.
     let waiting = tokio::spawn(request(&other, "good", "k", &body).send());
     ledger.until(|ledger| ledger.count("live") > 0).await;
     bot.model.gate.notify_one();
     let first: Value = first.await.unwrap().unwrap().json().await.unwrap();
     other.store.insert(ledger.recorded().await);
-    // Its listing of live runs expires.
+    // The live run listing expires.
     other.clock.advance(10_000);
     let waited = timeout(TIMEOUT, waiting).await.unwrap().unwrap().unwrap();
     assert_eq!(

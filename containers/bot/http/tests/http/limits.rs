@@ -1,4 +1,4 @@
-//! The limits of connections and event streams over real sockets.
+//! Connection and event stream limits over real sockets.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_bot_core::{load_limits::LoadLimits, settings::Settings};
@@ -23,7 +23,7 @@ fn connections(max: usize, max_per_peer: usize) -> ConnectionLimits {
     }
 }
 
-/// Opens a connection and begins a request without its end.
+/// Opens a connection and begins a request without ending it.
 async fn half_open(bot: &Bot) -> TcpStream {
     let mut stream = TcpStream::connect(bot.address).await.unwrap();
     stream
@@ -113,7 +113,7 @@ async fn streams_are_limited_per_peer_and_in_all() {
     timeout(TIMEOUT, again).await.unwrap();
 }
 
-/// A peer that was admitted before is not limited by another one's guesses.
+/// A peer that was admitted before is not limited by another's guesses.
 #[tokio::test]
 async fn wrong_bearers_are_limited_on_every_gate() {
     let peers = ConnectionLimits {

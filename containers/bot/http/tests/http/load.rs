@@ -1,4 +1,4 @@
-//! The limits of requests and runs, as callers see them.
+//! Request and run limits, as callers see them.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::atomic::Ordering;

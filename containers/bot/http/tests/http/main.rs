@@ -1,4 +1,5 @@
-//! The HTTP surface over real connections (docs/testing.md, layer 4): one binary, one file per subject.
+//! The HTTP surface over real connections (docs/testing.md, layer 4): a single binary, a file per
+//! subject.
 
 mod access;
 mod admin;

@@ -45,7 +45,7 @@ async fn send(bot: &Bot, token: &str, body: impl Into<reqwest::Body>) -> Value {
     answer
 }
 
-/// Calls a method and returns the response without its envelope.
+/// Calls a method and returns the response without the envelope.
 async fn rpc(bot: &Bot, token: &str, method: &str, params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string();
     let mut answer = send(bot, token, body).await;
@@ -83,7 +83,7 @@ fn failed(code: i64, name: &str) -> impl Fn(&Value) -> bool {
     }
 }
 
-/// Each row repairs the fault of the row before and has the next one.
+/// Each row repairs the fault in the row before and has the next fault.
 #[tokio::test]
 async fn transport_checks_have_fixed_order() {
     let (bot, closed) = (bot().await, Bot::start_with("", Settings::default()).await);
@@ -283,7 +283,7 @@ async fn list_begins_with_dispatch() {
     ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    // It reads files of the command line.
+    // It reads files on the command line.
     assert!(!names.contains(&"friction_analyze"), "{names:?}");
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object");

@@ -1,4 +1,4 @@
-//! Any body to `POST /mcp` is answered with one well-formed JSON-RPC response, or with 202 and nothing.
+//! Any body to `POST /mcp` gets a single well-formed JSON-RPC response, or 202 and nothing.
 
 use ars_bot_core::settings::Settings;
 use proptest::{prelude::*, sample::select, test_runner::TestRunner};
@@ -125,7 +125,7 @@ fn sent() -> impl Strategy<Value = Sent> {
     })
 }
 
-/// Returns whether a body is one JSON-RPC response with a result or an error.
+/// Returns whether a body is a JSON-RPC response with a result or an error.
 fn is_response(body: &Value) -> bool {
     let keys: Vec<&str> = body
         .as_object()

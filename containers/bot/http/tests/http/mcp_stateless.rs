@@ -14,7 +14,7 @@ use super::{
     wire::TIMEOUT,
 };
 
-/// `pinned` may stop the runs of its channel, `reader` may not dispatch.
+/// `pinned` may stop runs in its channel, `reader` may not dispatch.
 const TOKENS: &str = r#"{
     "good": {"subject": "ann", "scopes": ["dispatch", "runs:read", "help:read"]},
     "other": {"subject": "eve", "scopes": ["dispatch", "runs:read", "runs:write"]},
@@ -37,7 +37,7 @@ fn with_tasks() -> Value {
     json!({VERSION: "2026-07-28", CAPABILITIES: {"extensions": {"io.modelcontextprotocol/tasks": {}}}})
 }
 
-/// Sends a request with the headers that its body needs.
+/// Sends a request with the headers that the body needs.
 async fn post(bot: &Bot, token: &str, method: &str, params: &Value) -> Response {
     let mut request = Client::new()
         .post(bot.url("/mcp"))
@@ -191,7 +191,7 @@ async fn request_needs_metadata_of_the_revision() {
     }
 }
 
-/// Without its header the metadata of the revision select it.
+/// Without the header the revision's metadata select it.
 #[tokio::test]
 async fn unknown_revision_lists_the_known_ones() {
     let bot = bot().await;
@@ -324,7 +324,7 @@ async fn command_returns_structured_content() {
     assert_eq!(called.get("isError"), Some(&json!(false)));
 }
 
-/// The codes of the older revisions are reserved in this one.
+/// The older revisions' codes are reserved in this revision.
 #[tokio::test]
 async fn failure_of_a_tool_is_a_result() {
     let bot = bot().await;

@@ -1,4 +1,4 @@
-//! Access to the metrics: viewers of the dashboard only (docs/logging.md).
+//! Access to the metrics: dashboard viewers only (docs/logging.md).
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_bot_core::settings::Settings;

@@ -201,7 +201,7 @@ async fn hidden_runs_share_one_answer() {
     assert_eq!(answers[0].0, 404);
     answers.dedup();
     assert_eq!(answers.len(), 1, "{answers:?}");
-    // While the history is down, a live run still looks like an unknown one.
+    // While the history is down, a live run still looks like an unknown run.
     bot.store.down.store(true, Ordering::Relaxed);
     assert_eq!(
         text(&bot, &format!("/runs/{id}")).await,
@@ -210,7 +210,7 @@ async fn hidden_runs_share_one_answer() {
     assert_eq!(text(&bot, "/runs/unknown").await.0, 503);
 }
 
-/// Requests a page as the browser of a person does, without following a redirection.
+/// Requests a page as a person's browser does, without following a redirect.
 fn as_browser(bot: &Bot, path: &str) -> RequestBuilder {
     let client = Client::builder().redirect(Policy::none()).build().unwrap();
     client

@@ -50,7 +50,7 @@ async fn probe_has_exactly_the_specified_fields() {
     assert!(body["process"]["eventLoopLagP99Ms"].is_number());
 }
 
-/// Without run history and ledger there is no generation, and a page lives as long as its run.
+/// Without run history and ledger there is no generation, and a page lives as long as the run.
 #[tokio::test]
 async fn pages_end_with_their_runs_without_history() {
     let bot = Bot::without_history().await;

@@ -1,4 +1,4 @@
-//! The pages of a run that is live in another process.
+//! Pages for a run that is live in another process.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -17,7 +17,7 @@ use super::{
 };
 
 const STARTED_AT: i64 = 1_760_000_000_000;
-/// The capability token of the run.
+/// The run's capability token.
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /// Channels that cannot be reopened.

@@ -1,4 +1,4 @@
-//! The pages of residents: content, statuses, and the feed of changes.
+//! Residents' pages: content, statuses, and the change feed.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The views of a run, its older events, follow-ups, the filters of the list, and the schedules.
+//! A run's views, older events, follow-ups, the list's filters, and the schedules.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::atomic::Ordering;

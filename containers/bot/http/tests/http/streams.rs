@@ -1,4 +1,4 @@
-//! The event streams: exact resumption, isolation of viewers, stored replays, the index feed.
+//! Event streams: exact resumption, viewer isolation, stored replays, the index feed.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_bot_core::registry::RunHandle;
@@ -14,7 +14,7 @@ use super::{
     wire::{TIMEOUT, until},
 };
 
-/// A client of one stream.
+/// A client for a single stream.
 struct Viewer {
     chunks: std::pin::Pin<Box<dyn futures::Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
     decoder: Decoder,
@@ -52,7 +52,7 @@ impl Viewer {
         &self.frames
     }
 
-    /// Reads to the end of the stream.
+    /// Reads to the stream's end.
     async fn into_end(mut self) -> Vec<Frame> {
         while let Some(chunk) = timeout(TIMEOUT, self.chunks.next()).await.unwrap() {
             self.frames.extend(self.decoder.push(&chunk.unwrap()));
@@ -61,7 +61,7 @@ impl Viewer {
     }
 }
 
-/// Returns the seq of each event, and the name of each named frame.
+/// Returns each event's seq, and each named frame's name.
 fn outline(frames: &[Frame]) -> Vec<String> {
     let line = |frame: &Frame| match &frame.event {
         Some(name) => name.clone(),
@@ -259,7 +259,7 @@ async fn lagging_feed_receives_the_whole_list() {
     feed.at_least(1).await;
     gone.finish(RunStatus::Completed);
     bot.clock.advance(60_000);
-    // More changes at once than the registry keeps for one viewer, before it can read.
+    // More simultaneous changes than the registry keeps for a viewer, before it can read.
     let runs: Vec<_> = (0..600)
         .map(|n| bot.run(&n.to_string(), "scripted/m"))
         .collect();

@@ -68,7 +68,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Answers with the next line of its script. With `gated` each answer waits for the test.
+/// Answers with the next script line. With `gated` each answer waits for the test.
 #[derive(Default)]
 pub struct ScriptedModel {
     pub lines: Mutex<VecDeque<&'static str>>,
@@ -113,7 +113,7 @@ impl ModelClient for ScriptedModel {
     }
 }
 
-/// Serves one model. Panics for the provider `panic`.
+/// Serves a single model. Panics for the provider `panic`.
 struct OneModel(Arc<ScriptedModel>);
 
 impl Models for OneModel {
@@ -124,8 +124,8 @@ impl Models for OneModel {
     }
 }
 
-/// Has the working trees of the threads for which a test inserted a diff.
-/// Every other workspace is rejected.
+/// Has working trees for the threads for which a test inserted a diff. Every other workspace is
+/// rejected.
 #[derive(Default)]
 pub struct Trees(Mutex<BTreeMap<String, &'static str>>);
 
@@ -363,7 +363,7 @@ fn summary(record: &RunRecord) -> Value {
     summary
 }
 
-/// Settings of a bot with an address for others.
+/// Settings for a bot with an address for others.
 pub fn public() -> Settings {
     Settings {
         public_base_url: Some("https://bot.example.com/".into()),
@@ -371,7 +371,7 @@ pub fn public() -> Settings {
     }
 }
 
-/// A gate of the run pages that admits this actor by the secret `look`.
+/// A run page gate that admits this actor by the secret `look`.
 pub fn by_token(actor: &str) -> Dashboard {
     Dashboard::Token {
         secret: Secret::parse(Some("look".into())).unwrap(),
@@ -379,7 +379,7 @@ pub fn by_token(actor: &str) -> Dashboard {
     }
 }
 
-/// A listening bot with its doubles.
+/// A listening bot with test doubles.
 pub struct Bot {
     pub core: Core,
     pub clock: Arc<ManualClock>,
@@ -387,27 +387,27 @@ pub struct Bot {
     pub store: Arc<MemoryStore>,
     pub trees: Arc<Trees>,
     pub address: SocketAddr,
-    /// Notified instead of the end of the process.
+    /// Notified instead of ending the process.
     pub crashed: Arc<Notify>,
     shutdown: CancellationToken,
     server: Option<JoinHandle<()>>,
 }
 
-/// The secret that the edge of these bots has.
+/// Secret that these bots' edge has.
 pub const EDGE_SECRET: &str = "edge-secret-9d21";
 
 impl Bot {
-    /// Starts a bot with the tokens of [`TOKENS`].
+    /// Starts a bot with the tokens in [`TOKENS`].
     pub async fn start() -> Self {
         Self::start_with(TOKENS, Settings::default()).await
     }
 
-    /// Starts a bot with these tokens and settings. The default model is the scripted one.
+    /// Starts a bot with these tokens and settings. The default model is the scripted model.
     pub async fn start_with(tokens: &str, settings: Settings) -> Self {
         Self::behind(Dashboard::default(), tokens, settings).await
     }
 
-    /// Starts a bot with another gate of the run pages.
+    /// Starts a bot with another run page gate.
     pub async fn behind(dashboard: Dashboard, tokens: &str, settings: Settings) -> Self {
         Self::with_capabilities(dashboard, tokens, settings, Capabilities::default()).await
     }
@@ -477,7 +477,7 @@ impl Bot {
         Self::over(None, dashboard, tokens, settings, capabilities, limits).await
     }
 
-    /// Starts a bot over this history, or over its double.
+    /// Starts a bot over this history, or over a double.
     async fn over(
         history: Option<Arc<dyn RunStore>>,
         dashboard: Dashboard,
@@ -488,7 +488,8 @@ impl Bot {
     ) -> Self {
         let mut settings = settings;
         if matches!(dashboard, Dashboard::Loopback) {
-            // The runs of these tests are those of the HTTP ingress, which no session reads without their channel.
+            // Runs in these tests belong to the HTTP ingress; no session reads them without their
+            // channel.
             settings
                 .grants
                 .entry("access:loopback".to_owned())
@@ -568,7 +569,7 @@ impl Bot {
         self.model.lines.lock().unwrap().extend(lines);
     }
 
-    /// Creates a run without a driver: the test publishes its events.
+    /// Creates a run without a driver: the test publishes the events.
     pub fn run(&self, label: &str, model: &str) -> RunHandle {
         self.run_as(self.core.registry().mint(), label, model)
     }
@@ -578,7 +579,7 @@ impl Bot {
         self.create(id, label, label, model)
     }
 
-    /// Creates a run of a thread of channel `default`.
+    /// Creates a run in a thread in channel `default`.
     pub fn run_in(&self, thread: &str, label: &str, model: &str) -> RunHandle {
         self.create(self.core.registry().mint(), thread, label, model)
     }
@@ -599,12 +600,12 @@ impl Bot {
     }
 }
 
-/// Returns the path of a live run's page with its token.
+/// Returns the path to a live run's page with the token.
 pub fn live_path(run: &RunHandle) -> String {
     format!("/runs/{}?t={}", run.id(), run.view().token)
 }
 
-/// Publishes prose.
+/// Publishes prose on a run.
 pub fn say(run: &RunHandle, text: &str) {
     run.publish(EventBody::Assistant { text: text.into() });
 }

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::support::Bot;
 
-/// Timeout of a wait. A test that reaches it has failed.
+/// Timeout for a wait. A test that reaches it has failed.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Sends the bytes and reads until the server closes.

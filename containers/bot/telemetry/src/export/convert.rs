@@ -18,8 +18,8 @@ const RUN: &str = "ars.run";
 /// The attribute with the span's id in the run's stream.
 const SPAN: &str = "ars.span";
 
-/// Converts a span.
-/// Its id is derived from the run's, because a stream's ids are unique within their run only.
+/// Converts a span. The id is derived from the run id, because a stream's ids are unique only
+/// within the run.
 pub(super) fn span_data(span: CleanSpan, scope: &InstrumentationScope) -> SpanData {
     let trace_id = TraceId::from_hex(&span.trace).unwrap_or(TraceId::INVALID);
     let parent = span
@@ -56,7 +56,7 @@ fn span_id(trace: &str, id: &str) -> SpanId {
     SpanId::from_bytes(bytes)
 }
 
-/// Returns the kind: a request to the service, a request of the service, or internal work.
+/// Returns the kind: a request to the service, a request by the service, or internal work.
 fn kind(name: &str, has_parent: bool) -> SpanKind {
     if !has_parent {
         SpanKind::Server
@@ -67,7 +67,7 @@ fn kind(name: &str, has_parent: bool) -> SpanKind {
     }
 }
 
-/// Converts a time; one before the epoch or beyond the clock's range becomes the epoch.
+/// Converts a time; a time before the epoch or beyond the clock's range becomes the epoch.
 fn time(ms: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
     SystemTime::UNIX_EPOCH
@@ -75,7 +75,7 @@ fn time(ms: i64) -> SystemTime {
         .unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Flattens attributes: a value in an object is named by its path.
+/// Flattens attributes: a value in an object is named by the path.
 fn flatten(path: &str, attrs: Map<String, Value>, flat: &mut Vec<KeyValue>) {
     for (name, value) in attrs {
         let name = if path.is_empty() {

@@ -4,7 +4,7 @@ use reqwest::Url;
 
 use crate::error::BadEndpoint;
 
-/// The path of spans below the base address, as OTLP over HTTP defines it.
+/// Path for spans below the base address, as OTLP over HTTP defines it.
 const TRACES_PATH: &str = "v1/traces";
 
 /// A collector's base address, such as `http://127.0.0.1:4318`.
@@ -29,7 +29,7 @@ impl Endpoint {
         Ok(Self { base })
     }
 
-    /// Returns the address of spans.
+    /// Returns the address for spans.
     pub(crate) fn traces(&self) -> String {
         format!("{}/{TRACES_PATH}", self.base.as_str().trim_end_matches('/'))
     }

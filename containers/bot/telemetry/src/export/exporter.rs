@@ -18,7 +18,7 @@ use tokio::{runtime::Handle, time::timeout};
 
 use crate::names;
 
-/// Timeout of a batch, retries included (OTLP's default).
+/// Timeout for a batch, retries included (OTLP's default).
 pub(super) const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Exports batches and counts those that fail.

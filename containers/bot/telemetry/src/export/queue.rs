@@ -1,4 +1,4 @@
-//! The queue of spans in front of the exporter.
+//! Queues spans in front of the exporter.
 
 use std::{
     sync::{
@@ -24,9 +24,9 @@ use super::{
 };
 use crate::{clean_span::CleanSpan, error::StartError, names};
 
-/// Limit of spans that are queued or in a request; further ones are dropped (OpenTelemetry's default).
+/// Maximum spans queued or in a request; further spans are dropped (OpenTelemetry's default).
 const MAX_PENDING: usize = 2_048;
-/// Most spans of one request (OpenTelemetry's default).
+/// Maximum spans in a request (OpenTelemetry's default).
 const MAX_BATCH: usize = 512;
 /// How often an incomplete batch is sent.
 const BATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ pub(crate) fn start(
         .with_endpoint(endpoint.traces())
         .with_timeout(EXPORT_TIMEOUT)
         .build();
-    // The exporter's error may quote values of environment variables, so it is not passed on.
+    // The exporter's error may quote environment variable values, so it is not passed on.
     let mut exporter = exporter.map_err(|_| StartError::Exporter)?;
     let service = [
         KeyValue::new("service.name", SERVICE),
@@ -104,7 +104,7 @@ impl Export {
 impl Sending {
     /// Sends the pending spans and shuts the processor down; returns `false` when `limit` passed first.
     pub(crate) async fn finish(self, limit: Duration) -> bool {
-        // The processor blocks while its thread sends, and sending needs this runtime.
+        // The processor blocks while the thread sends, and sending needs this runtime.
         let shutdown = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(limit));
         matches!(shutdown.await, Ok(Ok(())))
     }

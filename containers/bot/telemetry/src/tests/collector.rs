@@ -1,4 +1,4 @@
-//! Tests of spans as a collector decodes them, and of failing collectors.
+//! Tests spans as a collector decodes them, and failing collectors.
 
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ async fn run_is_one_trace_of_linked_spans() {
         named(&spans, "model.turn"),
     );
     assert!(root.parent_span_id.is_empty() && !root.span_id.is_empty());
-    // The same id as in a `traceparent` to our own hosts (`trace::within` of the ports).
+    // The same id as in a `traceparent` to our own hosts (`trace::within` in the ports).
     assert_eq!(hex::encode(&root.span_id), "9b92afd0c9811adc");
     assert_eq!(
         (&agent.parent_span_id, &turn.parent_span_id),
@@ -143,11 +143,12 @@ async fn spans_are_batched() {
     });
     assert!(sending.finish(TIMEOUT).await);
     assert_eq!(collector.spans().len(), 1_000);
-    // The processor sends a batch when 512 spans are queued, then the rest of the queue, and at the end later ones.
+    // The processor sends a batch when 512 spans are queued, then the queue's rest, and at the end
+    // later spans.
     assert!((2..=3).contains(&collector.bodies(1).await.len()));
 }
 
-/// Runs `happen` on a runtime of this thread, and returns the counted metrics.
+/// Runs `happen` on this thread's runtime, and returns the counted metrics.
 fn counted(happen: impl AsyncFnOnce()) -> String {
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
@@ -207,7 +208,7 @@ fn hanging_collector_drops_spans_beyond_the_limit() {
         );
         assert!(asked.elapsed() < TIMEOUT, "the end is bounded");
     });
-    // No request ended while the spans did: all but 2,048 pending ones were dropped.
+    // No request ended while the spans did: all but 2,048 pending spans were dropped.
     assert_counted(
         &text,
         "ars_telemetry_spans_dropped_total{reason=\"queue\"} 2952",

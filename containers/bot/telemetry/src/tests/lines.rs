@@ -1,4 +1,4 @@
-//! Tests of log lines.
+//! Tests the log lines.
 
 use ars_events::Redactor;
 use serde_json::{Value, json};

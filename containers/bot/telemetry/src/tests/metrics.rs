@@ -1,4 +1,4 @@
-//! Tests of metrics in Prometheus's format.
+//! Tests metrics in Prometheus's format.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

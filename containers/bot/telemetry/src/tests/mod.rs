@@ -1,4 +1,4 @@
-//! Tests of every output: log lines, spans as a collector decodes them, metrics as text.
+//! Tests every output: log lines, spans as a collector decodes them, metrics as text.
 
 mod collector;
 mod lines;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::support::{Collector, TIMEOUT, TestSpan, Written, exported};
 use crate::spans::Spans;
 
-/// Configured secrets: a plain one, one that JSON escapes, one of digits.
+/// Configured secrets: plain, escaped by JSON, and digits only.
 const KNOWN: [&str; 3] = [
     "canary-known-7f3a9c51e2",
     "canary\"quoted\\x",
@@ -19,7 +19,7 @@ const SHAPED: [&str; 4] = [
     "Bearer canary0123456789abcdef",
     "password=canary0123456789",
 ];
-/// Fragments of the secrets, which no output may contain.
+/// Fragments from the secrets, which no output may contain.
 const TRACES: [&str; 3] = ["canary", "83649127501", "quoted"];
 
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ fn redactor() -> Redactor {
     Redactor::new(KNOWN.map(str::to_owned))
 }
 
-/// Writes the secret into every field of every kind of output.
+/// Writes the secret into every field in every output kind.
 fn write_everywhere(spans: &Spans<Written>, secret: &str) {
     let span = tracing::info_span!("work", what = secret, later = tracing::field::Empty);
     span.record("later", secret);

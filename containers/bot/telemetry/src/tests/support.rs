@@ -24,7 +24,7 @@ use crate::{
     start::{Level, TelemetryOptions, subscriber},
 };
 
-/// Timeout of a test's step, reached only by a hang.
+/// Timeout for a test step, reached only by a hang.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// A run's id and its trace's id.
 pub(super) const RUN: &str = "0b5e1a52-6f3c-4d89-9c1e-2f6f3a1d7e44";
@@ -67,12 +67,12 @@ impl MakeWriter<'_> for Written {
     }
 }
 
-/// Options of a server's log only.
+/// Options for only a server's log.
 pub(super) fn options() -> TelemetryOptions {
     TelemetryOptions::lines(Level::Everything, None, "1.2.3")
 }
 
-/// Returns the lines that `act` writes; it gets the sink of spans.
+/// Returns the lines that `act` writes; it gets the span sink.
 pub(super) fn written(
     redactor: Redactor,
     options: &TelemetryOptions,
@@ -101,7 +101,7 @@ pub(super) fn exported(
     (written, sending.unwrap())
 }
 
-/// A span of the run [`RUN`].
+/// A span in the run [`RUN`].
 pub(super) struct TestSpan {
     pub(super) id: &'static str,
     pub(super) parent: Option<&'static str>,
@@ -162,12 +162,12 @@ struct Answering {
 }
 
 impl Collector {
-    /// Starts one that answers with this status.
+    /// Starts a collector that answers with this status.
     pub(super) async fn answering(status: u16) -> Self {
         Self::start(StatusCode::from_u16(status).unwrap(), false).await
     }
 
-    /// Starts one that accepts requests and never answers.
+    /// Starts a collector that accepts requests and never answers.
     pub(super) async fn hanging() -> Self {
         Self::start(StatusCode::OK, true).await
     }

@@ -1,4 +1,4 @@
-//! The ledger of live runs: large requests, and values that sequences of `tests/workerd` do not have.
+//! The live run ledger: large requests, and values that sequences in `tests/workerd` do not have.
 
 use serde_json::{Value, json};
 
@@ -150,7 +150,7 @@ fn events_of_live_runs_are_equal() {
         "/runs/flush",
         json!({ "gen": "g1", "runs": [entry("s", &odd), entry("nobodys", &[])] }),
     );
-    // A lone surrogate in one run, another spacing in the other.
+    // A lone surrogate in a run, another spacing in the other.
     pair.ask_text(
         "/runs/flush",
         200,

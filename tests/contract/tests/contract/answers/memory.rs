@@ -194,7 +194,7 @@ fn written_records_change_scope_alike() {
         json!({ "records": [fact("whole"), { "kind": "rumour" }] }),
     );
     list(&mut pair);
-    // The default limit of active records.
+    // The default limit on active records.
     pair.store("s:2");
     for batch in 0..11 {
         pair.ok(

@@ -1,5 +1,6 @@
-//! Answers that depend on the database: the built Worker's equal those of the stores in this process.
-//! The tests in `shared` prove the rules of the stores. Random sequences of the ledger are in `tests/workerd`.
+//! Responses that depend on the database: the built Worker's equal those from the stores in this
+//! process. The tests in `shared` prove the stores' rules. Random ledger sequences are in
+//! `tests/workerd`.
 
 mod ledger;
 mod memory;

@@ -217,7 +217,7 @@ fn retention_is_equal() {
     }
     let listed = pair.ok("/runs/list", json!({}));
     assert_eq!(listed["items"].as_array().unwrap().len(), 9);
-    // A finish applies its policy too.
+    // A finish also applies the policy.
     pair.ok(
         "/runs/claim",
         json!({ "run": ars_tests_contract::records::run("r", "t", "g1") }),

@@ -1,4 +1,4 @@
-//! Fields of the ledger of live runs and of transcripts.
+//! Fields in the live run ledger and in transcripts.
 
 use ars_tests_contract::records::{run, step, with};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn owned(more: impl IntoIterator<Item = Field>) -> Vec<Field> {
         .collect()
 }
 
-/// An event that has this many bytes of JSON, about half as many characters.
+/// Returns an event that has this many JSON bytes, about half as many characters.
 fn sized_event(bytes: usize) -> Value {
     let bare = json!({ "seq": 1, "type": "" }).to_string().len();
     let room = bytes - bare;

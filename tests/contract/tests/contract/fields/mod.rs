@@ -1,6 +1,7 @@
-//! Every field of every route: values at its limits are accepted, others are rejected by its name.
+//! Every field on every route: values at the limits are accepted, others are rejected by field
+//! name.
 //!
-//! Validation is the same code in every shell, so it runs against the stores in this process only.
+//! Validation is the same code in every shell, so it runs only against the stores in this process.
 
 mod live;
 mod rule;
@@ -90,7 +91,7 @@ fn memory() -> Vec<Sheet> {
     ]
 }
 
-/// The fields of a diagnosis, with the bad totals of a category.
+/// Returns a diagnosis's fields, with bad totals for a category.
 fn diagnosis(totals: &[Value]) -> Vec<Field> {
     let totals = totals
         .iter()
@@ -117,7 +118,7 @@ fn small_stores() -> Vec<Sheet> {
     ];
     let firing = json!({ "schedule": "s", "firedAt": 1, "outcome": "failed" });
     let friction = json!({ "runId": "r", "finishedAt": 1, "label": "", "diagnosis": record("r", 1)["diagnosis"] });
-    // A record of this many characters, each of two bytes.
+    // A record with this many characters, each two bytes.
     let sized = |characters: usize| {
         let bare = friction.to_string().chars().count();
         with(
@@ -178,7 +179,7 @@ fn small_stores() -> Vec<Sheet> {
     ]
 }
 
-/// The fields of a run's record and of the policy beside it.
+/// Returns the fields in a run's record and in the policy beside it.
 fn record_fields() -> Vec<Field> {
     let shape = json!({ "windowMs": 1, "gettingReadyMs": 0, "thinkingMs": 0, "toolsMs": 0, "finishingUpMs": 0,
         "overheadMs": 1, "notRecordedMs": 0, "notLoadedMs": 0 });
@@ -289,7 +290,7 @@ fn runs() -> Vec<Sheet> {
                 optional("sinceMs", number()),
                 optional("agent", text(0, 200)),
                 optional("channel", text(0, 200)),
-                // Its grammar is tested with its parser.
+                // The grammar is tested with the parser.
                 optional("visibleTo", object().and_not(bad_predicates)),
                 optional("diagnosis", flag()),
                 optional("maxScanned", integer(1, i64::MAX)),

@@ -1,15 +1,15 @@
-//! Rules of fields by example: values that break a rule, and values at its limits.
+//! Field rules by example: values that break a rule, and values at the limits.
 
 use ars_tests_contract::WRONG;
 use serde_json::{Value, json};
 
-/// The rule of a field by example.
+/// A field's rule by example.
 pub struct Rule {
     pub bad: Vec<Value>,
     pub good: Vec<Value>,
 }
 
-/// A field: its path in the body, whether it is required, and its rule.
+/// A field: path in the body, whether it is required, and the rule.
 pub type Field = (String, bool, Rule);
 
 pub fn required(path: &str, rule: Rule) -> Field {
@@ -20,7 +20,7 @@ pub fn optional(path: &str, rule: Rule) -> Field {
     (path.to_owned(), false, rule)
 }
 
-/// No limit of a length.
+/// Stands for no length limit.
 pub const ANY: usize = usize::MAX;
 /// An integer beyond those that a double represents exactly.
 pub const INEXACT: i64 = 9_007_199_254_740_993;
@@ -39,7 +39,7 @@ impl Rule {
     }
 }
 
-/// A text of `min` to `max` characters. A limit of characters is not one of bytes.
+/// A text with `min` to `max` characters. A character limit is not a byte limit.
 pub fn text(min: usize, max: usize) -> Rule {
     let too_short = (min > 0).then(|| json!(""));
     let too_long = (max < ANY).then(|| json!("é".repeat(max + 1)));
@@ -135,7 +135,7 @@ pub fn lease() -> Rule {
     integer(1000, 3_600_000)
 }
 
-/// Fields of one rule. Their paths are separated by blanks.
+/// Returns fields that share a rule. Their paths are separated by blanks.
 pub fn each(paths: &str, field: fn(&str, Rule) -> Field, rule: fn() -> Rule) -> Vec<Field> {
     paths.split(' ').map(|path| field(path, rule())).collect()
 }

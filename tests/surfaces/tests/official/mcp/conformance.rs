@@ -1,8 +1,9 @@
 //! The official conformance suite, for both eras.
 //!
-//! The suite scores servers that offer its own fixtures. Scenarios of optional capabilities that this server does not
-//! offer are excluded by name. Of the other scenarios, the checks that the server's documents rule out are expected
-//! failures (`mcp/expected`); any other failure, and an expected one that passes, fails the test.
+//! The suite scores servers that offer its own fixtures. Scenarios for optional capabilities that
+//! this server does not offer are excluded by name. In the other scenarios, the checks that the
+//! server's documents rule out are expected failures (`mcp/expected`); any other failure, and an
+//! expected failure that passes, fails the test.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use ars_tests_surfaces::{Service, Tool, with_bearer};
 
 const TOKENS: &str = r#"{"suite": {"subject": "suite", "scopes": ["dispatch", "runs:read"]}}"#;
 
-/// Scenarios that need what the server does not offer, with the reason of each group.
+/// Scenarios that need features the server does not offer, with each group's reason.
 const EXCLUDED: &[(&str, &[&str])] = &[
     (
         "they call tools of the suite by name; the tools here are `dispatch` and the commands",
@@ -79,7 +80,7 @@ const EXCLUDED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns the names of the excluded scenarios.
+/// Returns the excluded scenarios' names.
 fn excluded() -> BTreeSet<&'static str> {
     EXCLUDED
         .iter()
@@ -88,7 +89,7 @@ fn excluded() -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// Returns the suite's scenarios for servers of a revision.
+/// Returns the suite's scenarios for servers with a revision.
 async fn scenarios(revision: &str) -> BTreeSet<String> {
     let listed = Tool::Conformance
         .run(&["list", "--server", "--spec-version", revision])
@@ -140,7 +141,7 @@ async fn conforms(revision: &str) {
     }
 }
 
-/// Each excluded name is one of the suite's.
+/// Each excluded name is in the suite.
 #[tokio::test]
 async fn excluded_scenarios_exist() {
     let mut known = scenarios("2025-11-25").await;

@@ -1,4 +1,4 @@
-//! The official clients and tools of the Model Context Protocol.
+//! The official Model Context Protocol clients and tools.
 
 mod conformance;
 mod inspector;

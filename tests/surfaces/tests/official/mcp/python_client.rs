@@ -12,7 +12,7 @@ async fn steps(service: &Service, mode: &str, token: &str, steps: Value) -> Valu
     run_mcp_client(mode, &service.url("/mcp"), token, &steps).await
 }
 
-/// A client of mode `auto` uses the newest revision, and checks structured content against the schemas.
+/// Mode `auto` uses the newest revision, and checks structured content against the schemas.
 #[tokio::test]
 async fn client_of_each_mode_uses_the_tools() {
     let service = Service::start(TOKENS).await;

@@ -1,4 +1,4 @@
-//! A finished run, written by one put.
+//! A finished run, written by a single put.
 
 use ars_runs::diagnosis;
 use ars_tests_workerd::Client;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::story::Story;
 use crate::records::{call, now, record};
 
-/// Events of a record.
+/// Events in a record.
 const EVENTS: u64 = 32;
 
 /// A record that is put.
@@ -23,7 +23,7 @@ impl Finished {
         Self { id, record }
     }
 
-    /// Reads the visible state of the record.
+    /// Reads the record's visible state.
     pub fn seen(&self, client: &Client) -> Value {
         call(client, "/runs/get", json!({ "id": self.id }))
     }

@@ -1,6 +1,5 @@
-//! A live run as written by a bot.
-//! A claim, cycles of events, a transcript part, a step, the state and a follow-up, and then a finish and a clear of
-//! the transcript.
+//! A live run as written by a bot. A claim, event cycles, a transcript part, a step, the state and
+//! a follow-up, and then a finish and clearing the transcript.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +12,20 @@ use super::{
 };
 use crate::records::{call, now, record};
 
-/// Events of a batch.
+/// Events in a batch.
 const BATCH: u64 = 32;
-/// Events of the final record, different from the appended ones.
+/// Events in the final record, different from the appended events.
 const FINAL_EVENTS: u64 = 3;
 /// Requests before the first cycle: claim, owner.
 const BEFORE: u64 = 2;
-/// Requests after the last one: finish, clear.
+/// Requests after the last cycle: finish, clear.
 const AFTER: u64 = 2;
 /// The generation that owns every run until the end.
 const GENERATION: &str = "gen-writing";
 /// The generation that reclaims them.
 const NEXT: &str = "gen-next";
 
-/// The requests of a cycle, in their order.
+/// The requests in a cycle, in order.
 #[derive(Clone, Copy)]
 enum Request {
     Append,
@@ -44,7 +43,7 @@ const CYCLE: [Request; 5] = [
     Request::Inbox,
 ];
 
-/// A run.
+/// A live run's story.
 pub struct Live {
     id: String,
     cycles: u64,
@@ -53,7 +52,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Returns a run with this id and number of cycles.
+    /// Returns a run with this id and cycle count.
     pub fn new(id: String, cycles: u64) -> Self {
         let record = readable(record(&id, now(), FINAL_EVENTS));
         Self {
@@ -64,7 +63,7 @@ impl Live {
         }
     }
 
-    /// Reads the visible state of the run, including its ledger row.
+    /// Reads the run's visible state, including the ledger row.
     pub fn seen(&self, client: &Client, ledger: &BTreeMap<String, Value>) -> Value {
         let run = json!({ "runId": self.id });
         json!({
@@ -92,7 +91,7 @@ impl Live {
         })
     }
 
-    /// Returns how many of the first `done` requests are of this kind.
+    /// Returns how many of the first `done` requests have this kind.
     fn count(&self, done: u64, request: Request) -> u64 {
         let cycle = CYCLE.len() as u64;
         let into = done.saturating_sub(BEFORE);
@@ -103,7 +102,7 @@ impl Live {
         done >= 1 && done + AFTER <= self.len()
     }
 
-    /// Returns the expected entry of a reclaim.
+    /// Returns the expected entry after a reclaim.
     fn reclaimed(&self, done: u64) -> Value {
         let count = |request| self.count(done, request);
         let steps = count(Request::Step);
@@ -204,7 +203,7 @@ fn step(cycle: u64) -> Value {
     })
 }
 
-/// Returns the cursor of consumed follow-ups: all but the newest.
+/// Returns the cursor for consumed follow-ups: all but the newest.
 fn consumed(cycle: u64) -> u64 {
     cycle.saturating_sub(1)
 }

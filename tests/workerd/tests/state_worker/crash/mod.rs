@@ -1,9 +1,9 @@
-//! Kills the runtime at random under parallel writers.
-//! Afterwards all acknowledged writes are stored unchanged, and no write is partial.
+//! Kills the runtime at random under parallel writers. Afterwards all acknowledged writes are
+//! stored unchanged, and no write is partial.
 //!
-//! Each writer sends stories: requests in a fixed order, each of which changes the visible state. A story acknowledged
-//! up to some request reads as after that request, or as after the next one, which was in flight at the kill. The time
-//! of each kill derives from a seed, which a failure prints.
+//! Each writer sends stories: requests in a fixed order, each changing the visible state. A story
+//! acknowledged up to some request reads as after that request, or as after the next request, which
+//! was in flight at the kill. Each kill's time derives from a seed, which a failure prints.
 
 mod finished;
 mod live;
@@ -20,14 +20,14 @@ use live::{Live, check_reclaim, ledger};
 use remembered::Remembered;
 use story::{Progress, check, send_until_killed};
 
-/// Number of kills.
+/// How many kills are made.
 const ROUNDS: u64 = 20;
-/// Number of concurrent writers of each kind.
+/// Concurrent writers per kind.
 const WRITERS: u64 = 2;
-/// Maximum number of acknowledgements before a kill.
+/// Maximum acknowledgements before a kill.
 const MAX_BEFORE_KILL: u64 = 150;
 
-/// Progress of all writers.
+/// Progress that all writers made.
 #[derive(Default)]
 struct Writers {
     finished: Vec<Progress<Finished>>,
@@ -97,7 +97,7 @@ fn write_until_killed(round: u64, until: u64, worker: &mut Running) -> Writers {
                     scope.spawn(move || {
                         send_until_killed(client, count, |nth| Finished::new(name("put", nth)))
                     }),
-                    // Runs of all lengths, including one without a cycle.
+                    // Runs with all lengths, including a run without a cycle.
                     scope.spawn(move || {
                         send_until_killed(client, count, |nth| {
                             Live::new(name("live", nth), nth % 4)

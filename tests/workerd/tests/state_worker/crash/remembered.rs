@@ -1,4 +1,4 @@
-//! A memory scope: batches that supersede records of earlier ones, and deleted records.
+//! A memory scope: batches that supersede records from earlier batches, and deleted records.
 
 use ars_tests_workerd::Client;
 use serde_json::{Value, json};
@@ -6,31 +6,31 @@ use serde_json::{Value, json};
 use super::story::Story;
 use crate::records::call;
 
-/// Records of a batch.
+/// Records in a batch.
 const BATCH: u64 = 4;
 /// Of this many requests the last deletes a record, and the others write a batch each.
 const FORGET_EVERY: u64 = 4;
-/// Requests of a scope. All its records fit into one list, which has at most 50.
+/// Requests in a scope. All its records fit into a single list, which has at most 50.
 const REQUESTS: u64 = 12;
-/// Index in its batch of the record that the next batch supersedes.
+/// Batch index of the record that the next batch supersedes.
 const SUPERSEDED: u64 = 1;
-/// Index in its batch of the deleted record.
+/// Batch index of the deleted record.
 const FORGOTTEN: u64 = 2;
 
-/// A scope.
+/// A memory scope's story.
 pub struct Remembered {
     scope: String,
 }
 
 impl Remembered {
-    /// Returns a scope of this name.
+    /// Returns a scope with this name.
     pub fn new(name: &str) -> Self {
         Self {
             scope: format!("repo:crash/{name}"),
         }
     }
 
-    /// Reads the visible state of the scope: its records, and those that a query finds.
+    /// Reads the scope's visible state: its records, and those that a query finds.
     pub fn seen(&self, client: &Client) -> Value {
         let list = |more: Value| {
             let mut body = json!({ "scopeKey": self.scope, "limit": 50 });
@@ -113,7 +113,7 @@ fn is_forget(nth: u64) -> bool {
     nth % FORGET_EVERY == FORGET_EVERY - 1
 }
 
-/// Returns the number of batches among the first `done` requests.
+/// Returns how many batches the first `done` requests have.
 fn batches(done: u64) -> u64 {
     done - done / FORGET_EVERY
 }

@@ -12,22 +12,22 @@ pub trait Story {
     /// Returns the name, for failures.
     fn name(&self) -> &str;
 
-    /// Returns the number of requests.
+    /// Returns how many requests there are.
     fn len(&self) -> u64;
 
-    /// Returns path and body of a request, counted from 0.
+    /// Returns a request's path and body, counted from 0.
     fn request(&self, nth: u64) -> (&'static str, Value);
 
     /// Returns the visible state after the first `done` requests.
     fn after(&self, done: u64) -> Value;
 }
 
-/// A story and its progress.
+/// A story and how far it got.
 pub struct Progress<S> {
     pub story: S,
     /// Requests known to be complete.
     pub done: u64,
-    /// Whether one more may be complete.
+    /// Whether another request may be complete.
     is_open: bool,
 }
 
@@ -38,7 +38,7 @@ impl<S: Story> Progress<S> {
     }
 }
 
-/// Sends stories one after the other until the Worker is killed.
+/// Sends stories in turn until the Worker is killed.
 pub fn send_until_killed<S: Story>(
     client: &Client,
     count: &AtomicU64,
@@ -95,8 +95,9 @@ pub fn check<S: Story>(stories: &mut [Progress<S>], seen: impl Fn(&S) -> Value) 
 }
 
 impl<S: Story> Progress<S> {
-    /// Fails unless the state is that after the acknowledged requests, or after the one in flight too.
-    /// The state then settles whether the one in flight at the kill counts. Some requests do not change a view.
+    /// Fails unless the state is that after the acknowledged requests, or one more in flight. The
+    /// state then settles whether the request in flight at the kill counts. Some requests do not
+    /// change a view.
     pub fn check_state(&mut self, seen: &Value, after: impl Fn(&S, u64) -> Value) {
         let Self {
             story,

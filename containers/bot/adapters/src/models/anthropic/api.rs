@@ -1,4 +1,4 @@
-//! The name of the API in a conversation.
+//! The API's name in a conversation.
 
-/// The kind of API to which opaque parts of a conversation belong.
+/// The API kind to which opaque conversation parts belong.
 pub(super) const API: &str = "anthropic";

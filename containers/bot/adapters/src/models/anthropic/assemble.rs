@@ -1,7 +1,8 @@
-//! Assembles a message from its stream events.
+//! Assembles a message from stream events.
 //!
-//! Blocks stay in the JSON they arrived in. Only prose and calls of our tools are parsed; everything else (thinking,
-//! server tools, kinds of a later API) is returned to the API unchanged.
+//! Blocks stay in the JSON they arrived in. Only prose and calls to our tools are parsed;
+//! everything else (thinking, server tools, kinds from a later API) is returned to the API
+//! unchanged.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,12 @@ use super::{
     api::API,
 };
 
-/// The effect of an event.
+/// Effect that an event has.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// Nothing to show.
+    /// There is nothing to show.
     Quiet,
-    /// The usage of the message so far.
+    /// The message's usage so far.
     Usage(Usage),
     /// A piece of prose.
     Text(String),
@@ -27,7 +28,7 @@ pub(super) enum Step {
     Done(ModelTurn),
 }
 
-/// An incomplete message.
+/// A message that is still incomplete.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     started: bool,
@@ -43,7 +44,7 @@ struct PartialBlock {
 }
 
 impl Assembly {
-    /// Applies one event. Unknown events and fields are ignored.
+    /// Applies an event. Unknown events and fields are ignored.
     pub(super) fn take(&mut self, mut event: Value) -> Result<Step, ModelError> {
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => {
@@ -85,7 +86,7 @@ impl Assembly {
         Ok(Step::Quiet)
     }
 
-    /// Updates the usage. Counts are running totals; an absent field keeps its value.
+    /// Updates the usage. Counts are running totals; an absent field keeps the previous value.
     fn count(&mut self, usage: &Value) {
         for (name, total) in [
             ("input_tokens", &mut self.usage.input_tokens),
@@ -153,7 +154,7 @@ impl PartialBlock {
         Step::Quiet
     }
 
-    /// Appends a delta of any other kind: its text fields extend the block's fields of the same name.
+    /// Appends a delta of any other kind: text fields extend the block's fields with the same name.
     fn extend(&mut self, delta: Map<String, Value>) {
         for (name, more) in delta {
             extend(&mut self.block, name, more);

@@ -1,4 +1,4 @@
-//! Tests of assembling messages, event by event.
+//! Tests assembling messages, event by event.
 
 use ars_bot_ports::ModelErrorKind;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn feed(events: Vec<Value>) -> Result<ModelTurn, ModelError> {
     Err(protocol("no end"))
 }
 
-/// Returns the part of a message with one block that starts as `start` and grows by `deltas`.
+/// Returns the part for a message with a single block that starts as `start` and grows by `deltas`.
 fn one(start: &Value, deltas: Vec<Value>) -> Part {
     let mut events = vec![
         json!({"type": "message_start", "message": {"usage": {"input_tokens": 1}}}),
@@ -223,7 +223,7 @@ fn malformed_stream_is_an_error() {
 }
 
 proptest! {
-    /// Any division of a text into deltas gives the same text.
+    /// However a text is divided into deltas, the result is the same text.
     #[test]
     fn any_cut_of_arguments_gives_the_same_call(command in "\\PC{0,40}", cuts in proptest::collection::vec(0usize..80, 0..6)) {
         let input = json!({"command": command});

@@ -1,4 +1,4 @@
-//! The client of the Messages API.
+//! The Messages API client.
 
 use ars_agent::ModelTurn;
 use ars_auth::Secret;
@@ -20,10 +20,10 @@ use super::super::{
 use crate::error::ModelSetupError;
 
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
-/// The default address of the API.
+/// The API's default address.
 pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 
-/// A client of one Messages API.
+/// A client for a Messages API.
 pub struct Anthropic {
     http: Client,
     url: String,
@@ -34,8 +34,8 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// Makes a client of the API at `endpoint`, with or without a trailing `/v1`.
-    /// A gateway may need no key.
+    /// Makes a client for the API at `endpoint`, with or without a trailing `/v1`. A gateway may
+    /// need no key.
     pub fn new(
         http: Client,
         endpoint: &Endpoint,

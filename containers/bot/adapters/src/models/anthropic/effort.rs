@@ -21,7 +21,7 @@ pub(super) fn accepted(model: &str, wanted: Option<Effort>) -> Option<Effort> {
         () if model.contains("sonnet") => SONNET,
         () => return Some(wanted),
     };
-    // A name without a version is an alias of the newest.
+    // A name without a version is an alias for the newest.
     let Some(version) = version(model) else {
         return Some(wanted);
     };

@@ -1,7 +1,8 @@
-//! Encodes a model call as a request body of the Messages API, with its prompt-cache breakpoints.
+//! Encodes a model call as a Messages API request body, with prompt-cache breakpoints.
 //!
-//! The API allows four breakpoints. They are set on the last tool, on the system prompt, and on the last block of each
-//! of the last two messages, so that each call finds the prefix that the previous call cached.
+//! The API allows four breakpoints. They are set on the last tool, on the system prompt, and on the
+//! last block in each of the last two messages, so that each call finds the prefix that the
+//! previous call cached.
 
 use ars_agent::{Part, Role, ToolContent, ToolSpec};
 use ars_bot_ports::ModelRequest;
@@ -16,12 +17,13 @@ use super::{
 
 /// The image types that the API accepts.
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/// Kinds of blocks for cache breakpoints: the API rejects one on thinking, and other kinds are unknown.
+/// Block kinds for cache breakpoints: the API rejects breakpoints on thinking, and other kinds are
+/// unknown.
 const MARKABLE: [&str; 5] = ["text", "image", "document", "tool_use", "tool_result"];
-/// Text of a tool result without content: the API requires a text.
+/// Text for a tool result without content: the API requires a text.
 const NO_OUTPUT: &str = "(no output)";
 
-/// Returns the request body of a model call.
+/// Returns a model call's request body.
 pub(super) fn encode(request: &ModelRequest<'_>) -> Value {
     let mut body =
         json!({"model": request.model, "max_tokens": request.max_tokens, "stream": true});

@@ -1,4 +1,4 @@
-//! Tests of the request body: every kind of part, the cache marks, and forms that the API rejects.
+//! Tests the request body: every part kind, the cache marks, and forms that the API rejects.
 
 use ars_agent::Turn;
 use ars_types::Effort;
@@ -56,7 +56,7 @@ fn assistant(parts: Vec<Part>) -> Turn {
     }
 }
 
-/// Returns the places of the marks as JSON pointers.
+/// Returns where the marks are, as JSON pointers.
 fn marks(body: &Value) -> Vec<String> {
     fn walk(value: &Value, path: &str, found: &mut Vec<String>) {
         match value {

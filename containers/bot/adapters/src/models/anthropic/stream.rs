@@ -14,11 +14,12 @@ use super::{
     assemble::{Assembly, Step},
 };
 
-/// Byte limit of one response, far above 128,000 tokens, which bounds the memory a broken server uses.
+/// Maximum response size in bytes, far above 128,000 tokens. It bounds the memory a broken server
+/// uses.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 /// Timeout for the body's end after the complete message; reading it keeps the connection reusable.
 const TAIL_WAIT: Duration = Duration::from_millis(50);
-/// Bytes of an error response after which reading ends.
+/// Error response bytes after which reading ends.
 const ERROR_BYTES: usize = 64 * 1024;
 
 enum ReadError {

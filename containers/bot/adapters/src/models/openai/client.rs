@@ -29,13 +29,13 @@ use super::super::{
 use super::request::Call;
 use crate::error::ModelSetupError;
 
-/// The default address of the API.
+/// The API's default address.
 pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// Bytes after which no more refusal text is kept. The requester sees fewer.
 const REFUSAL_BYTES: usize = 16 << 10;
 
-/// A client of OpenAI or of one compatible server.
+/// A client for OpenAI or a compatible server.
 pub struct OpenAi {
     genai: genai::Client,
     url: String,
@@ -45,8 +45,8 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// Returns a client of the server at `endpoint`.
-    /// An address without a path gets `/v1`; local servers need no key.
+    /// Returns a client for the server at `endpoint`. An address without a path gets `/v1`; local
+    /// servers need no key.
     pub fn new(
         http: reqwest::Client,
         endpoint: &Endpoint,
@@ -135,7 +135,7 @@ impl OpenAi {
                 ..
             } => failure::refused(status, &headers, &body),
             genai::Error::ChatResponse { body, .. } => failure::reported(&body),
-            // In a stream genai boxes the cause with its status.
+            // In a stream genai boxes the cause with the status.
             genai::Error::WebStream { error, .. } => match error.downcast::<genai::Error>() {
                 Ok(inner) => return self.failed(*inner),
                 Err(error) => match error.downcast_ref::<reqwest::Error>() {
@@ -232,7 +232,7 @@ fn push_call(parts: &mut Vec<Part>, call: ToolCall) {
         input,
         extra: Map::new(),
     };
-    // Other calls with one id are calls of their own.
+    // Different calls that share an id are separate calls.
     if !parts.contains(&call) {
         parts.push(call);
     }
@@ -248,7 +248,7 @@ fn usage(usage: &genai::chat::Usage) -> Usage {
     let cache_read_tokens = count(details.and_then(|details| details.cached_tokens));
     let cache_write_tokens = count(details.and_then(|details| details.cache_creation_tokens));
     Usage {
-        // The API's count includes cached tokens; the service counts only fresh ones.
+        // The API's count includes cached tokens; the service counts only fresh tokens.
         input_tokens: count(usage.prompt_tokens)
             .saturating_sub(cache_read_tokens + cache_write_tokens),
         output_tokens: count(usage.completion_tokens),

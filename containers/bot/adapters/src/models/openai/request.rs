@@ -19,7 +19,7 @@ pub(super) struct Call {
     pub(super) options: ChatOptions,
 }
 
-/// Encodes a request.
+/// Encodes a request as a genai call.
 pub(super) fn encode(request: &ModelRequest<'_>) -> Call {
     let mut chat = ChatRequest::new(Vec::new());
     if !request.system.trim().is_empty() {
@@ -87,7 +87,7 @@ fn assistant(message: &Message<'_>) -> Option<ChatMessage> {
     (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
 }
 
-/// Encodes a user's message: one message per tool result, then images of the results, then the text.
+/// Encodes a user's message: a message per tool result, then the results' images, then the text.
 fn user(message: &Message<'_>) -> Vec<ChatMessage> {
     let mut messages = Vec::new();
     let mut parts = Vec::new();
@@ -120,7 +120,7 @@ fn user(message: &Message<'_>) -> Vec<ChatMessage> {
     messages
 }
 
-/// Returns a result as text, and its images for the user's message.
+/// Returns a result as text, and the images for the user's message.
 fn result(call_id: &str, ok: bool, content: &[ToolContent]) -> (String, Vec<ContentPart>) {
     let mut lines: Vec<String> = Vec::new();
     let mut images = Vec::new();

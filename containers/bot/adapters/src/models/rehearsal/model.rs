@@ -11,14 +11,14 @@ use tokio_util::sync::CancellationToken;
 use super::script::{Script, Step};
 use crate::error::ScriptError;
 
-/// The label, and the prefix of all of the script's prose.
+/// The label, and the prefix for all the script's prose.
 const LABEL: &str = "rehearsal";
 const MARKER: &str = "[rehearsal] ";
 const ENDED: &str = "The script has ended.";
 /// The answer when a run is wrapped up before the script's end.
 const CUT_SHORT: &str = "The run is ending before the script has.";
 
-/// A scripted model.
+/// A model that follows a script.
 #[derive(Debug)]
 pub struct Rehearsal {
     script: Script,
@@ -126,7 +126,7 @@ impl ModelClient for Rehearsal {
     }
 }
 
-/// Returns whether a turn is the requester's text, not results of tools or hints added to them.
+/// Returns whether a turn is the requester's text, not tool results or hints added to them.
 fn is_request(turn: &Turn) -> bool {
     turn.role == Role::User
         && !turn

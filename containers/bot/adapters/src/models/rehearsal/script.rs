@@ -1,4 +1,4 @@
-//! A rehearsal's script as parsed from its file. The parent module describes the format.
+//! A rehearsal's script as parsed from a file. The parent module describes the format.
 
 use std::{fs::File, io::Read as _, path::Path};
 
@@ -9,21 +9,21 @@ use serde_json::Value;
 /// Largest script: a hand-written file is a few kilobytes.
 pub(crate) const SCRIPT_BYTES: u64 = 1024 * 1024;
 
-/// A script.
+/// A parsed rehearsal script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
-    /// Its answers.
+    /// The script's answers, in order.
     pub(super) turn: Vec<Step>,
 }
 
-/// One answer.
+/// A single answer in the script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Step {
-    /// Prose.
+    /// Prose in the answer.
     pub(super) text: Option<String>,
-    /// Tool calls.
+    /// Tool calls in order.
     #[serde(default)]
     pub(super) call: Vec<Call>,
     when_last_result_contains: Option<String>,
@@ -31,13 +31,13 @@ pub(super) struct Step {
     when_request_contains: Option<String>,
 }
 
-/// One tool call.
+/// A scripted tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Call {
-    /// The tool.
+    /// The called tool's name.
     pub(super) tool: String,
-    /// Its arguments; none when absent.
+    /// The call's arguments; none when absent.
     #[serde(default = "no_input")]
     pub(super) input: Value,
 }
@@ -98,7 +98,7 @@ impl Script {
 }
 
 impl Step {
-    /// Returns whether its conditions hold.
+    /// Returns whether the step's conditions hold.
     pub(super) fn applies(&self, request: &str, last_result: &str) -> bool {
         let holds = |wanted: &Option<String>, text: &str| {
             wanted.as_ref().is_none_or(|words| text.contains(words))

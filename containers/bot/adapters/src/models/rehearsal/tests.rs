@@ -1,4 +1,4 @@
-//! Tests of the rehearsal: replay, conditions, the end, and invalid scripts.
+//! Tests the rehearsal: replay, conditions, the end, and invalid scripts.
 
 use std::sync::Mutex;
 
@@ -37,7 +37,7 @@ fn rehearsal() -> Rehearsal {
     }
 }
 
-/// Runs the rehearsal with tools that return `outputs`, and returns its texts and calls.
+/// Runs the rehearsal with tools that return `outputs`, and returns the texts and calls.
 fn play(rehearsal: &Rehearsal, turns: &mut Vec<Turn>, outputs: &[&str]) -> Vec<String> {
     let mut outputs = outputs.iter();
     let mut log = Vec::new();

@@ -1,23 +1,24 @@
-//! Calls that let a file lend its owner's rights.
+//! Refuses calls that let a file lend its owner's rights.
 //!
-//! Landlock has no right for the mode of a file, so a command could do this to every file of its user. Other changes of
-//! a mode stay possible, because builds need them and a filter sees no path (docs/threat-model.md).
+//! Landlock has no right for a file's mode, so a command could do this to every file of its user.
+//! Other mode changes stay possible, because builds need them and a filter sees no path
+//! (docs/threat-model.md).
 
 use seccompiler::{BackendError, SeccompCmpOp, TargetArch};
 
 use super::number::{Call, Refused, condition, rule};
 
-/// The calls that set a mode, with its position: `chmod`, `fchmod`, `fchmodat` and `fchmodat2`.
+/// Calls that set a mode, with the mode's position: `chmod`, `fchmod`, `fchmodat` and `fchmodat2`.
 const MODES: [(Call, u8); 4] = [
     (Call::old(90), 1),
     (Call::new(91, 52), 1),
     (Call::new(268, 53), 2),
     (Call::new(452, 452), 2),
 ];
-/// The bits with which a program runs with the rights of its file's owner or group.
+/// Bits that make a program run with the rights of its file's owner or group.
 const LENDING: [u64; 2] = [0o4000, 0o2000];
 
-/// Refuses modes with one of the bits.
+/// Refuses modes with any such bit.
 pub(super) fn refuse_lending(
     target: TargetArch,
     refused: &mut Refused,

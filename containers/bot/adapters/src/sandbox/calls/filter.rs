@@ -1,4 +1,4 @@
-//! The filter of one program.
+//! A program's system call filter.
 
 use std::{env::consts::ARCH, io};
 
@@ -13,9 +13,9 @@ use super::{
     sockets::{refuse_listeners, refuse_local_sockets, refuse_sockets, refuse_unheld_sockets},
 };
 
-/// The error of a refused call: `EPERM`.
+/// The error that a refused call returns: `EPERM`.
 const REFUSED: u32 = 1;
-/// The bit of system calls of the x32 interface, which has the same architecture.
+/// The bit for system calls in the x32 interface, which has the same architecture.
 const X32: i64 = 0x4000_0000;
 /// The numbers that only the x32 interface has for `sendmsg` and `sendmmsg`.
 const X32_SENDS: [i64; 2] = [518 | X32, 538 | X32];
@@ -28,13 +28,13 @@ pub(in super::super) fn filter(reach: &Reach, may_listen: bool) -> io::Result<()
 /// What a program in namespaces may do with sockets without a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum AbstractSockets {
-    /// It reaches its own only: by its network namespace, or by Landlock.
+    /// The program reaches only its own: through a network namespace, or through Landlock.
     Separate,
     /// It shares them with the machine.
     Shared,
 }
 
-/// Applies the part of the filter that namespaces do not replace.
+/// Applies the filter part that namespaces do not replace.
 pub(in super::super) fn filter_beside_namespaces(sockets: AbstractSockets) -> io::Result<()> {
     apply(beside_namespaces(sockets))
 }
@@ -50,7 +50,7 @@ fn beside_namespaces(sockets: AbstractSockets) -> Result<BpfProgram, BackendErro
     compiled(target, refused)
 }
 
-/// Returns the filter that keeps the commands of a session from changing the program that starts them.
+/// Returns the filter that keeps a session's commands from changing the program that starts them.
 pub(in super::super) fn filter_of_others() -> io::Result<BpfProgram> {
     let compile = || {
         let target = TargetArch::try_from(ARCH)?;
@@ -112,9 +112,9 @@ mod tests {
     use super::*;
     use crate::egress::Way;
 
-    /// Whether a program under this filter makes a Unix socket, a pair of them, and a socket of TCP.
+    /// Returns whether a filtered program makes a Unix socket, a socket pair, and a TCP socket.
     fn made(sockets: AbstractSockets) -> [bool; 3] {
-        // The filter lasts as long as its thread.
+        // The filter lasts as long as the thread.
         let tried = thread::spawn(move || {
             filter_beside_namespaces(sockets).unwrap();
             let (own, pair, tcp) = (
@@ -138,7 +138,8 @@ mod tests {
         }
     }
 
-    /// A filter sees no address, so it refuses every Unix socket where abstract ones are the machine's.
+    /// A filter sees no address. It refuses every Unix socket where abstract ones belong to the
+    /// machine.
     #[test]
     fn shared_abstract_sockets_are_refused() {
         assert_eq!(made(AbstractSockets::Shared), [false, true, true]);

@@ -1,7 +1,8 @@
-//! Filters of system calls, for what Landlock has no rule for.
+//! System call filters, for everything that Landlock has no rule for.
 //!
-//! A filter sees the numbers that a call is given and no memory, so it knows a process and a mode, but no path. Each
-//! part lists the calls that it refuses, always or with certain arguments (docs/decisions/0022).
+//! A filter sees a call's numbers and no memory, so it knows a process and a mode, but no path.
+//! Each part lists the calls that it refuses, always or with certain arguments
+//! (docs/decisions/0022).
 
 mod attributes;
 mod filter;

@@ -1,4 +1,4 @@
-//! Numbers of system calls, and the conditions of a refusal.
+//! System call numbers, and refusal conditions.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use seccompiler::{
     BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule, TargetArch,
 };
 
-/// The refused calls of one architecture. A call without a rule is always refused.
+/// An architecture's refused calls. A call without a rule is always refused.
 pub(super) type Refused = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// A system call. Where it has no number, the architecture has no such call.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     x86_64: Option<i64>,
-    /// The number of aarch64, riscv64 and later architectures.
+    /// The number on aarch64, riscv64 and later architectures.
     generic: Option<i64>,
 }
 
@@ -25,7 +25,7 @@ impl Call {
         }
     }
 
-    /// Returns a call that later architectures replace by another one.
+    /// Returns a call that later architectures replace by another call.
     pub(super) const fn old(x86_64: i64) -> Self {
         Self {
             x86_64: Some(x86_64),
@@ -43,14 +43,14 @@ impl Call {
     }
 }
 
-/// Returns the rule that holds if all of its conditions do.
+/// Returns the rule that holds if all the conditions do.
 pub(super) fn rule<const N: usize>(
     conditions: [Result<SeccompCondition, BackendError>; N],
 ) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?)
 }
 
-/// Returns a condition on an argument of 32 bits.
+/// Returns a condition on a 32-bit argument.
 pub(super) fn condition(
     position: u8,
     operator: SeccompCmpOp,

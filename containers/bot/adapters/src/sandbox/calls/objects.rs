@@ -1,13 +1,15 @@
-//! Calls that reach objects of the user without a path: System V IPC, message queues and keys.
+//! Refuses calls that reach the user's objects without a path: System V IPC, message queues and
+//! keys.
 //!
-//! Landlock has no right for them, and a shared segment or a key belongs to other programs of the user. They are
-//! refused as a whole, because an object of another program is opened by a number like an own one.
+//! Landlock has no right for them, and a shared segment or a key belongs to the user's other
+//! programs. They are refused as a whole, because another program's object is opened by a number
+//! like a program's own.
 
 use seccompiler::TargetArch;
 
 use super::number::{Call, Refused};
 
-/// System V IPC: segments of memory, semaphores, and queues of messages.
+/// System V IPC: memory segments, semaphores, and message queues.
 const SYSTEM_V: [Call; 11] = [
     Call::new(29, 194),
     Call::new(30, 196),
@@ -21,7 +23,7 @@ const SYSTEM_V: [Call; 11] = [
     Call::new(71, 187),
     Call::new(220, 192),
 ];
-/// `mq_open` and `mq_unlink`.
+/// Message queue calls: `mq_open` and `mq_unlink`.
 const QUEUES: [Call; 2] = [Call::new(240, 180), Call::new(241, 181)];
 /// `add_key`, `request_key` and `keyctl`.
 const KEYS: [Call; 3] = [
@@ -30,7 +32,7 @@ const KEYS: [Call; 3] = [
     Call::new(250, 219),
 ];
 
-/// Refuses all of them.
+/// Refuses all these calls.
 pub(super) fn refuse_objects(target: TargetArch, refused: &mut Refused) {
     for call in SYSTEM_V.into_iter().chain(QUEUES) {
         call.refuse(target, Vec::new(), refused);

@@ -1,13 +1,14 @@
-//! Calls that change another process of the same user: its limits, its processors and its priorities.
+//! Refuses calls that change the same user's other processes: limits, processors and priorities.
 //!
-//! Landlock restricts signals and inspection, not these. A command could stop the service by a limit of zero files, or
-//! slow it down. A filter cannot compare a number with the caller's own, so a process names itself by zero.
+//! Landlock restricts signals and inspection, not these. A command could stop the service by
+//! limiting it to zero files, or slow it down. A filter cannot compare a number with the caller's
+//! own, so a process names itself by zero.
 
 use seccompiler::{BackendError, SeccompCmpOp, TargetArch};
 
 use super::number::{Call, Refused, condition, is_given, rule};
 
-/// Sets and returns a limit of a process, the first argument. The third is the new limit.
+/// Sets and returns the limit for a process, the first argument. The third is the new limit.
 const PRLIMIT64: Call = Call::new(302, 261);
 /// The calls that change how a process is scheduled, the first argument:
 /// `sched_setparam`, `sched_setscheduler`, `sched_setaffinity` and `sched_setattr`.
@@ -17,11 +18,11 @@ const SCHEDULING: [Call; 4] = [
     Call::new(203, 122),
     Call::new(314, 274),
 ];
-/// The calls that set a priority, `setpriority` and `ioprio_set`.
-/// Each with its number for one process, neither a group nor a user.
+/// Calls that set a priority, `setpriority` and `ioprio_set`. Each has the number that means a
+/// single process, neither a group nor a user.
 const PRIORITIES: [(Call, u64); 2] = [(Call::new(141, 140), 0), (Call::new(251, 30), 1)];
 
-/// Refuses changes of all processes but the caller's own.
+/// Refuses changes to all processes but the caller's own.
 pub(super) fn refuse_others(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {
     let is_other = |position| condition(position, SeccompCmpOp::Ne, 0);
     PRLIMIT64.refuse(target, vec![rule([is_other(0), is_given(2)])?], refused);

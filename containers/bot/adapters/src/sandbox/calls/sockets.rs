@@ -1,11 +1,12 @@
-//! Calls that make sockets, and those that connect without the call that Landlock checks.
+//! Refuses calls that make sockets, or connect without the call that Landlock checks.
 //!
-//! A path of a Unix socket needs no right of Landlock in most kernels. A command could ask another program of its user,
-//! such as a container engine or the session's bus, to act for it. So it creates no Unix socket, with a proxy only
-//! sockets of TCP, which Landlock restricts, and without network none at all. Pairs of connected sockets stay allowed.
-//! In namespaces it may create Unix sockets of its own, and none of a family that no namespace holds, such as those to a
-//! virtual machine's host. `io_uring` is refused, because it creates sockets without the filtered calls. With a proxy,
-//! data in the first packet of a connection (`MSG_FASTOPEN`) is refused.
+//! A Unix socket path needs no Landlock right in most kernels. A command could ask the user's other
+//! programs, such as a container engine or the session bus, to act for it. So it creates no Unix
+//! socket, with a proxy only TCP sockets, which Landlock restricts, and without network none at
+//! all. Connected socket pairs stay allowed. In namespaces it may create its own Unix sockets, and
+//! none in a family that no namespace holds, such as sockets to a virtual machine's host.
+//! `io_uring` is refused, because it creates sockets without the filtered calls. With a proxy, data
+//! in a connection's first packet (`MSG_FASTOPEN`) is refused.
 
 use seccompiler::{BackendError, SeccompCmpOp, SeccompRule, TargetArch};
 
@@ -17,7 +18,7 @@ use super::{
 const SOCKET: Call = Call::new(41, 198);
 const LISTEN: Call = Call::new(50, 201);
 const IO_URING_SETUP: Call = Call::new(425, 425);
-/// The calls that send, with the position of their flags: `sendto`, `sendmsg` and `sendmmsg`.
+/// Calls that send, with the flags' position: `sendto`, `sendmsg` and `sendmmsg`.
 const SENDS: [(Call, u8); 3] = [
     (Call::new(44, 206), 3),
     (Call::new(46, 211), 2),
@@ -26,18 +27,18 @@ const SENDS: [(Call, u8); 3] = [
 const UNIX: u64 = 1;
 const INET: u64 = 2;
 const INET6: u64 = 10;
-/// `AF_NETLINK`, with which libraries read the addresses of interfaces.
+/// `AF_NETLINK`, with which libraries read interface addresses.
 const NETLINK: u64 = 16;
-/// The families of sockets of a command with a network.
+/// Socket families for a command with a network.
 const FAMILIES: [u64; 3] = [INET, INET6, NETLINK];
-/// The families of sockets that namespaces of the network hold.
+/// Socket families that network namespaces hold.
 const HELD_FAMILIES: [u64; 4] = [UNIX, INET, INET6, NETLINK];
-/// The type `SOCK_STREAM`, and the bits of the types.
+/// The type `SOCK_STREAM`, and the type bits.
 const STREAM: u64 = 1;
 const TYPE_BITS: u64 = 0xf;
-/// The protocol of a stream of IP that is TCP: the default one, or `IPPROTO_TCP`.
+/// Protocols that make an IP stream TCP: the default, or `IPPROTO_TCP`.
 const TCP: [u64; 2] = [0, 6];
-/// The flag of sends that connects.
+/// The send flag that connects.
 const MSG_FASTOPEN: u64 = 0x2000_0000;
 
 /// Refuses the sockets that a command with this network must not have.
@@ -62,15 +63,16 @@ pub(super) fn refuse_sockets(
     Ok(())
 }
 
-/// Refuses listeners.
+/// Refuses sockets that listen.
 ///
-/// Landlock checks the port that a socket is bound to, and a socket that listens without one has a
-/// port that the kernel selects. A browser would send the session of the run pages there, as to every port of this host.
+/// Landlock checks the port that a socket is bound to, and a socket that listens unbound has a port
+/// that the kernel selects. A browser would send the run pages' session there, as to every port on
+/// this host.
 pub(super) fn refuse_listeners(target: TargetArch, refused: &mut Refused) {
     LISTEN.refuse(target, Vec::new(), refused);
 }
 
-/// Refuses Unix sockets, as with the network of the machine under Landlock.
+/// Refuses Unix sockets, as with the machine's network under Landlock.
 pub(super) fn refuse_local_sockets(
     target: TargetArch,
     refused: &mut Refused,
@@ -88,12 +90,12 @@ pub(super) fn refuse_unheld_sockets(
     Ok(())
 }
 
-/// Matches the sockets of all other families.
+/// Matches sockets in all other families.
 fn other_families<const N: usize>(families: [u64; N]) -> Result<SeccompRule, BackendError> {
     rule(families.map(|family| condition(0, SeccompCmpOp::Ne, family)))
 }
 
-/// Matches the sockets of other families, and those of IP that are not TCP.
+/// Matches sockets in other families, and IP sockets that are not TCP.
 fn only_tcp() -> Result<Vec<SeccompRule>, BackendError> {
     let is_ip = || condition(0, SeccompCmpOp::Ne, NETLINK);
     let mut rules = vec![other_families(FAMILIES)?];

@@ -1,7 +1,7 @@
 //! The thread that ends memberships and removes groups (docs/decisions/0029).
 //!
-//! It keeps all rights of the service. A thread that starts a program gives up its own and could do neither, although it
-//! may be the one that drops the last reference to a group.
+//! It keeps all the service's rights. A thread that starts a program drops its rights and could do
+//! neither, although it may drop the last reference to a group.
 
 use std::{
     io,
@@ -15,12 +15,12 @@ use std::{
 
 use super::{folder::Folders, member::Member};
 
-/// Time in which a group is removed. Its members count until init has reaped them.
+/// Time limit for removing a group. The members count until init has reaped them.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time between two attempts.
 const REMOVE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Hands work to the thread, which ends with the last of these.
+/// Hands work to the thread, which ends when the last sender is dropped.
 #[derive(Debug, Clone)]
 pub(super) struct Cleanup(Sender<Work>);
 
@@ -31,7 +31,7 @@ enum Work {
 }
 
 impl Cleanup {
-    /// Starts the thread.
+    /// Starts the cleanup thread.
     pub(super) fn start() -> io::Result<Self> {
         let (sender, receiver) = channel();
         thread::Builder::new()
@@ -40,12 +40,12 @@ impl Cleanup {
         Ok(Self(sender))
     }
 
-    /// Ends a membership.
+    /// Ends a member's membership.
     pub(super) fn end(&self, member: Arc<Member>) {
         self.hand(Work::End(member));
     }
 
-    /// Kills the members of a group and removes it.
+    /// Kills a group's members and removes it.
     pub(super) fn remove(&self, folders: Folders) {
         self.hand(Work::Remove(folders));
     }

@@ -1,8 +1,9 @@
-//! Where groups can be made.
+//! Finds where groups can be made.
 //!
-//! Version 2: below the group of this process, if it may pass the controllers on. The kernel allows that only to a
-//! group without processes, so a process that is alone in its group moves into one below it. A user whose group has
-//! other processes can have groups beside it. Version 1: below the groups of this process in both hierarchies.
+//! Version 2: below this process's group, if it may pass the controllers on. The kernel allows that
+//! only to a group without processes, so a process that is alone in a group moves into a group
+//! below it. A user whose group has other processes can have groups beside it. Version 1: below
+//! this process's groups in both hierarchies.
 
 use std::{
     fs, io,
@@ -26,7 +27,7 @@ const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 /// Passes them on to the groups below.
 const PASS_ON: &str = "+memory +pids";
 
-/// The groups of runs.
+/// Control groups for runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     /// Where they are made, by whom, and their removal, or why they are not.
@@ -36,14 +37,14 @@ pub(crate) struct Groups {
 
 /// The file systems in which groups are looked for.
 struct Roots {
-    /// `/proc`.
+    /// Where `/proc` is mounted.
     proc: PathBuf,
-    /// `/sys/fs/cgroup`.
+    /// Where `/sys/fs/cgroup` is mounted.
     groups: PathBuf,
 }
 
 impl Groups {
-    /// Finds out where groups can be made, tries it out, and removes the leftovers of ended processes.
+    /// Finds out where groups can be made, tries it, and removes leftovers from ended processes.
     pub(crate) fn find(limits: RunLimits) -> Self {
         let roots = Roots {
             proc: "/proc".into(),
@@ -53,7 +54,7 @@ impl Groups {
         Self { maker, limits }
     }
 
-    /// Returns no groups.
+    /// Returns no groups, with the reason.
     pub(crate) fn none(reason: &str) -> Self {
         Self {
             maker: Err(reason.into()),
@@ -61,7 +62,7 @@ impl Groups {
         }
     }
 
-    /// Returns their version.
+    /// Returns the groups' version.
     pub(crate) fn version(&self) -> Cgroup {
         match self.maker {
             Ok((Place::V2(_), ..)) => Cgroup::V2,
@@ -75,7 +76,7 @@ impl Groups {
         self.maker.as_ref().err().map(|reason| &**reason)
     }
 
-    /// Returns the group of a run. It is made by the first program in it.
+    /// Returns a run's group. The run's first program makes it.
     pub(crate) fn of_run(&self) -> Option<Arc<RunGroup>> {
         let (place, owner, cleanup) = self.maker.as_ref().ok()?;
         Some(Arc::new(RunGroup::new(
@@ -89,7 +90,7 @@ impl Groups {
 
 #[cfg(test)]
 impl Groups {
-    /// Returns the folders of a group of another process.
+    /// Returns the folders for another process's group.
     pub(super) fn folders_of(&self, pid: u32) -> super::folder::Folders {
         let (place, ..) = self.maker.as_ref().unwrap();
         place.folders(&Owner::of_process(Path::new("/proc"), pid).unwrap().next())
@@ -149,7 +150,7 @@ impl Roots {
         })
     }
 
-    /// Removes the groups of processes that ended, with their members.
+    /// Removes ended processes' groups, with their members.
     fn remove_leftovers(&self, place: &Place, cleanup: &Cleanup) {
         for parent in place.parents() {
             for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -162,8 +163,8 @@ impl Roots {
     }
 }
 
-/// Returns the group of a line of `/proc/self/cgroup` below a mount.
-/// The mount itself, if it shows a part of the hierarchy only, as in a container.
+/// Returns the group for a `/proc/self/cgroup` line below a mount. Returns the mount itself if it
+/// shows only a part of the hierarchy, as in a container.
 fn group_at(mount: &Path, line: Option<&str>) -> PathBuf {
     let path = line
         .and_then(|line| line.splitn(3, ':').nth(2))
@@ -181,7 +182,7 @@ fn must_be_writable(group: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", group.display()))
 }
 
-/// Returns whether a file of a group names both controllers.
+/// Returns whether a group's file names both controllers.
 fn names_controllers(group: &Path, file: &str) -> bool {
     let text = fs::read_to_string(group.join(file)).unwrap_or_default();
     CONTROLLERS
@@ -255,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree of `/proc` and `/sys/fs/cgroup`.
+    /// A fake `/proc` and `/sys/fs/cgroup` tree.
     struct Fake(TempDir);
 
     impl Fake {
@@ -275,7 +276,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
 
-        /// A group of version 2 with these controllers, of which it passes some on.
+        /// Makes a version 2 group with these controllers, some passed on.
         fn group(&self, name: &str, controllers: &str, passed_on: &str) -> PathBuf {
             self.file(&format!("groups/{name}/cgroup.controllers"), controllers);
             self.file(&format!("groups/{name}/cgroup.subtree_control"), passed_on);

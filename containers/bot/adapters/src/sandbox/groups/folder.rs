@@ -1,4 +1,4 @@
-//! The folders of one group and the files in them.
+//! A group's folders and the files in them.
 
 use std::{
     collections::HashSet,
@@ -14,13 +14,14 @@ use rustix::{
 
 use crate::sandbox::limits::RunLimits;
 
-/// Passes over the members of a group that is killed. Two suffice, because it cannot grow meanwhile.
+/// Passes over the members when a group is killed. Two suffice, because it cannot grow meanwhile.
 const KILL_PASSES: u32 = 100;
 
-/// Bytes below its limit from which a group counts as full: no more than the kernel allocates at once.
+/// Bytes below the limit from which a group counts as full: no more than the kernel allocates at
+/// once.
 const MAX_ALLOCATION: u64 = 1 << 20;
 
-/// Lists the threads of a group of version 1.
+/// Lists the threads in a version 1 group.
 const THREADS: &str = "tasks";
 /// Stands for the thread that writes it.
 /// Any other number makes the kernel wait until every processor has passed a quiet point, which takes milliseconds.
@@ -31,11 +32,11 @@ const THIS_THREAD: &[u8] = b"0";
 pub(super) enum Place {
     /// Below this group, which passes the controllers on.
     V2(PathBuf),
-    /// Below these groups, one in each hierarchy.
+    /// Below these groups, in each hierarchy.
     V1 { memory: PathBuf, pids: PathBuf },
 }
 
-/// The folders of a group.
+/// Folders that make up a group.
 #[derive(Debug, Clone)]
 pub(super) struct Folders {
     is_v2: bool,
@@ -43,7 +44,7 @@ pub(super) struct Folders {
     pids: PathBuf,
 }
 
-/// The way of a thread into a group of one hierarchy and back.
+/// Moves a thread into a group in a single hierarchy and back.
 #[derive(Debug)]
 pub(super) struct Door {
     inside: fs::File,
@@ -62,14 +63,14 @@ impl Door {
     }
 }
 
-/// Counters of a group.
+/// A group's event counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counters {
     /// Processes that the kernel killed because memory ran out.
     pub(super) kills: u64,
-    /// Those of them, or more, that the limit of the group caused.
+    /// Those, or more, that the group's limit caused.
     pub(super) memory_hits: u64,
-    /// Refused starts of processes and threads.
+    /// Refused process and thread starts.
     pub(super) refused: u64,
 }
 
@@ -93,7 +94,7 @@ impl Place {
         }
     }
 
-    /// Returns the folders of a group.
+    /// Returns the folders for a group.
     pub(super) fn folders(&self, name: &str) -> Folders {
         let (is_v2, memory, pids) = match self {
             Self::V2(parent) => (true, parent, parent),
@@ -113,7 +114,7 @@ impl Folders {
         [&*self.memory].into_iter().chain(second)
     }
 
-    /// Makes the group with its limits.
+    /// Makes the group with these limits.
     pub(super) fn make(&self, limits: RunLimits) -> io::Result<()> {
         for folder in self.all() {
             fs::create_dir(folder).map_err(|error| named(folder, &error))?;
@@ -144,8 +145,8 @@ impl Folders {
             .try_for_each(|folder| write(folder, "cgroup.procs", &pid.as_raw_nonzero().to_string()))
     }
 
-    /// Opens the way of a thread into the group and back to the group around it.
-    /// `None` if threads do not move alone, as in version 2, or may not move back.
+    /// Opens a thread's way into the group and back to the surrounding group. `None` if threads do
+    /// not move alone, as in version 2, or may not move back.
     pub(super) fn doors(&self) -> Option<Vec<Door>> {
         if self.is_v2 {
             return None;
@@ -166,7 +167,7 @@ impl Folders {
             .collect()
     }
 
-    /// Reads the counters. One that the kernel does not have stays 0.
+    /// Reads the counters. A counter that the kernel does not have stays 0.
     pub(super) fn counters(&self) -> Counters {
         let refused = value(&self.pids, "pids.events", "max");
         if self.is_v2 {
@@ -196,7 +197,7 @@ impl Folders {
         number(&self.pids, "pids.current")
     }
 
-    /// Kills every member. Returns whether no new one can start, which `reopen` ends.
+    /// Kills every member. Returns whether no new member can start, which `reopen` ends.
     pub(super) fn kill(&self) -> bool {
         let mut killed: HashSet<Pid> = HashSet::new();
         let new = |killed: &HashSet<Pid>| -> Vec<Pid> {
@@ -206,14 +207,14 @@ impl Folders {
                 .collect()
         };
         let mut members = new(&killed);
-        // Linux 5.14 kills a group of version 2 in one step.
+        // Linux 5.14 kills a version 2 group in a single step.
         if members.is_empty() || (self.is_v2 && write(&self.pids, "cgroup.kill", "1").is_ok()) {
             return false;
         }
         // A group that may not grow ends with the members that are listed now.
         let is_closed = write(&self.pids, "pids.max", "0").is_ok();
         for _ in 0..KILL_PASSES {
-            // A shell would go on to its next command when its child ends first.
+            // A shell would go on to the next command if its child ended first.
             for signal in [Signal::STOP, Signal::KILL] {
                 members.iter().for_each(|pid| self.send(*pid, signal));
             }
@@ -226,8 +227,8 @@ impl Folders {
         is_closed
     }
 
-    /// Lets members start again after `kill`, up to the configured limit.
-    /// The value in the file is not kept, because it may be that of another kill.
+    /// Lets members start again after `kill`, up to the configured limit. The value in the file is
+    /// not kept, because it may come from another kill.
     pub(super) fn reopen(&self, limits: RunLimits) {
         let max = limits
             .processes
@@ -239,7 +240,8 @@ impl Folders {
 
     /// Sends a signal to a process if it is still a member.
     fn send(&self, pid: Pid, signal: Signal) {
-        // The id may belong to another process by now. The descriptor stays with the one that is checked.
+        // The id may belong to another process by now. The descriptor stays with the process that
+        // is checked.
         let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
             return;
         };
@@ -254,8 +256,8 @@ impl Folders {
         }
     }
 
-    /// Returns the processes of the group.
-    /// This one is never among them, though a thread of it may be in the group.
+    /// Returns the processes in the group. This process is never among them, though one of its
+    /// threads may be in the group.
     pub(super) fn members(&self) -> Vec<Pid> {
         let text = fs::read_to_string(self.pids.join("cgroup.procs")).unwrap_or_default();
         let listed = text
@@ -272,7 +274,7 @@ impl Folders {
             Ok(()) => true,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
-        // Not `all`, which would stop at the first one.
+        // Not `all`, which would stop at the first.
         self.all().filter(|folder| !is_gone(folder)).count() == 0
     }
 }
@@ -285,7 +287,7 @@ impl fmt::Display for Folders {
 
 #[cfg(test)]
 impl Folders {
-    /// Returns whether a part of the group is there.
+    /// Returns whether any part of the group exists.
     pub(super) fn exists(&self) -> bool {
         self.all().any(Path::exists)
     }
@@ -301,7 +303,7 @@ impl Folders {
     }
 }
 
-/// Writes to a file of a group. It is never created.
+/// Writes to a group file. It is never created.
 pub(super) fn write(folder: &Path, file: &str, text: &str) -> io::Result<()> {
     let path = folder.join(file);
     let mut opened = fs::OpenOptions::new()
@@ -313,7 +315,7 @@ pub(super) fn write(folder: &Path, file: &str, text: &str) -> io::Result<()> {
         .map_err(|error| named(&path, &error))
 }
 
-/// Returns whether an error is that of a group with members, which passes no controllers on.
+/// Returns whether an error means that the group has members and so passes no controllers on.
 pub(super) fn is_busy(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ResourceBusy
         || error.raw_os_error() == Some(Errno::BUSY.raw_os_error())
@@ -331,7 +333,7 @@ fn number(folder: &Path, file: &str) -> u64 {
         .unwrap_or_default()
 }
 
-/// Returns the value of a key in a file with a key and a value on each line.
+/// Returns a key's value from a file with a key and a value on each line.
 fn value(folder: &Path, file: &str, key: &str) -> u64 {
     let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
     let values = text.lines().filter_map(|line| line.split_once(' '));
@@ -350,7 +352,7 @@ mod tests {
         processes: Some(32),
     };
 
-    /// A kill that begins during another one reads the closed limit.
+    /// A kill that begins during another kill reads the closed limit.
     #[test]
     fn group_reopens_with_its_configured_limit() {
         let parent = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! Control groups: the memory and the processes of a run as a whole (docs/decisions/0029).
+//! Control groups: memory and processes for a whole run (docs/decisions/0029).
 //!
-//! `find` decides once, at the start, where groups can be made. A run has one group, which is made by its first command.
-//! A program is a member before it becomes a command (`member`), so its descendants are members too: it is started from
-//! inside, or joins while it waits. They are killed with the last command in the group, and the group is removed with the
-//! run (`cleanup`).
+//! `find` decides once, at startup, where groups can be made. A run has a single group, which the
+//! first command makes. A program is a member before it becomes a command (`member`), so its
+//! descendants are members too: it is started from inside, or joins while it waits. They are killed
+//! with the last command in the group, and the group is removed with the run (`cleanup`).
 
 mod cleanup;
 mod find;

@@ -1,4 +1,4 @@
-//! The names of groups, by which a later process recognizes the leftovers of a killed one.
+//! Group names, by which a later process recognizes a killed process's leftovers.
 
 use std::{
     fs,
@@ -6,28 +6,28 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Begins the name of every group of the service.
+/// Prefix for every service group name.
 const PREFIX: &str = "ars-";
-/// Ends the name of the group that a service moves itself into.
+/// Suffix for the group that a service moves itself into.
 const SERVICE: &str = "service";
 
 /// A process that makes groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// The number of its namespace of processes, in which the id is valid.
+    /// Number of the process namespace in which the id is valid.
     namespace: u64,
     pid: u32,
-    /// Its start in ticks of the kernel, because ids are used again.
+    /// Process start in kernel ticks, because ids are used again.
     started: u64,
 }
 
 impl Owner {
-    /// Returns this process.
+    /// Returns this process as owner.
     pub(super) fn this(proc: &Path) -> Option<Self> {
         Self::of_process(proc, std::process::id())
     }
 
-    /// Returns a process of this namespace.
+    /// Returns a process in this namespace.
     pub(super) fn of_process(proc: &Path, pid: u32) -> Option<Self> {
         Some(Self {
             namespace: namespace(proc)?,
@@ -36,13 +36,13 @@ impl Owner {
         })
     }
 
-    /// Returns the name of one more group.
+    /// Returns a name for another group.
     pub(super) fn next(&self) -> String {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         self.name(&NEXT.fetch_add(1, Ordering::Relaxed).to_string())
     }
 
-    /// Returns the name of the group of the process itself.
+    /// Returns the name for the process's own group.
     pub(super) fn service(&self) -> String {
         self.name(SERVICE)
     }
@@ -54,7 +54,7 @@ impl Owner {
         )
     }
 
-    /// Parses the owner of a group.
+    /// Parses a group's owner.
     fn of(name: &str) -> Option<Self> {
         let mut parts = name.strip_prefix(PREFIX)?.split('-');
         let owner = Self {
@@ -66,13 +66,13 @@ impl Owner {
     }
 }
 
-/// Returns whether a group is that of a service itself.
+/// Returns whether a group belongs to a service itself.
 pub(super) fn is_of_a_service(name: &str) -> bool {
     Owner::of(name).is_some() && name.ends_with(SERVICE)
 }
 
-/// Returns whether a group is left of a process that ended.
-/// Of another namespace of processes nothing is known, so its groups are not.
+/// Returns whether a group is left from an ended process. Nothing is known about other process
+/// namespaces, so groups from there are not.
 pub(super) fn is_left_over(name: &str, proc: &Path) -> bool {
     let Some(owner) = Owner::of(name) else {
         return false;
@@ -90,7 +90,7 @@ fn namespace(proc: &Path) -> Option<u64> {
 }
 
 fn started(proc: &Path, pid: u32) -> Option<u64> {
-    /// The place of the start among the values behind the name.
+    /// The start time's position among the values after the name.
     const START: usize = 19;
     let text = fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?;
     let (_, values) = text.rsplit_once(") ")?;

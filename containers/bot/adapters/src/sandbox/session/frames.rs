@@ -1,7 +1,7 @@
-//! The messages between the bot and the first program of a session.
+//! Messages between the bot and a session's first program.
 //!
-//! A message is a byte that names its kind, the length of its body, and the body. Descriptors are sent with the first
-//! byte. Both sides are the same program, so a message has no version.
+//! A message is a byte that names the kind, the body length, and the body. Descriptors are sent
+//! with the first byte. Both sides are the same program, so a message has no version.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,38 +19,38 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recv, recvmsg, sendmsg,
 };
 
-/// Bytes of a body: more than the kernel lets a program have as arguments and variables.
+/// Maximum body size in bytes: more than the kernel lets a program have as arguments and variables.
 const MAX_BODY: usize = 8 << 20;
-/// Descriptors of a message.
+/// Maximum descriptors in a message.
 const MAX_DESCRIPTORS: usize = 2;
 /// Bytes before the body, after the kind.
 const LENGTH_BYTES: usize = 4;
-/// Separates the parts of a body. Neither an argument nor a variable can contain it.
+/// Separates the parts in a body. Neither an argument nor a variable can contain it.
 const SEPARATOR: u8 = 0;
 
 /// What the bot asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Start a command; with its standard output and standard error.
+    /// Start a command; with standard output and standard error.
     Start,
-    /// Kill what is left of it.
+    /// Kill everything left from the command.
     Kill,
 }
 
 /// What the program in the sandbox says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Commands can be started; with the listener of the proxy, if it made one.
+    /// Commands can be started; with the proxy's listener, if it made a listener.
     Ready,
     /// The command could not be started. The body says why.
     Failed,
-    /// The command has ended. The body is its exit code, or 128 and the number of its signal.
+    /// The command has ended. The body is the exit code, or 128 and the signal number.
     Exited,
     /// Nothing is left of the command.
     Killed,
 }
 
-/// A message.
+/// A message in either direction.
 #[derive(Debug)]
 pub(crate) struct Frame<K> {
     pub(crate) kind: K,
@@ -58,7 +58,7 @@ pub(crate) struct Frame<K> {
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// A kind of message.
+/// The kind that a message has.
 pub(crate) trait Kind: Copy + Sized + 'static {
     /// The kinds; their places are their numbers.
     const ALL: &'static [Self];
@@ -72,7 +72,7 @@ impl Kind for Answer {
     const ALL: &'static [Self] = &[Self::Ready, Self::Failed, Self::Exited, Self::Killed];
 }
 
-/// Returns the bytes of a message.
+/// Returns a message's bytes.
 fn encode<K: Kind + PartialEq>(kind: K, body: &[u8]) -> io::Result<Vec<u8>> {
     let number = K::ALL
         .iter()
@@ -90,7 +90,7 @@ fn encode<K: Kind + PartialEq>(kind: K, body: &[u8]) -> io::Result<Vec<u8>> {
     Ok([&[number][..], &length.to_le_bytes(), body].concat())
 }
 
-/// Sends a part of a message, and its descriptors with the first one. Returns the number of bytes.
+/// Sends part of a message, and the descriptors with the first part. Returns the byte count.
 pub(crate) fn send_part(
     socket: impl AsFd,
     part: &[u8],
@@ -156,7 +156,7 @@ pub(crate) fn receive<K: Kind>(socket: impl AsFd, wait: Wait) -> io::Result<Opti
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut head = [0; 1 + LENGTH_BYTES];
-    // No more than the kind at once, so the descriptors are those of this message.
+    // No more than the kind at once, so the descriptors belong to this message.
     let (kind, length) = head.split_at_mut(1);
     let flags = wait.flags() | RecvFlags::CMSG_CLOEXEC;
     if recvmsg(&socket, &mut [IoSliceMut::new(kind)], &mut ancillary, flags)?.bytes == 0 {
@@ -213,12 +213,12 @@ pub(crate) fn start_message(command: &Command) -> io::Result<Vec<u8>> {
     encode(Order::Start, &parts.join(&SEPARATOR))
 }
 
-/// Returns the message that kills what is left of a command.
+/// Returns the message that kills everything left from a command.
 pub(crate) fn kill_message() -> io::Result<Vec<u8>> {
     encode(Order::Kill, &[])
 }
 
-/// Returns the command of a body.
+/// Returns the command in a body.
 pub(super) fn command_of(body: &[u8]) -> Option<Command> {
     let mut parts = body
         .split(|byte| *byte == SEPARATOR)

@@ -1,8 +1,8 @@
-//! A sandbox that lasts as long as a run: its first program starts each command inside of it.
+//! A sandbox that lasts as long as a run: its first program starts each command inside.
 //!
-//! The bot and this program (`server`) speak over a socket that only the two have (`frames`). A command is started,
-//! ends, and is followed by the death of everything that it left, before the next one starts. Not here: the bot's side
-//! of a command (`workspace::session`), and the rights of the sandbox.
+//! The bot and this program (`server`) speak over a socket that only the two have (`frames`). A
+//! command is started and ends, and everything that it left is killed before the next command
+//! starts. Not here: the bot's side (`workspace::session`), and the sandbox rights.
 
 mod frames;
 mod options;

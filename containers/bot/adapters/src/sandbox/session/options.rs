@@ -1,23 +1,23 @@
-//! The options of the first program of a session. Not here: what it does with them.
+//! Options for a session's first program. Not here: how it uses them.
 
 use std::{ffi::OsStr, io, path::PathBuf};
 
 use crate::sandbox::ruleset::{restrict_scopes, restrict_scopes_of_domain};
 
-/// The hidden subcommand.
+/// Name of the hidden subcommand.
 pub const SERVE: &str = "sandbox-serve";
-/// The word for an option of the program that is off.
+/// Stands for a program option that is off.
 pub(super) const NONE: &str = "-";
 
-/// How the signals of a command are limited.
+/// How a command's signals are limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sandbox) enum Signals {
-    /// Not further: the kernel has no scopes.
-    /// For the first process of a namespace it ignores signals from within.
+    /// Not further: the kernel has no scopes. It ignores signals from within for a namespace's
+    /// first process.
     Namespace,
     /// By scopes, within a sandbox that Landlock gives no rules for files.
     Scopes,
-    /// By scopes, within a domain of Landlock that has rules for files.
+    /// By scopes, within a Landlock domain that has file rules.
     Domain,
 }
 
@@ -36,7 +36,7 @@ impl Signals {
         Self::ALL.into_iter().find(|signals| signals.word() == word)
     }
 
-    /// Limits the signals of this thread, and of what it starts.
+    /// Limits signals from this thread and everything it starts.
     pub(super) fn limit(self) -> io::Result<()> {
         match self {
             Self::Namespace => Ok(()),
@@ -46,14 +46,14 @@ impl Signals {
     }
 }
 
-/// The options of the program.
+/// Options that the program gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sandbox) struct Options {
-    /// The most processes that the kernel counts in this namespace of users.
+    /// Maximum processes that the kernel counts in this user namespace.
     pub(in crate::sandbox) max_processes: Option<u32>,
-    /// It makes the listener of the proxy, in its network namespace.
+    /// The program makes the proxy's listener, in its network namespace.
     pub(in crate::sandbox) has_listener: bool,
-    /// How the kernel keeps the signals of a command from this program.
+    /// How the kernel keeps a command's signals from this program.
     pub(in crate::sandbox) signals: Signals,
     /// The folder in memory that is emptied after each command.
     pub(in crate::sandbox) memory: Option<&'static str>,

@@ -1,8 +1,8 @@
-//! The first program of a session: starts one command after the other, and kills what each left.
+//! A session's first program: starts commands in turn, and kills everything that each left.
 //!
-//! It is the parent of every process in the sandbox that lost its own: as the first process of a namespace, or because
-//! it asked the kernel for them. So it knows when nothing is left. Its standard input is the socket of the bot, without
-//! which it ends.
+//! It is the parent of every orphaned process in the sandbox: as a namespace's first process, or
+//! because it asked the kernel for them. So it knows when nothing is left. Its standard input is
+//! the bot's socket; it ends when that closes.
 
 use std::{
     ffi::OsString,
@@ -35,33 +35,33 @@ use crate::{
     sandbox::calls::{apply_compiled, filter_of_others},
 };
 
-/// The exit code of a signal is this plus its number, as in shells.
+/// A signal's exit code is this plus the signal number, as in shells.
 const SIGNAL_BASE: i32 = 128;
-/// Time after which the processes that are left are killed once more.
-/// One may have started another meanwhile.
+/// Time after which the remaining processes are killed again. Any may have started another
+/// meanwhile.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
 
-/// The rights of a folder that all users share.
+/// Permissions for a folder that all users share.
 const SHARED: u32 = 0o1777;
 
-/// Something that happened.
+/// An event that the server handles.
 enum Event {
     /// The bot asked for something; `None` if it is gone.
     Asked(Option<Frame<Order>>),
-    /// A process of the sandbox has ended.
+    /// A process in the sandbox has ended.
     Ended(Pid, WaitStatus),
-    /// No process of the sandbox is left.
+    /// No process is left in the sandbox.
     Alone,
 }
 
 struct Server {
     bot: UnixStream,
     signals: Signals,
-    /// The filter that refuses changes of other processes.
+    /// The filter that refuses changes to other processes.
     others: BpfProgram,
     memory: Option<OsString>,
     events: Receiver<Event>,
-    /// Told after each start, so that the end of the new process is waited for.
+    /// Told after each start, so that the new process is waited for.
     starts: Sender<()>,
     command: Option<Pid>,
     is_alone: bool,
@@ -77,7 +77,7 @@ pub fn serve(words: &[OsString]) -> io::Result<()> {
         return Err(incomplete());
     };
     let signals = Signals::parse(signals).ok_or_else(incomplete)?;
-    // Commands are processes of the same user.
+    // Commands are processes with the same user.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     if processes != NONE {
         limit_processes(processes).map_err(io::Error::other)?;
@@ -124,7 +124,7 @@ fn listen(bot: &UnixStream, events: &Sender<Event>) {
     }
 }
 
-/// Waits for the ends of processes, from each start until there is no process.
+/// Waits until processes end, from each start until there is no process.
 fn reap(starts: &Receiver<()>, events: &Sender<Event>) {
     while starts.recv().is_ok() {
         let event = loop {
@@ -166,7 +166,7 @@ impl Server {
                     if !self.kill() {
                         break;
                     }
-                    // Without an empty folder this session ends, and the next command has another one.
+                    // Without an empty folder this session ends, and the next command gets another.
                     self.memory
                         .as_ref()
                         .map_or(Ok(()), |folder| empty(folder.as_ref()))?;
@@ -196,7 +196,7 @@ impl Server {
             .process_group(0);
         let process = started(command, self.signals, &self.others)?;
         (self.command, self.is_alone) = (Some(process), false);
-        // The thread lives as long as this one.
+        // The thread lives as long as this thread.
         let _ = self.starts.send(());
         Ok(())
     }
@@ -218,12 +218,13 @@ impl Server {
         send(&self.bot, Answer::Exited, code.to_string().as_bytes(), &[])
     }
 
-    /// Kills every process of the sandbox but this one. Returns whether the bot is still there.
+    /// Kills every process in the sandbox except this process. Returns whether the bot is still
+    /// there.
     fn kill(&mut self) -> bool {
         self.command = None;
         while !self.is_alone {
-            // To the kernel the group of init means every process that this one may signal. The sandbox allows its own
-            // only.
+            // To the kernel, init's group means every process that this process may signal. The
+            // sandbox allows only its own.
             let _ = kill_process_group(Pid::INIT, Signal::KILL);
             match self.events.recv_timeout(KILL_AGAIN) {
                 Ok(Event::Alone) => self.is_alone = true,
@@ -252,7 +253,7 @@ fn empty(folder: &Path) -> io::Result<()> {
 
 /// Starts a command, which can neither signal this program nor change its limits.
 fn started(mut command: Command, signals: Signals, others: &BpfProgram) -> io::Result<Pid> {
-    // The thread gives up the rights, and its child inherits that.
+    // The thread drops the rights, and the child inherits that.
     let starting = || {
         signals.limit()?;
         apply_compiled(others)?;

@@ -21,7 +21,7 @@ impl<T: Transport> Documents for Client<T> {
         Ok(Document { document, version })
     }
 
-    /// Replaces a document. The route's conflict has another shape than those of all other routes.
+    /// Replaces a document. The route's conflict has another shape than on all other routes.
     async fn replace(
         &self,
         key: &str,

@@ -1,7 +1,8 @@
-//! One request with the changes of many runs (docs/decisions/0007).
-//! An older state Worker gets an append and a heartbeat for each run instead.
+//! A single request with many runs' changes (docs/decisions/0007). An older state Worker gets an
+//! append and a heartbeat for each run instead.
 //!
-//! Whether the Worker has the route is detected once per process. Not here: when to flush, and how much.
+//! Whether the Worker has the route is detected once per process. Not here: when to flush, and how
+//! much.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +18,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{Client, Transport, ledger::owned, malformed, stop_actor};
 
-/// Runs that are flushed concurrently when each needs requests of its own route.
+/// Runs that are flushed concurrently when each needs requests on its own route.
 const RUNS_AT_ONCE: usize = 8;
 
 impl<T: Transport> Client<T> {
@@ -81,7 +82,7 @@ impl<T: Transport> Client<T> {
             .collect()
     }
 
-    /// Flushes one run by the routes that every state Worker has, which do not deliver follow-ups.
+    /// Flushes a run through routes that every state Worker has. They do not deliver follow-ups.
     async fn flush_one(
         &self,
         generation: &Generation,
@@ -120,7 +121,7 @@ fn answer(beat: Beat, inbox: Vec<Followup>) -> FlushAnswer {
     }
 }
 
-/// Converts the answer for one run, which must be the requested one.
+/// Converts the response for a run, which must be the requested run.
 fn flush_answer(news: &FlushBatch, flushed: RunFlushed) -> Result<Owned<FlushAnswer>, StoreError> {
     let RunFlushed {
         run_id,

@@ -1,7 +1,7 @@
-//! The ledger of live runs.
+//! The ledger for live runs.
 //!
-//! A finish also clears the run's transcript: for callers they are one store, on the edge two objects. Not here:
-//! becoming the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
+//! A finish also clears the run's transcript: for callers they are a single store, on the edge two
+//! objects. Not here: becoming the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
 
 use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop, StoreError, Stored};
 use ars_events::Actor;
@@ -60,7 +60,7 @@ impl<T: Transport> Ledger for Client<T> {
         let request = self.keyed(OfThread { thread_key });
         let RunsResponse::<LiveRun> { runs } =
             self.ask(Route::Runs(RunVerb::Live), &request).await?;
-        // A state Worker of an earlier version ignores the thread.
+        // An earlier state Worker version ignores the thread.
         Ok(runs.into_iter().find(|run| run.thread_key == thread_key))
     }
 
@@ -218,7 +218,7 @@ impl<T: Transport> Client<T> {
     }
 }
 
-/// Converts a conflict of an owner's write.
+/// Converts a conflict on an owner's write.
 pub(super) fn owned<A>(outcome: Result<A, Conflict>) -> Result<Owned<A>, StoreError> {
     match outcome {
         Ok(done) => Ok(Owned::Done(done)),
@@ -230,7 +230,7 @@ pub(super) fn owned<A>(outcome: Result<A, Conflict>) -> Result<Owned<A>, StoreEr
     }
 }
 
-/// Drops the empty answer of a write.
+/// Drops a write's empty response.
 pub(super) fn done(outcome: Owned<Nothing>) -> Owned {
     outcome.map(|Nothing {}| ())
 }

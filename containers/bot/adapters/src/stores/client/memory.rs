@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Client, Transport};
 
-/// Most characters of a query; the store accepts 4000.
+/// Maximum query length in characters; the store accepts 4000.
 const MAX_QUERY_CHARS: usize = 3900;
 
 #[async_trait]
@@ -87,7 +87,7 @@ impl<T: Transport> Memory for Client<T> {
     }
 
     async fn forget(&self, scope: &StoreKey, id: &str) -> Result<bool, StoreError> {
-        // An id has the grammar of a key, so any other text cannot name a record.
+        // An id has a key's grammar, so any other text cannot name a record.
         if StoreKey::parse(id).is_err() {
             return Ok(false);
         }
@@ -106,7 +106,7 @@ fn cut(query: &str) -> String {
     query.chars().take(MAX_QUERY_CHARS).collect()
 }
 
-/// Returns the valid records of this scope; an invalid one is skipped.
+/// Returns the valid records in this scope; invalid records are skipped.
 fn sound(scope: &StoreKey, answer: RecordsResponse<Value>) -> Vec<MemoryRecord> {
     let given = answer.records.len();
     let records = answer

@@ -1,7 +1,8 @@
-//! Every port of the stores, over one transport of JSON texts.
+//! Every store port, over a single transport for JSON texts.
 //!
-//! Answers are not trusted: a malformed one is an error. A conflict is a result. Ids and keys are validated types, so
-//! an invalid one never leaves the process. Not here: the byte budget of records (`ars_runs::budget`).
+//! Responses are not trusted: a malformed response is an error. A conflict is a result. Ids and
+//! keys are validated types, so an invalid value never leaves the process. Not here: the records'
+//! byte budget (`ars_runs::budget`).
 
 mod config;
 mod flush;

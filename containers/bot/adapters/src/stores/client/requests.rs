@@ -1,4 +1,4 @@
-//! The client and its requests: encoding, limits, and the classes of answers.
+//! The client and the requests: encoding, limits, and response classes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,7 +24,7 @@ use super::super::{
 /// The configured retention. The store adopts it if it is newer than the store's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proposal {
-    /// The retention policy.
+    /// Retention policy that the client sends.
     pub policy: Policy,
     /// When the configuration was read.
     pub updated_at: UnixMillis,
@@ -58,7 +58,7 @@ impl<T: Transport> Client<T> {
         })
     }
 
-    /// Sends this limit of a scope's records with every write to memory, 1 to 10000.
+    /// Sends this limit for a scope's records with every memory write, 1 to 10000.
     #[must_use]
     pub fn with_memory_cap(mut self, records: u32) -> Self {
         self.memory_cap = Some(records);
@@ -127,7 +127,8 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// Returns the answer with status 200 or 409. Any other status is an error of its class.
+    /// Returns the response with status 200 or 409. Any other status is an error with the matching
+    /// class.
     pub(super) async fn request(
         &self,
         route: Route,
@@ -160,7 +161,7 @@ pub(super) fn parse(text: &str) -> Result<Value, StoreError> {
     json::parse(text).map_err(malformed)
 }
 
-/// Returns the error of a conflict on a route without conflicts.
+/// Returns the error for a conflict on a route without conflicts.
 pub(super) fn unexpected(conflict: &Conflict) -> StoreError {
     malformed(format_args!("a conflict out of place: {conflict:?}"))
 }

@@ -115,8 +115,8 @@ impl<T: Transport> RunStore for Client<T> {
     }
 }
 
-/// Reads a page with half a surrogate pair, or with a record that another version wrote.
-/// A record without the form of a listed run is omitted.
+/// Reads a page with half a surrogate pair, or with a record that another version wrote. A record
+/// that does not have a listed run's form is omitted.
 fn read_page(text: &str) -> Result<ListResponse<StoredRun>, StoreError> {
     let ListResponse {
         mut items,
@@ -130,7 +130,7 @@ fn read_page(text: &str) -> Result<ListResponse<StoredRun>, StoreError> {
     Ok(ListResponse { items, next_before })
 }
 
-/// Validates an item as a record and normalises its diagnosis.
+/// Validates an item as a record and normalises the diagnosis.
 fn read_item(item: &mut Value) -> Result<(), StoreError> {
     let mut record = item.clone();
     let Value::Object(fields) = &mut record else {

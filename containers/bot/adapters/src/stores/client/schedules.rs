@@ -1,4 +1,4 @@
-//! Firings of schedules.
+//! Records when schedules fire.
 
 use ars_bot_ports::{Schedules, StoreError};
 use ars_wire::{

@@ -1,4 +1,4 @@
-//! Transcripts of live runs.
+//! Transcripts for live runs.
 
 use ars_bot_ports::{Owned, StoreError, Transcripts};
 use ars_types::RunId;
@@ -59,7 +59,7 @@ impl<T: Transport> Transcripts for Client<T> {
 }
 
 impl<T: Transport> Client<T> {
-    /// Removes the transcript of a run that ended, whatever generation owns it.
+    /// Removes an ended run's transcript, whatever generation owns it.
     pub(super) async fn clear_ended(&self, run: &RunId) -> Result<(), StoreError> {
         let request = OfRun { run_id: run };
         let Nothing {} = self

@@ -1,8 +1,8 @@
-//! Folders of the stores, private to this user.
+//! Store folders, private to this user.
 
 use std::{fs::DirBuilder, path::Path};
 
-/// Creates a folder and its missing parents, readable by this user only.
+/// Creates a folder and missing parents, readable only by this user.
 pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

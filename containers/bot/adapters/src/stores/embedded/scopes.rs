@@ -1,9 +1,10 @@
-//! Memory, one file for each scope.
-//! A full-text rank compares a record with all others of its database, so scopes must not share one.
+//! Memory, with a file for each scope. A full-text rank compares a record with all others in the
+//! database, so scopes must not share a file.
 //!
-//! A file is named by a digest of its scope's key, because a key may hold characters that a file name cannot. Scopes
-//! are opened on first use; the least recently used one is closed. A scope gets its file at its first write, because
-//! each run reads the scopes of its user, channel and thread.
+//! A file is named by a digest of its scope's key, because a key may hold characters that a file
+//! name cannot. Scopes are opened on first use; the least recently used scope is closed. A scope
+//! gets a file at its first write, because each run reads the scopes for the user, channel and
+//! thread.
 
 use std::{
     num::NonZeroUsize,
@@ -23,17 +24,17 @@ use super::{super::failure::chain, folder::make_private};
 
 /// The folder within the data directory.
 const FOLDER: &str = "memory";
-/// Limit of open scopes: those of eight conversations with four scopes each.
+/// Maximum open scopes: eight conversations with four scopes each.
 const MAX_OPEN: NonZeroUsize = NonZeroUsize::new(32).expect("is not zero");
 
-/// Limit of the files that one part of a sweep opens.
+/// Maximum files that a sweep part opens.
 const MAX_SWEPT_FILES: usize = 32;
-/// The extension of a scope's file.
+/// File extension for a scope's file.
 const EXTENSION: &str = "sqlite3";
 
 type Scope = MemoryStore<NativeSql>;
 
-/// The scopes of a data directory.
+/// Scopes in a data directory.
 pub(super) struct Scopes {
     folder: PathBuf,
     open: LruCache<StoreKey, Scope>,
@@ -53,8 +54,8 @@ impl Scopes {
         }
     }
 
-    /// Returns the store of a scope, opening its file when it is not open.
-    /// Other operations than a write change nothing of a scope without a file, and have an empty one for it.
+    /// Returns a scope's store, opening the file when it is not open. Operations other than a write
+    /// change nothing in a scope without a file, and get an empty store for it.
     pub(super) fn of(&mut self, key: &StoreKey, verb: MemoryVerb) -> Result<&Scope, StoreFailure> {
         let Self {
             folder,
@@ -71,7 +72,7 @@ impl Scopes {
         Ok(open.try_get_or_insert_ref(key, || open_file(folder, key))?)
     }
 
-    /// Sweeps a part of the files; returns `true` when more are left.
+    /// Sweeps some files; returns `true` when more are left.
     pub(super) fn sweep(&mut self, now: UnixMillis) -> bool {
         if self.unswept.is_empty() {
             let entries = std::fs::read_dir(&self.folder)

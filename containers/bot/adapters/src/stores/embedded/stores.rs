@@ -1,7 +1,8 @@
-//! Every store of the state Worker on files of the data directory, with the same requests and answers.
+//! Every state Worker store on files in the data directory, with the same requests and responses.
 //!
-//! One file has runs, transcripts, friction ledgers, schedules and configuration documents, each on its own connection;
-//! every row belongs to one key. Memory has a file for each scope (`scopes`).
+//! A single file has runs, transcripts, friction ledgers, schedules and configuration documents,
+//! each on its own connection; every row belongs to a single key. Memory has a file for each scope
+//! (`scopes`).
 
 use std::path::Path;
 
@@ -23,12 +24,12 @@ use super::{
     scopes::Scopes,
 };
 
-/// The file of all stores but memory.
+/// The file for all stores but memory.
 const FILE: &str = "store.sqlite3";
 /// The state Worker's answer to an internal fault.
 const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
-/// The open stores.
+/// Stores that are open.
 pub(super) struct Stores {
     runs: RunStore<NativeSql>,
     transcripts: TranscriptStore<NativeSql>,

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 
 use super::{super::transport::StoreResponse, stores::Stores};
 
-/// Pause between the parts of a sweep, in which requests are served.
+/// Pause between sweep parts, in which requests are served.
 const SOON: Duration = Duration::from_millis(100);
 
-/// One request.
+/// A request to the thread.
 pub(super) struct Job {
     pub(super) route: Route,
     pub(super) body: String,

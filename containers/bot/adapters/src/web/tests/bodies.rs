@@ -1,4 +1,4 @@
-//! Tests of bodies: types, limits, encodings, character sets, timeouts and cancellation.
+//! Tests bodies: types, limits, encodings, character sets, timeouts and cancellation.
 
 use std::{io::Write as _, time::Duration};
 

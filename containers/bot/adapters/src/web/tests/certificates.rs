@@ -1,4 +1,4 @@
-//! The keys of an access proxy. Their use is tested with the gates of the dashboard.
+//! Tests an access proxy's keys. Their use is tested with the dashboard's gates.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tests of connections: names with changing addresses, redirects, and the headers of requests.
+//! Tests connections: names with changing addresses, redirects, and request headers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ use axum::{
 use super::*;
 use crate::{egress::HostRule, upstream::UpstreamProxy, web::WebPolicy};
 
-/// Starts a site that counts its requests; `/to?<url>` redirects there, `/hops/<n>` down to `/hops/0`.
+/// Starts a site that counts requests; `/to?<url>` redirects there, `/hops/<n>` down to `/hops/0`.
 async fn counting() -> (Site, Arc<AtomicUsize>) {
     let hits = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&hits);
@@ -64,7 +64,7 @@ async fn rebound_name_is_rejected_at_next_connection() {
         fetch(&web, &site.url("site.example", "/")).await,
         Err(WebError::Forbidden)
     );
-    // One lookup per connection: the checked address is the used one.
+    // A single lookup per connection: the checked address is used.
     assert_eq!((hits.load(Ordering::SeqCst), names.asked()), (1, 2));
 }
 

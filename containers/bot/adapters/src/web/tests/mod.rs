@@ -1,4 +1,4 @@
-//! Tests of the adapter against servers on this machine, which only a test's guard admits.
+//! Tests the adapter against local servers, which only a test's guard admits.
 
 mod bodies;
 mod certificates;
@@ -23,12 +23,12 @@ use super::{
     resolver::{Guard, Lookup},
 };
 
-/// The address of the test servers, which the guard treats as public.
+/// The test servers' address, which the guard treats as public.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A private address that no guard admits.
 const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 
-/// A resolver with scripted answers for each name, of which the last repeats. Keeps the lookups.
+/// A resolver with scripted answers for each name; the last answer repeats. Keeps the lookups.
 #[derive(Default)]
 struct Names {
     answers: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
@@ -84,7 +84,7 @@ impl Site {
         Self { address, task }
     }
 
-    /// Returns the URL of a path under a name of these tests.
+    /// Returns the URL for a path under a name in these tests.
     fn url(&self, name: &str, path: &str) -> String {
         format!("http://{name}:{}{path}", self.address.port())
     }
@@ -101,7 +101,7 @@ fn web(names: Arc<Names>) -> PublicWeb {
     PublicWeb::guarded(Guard::exempting(HERE), names, None).unwrap()
 }
 
-/// Fetches a path of a site named `site.example`.
+/// Fetches a path on a site named `site.example`.
 async fn get(site: &Site, path: &str, limits: FetchLimits) -> Result<Fetched, WebError> {
     let web = web(Names::with(&[("site.example", &[&[HERE]])]));
     web.fetch(
@@ -113,7 +113,7 @@ async fn get(site: &Site, path: &str, limits: FetchLimits) -> Result<Fetched, We
     .await
 }
 
-/// Returns the text of a fetched page, and whether it was cut.
+/// Returns a fetched page's text, and whether it was cut.
 fn text(fetched: Result<Fetched, WebError>) -> (String, bool) {
     match fetched.unwrap().body {
         FetchedBody::Text { text, cut } => (text, cut),

@@ -1,4 +1,4 @@
-//! Tests of searches against a server with Brave's answers.
+//! Tests searches against a server with Brave's responses.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use axum::{
 use super::*;
 use crate::web::{BraveSearch, WebSetupError};
 
-/// A key that must appear in its header only.
+/// A key that must appear only in the right header.
 const KEY: &str = "canary-search-key";
 const LIMIT: Duration = Duration::from_secs(12);
 
@@ -27,7 +27,7 @@ async fn search(
     asked(answer).await.0
 }
 
-/// Returns the result of a search and its requests: the URI and the key's header.
+/// Returns a search's result and requests: the URI and the key's header.
 async fn asked(
     answer: impl Fn() -> Response + Clone + Send + Sync + 'static,
 ) -> (Result<Vec<WebHit>, WebError>, Vec<(Uri, String)>) {

@@ -1,4 +1,4 @@
-//! Loose objects of a quarantine: their search for secrets, and their way into the mirror.
+//! A quarantine's loose objects: searched for secrets, and moved into the mirror.
 //!
 //! All calls block.
 
@@ -14,26 +14,26 @@ use flate2::bufread::ZlibDecoder;
 
 use super::mirror::{Mirror, entries};
 
-/// Most objects that are moved one by one. More become a pack.
+/// Maximum objects that are moved singly. More become a pack.
 const OBJECTS_MAX: usize = 256;
-/// Most bytes of the head of an object.
+/// Maximum size of an object's head in bytes.
 const HEAD_MAX_BYTES: u64 = 64;
-/// Permissions of folders of objects.
+/// Permissions for object folders.
 const PRIVATE: u32 = 0o700;
-/// Digits of an object's id that name its folder.
+/// Digits in an object id that name the folder.
 const FOLDER_DIGITS: usize = 2;
-/// All digits of an id.
+/// Total digits in an object id.
 const ID_DIGITS: usize = 40;
 
-/// An object of a quarantine, below its folder `objects`.
+/// An object in a quarantine, below the folder `objects`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loose {
     kind: Kind,
-    /// `ab/cdef…`
+    /// Path such as `ab/cdef…`
     path: PathBuf,
 }
 
-/// The kind of an object. One that names others follows them.
+/// The object's kind. An object that names others follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Blob,
@@ -41,10 +41,10 @@ enum Kind {
     Commit,
 }
 
-/// Returns the objects of a quarantine, in the order in which they are moved.
+/// Returns a quarantine's objects, in the order in which they are moved.
 ///
-/// Returns `None` if they need another way: they are too many, they are not exactly one file for each of the `added`
-/// ones, or a file has a secret or is too large for a search.
+/// Returns `None` if they need another way: they are too many, they are not exactly one file for
+/// each `added` object, or a file has a secret or is too large for a search.
 pub(super) fn searched(quarantine: &Path, added: usize) -> io::Result<Option<Vec<Loose>>> {
     let objects = quarantine.join("objects");
     let mut found = Vec::new();
@@ -65,11 +65,11 @@ pub(super) fn searched(quarantine: &Path, added: usize) -> io::Result<Option<Vec
         .iter()
         .filter(|object| object.kind == Kind::Blob)
         .count();
-    // Content that the mirror has makes no object; its file is searched by its name.
+    // Content that the mirror has makes no object; the file is searched by name.
     Ok((files == added).then_some(found))
 }
 
-/// Returns the kind of an object, or `None` for a file that has a secret or is not searched.
+/// Returns an object's kind, or `None` for a file that has a secret or is not searched.
 fn harmless(path: &Path) -> io::Result<Option<Kind>> {
     let mut content = BufReader::new(ZlibDecoder::new(BufReader::new(File::open(path)?)));
     let mut head = Vec::new();
@@ -137,7 +137,7 @@ impl Mirror {
         Ok(moved)
     }
 
-    /// Returns the number of objects outside of packs.
+    /// Returns how many objects are outside packs.
     pub(super) fn count_loose(&self) -> io::Result<usize> {
         let mut count = 0;
         for folder in entries(&self.objects())? {

@@ -1,28 +1,28 @@
-//! The message of a checkpoint's commit: what a restore needs beside the files.
+//! A checkpoint commit's message: everything a restore needs beside the files.
 //!
-//! Names of branches come from the tree, so each is parsed.
+//! Branch names come from the tree, so each is parsed.
 
 use ars_types::is_ref_name;
 
-/// The heading of a branch's name.
+/// Prefix in front of a branch name.
 const HEADS: &str = "refs/heads/";
-/// The ref of stashes.
+/// Ref that holds the stashes.
 const STASH: &str = "refs/stash";
 
-/// The state of a repository beside its files.
+/// A repository's state beside the files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Heads {
-    /// The commit of `HEAD`, or `None` before a first commit.
+    /// The `HEAD` commit, or `None` before a first commit.
     pub(super) head: Option<String>,
-    /// The branch of `HEAD`, as a full name.
+    /// The `HEAD` branch, as a full name.
     pub(super) branch: Option<String>,
-    /// Commits of other branches and of stashes, each with the full name of its ref.
-    /// The oldest stash is first.
+    /// Commits on other branches and stashes, each with the full ref name. The oldest stash is
+    /// first.
     pub(super) tips: Vec<(String, String)>,
 }
 
 impl Heads {
-    /// Parses a commit in the form of `git cat-file commit`.
+    /// Parses a commit in the `git cat-file commit` form.
     pub(super) fn parse(commit: &str) -> Self {
         let mut found = Self::default();
         let body = commit.split_once("\n\n").map_or("", |(_, body)| body);
@@ -46,7 +46,7 @@ impl Heads {
                 _ => {}
             }
         }
-        // The ref of the stashes is their newest, which the log has last.
+        // The stashes' ref is the newest stash, which the log has last.
         let (mut stashes, mut tips): (Vec<_>, Vec<_>) =
             found.tips.into_iter().partition(|(_, name)| name == STASH);
         if stashes.len() > 1 {

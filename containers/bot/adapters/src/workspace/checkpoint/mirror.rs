@@ -16,24 +16,24 @@ use tempfile::TempDir;
 
 use super::super::beneath::DIGEST_CHARS;
 
-/// The folder of mirrors in the data directory.
+/// Folder for mirrors in the data directory.
 const FOLDER: &str = "mirrors";
-/// Permissions of a mirror.
+/// Permissions for a mirror.
 const PRIVATE: u32 = 0o700;
-/// The prefix of a quarantine's name.
+/// Prefix for quarantine names.
 pub(super) const QUARANTINE: &str = ".saving-";
 /// Most commits that a pack is made against.
 const KNOWN_MAX: usize = 16;
-/// Most checkpoints of a run. The oldest ones are removed.
+/// Maximum checkpoints per run. The oldest are removed.
 const CHECKPOINTS_PER_RUN_MAX: usize = 32;
 
-/// A mirror of one origin.
+/// A mirror for a single origin.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Mirror {
     folder: PathBuf,
 }
 
-/// A lock of a mirror, shared by those who save, and held alone by who removes objects.
+/// A mirror lock, shared by everyone who saves, and held alone to remove objects.
 pub(super) struct Locked {
     _folder: File,
 }
@@ -47,7 +47,7 @@ pub(in super::super) struct Stored {
 }
 
 impl Mirror {
-    /// Returns the mirror of an origin, or that of a thread without one.
+    /// Returns an origin's mirror, or the thread's mirror without an origin.
     pub(in super::super) fn of(data: &Path, origin: Option<&str>, workspace: &str) -> Self {
         let digest = Sha256::digest(origin.unwrap_or(workspace).as_bytes());
         Self {
@@ -55,7 +55,7 @@ impl Mirror {
         }
     }
 
-    /// Returns all mirrors of a data directory.
+    /// Returns all mirrors in a data directory.
     pub(super) fn all(data: &Path) -> io::Result<Vec<Self>> {
         let mut found = Vec::new();
         for entry in entries(&data.join(FOLDER))? {
@@ -66,7 +66,7 @@ impl Mirror {
         Ok(found)
     }
 
-    /// Makes the mirror if it is missing, and returns its folder without links.
+    /// Makes the mirror if it is missing, and returns the folder without links.
     pub(super) fn prepare(&self) -> io::Result<PathBuf> {
         for name in ["objects/pack", "refs"] {
             DirBuilder::new()
@@ -90,12 +90,12 @@ impl Mirror {
         }
     }
 
-    /// Returns the folder of objects.
+    /// Returns the object folder.
     pub(super) fn objects(&self) -> PathBuf {
         self.folder.join("objects")
     }
 
-    /// Makes a folder for the files of a checkpoint before they count.
+    /// Makes a folder for a checkpoint's files before they count.
     pub(super) fn quarantine(&self) -> io::Result<TempDir> {
         let folder = self.folder.canonicalize()?;
         let made = tempfile::Builder::new()
@@ -105,14 +105,14 @@ impl Mirror {
         Ok(made)
     }
 
-    /// Locks the mirror against the removal of objects. Waits for one that has begun.
+    /// Locks the mirror against object removal. Waits for a removal that has begun.
     pub(super) fn lock(&self) -> io::Result<Locked> {
         let folder = File::open(&self.folder)?;
         flock(&folder, FlockOperation::LockShared)?;
         Ok(Locked { _folder: folder })
     }
 
-    /// Locks the mirror for the removal of objects, or returns `None` while it is used.
+    /// Locks the mirror for removing objects, or returns `None` while it is used.
     pub(super) fn lock_alone(&self) -> io::Result<Option<Locked>> {
         let folder = File::open(&self.folder)?;
         match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
@@ -122,12 +122,12 @@ impl Mirror {
         }
     }
 
-    /// Returns the name of a checkpoint.
+    /// Returns a checkpoint's name.
     pub(in super::super) fn name_of(run: &RunId, number: u64) -> String {
         format!("{NAMESPACE}/{run}/{number}")
     }
 
-    /// Returns the checkpoints of a run, the newest first.
+    /// Returns a run's checkpoints, newest first.
     pub(in super::super) fn stored(&self, run: &str) -> io::Result<Vec<Stored>> {
         let mut found = Vec::new();
         for entry in entries(&self.folder.join(NAMESPACE).join(run))? {
@@ -165,7 +165,7 @@ impl Mirror {
             .collect())
     }
 
-    /// Returns commits that the mirror has with their history: the last checkpoint of the newest runs.
+    /// Returns commits that the mirror has with their history: the newest runs' last checkpoints.
     pub(super) fn known(&self) -> io::Result<Vec<String>> {
         let mut newest = Vec::new();
         for run in self.runs()? {
@@ -179,7 +179,7 @@ impl Mirror {
             .collect())
     }
 
-    /// Moves a pack out of its quarantine. It counts from then on.
+    /// Moves a pack out of quarantine. It counts from then on.
     pub(super) fn adopt(&self, quarantine: &Path, pack: &str) -> io::Result<()> {
         // The index is last: without it git does not read the pack.
         for kind in ["rev", "pack", "idx"] {
@@ -188,7 +188,7 @@ impl Mirror {
                 quarantine.join(&name),
                 self.folder.join("objects/pack").join(&name),
             ) {
-                // Older versions of git write no reverse index.
+                // Older git versions write no reverse index.
                 Err(error) if kind == "rev" && error.kind() == io::ErrorKind::NotFound => {}
                 moved => moved?,
             }
@@ -196,7 +196,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Stores a checkpoint, and removes the oldest ones of its run beyond their limit.
+    /// Stores a checkpoint, and removes the run's oldest beyond the limit.
     pub(super) fn store(&self, run: &RunId, commit: &str) -> io::Result<u64> {
         let folder = self.folder.join(NAMESPACE).join(run.as_str());
         DirBuilder::new()
@@ -214,7 +214,7 @@ impl Mirror {
         Ok(number)
     }
 
-    /// Removes a checkpoint. Its objects stay until they are swept.
+    /// Removes a checkpoint. The objects stay until they are swept.
     pub(super) fn remove(&self, run: &str, number: u64) -> io::Result<()> {
         fs::remove_file(
             self.folder
@@ -224,13 +224,13 @@ impl Mirror {
         )
     }
 
-    /// Removes the folder of a run without checkpoints.
+    /// Removes a run's folder without checkpoints.
     pub(super) fn forget(&self, run: &str) -> io::Result<()> {
         fs::remove_dir(self.folder.join(NAMESPACE).join(run))
     }
 }
 
-/// Returns the entries of a folder; none if it is missing.
+/// Returns a folder's entries; none if it is missing.
 pub(super) fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.collect(),

@@ -1,7 +1,8 @@
-//! Checkpoints of local trees: commits of the working tree in a mirror outside of every tree.
+//! Local tree checkpoints: working tree commits in a mirror outside every tree.
 //!
-//! Mirrors are `<data>/mirrors/<digest of the origin>`, so all threads of a repository share the objects of its history.
-//! A checkpoint is `refs/ars/<run>/<number>` there. Neither the tree nor its index is changed by one.
+//! Mirrors are `<data>/mirrors/<digest of the origin>`, so all threads on a repository share its
+//! history's objects. A checkpoint is `refs/ars/<run>/<number>` there. It changes neither the tree
+//! nor the index.
 
 mod loose;
 mod message;

@@ -19,20 +19,20 @@ use super::{
     mirror::{Mirror, QUARANTINE, entries},
 };
 
-/// Age from which the checkpoints of a run are removed.
+/// Age from which a run's checkpoints are removed.
 const CHECKPOINT_MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Most runs of a mirror with checkpoints. Those of the oldest runs are removed.
+/// Maximum runs in a mirror with checkpoints. Those of the oldest runs are removed.
 const CHECKPOINT_RUNS_MAX: usize = 500;
-/// Packs of a mirror from which they are joined, and unused objects removed.
+/// Pack count from which a mirror's packs are joined, and unused objects removed.
 const PACKS_MAX: usize = 64;
-/// Objects outside of packs from which they are joined to one, and unused objects removed.
+/// Objects outside packs from which they are joined to a pack, and unused objects removed.
 const LOOSE_MAX: usize = 2_000;
 /// Age from which a quarantine belongs to a dead process.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
-/// Timeout of joining the packs of a mirror.
+/// Timeout for joining a mirror's packs.
 const REPACK_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Removes what is beyond the limits from all mirrors of a data directory.
+/// Removes everything beyond the limits from all mirrors in a data directory.
 pub(in super::super) async fn prune(
     programs: &Programs,
     data: &Path,
@@ -72,7 +72,7 @@ fn remove_refs(mirror: &Mirror) -> io::Result<()> {
         for stored in mirror.stored(run)? {
             mirror.remove(run, stored.number)?;
         }
-        // A checkpoint that was just stored stays, with its folder.
+        // A checkpoint that was just stored stays, with the folder.
         let _ = mirror.forget(run);
     }
     Ok(())
@@ -103,7 +103,7 @@ fn count_packs(mirror: &Mirror) -> io::Result<usize> {
         .count())
 }
 
-/// Joins packs and other objects to one pack. Objects that no checkpoint has are dropped.
+/// Joins packs and other objects to a single pack. Objects that no checkpoint has are dropped.
 async fn repack(programs: &Programs, mirror: &Mirror) -> Result<(), WorkspaceError> {
     let locked = mirror.clone();
     let locked = blocking_io(move || {

@@ -1,8 +1,8 @@
-//! The quick way of a checkpoint: the files that changed since the last one of the same run.
+//! The quick way to checkpoint: the files that changed since the same run's last checkpoint.
 //!
-//! It starts from the index that the last checkpoint left, so that git reads and writes changed files only. It is taken
-//! while refs, index and rules of ignored files are unchanged. Whatever is not plain, such as a file with a secret,
-//! takes the other way.
+//! It starts from the index that the last checkpoint left, so git reads and writes only changed
+//! files. It is taken while refs, index and ignore rules are unchanged. Whatever is not plain, such
+//! as a file with a secret, takes the other way.
 
 use std::{
     ffi::OsStr,
@@ -23,21 +23,21 @@ use super::{
     script,
 };
 
-/// Most bytes of the list of added files.
+/// Maximum size of the added file list in bytes.
 const ADDED_MAX_BYTES: u64 = 256 << 10;
-/// The files of a quarantine that are kept: the index, and the message of the commit if there was one.
+/// Quarantine files that are kept: the index, and the commit message if there was any.
 const KEPT: [&str; 2] = ["index", "message"];
 
-/// The start of the next checkpoint of the run.
+/// Where the run's next checkpoint starts.
 pub(in super::super) struct Kept {
     folder: TempDir,
     watched: Watched,
-    /// The commit, and the state that it was made of. Without a commit there was nothing to save.
+    /// The commit, and the state that it was made from. Without a commit there was nothing to save.
     commit: Option<String>,
     state: String,
 }
 
-/// The folders of a quick checkpoint.
+/// Folders that a quick checkpoint uses.
 struct Prepared {
     mirror: PathBuf,
     quarantine: TempDir,
@@ -47,7 +47,7 @@ struct Prepared {
 }
 
 impl Kept {
-    /// Keeps the index of a quarantine. Returns `None` if the next checkpoint cannot start from it.
+    /// Keeps a quarantine's index. Returns `None` if the next checkpoint cannot start from it.
     pub(super) fn of(
         (files, mirror): (&Files, &Mirror),
         (quarantine, footprint): (&Path, Option<Footprint>),
@@ -103,8 +103,8 @@ impl Kept {
     }
 }
 
-/// Moves the kept files from one folder to another.
-/// The index keeps its time, by which git knows unsafe entries.
+/// Moves the kept files to another folder. The index keeps the time, by which git knows unsafe
+/// entries.
 fn take(from: &Path, to: &Path) -> io::Result<()> {
     for name in KEPT {
         match fs::rename(from.join(name), to.join(name)) {

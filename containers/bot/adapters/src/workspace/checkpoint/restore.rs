@@ -15,17 +15,17 @@ use super::{
     script,
 };
 
-/// Timeout of a restore.
+/// Timeout for a restore.
 const RESTORE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// Bytes of a checkpoint's commit.
+/// Maximum size of a checkpoint commit in bytes.
 const COMMIT_MAX_BYTES: usize = 256 << 10;
-/// The file with the commits of other branches, in the folder of temporary files.
+/// The file with other branches' commits, in the temporary folder.
 const TIPS: &str = "tmp/tips";
 
-/// Restores a commit of a mirror in git's tree, which has no work.
+/// Restores a mirror commit in git's tree, which has no work.
 ///
-/// The files are those of the checkpoint. Commit, branch, other branches and stashes are the former ones, and nothing
-/// is staged.
+/// The files come from the checkpoint. Commit, branch, other branches and stashes are the former
+/// ones, and nothing is staged.
 pub(in super::super) async fn restore(
     git: &Git<'_>,
     mirror: &Mirror,

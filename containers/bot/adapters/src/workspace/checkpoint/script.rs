@@ -1,18 +1,18 @@
-//! The shell scripts of checkpoints.
+//! Shell scripts for checkpoints.
 //!
-//! Each runs once in the sandbox, because a sandbox costs more than a call of git.
+//! Each runs once in the sandbox, because a sandbox costs more than a git call.
 //!
-//! They are constant text. Paths and names are arguments. Git has the mirror's settings, which are none, and writes
-//! into a quarantine: the tree and the mirror are read only. Git quotes names of files, so that each is text on one line
-//! whatever its bytes are.
+//! They are constant text. Paths and names are arguments. Git has the mirror's settings, which are
+//! none, and writes into a quarantine: the tree and the mirror are read only. Git quotes file
+//! names, so that each is text on a single line, whatever bytes it has.
 
-/// The exit code of a script if git may not read a file or folder of the tree.
+/// Script exit code if git may not read a file or folder in the tree.
 pub(super) const DENIED: i32 = 89;
 
 /// Saves a tree.
 ///
-/// Arguments: git, mirror, tree, quarantine, known state, commit that needs no checkpoint, `new`, `repaired` or `again`,
-/// first line of the message.
+/// Arguments: git, mirror, tree, quarantine, known state, commit that needs no checkpoint, `new`,
+/// `repaired` or `again`, first message line.
 ///
 /// `new` ends with [`DENIED`] if git may not read something. `repaired` leaves that out.
 pub(super) const SAVE: &str = r#"
@@ -99,10 +99,10 @@ echo "commit $c"
 echo "pack $name"
 "#;
 
-/// Saves the files of a tree that changed since its last checkpoint, with the index that this one left.
+/// Saves the files in a tree that changed since the last checkpoint, with the index that it left.
 ///
-/// Arguments: git, mirror, tree, quarantine, known tree, commit of `HEAD`, further parents. Objects are those of the
-/// mirror only, so that every new one is in the quarantine.
+/// Arguments: git, mirror, tree, quarantine, known tree, `HEAD` commit, further parents. Objects
+/// come only from the mirror, so that every new object is in the quarantine.
 pub(super) const SAVE_QUICKLY: &str = r#"
 git=$1 mirror=$2 tree=$3 q=$4 known=$5
 shift 5

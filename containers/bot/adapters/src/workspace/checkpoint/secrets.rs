@@ -1,4 +1,4 @@
-//! The search for secrets in the changed files of a checkpoint, and what takes their place.
+//! Searches a checkpoint's changed files for secrets, and replaces them.
 //!
 //! All calls block.
 
@@ -11,12 +11,12 @@ use std::{
 use ars_codehost::diff::unquoted;
 use ars_resident::saved_work::{SEARCHED_MAX, Secret, next_object, secret_in, unsearched};
 
-/// Mode of a repository in a tree.
+/// Mode for a repository in a tree.
 const REPOSITORY: &str = "160000";
-/// Begins the mode of a regular file.
+/// Prefix of a regular file's mode.
 const REGULAR: &str = "100";
 
-/// The result of a search.
+/// Result that a search returns.
 #[derive(Debug, Default)]
 pub(super) struct Searched {
     /// Files that the checkpoint lacks, or has without their secrets.
@@ -56,7 +56,7 @@ pub(super) fn search(quarantine: &Path) -> io::Result<Searched> {
     let mut searched = Searched::default();
     let mut skipped = Vec::new();
     for (number, line) in raw.lines().enumerate() {
-        // Each line has an object in the output, also one that is missing.
+        // Each line has an object in the output, also a missing object.
         let content = next_object(&mut contents)?;
         let Some(file) = Changed::parse(line) else {
             continue;
@@ -100,7 +100,7 @@ pub(super) fn search(quarantine: &Path) -> io::Result<Searched> {
     Ok(searched)
 }
 
-/// Returns the first line of git's errors about files that it could not read.
+/// Returns the first line from git's errors about files that it could not read.
 pub(super) fn unread(quarantine: &Path) -> io::Result<String> {
     let mut line = Vec::new();
     BufReader::new(File::open(quarantine.join("errors"))?).read_until(b'\n', &mut line)?;

@@ -13,8 +13,8 @@ use crate::workspace::{
 };
 
 impl Lent {
-    /// Runs a command until it ends, times out, or is cancelled.
-    /// Standard error shares the pipe of standard output. `None` if the session ended before the command began.
+    /// Runs a command until it ends, times out, or is cancelled. Standard error shares standard
+    /// output's pipe. `None` if the session ended before the command began.
     pub(in crate::workspace) async fn run(
         self,
         command: &Command,

@@ -1,4 +1,4 @@
-//! One command in a session.
+//! A single command in a session.
 
 use std::{future::pending, io, os::fd::BorrowedFd, pin::pin, process::Command};
 
@@ -14,10 +14,10 @@ use crate::{
     workspace::process::{SIGNAL_BASE, infra},
 };
 
-/// The number of SIGKILL.
+/// Signal number for SIGKILL.
 const KILL: i32 = 9;
 
-/// A command that was started. Dropped, it ends with its session.
+/// A command that was started. Dropping it ends the session as well.
 pub(crate) struct Ongoing {
     lent: Lent,
     membership: Option<Membership>,
@@ -35,8 +35,8 @@ pub(crate) enum Exit {
 }
 
 impl Lent {
-    /// Starts a command. The descriptors are those of its standard output and its standard error.
-    /// `None` if the session ended before the command began.
+    /// Starts a command. The descriptors are for standard output and standard error. `None` if the
+    /// session ended before the command began.
     pub(crate) async fn start(
         mut self,
         command: &Command,
@@ -68,7 +68,7 @@ impl Ongoing {
         self.lent.live()
     }
 
-    /// Waits for the end of the command. A limit of its control group ends it, too.
+    /// Waits until the command ends. A limit on the control group ends it, too.
     pub(crate) async fn exited(&self) -> Result<Exit, WorkspaceError> {
         let mut answered = pin!(self.live()?.answer());
         let mut watching = pin!(async {
@@ -99,12 +99,12 @@ impl Ongoing {
                 body,
                 ..
             })) => Ok(Exit::Failed(text(body))),
-            // Everything in the sandbox was killed, such as at a limit of the run, or must end.
+            // Everything in the sandbox was killed, such as at a run limit, or must end.
             Ok(_) => Ok(Exit::Code(SIGNAL_BASE + KILL)),
         }
     }
 
-    /// Kills the command, or what it left, and returns the session for the next one.
+    /// Kills the command, or everything it left, and returns the session for the next command.
     /// `exit` is absent if the command had to stop. Returns the limits that were reached.
     pub(crate) async fn finish(mut self, exit: Option<&Exit>) -> Vec<ReachedLimit> {
         let is_killed = match self.live() {

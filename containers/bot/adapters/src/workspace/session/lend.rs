@@ -1,4 +1,4 @@
-//! A session and its loan to one command at a time.
+//! A session, lent to a single command at a time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,14 +15,14 @@ use crate::{
 /// Starts that fail before commands go on without a session.
 const FAILURES_MAX: u32 = 3;
 
-/// The rights of a session and its commands.
+/// Rights for a session and the commands in it.
 pub(crate) struct SessionSettings {
     pub(crate) sandbox: Arc<Sandbox>,
-    /// How commands reach a proxy, if they have one.
+    /// How commands reach a proxy, if they have a proxy.
     pub(crate) gate: Option<GateKind>,
-    /// The folders. The network is that of `gate`, or of the sandbox.
+    /// The folders. The network comes from `gate`, or from the sandbox.
     pub(crate) access: Access,
-    /// The control group of the commands.
+    /// The commands' control group.
     pub(crate) group: Option<Arc<RunGroup>>,
 }
 
@@ -73,8 +73,8 @@ impl Session {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the session for one command, which starts it if need be.
-    /// `None` if the command needs a separate sandbox.
+    /// Lends the session to a command, and starts it if need be. `None` if the command needs a
+    /// separate sandbox.
     pub(crate) async fn lend(self: &Arc<Self>) -> Option<Lent> {
         let mut failures = self.starting.lock().await;
         self.lend_or_start(&mut failures).await
@@ -97,7 +97,7 @@ impl Session {
             is_over: true,
         };
         lent.live = match taken {
-            // A killed one is replaced.
+            // A killed session is replaced.
             Slot::Idle(live) if live.is_alive() => Some(live),
             _ => match Live::start(&self.settings).await {
                 Ok(Some(live)) => Some(Box::new(live)),
@@ -147,7 +147,7 @@ impl Lent {
             .ok_or_else(|| WorkspaceError::Infra("the session has ended".into()))
     }
 
-    /// Opens the proxy of a command, if commands have one.
+    /// Opens a command's proxy, if commands have a proxy.
     pub(crate) fn gate(&self, egress: &Arc<RunEgress>) -> Result<Option<Gate>, WorkspaceError> {
         let opened = self
             .live()?

@@ -1,4 +1,4 @@
-//! A session that is running: its start, and its socket.
+//! A running session: how it starts, and the socket.
 
 use std::{
     io,
@@ -30,7 +30,7 @@ use crate::{
 
 /// Time in which a session starts, and in which it kills what a command left. Only a hang reaches it.
 pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(20);
-/// Bytes of the reason why a session does not start.
+/// Maximum bytes in the reason why a session does not start.
 const REASON_MAX: usize = 1 << 10;
 
 /// A session that is running.
@@ -155,7 +155,7 @@ impl Live {
             .await
     }
 
-    /// Kills what is left of a command.
+    /// Kills everything left from a command.
     pub(super) async fn kill(&self) -> io::Result<()> {
         self.send(&kill_message()?, &[]).await?;
         loop {

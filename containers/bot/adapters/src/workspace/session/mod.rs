@@ -1,9 +1,9 @@
-//! The bot's side of a session: a sandbox that starts the commands of a tree one after the other.
+//! The bot's side of a session: a sandbox that starts a tree's commands in turn.
 //!
-//! It is started beside the first call of the model, or by the first command, and ends when it is dropped (`lend`).
-//! A command has it from its start until all that it left is killed (`command`). One beside another command has a
-//! sandbox of its own, and so have all where no session can be had. Not here: the program inside (`crate::sandbox`), and
-//! how long a session lasts.
+//! It is started beside the first model call, or by the first command, and ends when it is dropped
+//! (`lend`). A command has it from the start until everything that it left is killed (`command`). A
+//! command beside another has a separate sandbox, and so have all commands where no session can be
+//! had. Not here: the program inside (`crate::sandbox`), and how long a session lasts.
 
 mod captured;
 mod command;

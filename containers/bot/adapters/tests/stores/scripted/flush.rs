@@ -1,4 +1,4 @@
-//! Tests of the flush: its answers, and requests to a state Worker without the route.
+//! Tests the flush: responses, and requests to a state Worker without the route.
 
 use ars_bot_ports::{FlushAnswer, FlushBatch, Ledger as _, Owned, StoreErrorKind};
 use ars_types::StopMode;

@@ -1,4 +1,4 @@
-//! Tests of the memory client against scripted answers.
+//! Tests the memory client against scripted responses.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tests of the client over a transport with scripted answers.
+//! Tests the client over a transport with scripted responses.
 
 mod answers;
 mod flush;
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 use crate::suite::run;
 
-/// A transport with scripted answers; after the last one it fails like a network.
+/// A transport with scripted responses; after the last it fails like a network.
 #[derive(Default)]
 pub struct Scripted {
     answers: Mutex<VecDeque<(u16, String)>>,

@@ -1,4 +1,4 @@
-//! Tests of retries, and of calls with several requests.
+//! Tests retries, and calls with several requests.
 
 use ars_bot_ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored};
 use ars_types::StopMode;
@@ -15,7 +15,7 @@ use crate::suite::{record, run};
 const OK: (u16, &str) = (200, r#"{"ok":true}"#);
 const BUSY: (u16, &str) = (503, "{}");
 
-/// Returns the outcome with retries, the number of attempts, and the elapsed milliseconds.
+/// Returns the outcome with retries, the attempt count, and the elapsed milliseconds.
 async fn retried<T>(
     answers: &[(u16, &str)],
     call: impl AsyncFn(&ScriptedClient) -> Result<T, StoreError>,

@@ -1,4 +1,4 @@
-//! The ledger of live runs, whichever store it is in.
+//! The live run ledger, whichever store it is in.
 
 use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Owned, Stop, StoreError};
 use ars_events::{Actor, ActorKind};
@@ -201,7 +201,7 @@ pub async fn live_row_equals_the_claim(fixture: Fixture) {
     );
 }
 
-/// Returns the outcome of every owner write that does not end the run, without its content.
+/// Returns the outcome of every owner write that does not end the run, without the content.
 async fn owner_writes(fixture: &Fixture, owner: &Owner) -> Vec<Result<Owned, StoreError>> {
     let ledger = &fixture.ledger;
     vec![

@@ -34,7 +34,7 @@ pub struct Fixture {
     pub friction: Arc<dyn FrictionRecords>,
     pub schedules: Arc<dyn Schedules>,
     pub documents: Arc<dyn Documents>,
-    /// The stores' current time, or a recent one.
+    /// The stores' current time, or a recent time.
     pub now: i64,
     transport: Arc<dyn Transport>,
     _ground: Box<dyn Any + Send>,
@@ -101,7 +101,7 @@ fn owner(id: &str, name: &str) -> Owner {
     }
 }
 
-/// Returns the text of a rejection.
+/// Returns a rejection's text.
 fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
     let error = result.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
@@ -178,7 +178,7 @@ macro_rules! suite {
     };
 }
 
-/// One module of tests for each port.
+/// Makes a test module for each port.
 #[macro_export]
 macro_rules! cases {
     ($fixture:expr, $($port:ident: [$($case:ident),+ $(,)?],)+) => {

@@ -1,4 +1,4 @@
-//! Firings of schedules, whichever store they are in.
+//! Schedule firings, whichever store they are in.
 
 use ars_wire::schedules::{Firing, Outcome};
 

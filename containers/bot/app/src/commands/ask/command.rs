@@ -1,4 +1,4 @@
-//! The command from its arguments to its exit code.
+//! Runs the command from arguments to exit code.
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use crate::{
 /// Timeout for the record after the answer: the history writer's attempts, waits and timeouts.
 const RECORD_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the request.
+/// Runs the request on the stores or a service.
 pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen().context("signals")?;
     let text = tokio::select! {
@@ -83,7 +83,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         return Ok(interrupted());
     }
     if let Some(watcher) = watcher {
-        // A failed display of the steps must not lose the answer.
+        // If displaying the steps fails, the answer must not be lost.
         drop(watcher.await);
     }
     let recorded = tokio::select! {
@@ -111,9 +111,9 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
 /// How the request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// Without a signal.
+    /// Ended without a signal.
     ByItself,
-    /// Ctrl-C stopped its run.
+    /// Ctrl-C stopped the run.
     Stopped,
     /// Ctrl-C came before the run began, or a second time.
     AtOnce,

@@ -1,4 +1,4 @@
-//! `ars ask`: one request, here and now, on the configured stores or on a running service.
+//! `ars ask`: a single request, here and now, on the configured stores or on a running service.
 
 mod command;
 mod remote;

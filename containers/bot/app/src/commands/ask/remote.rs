@@ -214,7 +214,7 @@ impl Asked {
     /// Shows the steps as far as the token may read them, and waits for the answer.
     async fn answer(&self, id: &RunId) -> Result<Reply, Failure> {
         match watch(&self.server, id.clone(), |event| self.show(event)).await {
-            // Of a failed run the answer has the reason.
+            // For a failed run the answer has the reason.
             Ok(_) | Err(Failure::Failed(_)) => {}
             Err(failure) => self.say(&format!(
                 "{}; waiting for the answer",

@@ -1,4 +1,4 @@
-//! The output at the end: the answer on standard output, a summary of the work on standard error.
+//! Final output: the answer on standard output, a work summary on standard error.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 

@@ -12,10 +12,10 @@ use tokio::io::AsyncReadExt as _;
 
 use crate::{args::Ask, clock::SystemClock, commands::Failure, compose, terminal::tell};
 
-/// The agent of a request that names a repository and no agent.
+/// Agent for a request that names a repository and no agent.
 pub(super) const REPOSITORY_AGENT: &str = "coding";
 
-/// A validated request.
+/// A request after validation.
 pub struct Request {
     choices: Choices,
     /// The agent works on a repository, and none was named.
@@ -43,8 +43,8 @@ pub async fn text(given: String) -> Result<String, Failure> {
 }
 
 impl Request {
-    /// Validates flags and directives. Flags win over directives, as in the core.
-    /// The words of a command are no directives.
+    /// Validates flags and directives. Flags win over directives, as in the core. A command's words
+    /// are no directives.
     pub fn read(args: &Ask, text: &str, settings: &Settings) -> Result<Self, Failure> {
         let directed = match catalogue().recognize(text) {
             Some(_) => Choices::default(),
@@ -87,8 +87,8 @@ impl Request {
         })
     }
 
-    /// Returns the message, with a repository if the agent needs one.
-    /// It is the thread's own, the one around the current directory, or the configured default.
+    /// Returns the message, with a repository if the agent needs it. It is the thread's own, the
+    /// repository around the current directory, or the configured default.
     pub async fn into_message(
         mut self,
         text: String,
@@ -100,7 +100,7 @@ impl Request {
             Some(thread) => ThreadKey::cli(thread.as_str()),
             None => ThreadKey::cli(&received_at.to_string()),
         };
-        // The installation may lack a command of the catalogue.
+        // The installation may lack a catalogue command.
         let is_command = core.commands().registry().recognize(&text).is_some();
         let lacks_repository = self.lacks_repository && !is_command;
         if lacks_repository && workspaces.repository_of(&thread_key).await?.is_none() {

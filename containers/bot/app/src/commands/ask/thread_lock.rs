@@ -1,5 +1,5 @@
-//! A lock on a thread across processes, because the core's claim holds within one process only.
-//! Two agents in one working tree would overwrite each other's work.
+//! Locks a thread across processes, because the core's claim holds only within a process. Two
+//! agents in the same working tree would overwrite each other's work.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -15,7 +15,7 @@ use crate::commands::Failure;
 
 /// Holds a thread until dropped; the kernel releases it when the process is killed.
 ///
-/// Its file is removed with it, so that threads leave none.
+/// The file is removed with it, so that threads leave none.
 pub struct ThreadLock {
     path: PathBuf,
     _file: File,
@@ -40,7 +40,8 @@ impl ThreadLock {
                 .map_err(Failure::Unavailable)?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Self { path, _file: file }),
-                // Its owner removed it after it was opened here, so another process may lock a new one.
+                // The owner removed it after it was opened here, so another process may lock a new
+                // file.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(Failure::Conflict(
@@ -55,7 +56,7 @@ impl ThreadLock {
 
 impl Drop for ThreadLock {
     fn drop(&mut self) {
-        // A file that stays costs only its space.
+        // A file that stays costs only disk space.
         drop(fs::remove_file(&self.path));
     }
 }

@@ -1,5 +1,5 @@
-//! The control groups of runs, and that of the process, which bounds all runs together.
-//! The reasons are in docs/decisions/0029.
+//! Control groups for runs, and for the process, which bounds all runs together. The reasons are in
+//! docs/decisions/0029.
 
 use std::{fs, path::Path};
 
@@ -9,10 +9,11 @@ use super::finding::Finding;
 
 /// The limits that a service manager sets, and their settings in systemd.
 const LIMITS: [(&str, &str); 2] = [("memory.max", "MemoryMax"), ("pids.max", "TasksMax")];
-/// The limit of a group without one.
+/// Limit value in a group without a limit.
 const NO_LIMIT: &str = "max";
 
-/// Reports whether each run has a group. The sandbox was tried out before; without one no command runs.
+/// Reports whether each run has a group. The sandbox was tried out before; without a sandbox no
+/// command runs.
 pub(super) fn of_runs(workspaces: &GitWorkspaces) -> Option<Finding> {
     const CHECK: &str = "run-cgroup";
     const MEND: &str = "start the service by systemd with Delegate=yes, alone in its unit, or in a container with a \
@@ -31,7 +32,7 @@ pub(super) fn of_runs(workspaces: &GitWorkspaces) -> Option<Finding> {
     })
 }
 
-/// Reports the limits of this process's group.
+/// Reports the limits on this process's group.
 pub(super) fn check() -> Finding {
     finding(
         &fs::read_to_string("/proc/self/cgroup").unwrap_or_default(),
@@ -39,7 +40,7 @@ pub(super) fn check() -> Finding {
     )
 }
 
-/// Reports the limits of the group in `/proc/<pid>/cgroup`, and of the groups that contain it.
+/// Reports the limits for the group in `/proc/<pid>/cgroup`, and for the groups that contain it.
 fn finding(groups: &str, root: &Path) -> Finding {
     const CHECK: &str = "cgroup";
     const MEND: &str = "start the service with MemoryMax and TasksMax, in a group of version 2, or in a container with limits";
@@ -70,7 +71,7 @@ fn finding(groups: &str, root: &Path) -> Finding {
     }
 }
 
-/// Returns the least limit of a group and the groups above it.
+/// Returns the least limit in a group and the groups above it.
 fn least(group: &Path, root: &Path, file: &str) -> Option<u64> {
     let groups = group
         .ancestors()

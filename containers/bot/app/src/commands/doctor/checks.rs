@@ -27,20 +27,20 @@ use crate::{
     stores::Kept,
 };
 
-/// Timeout of the call of a model.
+/// Timeout for the model call.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Tokens of the answer of that call.
+/// Maximum answer tokens in that call.
 const MAX_MODEL_TOKENS: u32 = 64;
-/// Timeout for the answer of a store or of git.
+/// Timeout for a response from a store or git.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
-/// The mend of a machine without a usable sandbox.
+/// How to fix a machine without a usable sandbox.
 const INSTALL_A_SANDBOX: &str = "install bubblewrap (`apt install bubblewrap`) and set sandbox.kind to bubblewrap or \
                                  auto; docs/reference/workspace.md describes the other kinds";
 
-/// The mend of a proxy of commands that does not work.
+/// How to fix a command proxy that does not work.
 const CLOSE_THE_NETWORK: &str = "set sandbox.network to none, or mend what is named here";
 
-/// Checks that a model is configured, and that providers which need a key have one.
+/// Checks that a model is configured, and that providers which need a key have it.
 pub(super) fn keys(plan: &Plan) -> Finding {
     const CHECK: &str = "keys";
     let models = plan
@@ -134,7 +134,7 @@ pub(super) async fn model(plan: &Plan) -> Finding {
     }
 }
 
-/// Asks the code host for the service's account and its repositories.
+/// Asks the code host for the service's account and repositories.
 pub(super) async fn code_host(config: Option<&CodeHostConfig>) -> Finding {
     const CHECK: &str = "code-host";
     const MEND: &str = "docs/guide/github.md lists the app's permissions and variables";
@@ -171,7 +171,7 @@ pub(super) async fn code_host(config: Option<&CodeHostConfig>) -> Finding {
     }
 }
 
-/// Reads the newest record of the store. An embedded store that does not exist is not created.
+/// Reads the store's newest record. An embedded store that does not exist is not created.
 pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
     const CHECK: &str = "store";
     let place = plan.data_dir.display().to_string();
@@ -229,7 +229,7 @@ pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
     }
 }
 
-/// Checks the folder of working trees that the configuration names. It is not created.
+/// Checks the working tree folder that the configuration names. It is not created.
 pub(super) fn tree_folder(folder: &Path) -> Finding {
     const CHECK: &str = "workspaces";
     const MEND: &str = "name a folder in workspaceDir that this user may write";
@@ -266,7 +266,7 @@ fn usable_parent(path: &Path) -> Option<&Path> {
         .filter(|ancestor| ancestor.is_dir())
 }
 
-/// Checks that the origins of configured repositories exist, as far as they are on this machine.
+/// Checks that configured repositories' origins exist, as far as they are on this machine.
 pub(super) fn repositories(settings: &Settings) -> Option<Finding> {
     const CHECK: &str = "repositories";
     let missing: Vec<&str> = missing_origins(settings).collect();
@@ -307,7 +307,7 @@ pub(super) fn secrets(tokens: &ParsedTokens, plan: &Plan) -> Option<Finding> {
     Some(Finding::warning("secrets", detail, secret_length::MEND))
 }
 
-/// Checks that the service finds its git.
+/// Checks that the service finds git.
 pub(super) async fn git() -> Finding {
     const CHECK: &str = "git";
     let missing = || {
@@ -392,7 +392,7 @@ pub(super) async fn sandbox(workspaces: &Arc<GitWorkspaces>, needs_trees: bool) 
     }
 }
 
-/// Returns the mend of a sandbox that leaves something open.
+/// Returns how to fix a sandbox that leaves something open.
 fn close_gaps(kind: SandboxKind, network: SandboxNetwork) -> &'static str {
     match (kind, network) {
         (SandboxKind::Bubblewrap, _) => "set sandbox.network to proxy or none",

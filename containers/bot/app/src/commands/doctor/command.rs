@@ -59,7 +59,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     report(&findings, args.json)
 }
 
-/// Prints the findings.
+/// Prints the findings as text or JSON.
 fn report(findings: &[Finding], as_json: bool) -> Result<ExitCode, Failure> {
     for finding in findings {
         let line = if as_json {

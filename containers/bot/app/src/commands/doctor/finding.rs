@@ -1,13 +1,13 @@
-//! The result of one check.
+//! A single check's result.
 
 use serde::Serialize;
 
-/// The result of one check.
+/// A single check's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// The checked part.
+    /// The part that was checked.
     pub(super) check: &'static str,
-    /// Whether it works.
+    /// Whether the part works.
     pub(super) state: State,
     /// The facts. Never contains a secret.
     pub(super) detail: String,
@@ -20,7 +20,7 @@ pub(super) struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// It works.
+    /// The part works.
     Ok,
     /// It works with a limitation.
     Warning,
@@ -64,7 +64,7 @@ impl Finding {
         }
     }
 
-    /// Returns the finding for people: one line, and one for its mend.
+    /// Returns the finding for people: a line, and another with the fix.
     pub(super) fn lines(&self) -> String {
         let state = match self.state {
             State::Ok => "ok",

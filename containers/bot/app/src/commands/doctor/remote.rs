@@ -1,19 +1,19 @@
-//! The checks of a client: the address of a service, and what it permits the token in `ARS_TOKEN`.
+//! A client's checks: a service address, and what it permits the token in `ARS_TOKEN`.
 
 use super::finding::Finding;
 use crate::commands::{Failure, registry::Server};
 
-/// The mend of a token that neither route accepts.
+/// How to fix a token that neither route accepts.
 const SET_TOKEN: &str = "set ARS_TOKEN to a token of SERVICE_INGRESS_TOKENS (for `ars ask --server`), or to \
                          the secret of its run pages, DASHBOARD_TOKEN (for commands with `--server`)";
-/// The mend of a token without the ingress.
+/// How to fix a token without the ingress.
 const INGRESS_TOKEN: &str = "`ars ask --server` needs a token of the service's SERVICE_INGRESS_TOKENS with the scope \
                              dispatch; commands with `--server` work";
-/// The mend of a token without the command routes.
+/// How to fix a token without the command routes.
 const VIEWER_TOKEN: &str = "commands with `--server` and the live steps of `ars ask --server` need the secret of the \
                             service's run pages, DASHBOARD_TOKEN; requests work";
 
-/// Asks the service.
+/// Asks the service and returns the findings.
 pub(super) async fn checks(url: &str) -> Result<Vec<Finding>, Failure> {
     let server = Server::at(url)?;
     if let Err(failure) = server.is_there().await {

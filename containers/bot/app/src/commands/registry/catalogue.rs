@@ -1,4 +1,4 @@
-//! The commands of the registry as subcommands of `ars`, for help and completions.
+//! Registry commands as `ars` subcommands, for help and completions.
 
 use ars_bot_tools::agents::AGENTS;
 use ars_commands::{Definition, Field, Kind, Registry, Surface};
@@ -9,10 +9,10 @@ use crate::args::{RUNS, RunsWatch, WATCH};
 
 /// The group that clap has a subcommand for. Its command is invoked all the same.
 const HELP: &str = "help";
-/// Heading of the options that every command has.
+/// Heading for the options that every command has.
 const COMMON: &str = "Common options";
 
-/// Returns the command line with the commands of a registry, one subcommand for each group.
+/// Returns the command line with a registry's commands, with a subcommand for each group.
 pub fn with_commands(mut cli: Command, registry: &Registry) -> Command {
     for group in registry
         .groups(Surface::Cli)
@@ -30,7 +30,7 @@ pub fn with_commands(mut cli: Command, registry: &Registry) -> Command {
             .arg_required_else_help(true)
             .subcommands(verbs.into_iter().map(verb));
         if group == RUNS {
-            // After the arguments: their type has a description of its own.
+            // After the arguments: their type has its own description.
             let watch = RunsWatch::augment_args(Command::new(WATCH));
             parent = parent.subcommand(
                 watch
@@ -43,7 +43,7 @@ pub fn with_commands(mut cli: Command, registry: &Registry) -> Command {
     cli
 }
 
-/// Returns one command with its full name, for its help.
+/// Returns a single command with the full name, for its help.
 pub fn alone(definition: &'static Definition) -> Command {
     verb(definition).bin_name(format!("ars {} {}", definition.group(), definition.verb()))
 }
@@ -79,7 +79,7 @@ fn is_rest(field: &Field) -> bool {
     matches!(field.kind, Kind::Rest { .. })
 }
 
-/// Returns the options of a field. A map has one for each agent.
+/// Returns a field's options. A map has an option for each agent.
 fn option(field: &'static Field) -> Vec<Arg> {
     let named = |name: String| Arg::new(name.clone()).long(name).help(field.help());
     let name = field.kebab().into_owned();
@@ -98,7 +98,7 @@ fn option(field: &'static Field) -> Vec<Arg> {
     }
 }
 
-/// Adds the words of a choice, which completions offer. Help names them already.
+/// Adds a choice's words, which completions offer. Help names them already.
 fn with_words(argument: Arg, field: &Field) -> Arg {
     match field.kind {
         Kind::Choice(words) => argument

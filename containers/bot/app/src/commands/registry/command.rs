@@ -1,4 +1,4 @@
-//! One invocation from its words to its exit code.
+//! Runs an invocation from words to exit code.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::{commands::Failure, terminal};
 /// The command that reads saved files. It needs neither stores nor a configuration.
 const OFFLINE: &str = "friction.analyze";
 
-/// Runs the command and prints its output.
+/// Runs the command and prints the output.
 pub async fn run(invocation: Invocation) -> Result<ExitCode, Failure> {
     let json = invocation.json;
     invocation.check()?;
@@ -41,7 +41,7 @@ pub async fn run(invocation: Invocation) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Returns the reason for an analysis without events, which is a failure of the command line.
+/// Returns why an analysis has no events, which is a command line failure.
 fn without_events(output: &Output) -> Option<String> {
     let analysis: Value = serde_json::from_str(&output.json).ok()?;
     let hint = analysis["hint"].as_str()?;

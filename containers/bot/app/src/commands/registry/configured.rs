@@ -1,5 +1,5 @@
-//! The commands that help shows: those of the configured capabilities.
-//! See docs/reference/cli.md#registry-commands.
+//! Commands that help shows: those for configured capabilities. See
+//! docs/reference/cli.md#registry-commands.
 
 use std::{ffi::OsString, path::Path};
 
@@ -14,9 +14,9 @@ use crate::{
     environment::{self, name},
 };
 
-/// Returns the commands of the set-up that the arguments and the environment name.
-/// It has every command if the set-up is not known here: that of a service, a document of the state Worker, and an
-/// invalid file.
+/// Returns the commands for the set-up that the arguments and the environment name. It has every
+/// command if the set-up is not known here: a service's, a state Worker document, and an invalid
+/// file.
 pub fn configured(arguments: &[OsString]) -> Registry {
     let set =
         |option, variable| value(arguments, option).or_else(|| environment::variable(variable));
@@ -32,7 +32,7 @@ pub fn configured(arguments: &[OsString]) -> Registry {
         },
     };
     let memory = file.memory.enabled.then_some(Capability::Memory);
-    // Variables that cannot be used are an error of the command, which help must show for it to be called.
+    // Variables that cannot be used are a command error, which help must show for it to be called.
     let has_code_host = !matches!(CodeHostConfig::read(environment::variable), Ok(None));
     let code_host = has_code_host.then_some(Capability::CodeHost);
     let has_worker = file.run_history.store == Some(HistoryStore::Worker)
@@ -59,7 +59,7 @@ pub fn configured(arguments: &[OsString]) -> Registry {
     catalogue_of(&parts.collect::<Vec<_>>())
 }
 
-/// Returns the value of an option: `--name value` or `--name=value`.
+/// Returns an option's value: `--name value` or `--name=value`.
 fn value(arguments: &[OsString], option: &str) -> Option<String> {
     let mut words = arguments.iter().filter_map(|word| word.to_str());
     while let Some(word) = words.next() {

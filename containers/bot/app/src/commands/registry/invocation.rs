@@ -1,4 +1,4 @@
-//! An invocation of a command: its definition, its words, and the options that every command has.
+//! A command invocation: definition, words, and the options that every command has.
 
 use std::ffi::OsString;
 
@@ -12,32 +12,32 @@ use crate::{
     environment::{self, name},
 };
 
-/// Ends the options.
+/// Marks the end of options.
 const END_OF_OPTIONS: &str = "--";
 
-/// The command whose text for people has the answer of a run, which is among the events.
+/// The command whose text for people has a run's answer, which is among the events.
 const WITH_ANSWER: &str = "runs.get";
-/// Its option that adds the events.
+/// The command's option that adds events.
 const INCLUDE: &str = "--include";
 
-/// An invocation.
+/// A command with words and options.
 #[derive(Debug)]
 pub struct Invocation {
-    /// The command.
+    /// The invoked command's definition.
     pub(super) definition: &'static Definition,
-    /// The words of the command: arguments and its own options.
+    /// The command's words: arguments and its own options.
     pub(super) words: Vec<String>,
     /// Whether the output is printed as JSON.
     pub(super) json: bool,
-    /// Address of the service, or `None` for the configured stores.
+    /// Service address, or `None` for the configured stores.
     pub(super) server: Option<String>,
     /// Data directory and configuration.
     pub(super) setup: Setup,
 }
 
 impl Invocation {
-    /// Returns the command that the arguments of the process begin with.
-    /// `None` without one, and when help is requested, which clap prints.
+    /// Returns the command that the process arguments begin with. `None` without a command, and
+    /// when help is requested, which clap prints.
     pub fn find(arguments: &[OsString]) -> Option<Result<Self, Failure>> {
         let text = |index: usize| {
             arguments
@@ -98,7 +98,7 @@ impl Invocation {
             && !common.json
             && !own.iter().any(|word| word.starts_with(INCLUDE))
         {
-            // Before the words, because an end of options may be among them.
+            // Before the words, because an end-of-options mark may be among them.
             own.insert(0, format!("{INCLUDE}=messages"));
         }
         Ok(Self {
@@ -137,7 +137,7 @@ struct Common {
 }
 
 impl Common {
-    /// Reads one word, with its value from `rest`. Returns whether the word is one of these options.
+    /// Reads a word, with the value from `rest`. Returns whether the word is such an option.
     fn read(
         &mut self,
         word: &str,

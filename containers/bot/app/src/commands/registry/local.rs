@@ -1,4 +1,4 @@
-//! An invocation on the stores that the configuration names, as those of the service.
+//! Invokes a command on the configured stores, as the service would.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     logging,
 };
 
-/// Invokes the command.
+/// Invokes the command on the configured stores.
 pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
     let Invocation {
         definition,
@@ -29,7 +29,7 @@ pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
     on(&core, definition, words).await
 }
 
-/// Invokes a command of a core as the user of the command line.
+/// Invokes a core's command as the command line user.
 pub(super) async fn on(
     core: &Core,
     definition: &'static Definition,

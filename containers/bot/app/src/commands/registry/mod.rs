@@ -1,7 +1,8 @@
-//! The commands of the registry on the command line (docs/reference/commands.md).
+//! Registry commands on the command line (docs/reference/commands.md).
 //!
-//! Help and completions come from a `clap::Command` that is built from the definitions. The words after a command are
-//! parsed by the registry's own grammar, which is the same on every text surface.
+//! Help and completions come from a `clap::Command` that is built from the definitions. The words
+//! after a command are parsed by the registry's own grammar, which is the same on every text
+//! surface.
 
 mod catalogue;
 mod command;

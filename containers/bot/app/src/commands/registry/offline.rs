@@ -12,7 +12,7 @@ use ars_events::Redactor;
 use super::{Invocation, local, output::Output, sources::LocalSources};
 use crate::{clock::SystemClock, commands::Failure, compose, config::File};
 
-/// Invokes the command.
+/// Invokes the command without stores.
 pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
     let Invocation {
         definition, words, ..

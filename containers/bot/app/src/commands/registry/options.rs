@@ -1,10 +1,10 @@
-//! Names of the options that every command has.
+//! Names for the options that every command has.
 
-/// Prints JSON.
+/// Prints the output as JSON.
 pub(super) const JSON: &str = "json";
-/// Address of the service.
+/// Address for the service.
 pub(super) const SERVER: &str = "server";
-/// Directory of runs and working trees.
+/// Directory for runs and working trees.
 pub(super) const DATA_DIR: &str = "data-dir";
-/// Configuration file.
+/// Path to the configuration file.
 pub(super) const CONFIG: &str = "config";

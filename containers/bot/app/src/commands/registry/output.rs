@@ -1,16 +1,16 @@
-//! The output of one invocation, wherever it ran. Not here: printing it (`command.rs`).
+//! An invocation's output, wherever it ran. Not here: printing it (`command.rs`).
 
-/// The output of a command.
+/// A command's output in both forms.
 pub(super) struct Output {
-    /// JSON in one line.
+    /// JSON on a single line.
     pub(super) json: String,
-    /// Text for people.
+    /// Text to show people.
     pub(super) text: String,
 }
 
 impl Output {
-    /// Returns the output with a clean text.
-    /// Stored texts and those of a service may have control sequences.
+    /// Returns the output with a clean text. Stored texts and a service's texts may have control
+    /// sequences.
     pub(super) fn new(json: String, text: &str) -> Self {
         Self {
             json,

@@ -26,17 +26,17 @@ use crate::{
     stores::is_private,
 };
 
-/// Timeout of a command on a service that answers from its stores.
+/// Timeout for a command on a service that answers from the stores.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time that the answer of any other command may need besides the service's own limit of its work.
+/// Time that any other command's response may need beyond the service's own work limit.
 const ANSWER_MARGIN: Duration = Duration::from_secs(30);
 /// Timeout for connecting to a service.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The mend of a caller that the gate of a service rejects.
+/// How to fix a caller that a service's gate rejects.
 const SET_TOKEN: &str = "set ARS_TOKEN to a token that the service accepts";
 
-/// The error of a service that takes no requests at all.
+/// The error from a service that takes no requests at all.
 const DISABLED: &str = "disabled";
 
 /// A running service, and the token that it accepts.
@@ -46,7 +46,7 @@ pub struct Server {
     client: Client,
 }
 
-/// The body of an error. Those of the ingress may have no code.
+/// An error's body. Ingress errors may have no code.
 #[derive(Deserialize)]
 struct ErrorBody {
     error: String,
@@ -54,29 +54,29 @@ struct ErrorBody {
     detail: Option<String>,
 }
 
-/// The header with the preferences of a request.
+/// Header with a request's preferences.
 const PREFER: &str = "prefer";
 
 /// What a request for an agent waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// The creation of its run.
+    /// Until the run is created.
     Run,
-    /// Its answer.
+    /// Until the answer arrives.
     Answer,
 }
 
 /// The answer to a request for an agent.
 #[derive(Debug)]
 pub enum Dispatched {
-    /// Its run was created.
+    /// The run was created.
     Accepted(Accepted),
-    /// It ended.
+    /// The request has ended.
     Ended(Reply),
 }
 
 impl Server {
-    /// Returns the service at an address, with the token of the environment.
+    /// Returns the service at an address, with the environment's token.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Server {
         })
     }
 
-    /// Invokes a command. Its input is validated here too, with the texts of the service.
+    /// Invokes a command. The input is validated here too, with the service's texts.
     pub(super) async fn invoke(&self, invocation: &Invocation) -> Result<Output, Failure> {
         let definition = invocation.definition;
         let input = definition
@@ -123,7 +123,7 @@ impl Server {
             .await?;
         let value: Value = serde_json::from_str(&json)
             .map_err(|_| Failure::Unavailable(anyhow!("the service answered without JSON")))?;
-        // A service of another version may have another output.
+        // Another service version may have another output.
         let text = match text_of(definition.id, &json, SystemClock.now()) {
             Some(text) => text,
             None => serde_json::to_string_pretty(&value)?,
@@ -131,7 +131,7 @@ impl Server {
         Ok(Output::new(json, &text))
     }
 
-    /// Invokes a command that answers from the stores. Returns its output as JSON.
+    /// Invokes a command that answers from the stores. Returns the output as JSON.
     pub async fn query(&self, command: &str, input: &Value) -> Result<String, Failure> {
         self.post(command, input, COMMAND_TIMEOUT).await
     }
@@ -160,7 +160,7 @@ impl Server {
         }
     }
 
-    /// Returns an error unless the token passes the gate of the command routes.
+    /// Returns an error unless the token passes the command routes' gate.
     pub async fn accepts_commands(&self) -> Result<(), Failure> {
         self.get("/api/openapi.json").await.map(drop)
     }
@@ -178,7 +178,8 @@ impl Server {
         response.text().await.map_err(unreachable)
     }
 
-    /// Sends a request for an agent. One with a known key returns the run or the answer of the first one.
+    /// Sends a request for an agent. A request with a known key returns the first request's run or
+    /// answer.
     pub async fn dispatch(&self, body: &str, key: &str, wait: Wait) -> Result<Dispatched, Failure> {
         let request = self.with_token(self.client.post(format!("{}{ROUTE}", self.base)));
         let request = request
@@ -207,7 +208,7 @@ impl Server {
         })
     }
 
-    /// Invokes a command with this input. Returns its output as JSON.
+    /// Invokes a command with this input. Returns the output as JSON.
     async fn post(
         &self,
         command: &str,
@@ -235,7 +236,7 @@ impl Server {
     }
 }
 
-/// Returns the timeout of a command: above the limit that the service itself has for the work.
+/// Returns a command's timeout: above the service's own limit for the work.
 const fn timeout_of(definition: &Definition) -> Duration {
     match definition.capability {
         Some(Capability::Residents | Capability::CodeHost) => {
@@ -276,7 +277,7 @@ fn reported(status: StatusCode, body: &str) -> Failure {
         ars_events::clean(&text, usize::MAX)
     });
     match (code, text) {
-        // The gate's code. A caller that it admits and that lacks a permission gets another one.
+        // The gate's code. A caller that it admits and that lacks a permission gets another code.
         (Some(ErrorCode::Forbidden), Some(text)) => {
             Failure::Command(ErrorCode::Forbidden, format!("{text}: {SET_TOKEN}"))
         }

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 
 /// Standard input, as a source.
 const STDIN: &str = "-";
-/// Largest source in bytes. A run's stream is far smaller, so a larger file is the wrong one.
+/// Maximum source size in bytes. A run's stream is far smaller, so a larger file is the wrong file.
 const SOURCE_MAX: u64 = 256 << 20;
 
-/// The files of this machine.
+/// Files on this machine.
 pub(super) struct LocalSources;
 
 #[async_trait]

@@ -1,9 +1,9 @@
 //! `POST /admin/restart/authorize`: whether a subject may restart the bot.
 //!
-//! The edge names the subject that it has authenticated, and proves itself by the secret that it gave to its container.
-//! With both headers the subject alone is judged. Without a subject the bearer is. A subject without the proof is
-//! answered like an unknown route, so a bot without an edge does not reveal who may restart it. The edge performs the
-//! restart.
+//! The edge names the subject that it has authenticated, and proves itself by the secret that it
+//! gave to the container. With both headers only the subject is judged. Without a subject the
+//! bearer is. A subject without the proof is answered like an unknown route, so a bot without an
+//! edge does not reveal who may restart it. The edge performs the restart.
 
 use ars_auth::Rejection;
 use ars_wire::{
@@ -18,7 +18,7 @@ use axum::{
 
 use crate::{auth::admin, respond, state::HttpState, surfaces::health::NO_SUCH_ROUTE};
 
-/// Answers the edge.
+/// Answers the edge's request.
 pub(crate) async fn authorize(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     if head.headers.contains_key(SUBJECT_HEADER) && !is_of_edge(&state, &head.headers) {
@@ -52,7 +52,7 @@ fn decide(state: &HttpState, head: &Parts) -> Result<String, Rejection> {
         (Some(value), None) => {
             admin::by_subject(state, method, subject_of(value.as_bytes()).as_deref())
         }
-        // The edge sends one value.
+        // The edge sends a single value.
         (Some(_), Some(_)) => admin::by_subject(state, method, None),
     }
 }

@@ -1,4 +1,4 @@
-//! The admin routes of the bot. The edge performs a restart and asks here for the authorization.
+//! The bot's admin routes. The edge performs a restart and asks here for the authorization.
 
 mod authorize;
 mod crash;

@@ -1,4 +1,4 @@
-//! The errors of the command routes. Each body has a text and a code.
+//! Command route errors. Each body has a text and a code.
 
 use ars_auth::Denied;
 use ars_bot_core::commands::Failure;
@@ -14,7 +14,7 @@ use axum::{
 use super::serve;
 use crate::{error::BodyError, respond};
 
-/// Text for a request from a page of another site.
+/// Text for a request from another site's page.
 pub(super) const OTHER_SITE: &str = "the request comes from another site";
 
 /// The reason for which a request has no result.
@@ -23,7 +23,7 @@ pub(super) struct ApiError {
     code: ErrorCode,
     /// For the caller. Names fields, never their values.
     message: String,
-    /// The methods of the route, if the method was wrong.
+    /// The route's methods, if the method was wrong.
     allow: Option<&'static str>,
     /// Seconds until the caller may try again.
     wait_s: Option<UnixMillis>,
@@ -39,7 +39,7 @@ impl ApiError {
         }
     }
 
-    /// Returns the error of a method that is not one of `allow`.
+    /// Returns the error for a method that is not in `allow`.
     pub(super) fn method(allow: &'static str) -> Self {
         let error = Self::new(
             ErrorCode::MethodNotAllowed,
@@ -51,7 +51,7 @@ impl ApiError {
         }
     }
 
-    /// Returns the error of a caller that the gate rejected. The reason is logged and not sent.
+    /// Returns the error for a caller that the gate rejected. The reason is logged and not sent.
     pub(super) fn gate(reason: &Denied) -> Self {
         tracing::info!(route = "api", %reason, "viewer refused");
         match reason {
@@ -72,7 +72,7 @@ impl ApiError {
         }
     }
 
-    /// Returns the answer.
+    /// Returns the HTTP response.
     pub(super) fn into_response(self) -> Response {
         let Self {
             code,

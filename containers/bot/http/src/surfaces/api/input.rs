@@ -1,4 +1,4 @@
-//! The input of a request: the query string of a GET, the JSON object of a POST.
+//! A request's input: a GET's query string, a POST's JSON object.
 
 use ars_commands::RawInput;
 use ars_wire::ErrorCode;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::error::ApiError;
 use crate::server::{MAX_BODY_BYTES, read_body};
 
-/// The media type of a body.
+/// Media type for a body.
 const JSON: &str = "application/json";
 
 /// Checks that a POST declares a JSON body.
@@ -39,7 +39,7 @@ pub(super) fn check_type(head: &Parts) -> Result<(), ApiError> {
     ))
 }
 
-/// Reads the input.
+/// Reads the input from query or body.
 pub(super) async fn read(head: &Parts, body: Body) -> Result<RawInput, ApiError> {
     if head.method == Method::GET {
         let query = head.uri.query().unwrap_or_default();
@@ -124,7 +124,7 @@ mod tests {
         }
     }
     proptest! {
-        /// Any accepted query string is a list of pairs, and encoding them again gives the same pairs.
+        /// Any accepted query string is a pair list, and encoding it again gives the same pairs.
         #[test]
         fn any_query_string_is_read(bytes in prop::collection::vec(0x21_u8..0x7f, 0..80)) {
             let query = String::from_utf8(bytes).unwrap();

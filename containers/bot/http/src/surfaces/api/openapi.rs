@@ -1,4 +1,4 @@
-//! The description of the HTTP interface in `OpenAPI` 3.1.
+//! Describes the HTTP interface in `OpenAPI` 3.1.
 //!
 //! Command routes are described by their definitions; the other operations are in `requests`.
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use super::{operation, requests, schemas::Schemas};
 use crate::state::HttpState;
 
-/// The version of `OpenAPI`, whose schemas are those of JSON Schema 2020-12.
+/// The `OpenAPI` version, which uses JSON Schema 2020-12.
 const VERSION: &str = "3.1.1";
 
-/// Returns the description of this installation's routes.
+/// Returns the description for this installation's routes.
 pub(super) fn document(state: &HttpState, commands: &Commands) -> Value {
     let mut schemas = Schemas::default();
     schemas.add(operation::ERROR, operation::error_schema());
@@ -61,7 +61,7 @@ pub(super) fn document(state: &HttpState, commands: &Commands) -> Value {
     })
 }
 
-/// Returns the credential that a mode of the dashboard's gate needs. Callers on this machine need none.
+/// Returns the credential that a dashboard gate mode needs. Callers on this machine need none.
 fn security(mode: &str) -> Value {
     match mode {
         "token" => json!([{ "token": [] }]),

@@ -1,4 +1,4 @@
-//! The operations of a command: a POST with a JSON body, and for a read also a GET with a query string.
+//! A command's operations: a POST with a JSON body, and for a read also a GET with a query string.
 
 use ars_commands::{Definition, Field, FieldRule, Kind, schema};
 use ars_wire::ErrorCode;
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::{Schemas, reference};
 
-/// Name of the component that every error body has.
+/// Component name for every error body.
 pub(super) const ERROR: &str = "Error";
 
-/// The codes of a read and of a write.
+/// Codes that both reads and writes return.
 const EVERY: [ErrorCode; 6] = [
     ErrorCode::InvalidInput,
     ErrorCode::Unauthorized,
@@ -18,7 +18,7 @@ const EVERY: [ErrorCode; 6] = [
     ErrorCode::Internal,
     ErrorCode::Unavailable,
 ];
-/// Further codes of a request with a body.
+/// Further codes for a request with a body.
 const BODY: [ErrorCode; 4] = [
     ErrorCode::RequestTimeout,
     ErrorCode::PayloadTooLarge,
@@ -26,7 +26,7 @@ const BODY: [ErrorCode; 4] = [
     ErrorCode::RateLimited,
 ];
 
-/// Returns the path item of a command.
+/// Returns a command's path item.
 pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Schemas) -> Value {
     let input = schemas.add(
         &format!("{}.input", definition.id),
@@ -75,8 +75,8 @@ fn operation(definition: &Definition, method: &str, output: &Value) -> Value {
     })
 }
 
-/// Returns the parameter of a query string. The keys of a map have no form there.
-/// It has no form for rules between them either, but for a field that every caller of the route needs.
+/// Returns a query string parameter. A map's keys have no form there. There is no form for rules
+/// between them either, but there is for a field that every caller on the route needs.
 fn parameter(definition: &Definition, field: &'static Field) -> Option<Value> {
     if matches!(field.kind, Kind::Map { .. }) {
         return None;
@@ -132,7 +132,7 @@ pub(super) fn error_responses() -> Value {
     Value::Object(responses)
 }
 
-/// Returns the schema of an error body.
+/// Returns the schema for an error body.
 pub(super) fn error_schema() -> Value {
     let other = [
         ErrorCode::Forbidden,

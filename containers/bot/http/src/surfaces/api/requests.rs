@@ -1,4 +1,4 @@
-//! The operations beside the commands: a request, and the events, follow-ups and stop of a run.
+//! Operations beside the commands: a request, and a run's events, follow-ups and stop.
 //!
 //! Not here: the routes themselves (`surfaces::ingress`, `surfaces::runs`).
 
@@ -11,9 +11,9 @@ use super::{
     schemas::{Schemas, reference},
 };
 
-/// Name of the security scheme of the ingress.
+/// Name of the ingress security scheme.
 pub(super) const INGRESS: &str = "ingress";
-/// Name of the component of the errors of the ingress.
+/// Name of the component for ingress errors.
 const INGRESS_ERROR: &str = "ingress.error";
 
 /// Adds the operations and their schemas.
@@ -150,8 +150,8 @@ fn stop() -> Value {
     })
 }
 
-/// Returns the responses of a run's route.
-/// The answers about a hidden run and to a viewer who is not admitted are plain text.
+/// Returns a run route's responses. Responses about a hidden run and to a viewer who is not
+/// admitted are plain text.
 fn with_errors(success: &Value, codes: &[ErrorCode]) -> Value {
     let plain = |description: &str| {
         let text = json!({ "text/plain": { "schema": { "type": "string" } } });

@@ -1,20 +1,20 @@
-//! The description's schemas, as components, so that references resolve in one document.
+//! The description's schemas, as components, so that references resolve in a single document.
 
 use serde_json::{Map, Value};
 
-/// Prefix of a reference within a schema.
+/// Prefix for a reference within a schema.
 const LOCAL: &str = "#/$defs/";
-/// Prefix of a reference to a component.
+/// Prefix for a reference to a component.
 const COMPONENT: &str = "#/components/schemas/";
 
-/// The components of one document.
+/// Components in a single document.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     by_name: Map<String, Value>,
 }
 
 impl Schemas {
-    /// Adds a schema with its definitions under names that begin with `name`, and returns the reference.
+    /// Adds a schema with definitions under names that begin with `name`. Returns the reference.
     pub(super) fn add(&mut self, name: &str, mut schema: Value) -> Value {
         if let Value::Object(members) = &mut schema {
             members.remove("$schema");
@@ -30,7 +30,7 @@ impl Schemas {
         reference(name)
     }
 
-    /// Returns the components.
+    /// Returns the components as JSON.
     pub(super) fn into_value(self) -> Value {
         Value::Object(self.by_name)
     }
@@ -41,7 +41,7 @@ pub(super) fn reference(name: &str) -> Value {
     serde_json::json!({ "$ref": format!("{COMPONENT}{name}") })
 }
 
-/// Replaces references within the schema of `name` by references to components.
+/// Replaces references within the `name` schema by references to components.
 fn resolve(name: &str, value: &mut Value) {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! The order of checks of a command route, and its answer.
+//! The order in which a command route checks, and the response.
 
 use ars_auth::Denied;
 use ars_bot_core::commands::{Caller, Commands, Success};
@@ -24,12 +24,12 @@ use crate::{
     state::HttpState,
 };
 
-/// The text for a caller with a token of the ingress.
-/// It tells a stranger nothing, because the caller has that token.
+/// Text for a caller with an ingress token. It tells a stranger nothing, because the caller has
+/// that token.
 const INGRESS_TOKEN: &str = "forbidden: this is a token of /ingress and /mcp; this route takes the credential of the dashboard";
-/// Prefix of a command's route.
+/// Prefix for a command's route.
 const PREFIX: &str = "/api/";
-/// Media type of every answer.
+/// Media type for every response.
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
 /// Answers every request at or below `/api`, in any spelling. Only an exact id is a command.
@@ -40,7 +40,7 @@ pub(crate) async fn serve(State(state): State<HttpState>, request: Request) -> R
     }
 }
 
-/// Adds the headers of every answer. No answer is readable by pages of other origins.
+/// Adds the headers for every response. Pages from other origins can read no response.
 pub(super) fn with_headers(mut response: Response) -> Response {
     response
         .headers_mut()
@@ -76,13 +76,13 @@ async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError>
     state.count_command(&caller.actor.id, definition.effect.is_write())?;
     let raw = input::read(&head, body).await?;
     if matches!(definition.target, Target::Repo(_)) {
-        // The authorization of such a command reads the input.
+        // Authorizing such a command reads the input.
         definition.check_names(&raw)?;
     }
     Ok(invoke(commands, caller, definition, raw).await?.json)
 }
 
-/// Returns the error of a rejected caller, which names the right gate if its token is one of it.
+/// Returns the error for a rejected caller, which names the right gate if the token belongs to it.
 fn gate_error(state: &HttpState, head: &Parts, reason: &Denied) -> ApiError {
     let error = ApiError::gate(reason);
     let is_ingress = matches!(reason, Denied::BadCredential) && has_ingress_token(state, head);
@@ -114,7 +114,7 @@ fn check_method(method: &Method, allow: &'static str) -> Result<(), ApiError> {
     }
 }
 
-/// Invokes in a separate task, so that a write and its audit line complete when the caller disconnects.
+/// Invokes in a task, so that a write and the audit line complete when the caller disconnects.
 async fn invoke(
     commands: Commands,
     caller: Caller,

@@ -1,6 +1,7 @@
 //! Paths outside the route table: absent subsystems, other spellings, surfaces without routes.
 //!
-//! No spelling of a surface's path may reach the health probe, because a client would read its 200 as an answer.
+//! No spelling of a surface's path may reach the health probe, because a client would read the 200
+//! as an answer.
 
 use ars_wire::ErrorCode;
 use axum::{
@@ -18,8 +19,8 @@ use crate::{
     surfaces::{api, runs},
 };
 
-/// First path segments of surfaces that are not behind the dashboard gate.
-/// Metadata below `.well-known` would be that of an authorization server, and there is none.
+/// First path segments for surfaces that are not behind the dashboard gate. Metadata below
+/// `.well-known` would describe an authorization server, and there is none.
 const SURFACES: [&str; 2] = ["mcp", ".well-known"];
 /// The admin routes, the edge's included. Other paths below `/admin` belong to no surface.
 const ADMIN: [&[&str]; 3] = [
@@ -27,31 +28,31 @@ const ADMIN: [&[&str]; 3] = [
     &["admin", "restart"],
     &["admin", "restart", "authorize"],
 ];
-/// Longest name of a costs group and of the secret part of a sign-in link.
+/// Longest name for a costs group and for a sign-in link's secret part, in characters.
 const MAX_WORD_CHARS: usize = 128;
 
-/// The text of a path below a surface that has no route.
+/// Text for a path below a surface that has no route.
 pub(crate) const NO_SUCH_ROUTE: &str = "no such route";
 const NO_COSTS: &str = "This service shows no costs: this version has no costs pages.\n";
 const NO_MCP: &str =
     "This service connects to no MCP servers: this version has no such connections.\n";
 
-/// The owner of a path.
+/// Who owns a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// The residents pages, and every path below them.
     Residents,
     /// The run pages and the schedules, which have other routes.
     Runs,
-    /// The costs pages; `true` for a path of theirs.
+    /// The costs pages; `true` for a path they have.
     Costs(bool),
     /// The pages that connect an MCP server.
     Connect,
-    /// The command routes.
+    /// The command routes own it.
     Api,
     /// A surface that has no such route.
     Surface,
-    /// Nothing.
+    /// Nothing owns the path.
     Nothing,
 }
 
@@ -100,8 +101,8 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
     response
 }
 
-/// Answers a machine with the probe.
-/// A person gets the page that the path means, or one that says that there is none.
+/// Answers a machine with the probe. A person gets the page that the path means, or a page that
+/// explains that there is none.
 async fn unowned(state: &HttpState, request: Request) -> Response {
     let (head, _) = request.into_parts();
     if !viewer::is_browser(&head.method, &head.headers) {

@@ -16,7 +16,7 @@ use crate::{
     surfaces::runs,
 };
 
-/// The media type of the text format.
+/// Media type for the text format.
 const CONTENT_TYPE: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 

@@ -14,7 +14,7 @@ use axum::{
 use super::process;
 use crate::{respond, state::HttpState, time::iso};
 
-/// Answers with the health of the process.
+/// Answers with the process's health.
 pub(crate) async fn probe(State(state): State<HttpState>) -> Response {
     let mut response = respond::json(StatusCode::OK, &health(&state));
     response

@@ -1,7 +1,8 @@
-//! The memory of the process, read from `/proc`.
+//! The process's memory, read from `/proc`.
 //!
-//! `heapUsedMb` is the resident anonymous memory (`RssAnon`): heap and stacks as counted by the kernel. The count of an
-//! allocator would need unsafe code and would miss freed memory that the allocator keeps.
+//! `heapUsedMb` is the resident anonymous memory (`RssAnon`): heap and stacks as counted by the
+//! kernel. Counting in an allocator would need unsafe code and would miss freed memory that the
+//! allocator keeps.
 
 use std::fs;
 

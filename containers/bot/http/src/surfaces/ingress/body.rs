@@ -1,7 +1,7 @@
-//! The body of an ingress request, validated field by field.
+//! An ingress request's body, validated field by field.
 //!
-//! Works on the JSON value, because each field has its own error and the order of the errors is fixed. Unknown keys are
-//! ignored; `null` is a value of the wrong type, not an absence.
+//! Works on the JSON value, because each field has its own error and the error order is fixed.
+//! Unknown keys are ignored; `null` is a value with the wrong type, not an absence.
 
 use ars_agent::Role;
 use ars_bot_ports::HistoryTurn;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::message::Address;
 
-/// A valid body.
+/// A body that is valid.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Body {
     /// Text, channel and thread.
@@ -20,7 +20,7 @@ pub(super) struct Body {
     pub(super) is_async: bool,
 }
 
-/// Parses a body. The error names the malformed field, never its value.
+/// Parses a body. The error names the malformed field, never the value.
 pub(super) fn parse(bytes: &[u8]) -> Result<Body, String> {
     let value: Value = serde_json::from_slice(bytes).map_err(|_| "the body must be valid JSON")?;
     let Value::Object(fields) = value else {

@@ -1,4 +1,4 @@
-//! The channel of an HTTP caller: it collects replies, and learns the run's id at its creation.
+//! An HTTP caller's channel: it collects replies, and learns the run's id when the run is created.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,10 +12,10 @@ use ars_wire::{
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-/// Separates replies.
+/// Separates two replies.
 const BLANK_LINE: &str = "\n\n";
 
-/// Collects the replies to one request.
+/// Collects the replies to a request.
 pub(crate) struct HttpChannel {
     history: Vec<HistoryTurn>,
     is_async: bool,
@@ -35,7 +35,7 @@ struct ChannelState {
 }
 
 impl HttpChannel {
-    /// Returns the channel of a caller that waits for the end, with the history that the caller sent.
+    /// Returns the channel for a caller that waits for the end, with the history it sent.
     pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
         Self {
             history,
@@ -45,7 +45,7 @@ impl HttpChannel {
         }
     }
 
-    /// Returns the channel of a caller that waits for the creation of the run only.
+    /// Returns the channel for a caller that only waits until the run is created.
     #[must_use]
     pub(crate) fn asynchronous(self, is_async: bool) -> Self {
         Self { is_async, ..self }
@@ -66,7 +66,7 @@ impl HttpChannel {
         }
     }
 
-    /// Returns the replies so far as the body of a 200.
+    /// Returns the replies so far as a 200 body.
     pub(crate) fn collected(&self) -> Reply {
         let state = self.lock();
         let (run, run_id) = (state.receipt.clone(), state.handed_off.clone());
@@ -78,22 +78,22 @@ impl HttpChannel {
         }
     }
 
-    /// Returns `true` if the core rejected the request because of a drain.
+    /// Returns `true` if the core rejected the request because it drains.
     pub(crate) fn is_rejected_by_shutdown(&self) -> bool {
         self.lock().is_rejected_by_shutdown
     }
 
-    /// Returns the limit because of which the core refused the request, if there is one.
+    /// Returns the limit because of which the core refused the request, if any.
     pub(crate) fn overload(&self) -> Option<Overload> {
         self.lock().overload
     }
 
-    /// Returns the earlier request with the same idempotency key, if there is one.
+    /// Returns the earlier request with the same idempotency key, if any.
     pub(crate) fn repeated(&self) -> Option<FirstUse> {
         self.lock().repeated.clone()
     }
 
-    /// Returns `true` if the replies are the complete answer of an accepted request, for repeated ones too.
+    /// Returns `true` if the replies fully answer an accepted request, for repeated ones too.
     pub(crate) fn is_complete(&self) -> bool {
         let said = self.lock();
         !(said.is_rejected_by_shutdown
@@ -109,7 +109,7 @@ impl HttpChannel {
 
 #[async_trait]
 impl Channel for HttpChannel {
-    /// The callers of MCP have the same traits.
+    /// MCP callers have the same traits.
     fn traits(&self) -> ChannelTraits {
         let traits = Platform::Http.channel_traits();
         ChannelTraits {
@@ -134,7 +134,7 @@ impl Channel for HttpChannel {
             ChannelEvent::RunFinished { run, status } => {
                 state.receipt = Some(Receipt { id: run, status })
             }
-            // Without a receipt, which has the outcome of a run that ended.
+            // Without a receipt, which has an ended run's outcome.
             ChannelEvent::RunMoved { run, page } => {
                 state.replies.push(texts::run_continues_elsewhere(&page));
                 state.handed_off = Some(run);

@@ -1,7 +1,7 @@
-//! Requests of this process with an idempotency key: those in flight, and those of the last day.
+//! This process's requests with an idempotency key: in flight, and from the last day.
 //!
-//! The table covers requests that the ledger does not: concurrent ones of one process, and those without a claimed
-//! run. Not here: keys of other processes (`ars_bot_core::queries`).
+//! The table covers requests that the ledger does not: concurrent requests in the same process, and
+//! requests without a claimed run. Not here: keys from other processes (`ars_bot_core::queries`).
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,12 +19,12 @@ use super::HttpChannel;
 
 /// Maximum answers in the table.
 const MAX_ANSWERS: usize = 1_000;
-/// Maximum bytes of their replies.
+/// Maximum bytes in their replies.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum keys without an answer, each below 1 KiB.
 const MAX_EVICTED: usize = 50_000;
 
-/// The requests of this process that have a key.
+/// This process's requests that have a key.
 #[derive(Default)]
 pub(crate) struct FirstRequests {
     table: Mutex<Table>,
@@ -33,14 +33,14 @@ pub(crate) struct FirstRequests {
 #[derive(Default)]
 struct Table {
     requests: HashMap<Name, Request>,
-    /// Answered requests, oldest first, with the bytes of their replies.
+    /// Answered requests, oldest first, with the bytes in their replies.
     answered: VecDeque<(Name, usize)>,
     answer_bytes: usize,
     /// Requests with an evicted answer, oldest first.
     evicted: VecDeque<Name>,
 }
 
-/// Subject and key.
+/// Subject and key together.
 type Name = (String, String);
 
 struct Request {
@@ -52,7 +52,7 @@ struct Request {
 enum RequestState {
     InFlight(Arc<HttpChannel>, watch::Receiver<Progress>),
     Answered(Arc<Reply>),
-    /// The key remains, so that its request is not run again.
+    /// The key remains, so that the request is not run again.
     Evicted,
 }
 
@@ -61,7 +61,7 @@ enum RequestState {
 pub(super) enum Progress {
     /// It is being dispatched.
     Dispatching,
-    /// The dispatch ended.
+    /// The dispatch has ended.
     Ended,
     /// The ledger did not answer whether the key is new, so nothing was dispatched.
     Unchecked,
@@ -69,15 +69,15 @@ pub(super) enum Progress {
 
 /// How a request with a key continues.
 pub(super) enum Admitted {
-    /// It is the first one.
+    /// It is the first request.
     First(Reservation),
-    /// The first one is in flight.
+    /// The first request is in flight.
     InFlight(Arc<HttpChannel>, watch::Receiver<Progress>),
-    /// The first one was answered.
+    /// The first request was answered.
     Answered(Arc<Reply>),
-    /// The first one was answered, and only its run's record may have the answer.
+    /// The first request was answered, and only the run's record may have the answer.
     Evicted,
-    /// The first one had another body.
+    /// The first request had another body.
     AnotherBody,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Reservation {
 }
 
 impl FirstRequests {
-    /// Admits a request with its channel.
+    /// Admits a request with a channel.
     pub(super) fn admit(
         self: &Arc<Self>,
         key: &IdempotencyKey,
@@ -129,8 +129,8 @@ impl FirstRequests {
 }
 
 impl Table {
-    /// Removes the oldest answers that have expired, and that of `wanted`.
-    /// Answers are in the order of their ends, so an expired one may lie behind a current one.
+    /// Removes the oldest answers that have expired, and the `wanted` answer. Answers are in the
+    /// order in which they ended, so an expired answer may lie behind a current answer.
     fn expire(&mut self, now: UnixMillis, wanted: &Name) {
         while self
             .evicted
@@ -174,7 +174,7 @@ impl Table {
         }
     }
 
-    /// Drops the oldest answer, and keeps its key.
+    /// Drops the oldest answer, and keeps the key.
     fn evict(&mut self) {
         let Some((name, bytes)) = self.answered.pop_front() else {
             return;
@@ -204,12 +204,13 @@ impl Table {
 }
 
 impl Reservation {
-    /// Returns the progress of the request.
+    /// Returns the request's progress.
     pub(super) fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
 
-    /// Ends the request and keeps a complete answer; otherwise the key's next request is a first one.
+    /// Ends the request and keeps a complete answer. Otherwise the key's next request is a first
+    /// request.
     pub(super) fn end(self, io: &HttpChannel) {
         if io.is_complete() {
             self.requests.lock().keep(&self.name, io.collected());

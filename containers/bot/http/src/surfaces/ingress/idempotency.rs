@@ -1,5 +1,5 @@
-//! Requests with an `Idempotency-Key` (docs/reference/ingress.md#idempotency).
-//! The first one is dispatched, and a repeated one gets the first one's answer.
+//! Requests with an `Idempotency-Key` (docs/reference/ingress.md#idempotency). The first request is
+//! dispatched, and a repeated request gets the first's answer.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{error::IngressError, respond, state::HttpState};
 
-/// Returns the key of a request, if it has one.
+/// Returns a request's key, if present.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, IngressError> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
@@ -42,8 +42,8 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, IngressError> {
     Ok(Some(text.to_owned()))
 }
 
-/// Returns the key with the fingerprint of its request: thread and body.
-/// The thread has the effective channel, so two tokens of one subject with different channels never get each other's
+/// Returns the key with its request's fingerprint: thread and body. The thread has the effective
+/// channel, so the same subject's two tokens with different channels never get each other's
 /// answers.
 pub(super) fn of_request(
     key: String,
@@ -63,7 +63,7 @@ pub(super) fn of_request(
     }
 }
 
-/// A request with a key, for its answer.
+/// A request with a key, to be answered.
 struct Keyed<'s> {
     state: &'s HttpState,
     key: IdempotencyKey,
@@ -92,7 +92,7 @@ pub(super) async fn serve(
         Admitted::First(reservation) => {
             let progress = reservation.watch();
             let (core, first) = (state.core.clone(), Arc::clone(&io));
-            // In a separate task, so that the run and its key do not depend on the caller's connection.
+            // In a separate task, so that the run and key do not depend on the caller's connection.
             tokio::spawn(async move {
                 match core.queries().first_use(&key).await {
                     Err(_) => return reservation.end_unchecked(),
@@ -122,7 +122,7 @@ pub(super) async fn serve(
 }
 
 impl Keyed<'_> {
-    /// Answers when the first request of this process does.
+    /// Answers when this process's first request does.
     async fn follow(
         &self,
         first: &HttpChannel,
@@ -152,7 +152,7 @@ impl Keyed<'_> {
         }
     }
 
-    /// Answers from the run of an earlier request.
+    /// Answers from an earlier request's run.
     async fn repeat(&self, earlier: FirstUse) -> Result<Response, IngressError> {
         if earlier.fingerprint != self.key.fingerprint {
             return Err(IngressError::KeyReused);

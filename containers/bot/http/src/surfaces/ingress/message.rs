@@ -1,4 +1,4 @@
-//! The message of a request, for each ingress.
+//! A request's message, for each ingress.
 
 use ars_auth::{Actor, Ingress, TokenEntry, TokenMap};
 use ars_bot_ports::{Choices, IncomingMessage};
@@ -6,19 +6,19 @@ use ars_events::InputSource;
 use ars_types::{ChannelName, InvalidName, ThreadKey, ThreadName, UnixMillis};
 use serde_json::{Map, Value};
 
-/// The fields that a body of `/ingress` and the arguments of the tool `dispatch` share.
+/// Fields shared by an `/ingress` body and the `dispatch` tool's arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// The request, untrimmed.
+    /// The request text, untrimmed.
     pub(crate) text: String,
     /// The requested channel. A pinned channel overrides it.
     pub(crate) channel: Option<ChannelName>,
-    /// The conversation.
+    /// The conversation's thread, if named.
     pub(crate) thread: Option<ThreadName>,
 }
 
 impl Address {
-    /// Parses the fields. The error names the first malformed one, never its value.
+    /// Parses the fields. The error names the first malformed field, never the value.
     pub(crate) fn parse(fields: &Map<String, Value>) -> Result<Self, String> {
         Ok(Self {
             text: text(fields)?,
@@ -28,7 +28,7 @@ impl Address {
     }
 }
 
-/// The problem of a channel that another token pins.
+/// The problem with a channel that another token pins.
 const PINNED: &str =
     "channel is closed to this token, because another token pins it; name another channel";
 
@@ -64,7 +64,7 @@ fn optional_name<T>(
     }
 }
 
-/// Returns the message of a request. A token acts as its own subject and in its pinned channel only.
+/// Returns a request's message. A token acts only as its own subject and in its pinned channel.
 pub(crate) fn message(
     ingress: Ingress,
     entry: &TokenEntry,

@@ -1,4 +1,4 @@
-//! `POST /ingress`: gate, body, dispatch, and the answer at the run's end or at its creation.
+//! `POST /ingress`: gate, body, dispatch, and the response when the run ends or is created.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ fn collected(ended: Result<(), JoinError>, io: &HttpChannel) -> Result<Response,
     }
 }
 
-/// Returns the answer at the end of a dispatch.
+/// Returns the response when a dispatch ends.
 pub(super) fn answered(io: &HttpChannel) -> Result<Response, IngressError> {
     // Checked last: an unauthorized or malformed request gets its own error during a drain too.
     if io.is_rejected_by_shutdown() {
@@ -125,7 +125,7 @@ pub(super) fn answered(io: &HttpChannel) -> Result<Response, IngressError> {
     Ok(respond::json(StatusCode::OK, &io.collected()))
 }
 
-/// Returns the answer at the creation of a run.
+/// Returns the response when a run is created.
 pub(super) fn accepted(state: &HttpState, run: RunId, thread_key: &ThreadKey) -> Response {
     let run_url = state.core.settings().run_url(&run);
     let body = Accepted {

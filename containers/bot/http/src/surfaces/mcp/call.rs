@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{dispatch, envelope::object, failure::ToolFailure, tools};
 use crate::state::HttpState;
 
-/// Text of the failure of a tool without a name in the list.
+/// Failure text for a tool whose name is not in the list.
 const UNKNOWN: &str = "the tool is unknown";
 
 /// Calls the tool that the parameters name. Arguments that are no object are empty.
@@ -37,7 +37,7 @@ pub(super) async fn call(
     called.map_err(|failure| RpcError::of_tool(failure.code, failure.text))
 }
 
-/// Returns the name of the tool and its arguments.
+/// Returns the tool's name and arguments.
 pub(super) fn named(mut params: Map<String, Value>) -> (String, Map<String, Value>) {
     let arguments = object(params.remove("arguments"));
     let name = params
@@ -47,8 +47,8 @@ pub(super) fn named(mut params: Map<String, Value>) -> (String, Map<String, Valu
     (name.to_owned(), arguments)
 }
 
-/// Returns code and text of a tool that does not exist, or whose part is off.
-/// Writes the audit line, with the tool's name as the id of a command.
+/// Returns code and text for a tool that does not exist, or whose part is off. Writes the audit
+/// line, with the tool's name as command id.
 pub(super) fn unknown(state: &HttpState, entry: &TokenEntry, name: &str) -> (ErrorCode, String) {
     let failure = state
         .core
@@ -60,7 +60,7 @@ pub(super) fn unknown(state: &HttpState, entry: &TokenEntry, name: &str) -> (Err
     }
 }
 
-/// Returns a command's result as text, and as the JSON that its schema describes.
+/// Returns a command's result as text, and as the JSON that the schema describes.
 fn of_command(success: &Success) -> ToolResult {
     // The handler wrote this JSON, so it parses.
     let structured_content = serde_json::from_str(&success.json).ok();
@@ -70,7 +70,7 @@ fn of_command(success: &Success) -> ToolResult {
     }
 }
 
-/// Returns the text of a command's result.
+/// Returns a command result's text.
 pub(super) fn text_of(success: &Success) -> String {
     format!("{}: ok\n{}", success.definition.id, success.json)
 }

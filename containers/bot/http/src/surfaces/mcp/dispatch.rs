@@ -15,13 +15,13 @@ use crate::{
     surfaces::ingress::{self, Address, HttpChannel},
 };
 
-/// A dispatched request.
+/// A request after dispatch.
 pub(super) struct Dispatched {
     io: Arc<HttpChannel>,
     ended: JoinHandle<()>,
 }
 
-/// Dispatches a request and returns its replies.
+/// Dispatches a request and returns the replies.
 pub(super) async fn dispatch(
     state: &HttpState,
     entry: &TokenEntry,

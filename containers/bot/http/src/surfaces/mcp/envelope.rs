@@ -6,7 +6,7 @@ use ars_wire::{
 };
 use serde_json::{Map, Value};
 
-/// A valid message.
+/// A message that is valid.
 #[derive(Debug, PartialEq)]
 pub(super) enum Message {
     /// A message with an id.
@@ -15,7 +15,7 @@ pub(super) enum Message {
     Notification,
 }
 
-/// A request.
+/// A request in a message.
 #[derive(Debug, PartialEq)]
 pub(super) struct Request {
     /// A string, a number or null.
@@ -68,7 +68,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Message, Box<Response>> {
     }))
 }
 
-/// Returns the fields of an object, and none of any other value.
+/// Returns an object's fields, and none for any other value.
 pub(super) fn object(value: Option<Value>) -> Map<String, Value> {
     match value {
         Some(Value::Object(fields)) => fields,
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the id and the code of the response to an invalid message.
+    /// Returns the id and code in the response to an invalid message.
     fn rejected(text: &str) -> (Value, i64) {
         let response = serde_json::to_value(parse(text.as_bytes()).unwrap_err()).unwrap();
         assert!(!response.to_string().contains("canary"), "{response}");

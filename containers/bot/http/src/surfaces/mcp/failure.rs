@@ -1,4 +1,4 @@
-//! The failure of a tool, before an era gives it a form.
+//! A tool's failure, before an era gives it a form.
 
 use ars_bot_core::commands::Failure;
 use ars_bot_ports::{Overload, texts};
@@ -7,7 +7,7 @@ use ars_wire::ErrorCode;
 /// Why a tool has no result.
 #[derive(Debug)]
 pub(super) struct ToolFailure {
-    /// The code.
+    /// The failure's error code.
     pub(super) code: ErrorCode,
     /// The text for the caller. Names fields, never their values.
     pub(super) text: String,
@@ -22,7 +22,7 @@ impl ToolFailure {
         }
     }
 
-    /// Logs a fault and returns a failure without its details.
+    /// Logs a fault and returns a failure without the details.
     pub(super) fn internal(error: &tokio::task::JoinError) -> Self {
         tracing::error!(error = %error, "a tool failed outside its own handling");
         Self::new(ErrorCode::Internal, "internal error")

@@ -1,6 +1,6 @@
 //! `/mcp`: requests for an agent and commands as tools, over JSON-RPC (docs/reference/mcp.md).
 //!
-//! The revisions of 2025 are served here, revision 2026-07-28 in `stateless`.
+//! The 2025 revisions are served here, revision 2026-07-28 in `stateless`.
 
 mod call;
 mod dispatch;

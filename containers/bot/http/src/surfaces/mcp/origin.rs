@@ -7,10 +7,11 @@ use axum::http::{HeaderMap, header};
 
 use crate::auth::Origin;
 
-/// Returns whether a page of another origin sent the request.
+/// Returns whether another origin's page sent the request.
 ///
-/// An origin is the service's own if it is that of the public base URL, or a name of this machine that equals the
-/// `Host` header. Another name in `Host` proves nothing, because any name can resolve to this machine.
+/// An origin is the service's own if it is that of the public base URL, or a name for this machine
+/// that equals the `Host` header. Another name in `Host` proves nothing, because any name can
+/// resolve to this machine.
 pub(super) fn is_foreign(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let Some(origin) = origins.next() else {

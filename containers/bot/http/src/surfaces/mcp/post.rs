@@ -1,4 +1,4 @@
-//! `POST /mcp`: gate, origin, body, and one JSON-RPC response.
+//! `POST /mcp`: gate, origin, body, and a single JSON-RPC response.
 
 use ars_auth::{Rejection, Surface, TokenEntry};
 use ars_wire::{
@@ -99,7 +99,7 @@ fn accepted() -> Response {
     response
 }
 
-/// Returns the answer to a request that was rejected before its JSON was read.
+/// Returns the response to a request that was rejected before the JSON was read.
 fn reject(code: ErrorCode, text: &str) -> Response {
     let body = mcp::Response::new(Value::Null, Err(RpcError::of_protocol(code, text)));
     let mut response = respond::json(respond::status_of(code), &body);

@@ -1,7 +1,8 @@
 //! `dispatch` for a client with a progress token: notifications until the response.
 //!
-//! The client accepts an event stream. A run takes minutes, and clients give up on a request without a byte, by default
-//! after one minute. Not here: tasks, which a client of revision 2026-07-28 polls instead.
+//! The client accepts an event stream. A run takes minutes, and clients give up on a request
+//! without a byte, by default after a minute. Not here: tasks, which a client with revision
+//! 2026-07-28 polls instead.
 
 use std::{pin::Pin, time::Duration};
 
@@ -30,17 +31,17 @@ use super::{
 };
 use crate::{respond, server::sse, state::HttpState};
 
-/// Interval of the notifications, well below the minute after which clients give up.
+/// Interval between notifications, well below the minute after which clients give up.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 /// The text before the run exists.
 const WAITING: &str = "The request waits for its run.";
 
 type Ended = Pin<Box<dyn Future<Output = Result<Reply, ToolFailure>> + Send>>;
-/// Returns the last message, in the form of the client's revision.
+/// Returns the last message, in the client revision's form.
 type Respond = Box<dyn FnOnce(Result<Reply, ToolFailure>) -> Value + Send>;
 type Started = Pin<Box<dyn Future<Output = RunId> + Send>>;
 
-/// Returns the progress token of a `dispatch`, if its client accepts an event stream.
+/// Returns the progress token in a `dispatch`, if the client accepts an event stream.
 pub(super) fn token(headers: &HeaderMap, request: &Request) -> Option<Value> {
     let is_dispatch = request.method == "tools/call"
         && request.params.get("name").and_then(Value::as_str) == Some(tools::DISPATCH);
@@ -118,7 +119,7 @@ impl Watched {
         }
     }
 
-    /// Returns the next frame: the run's start, the passing of time, or the response as the last one.
+    /// Returns the next frame: the run's start, time passing, or the response as the last frame.
     async fn next(watched: Option<Self>) -> Option<(String, Option<Self>)> {
         let mut watched = watched?;
         let started = async {

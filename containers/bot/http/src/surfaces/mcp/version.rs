@@ -5,12 +5,12 @@ use axum::http::HeaderMap;
 
 use super::envelope::Message;
 
-/// Names the revision.
+/// Names the protocol revision.
 pub(super) const HEADER: &str = "mcp-protocol-version";
 
 /// Fails if a header names a revision that this server does not implement.
 ///
-/// `initialize` negotiates the revision, so its header does not count.
+/// `initialize` negotiates the revision, so the header does not count there.
 pub(super) fn check(headers: &HeaderMap, message: Option<&Message>) -> Result<(), String> {
     let negotiates =
         matches!(message, Some(Message::Request(request)) if request.method == "initialize");

@@ -1,4 +1,4 @@
-//! `GET /runs/assets/<name>`: the styles and scripts of the pages, embedded in the binary.
+//! `GET /runs/assets/<name>`: styles and scripts for the pages, embedded in the binary.
 
 use axum::{extract::Path, http::StatusCode, response::Response};
 
@@ -8,7 +8,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 const IMAGE: &str = "image/svg+xml";
 
-/// Answers with a file, or with the 404 of all run pages.
+/// Answers with a file, or with the same 404 as all run pages.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let (media_type, text) = match name.as_str() {
         "style.css" => (

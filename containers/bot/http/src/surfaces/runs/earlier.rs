@@ -1,4 +1,4 @@
-//! `GET /runs/<id>/earlier?before=<seq>`: one page of events before a seq, for the script of the page.
+//! `GET /runs/<id>/earlier?before=<seq>`: a page of events before a seq, for the page's script.
 
 use ars_auth::Viewer;
 use axum::{

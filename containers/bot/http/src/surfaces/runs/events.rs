@@ -1,4 +1,4 @@
-//! `GET /runs/<id>/events`: the live stream with the run's token, the stored one without.
+//! `GET /runs/<id>/events`: the live stream with the run's token, the stored stream without.
 
 use ars_auth::Viewer;
 use ars_bot_core::{
@@ -24,8 +24,8 @@ use crate::{
     state::HttpState,
 };
 
-/// Answers with the stream, resumed after `Last-Event-ID`.
-/// A page that embeds events names the last one in the query `after`: its first request cannot set the header.
+/// Answers with the stream, resumed after `Last-Event-ID`. A page that embeds events names the last
+/// event in the query `after`: the first request cannot set the header.
 pub(crate) async fn events(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
@@ -56,7 +56,7 @@ pub(crate) async fn events(
     }
 }
 
-/// The run of another process, with the delay of its flushes.
+/// Streams another process's run, with a delay due to flushes.
 fn remote(events: RemoteEvents, permit: StreamPermit) -> impl Stream<Item = String> {
     let watching = (events, (metrics::viewer(), permit));
     stream::unfold(watching, |(mut events, viewer)| async move {
@@ -65,8 +65,8 @@ fn remote(events: RemoteEvents, permit: StreamPermit) -> impl Stream<Item = Stri
     })
 }
 
-/// The run of this process.
-/// The subscription holds a position and no queue, so a slow viewer costs no memory.
+/// Streams this process's run. The subscription holds a position and no queue, so a slow viewer
+/// costs no memory.
 fn live(subscription: Subscription, permit: StreamPermit) -> impl Stream<Item = String> {
     let watching = (subscription, (metrics::viewer(), permit));
     stream::unfold(watching, |(mut subscription, viewer)| async move {

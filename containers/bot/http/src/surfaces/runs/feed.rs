@@ -1,5 +1,5 @@
-//! `GET /runs?stream=1`: the list of runs as it changes.
-//! It starts with the whole list, newest first, and has no end.
+//! `GET /runs?stream=1`: the run list as it changes. It starts with the whole list, newest first,
+//! and has no end.
 
 use ars_auth::Viewer;
 use ars_bot_core::queries::{Change, Changes, RunFilter};

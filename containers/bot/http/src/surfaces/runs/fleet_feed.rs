@@ -1,4 +1,4 @@
-//! `GET /residents?stream=1`: a version of the residents, and each later one. It has no end.
+//! `GET /residents?stream=1`: the residents' version, and each later version. It has no end.
 
 use ars_auth::Viewer;
 use ars_bot_core::queries::FleetChanges;

@@ -1,4 +1,4 @@
-//! `GET /runs/<id>/friction`: the diagnosis of a run.
+//! `GET /runs/<id>/friction`: a run's diagnosis.
 
 use ars_auth::Viewer;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
@@ -6,7 +6,7 @@ use axum::{Extension, extract::State, http::StatusCode, response::Response};
 use super::run_ref::{RunRef, reject};
 use crate::{respond, state::HttpState};
 
-/// Answers with the stored diagnosis, or with one of the events so far.
+/// Answers with the stored diagnosis, or diagnoses the events so far.
 pub(crate) async fn friction(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,

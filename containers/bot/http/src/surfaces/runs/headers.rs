@@ -1,4 +1,4 @@
-//! The headers of all run pages.
+//! Headers for all run pages.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -15,10 +15,10 @@ macro_rules! content_policy {
     };
 }
 
-/// The policy of pages with the form that signs out.
+/// Policy for pages with the form that signs out.
 pub(super) const POLICY_WITH_SIGN_OUT: &str = content_policy!("'self'");
 
-/// Headers of every answer. The referrer is withheld because a run's address contains its token.
+/// Headers on every response. The referrer is withheld because a run's address contains its token.
 const ALWAYS: [(HeaderName, &str); 5] = [
     (header::CONTENT_SECURITY_POLICY, content_policy!("'none'")),
     (header::X_FRAME_OPTIONS, "DENY"),

@@ -1,4 +1,4 @@
-//! `GET /runs`: runs by status and filters; with `stream=1` the changes of the list.
+//! `GET /runs`: runs by status and filters; with `stream=1` the list's changes.
 
 use ars_auth::Viewer;
 use ars_bot_core::queries::{RunFilter, Selection};
@@ -16,9 +16,9 @@ use crate::{
     state::HttpState,
 };
 
-/// Finished rows of one page.
+/// Finished rows per page.
 const PAGE_ROWS: usize = 25;
-/// Most characters of a filter. No name in a record is longer.
+/// Maximum filter length in characters. No name in a record is longer.
 const FILTER_MAX_CHARS: usize = 200;
 
 /// Answers with the list, as a page or as a stream.
@@ -52,7 +52,7 @@ pub(crate) async fn index(
     IndexPage::new(nav, &listing, page, state.core.clock().now()).into_response()
 }
 
-/// Returns the part of the list. `all=1` is the older spelling of `status=all`.
+/// Returns which list part is shown. `all=1` is an older spelling for `status=all`.
 fn part(uri: &Uri) -> Part {
     match params::query(uri, "status").as_deref() {
         Some("finished") => Part::Finished,
@@ -62,7 +62,7 @@ fn part(uri: &Uri) -> Part {
     }
 }
 
-/// Returns the filters. Empty and overlong ones are ignored.
+/// Returns the filters. Empty and overlong filters are ignored.
 fn filter(uri: &Uri) -> RunFilter {
     let value = |key| {
         params::query(uri, key)
@@ -76,7 +76,7 @@ fn filter(uri: &Uri) -> RunFilter {
     }
 }
 
-/// Returns both halves of the cursor, or `None`: a malformed one is ignored.
+/// Returns both cursor halves, or `None`: a malformed cursor is ignored.
 fn cursor(uri: &Uri) -> Option<Cursor> {
     let finished_at =
         Moment::parse(&params::query(uri, "before")?).filter(|at| *at >= Moment::from(0))?;

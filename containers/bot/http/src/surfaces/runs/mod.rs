@@ -1,7 +1,8 @@
-//! The run pages and streams, one route per file, behind the dashboard gate.
+//! Run pages and streams, a route per file, behind the dashboard gate.
 //!
-//! docs/reference/runs.md#routes lists the statuses. A live run also needs its capability token. Without it only a
-//! finished run is shown. Not here: which runs a viewer may read (`ars_bot_core::queries`).
+//! docs/reference/runs.md#routes lists the statuses. A live run also needs its capability token.
+//! Without it only a finished run is shown. Not here: which runs a viewer may read
+//! (`ars_bot_core::queries`).
 
 mod asset;
 mod docs;

@@ -1,4 +1,4 @@
-//! `GET /runs/outcomes`: what became of pull requests and reviews, with the result of `runs.outcomes`.
+//! `GET /runs/outcomes`: how pull requests and reviews ended, with the result from `runs.outcomes`.
 
 use ars_auth::Actor;
 use ars_bot_core::commands::Caller;
@@ -10,7 +10,7 @@ use serde_json::Map;
 use super::pages::{Nav, OutcomesPage, Section};
 use crate::{respond, state::HttpState};
 
-/// The command.
+/// The invoked command's id.
 const OUTCOMES: &str = "runs.outcomes";
 const UNAVAILABLE: &str =
     "The outcomes are not available: run history is off (runHistory.store) or did not answer.\n";

@@ -1,6 +1,6 @@
-//! `GET /runs/<id>`: live with the run's token, static once the run has finished.
-//! `tab` selects one of three views. A person who may read a live run is led from the link without its token to the one
-//! with it.
+//! `GET /runs/<id>`: live with the run's token, static once the run has finished. `tab` selects one
+//! of three views. A person who may read a live run is led from the link without a token to the
+//! link with it.
 
 use ars_auth::Viewer;
 use ars_bot_core::queries::{Found, QueryError};
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{auth::viewer::is_browser, params, respond, state::HttpState};
 
-/// The outcome of a finished run, for the live page: the stream's `finished` event lacks it.
+/// A finished run's outcome, for the live page: the stream's `finished` event lacks it.
 const STATUS_HEADER: HeaderName = HeaderName::from_static("x-run-status");
 
 /// Answers with the page.
@@ -42,7 +42,7 @@ pub(crate) async fn page(
     reject(error)
 }
 
-/// Returns the address of the same view with the token.
+/// Returns the same view's address with the token.
 fn with_token(uri: &Uri, run: &RunRef, token: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("t", token);
@@ -98,7 +98,7 @@ async fn view(
     Ok(response)
 }
 
-/// Returns the seq before which events are wanted. A malformed one is ignored.
+/// Returns the seq before which events are wanted. A malformed seq is ignored.
 pub(super) fn before(uri: &Uri) -> Option<u64> {
     params::query(uri, "before")?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The middleware that adds the headers of the run pages.
+//! Middleware that adds the run pages' headers.
 
 use axum::{
     extract::{Request, State},
@@ -10,7 +10,7 @@ use axum::{
 use super::headers::{POLICY_WITH_SIGN_OUT, add_page_headers};
 use crate::{Dashboard, state::HttpState};
 
-/// Adds the headers. Only pages of mode `token` have a form: the one that signs out.
+/// Adds the headers. Only pages in mode `token` have a form, which signs out.
 pub(crate) async fn page_headers(
     State(state): State<HttpState>,
     request: Request,
@@ -21,7 +21,7 @@ pub(crate) async fn page_headers(
     response
 }
 
-/// Adds the headers of a page to an answer.
+/// Adds a page's headers to a response.
 pub(crate) fn add_headers(state: &HttpState, response: &mut Response) {
     if matches!(&*state.dashboard, Dashboard::Token { .. }) {
         let policy = HeaderValue::from_static(POLICY_WITH_SIGN_OUT);

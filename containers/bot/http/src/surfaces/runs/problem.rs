@@ -1,6 +1,7 @@
 //! Pages in place of the plain texts that machines get.
 //!
-//! They say that there is no such page, that a subsystem is off, or that a store does not answer.
+//! They explain that there is no such page, that a subsystem is off, or that a store does not
+//! answer.
 
 use askama::Template as _;
 use axum::{

@@ -1,11 +1,11 @@
-//! The stream of a finished run: its kept events, a note at every gap, its finish, and the end.
+//! A finished run's stream: kept events, a note at every gap, the finish, and the end.
 
 use ars_bot_core::queries::RunView;
 use ars_events::sse::frames;
 use serde_json::Value;
 
-/// Returns the frames of a run after a seq.
-/// The finish lets a page settle that followed the run in another process.
+/// Returns a run's frames after a seq. The finish lets a page settle that followed the run in
+/// another process.
 pub(super) fn frames(view: &RunView, after: u64) -> Vec<String> {
     let mut out = kept_frames(&view.events, view.published, after);
     out.extend(view.finished.map(|(at, _)| frames::finished(at)));
@@ -13,12 +13,12 @@ pub(super) fn frames(view: &RunView, after: u64) -> Vec<String> {
     out
 }
 
-/// Returns the frames of the events after a seq; the gaps' counts sum to published minus kept events.
+/// Returns the frames for events after a seq; the gaps' counts sum to published minus kept events.
 fn kept_frames(events: &[Value], published: u64, after: u64) -> Vec<String> {
     let mut out = Vec::with_capacity(events.len() + 3);
     let mut last = 0;
     for event in events {
-        // A stored event without a seq keeps its position.
+        // A stored event without a seq keeps the position.
         let seq = event.get("seq").and_then(Value::as_u64).unwrap_or(last + 1);
         if seq > after {
             out.extend(gap(last, seq - 1, after));
@@ -30,7 +30,7 @@ fn kept_frames(events: &[Value], published: u64, after: u64) -> Vec<String> {
     out
 }
 
-/// Returns the note for a gap. A resumed stream omits the gaps before its position.
+/// Returns the note for a gap. A resumed stream omits the gaps before the resumption point.
 fn gap(last: u64, until: u64, after: u64) -> Option<String> {
     let missing = until.saturating_sub(last);
     if missing == 0 || until <= after {

@@ -1,5 +1,5 @@
-//! `GET /residents` and `GET /residents/<owner>/<name>`: the residents, and one of them with its trees.
-//! With `stream=1` both answer with the feed of changes.
+//! `GET /residents` and `GET /residents/<owner>/<name>`: all residents, or a single resident with
+//! the trees. With `stream=1` both answer with the change feed.
 
 use ars_auth::Viewer;
 use ars_bot_core::commands::Caller;
@@ -27,17 +27,17 @@ const ABSENT: &str =
 const NOT_ONBOARDED: &str =
     "This repository has no resident. Add one with the command `repo onboard`.\n";
 
-/// The page of a path.
+/// The page that a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
-    /// The list.
+    /// The list of all residents.
     Fleet,
-    /// A resident.
+    /// A single resident's page.
     One(RepoSlug),
 }
 
 impl Place {
-    /// Returns the page of the segments behind the first one.
+    /// Returns the page for the segments after the first.
     fn of(segments: &[&str]) -> Option<Self> {
         match segments {
             [] => Some(Self::Fleet),

@@ -12,16 +12,16 @@ use axum::{
 
 use crate::{params, respond, state::HttpState, surfaces::health};
 
-/// The run id of `/runs/<id>…` and the token of its query.
+/// The run id in `/runs/<id>…` and the token in the query.
 pub(crate) struct RunRef {
-    /// The run.
+    /// The run's id.
     pub(super) id: RunId,
     /// Query `t`; empty if absent, which opens no run.
     pub(super) token: String,
 }
 
 impl RunRef {
-    /// Returns the reader of the run on a route.
+    /// Returns the run's reader on a route.
     pub(super) fn reader<'r>(&'r self, viewer: &'r Viewer, route: &'static str) -> Reader<'r> {
         Reader {
             viewer,

@@ -1,4 +1,4 @@
-//! `GET /schedules` and `GET /runs/scheduled`: the schedules, with the result of `schedule.list`.
+//! `GET /schedules` and `GET /runs/scheduled`: the schedules, with the result from `schedule.list`.
 
 use ars_auth::Actor;
 use ars_bot_core::commands::Caller;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::run_ref::{RunRef, reject};
 use crate::{respond, server::read_body, state::HttpState};
 
-/// Largest body.
+/// Maximum body size in bytes.
 const STEER_MAX_BYTES: usize = 65_536;
 
 #[derive(Deserialize)]
@@ -30,7 +30,8 @@ struct Queued {
     state: &'static str,
 }
 
-/// Reads the body before the run, so that the answer to a malformed one reveals nothing about the run.
+/// Reads the body before the run. So the response to a malformed body reveals nothing about the
+/// run.
 pub(crate) async fn steer(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,

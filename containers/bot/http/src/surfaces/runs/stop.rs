@@ -21,7 +21,7 @@ struct Stopping {
     state: &'static str,
 }
 
-/// Checks the mode first, so that the answer to a malformed one reveals nothing about the run.
+/// Checks the mode first, so that the response to a malformed mode reveals nothing about the run.
 pub(crate) async fn stop(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,

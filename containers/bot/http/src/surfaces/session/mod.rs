@@ -1,4 +1,4 @@
-//! Signing in to the dashboard in mode `token`, and out of it.
+//! Signs in to the dashboard in mode `token`, and out.
 
 mod sign_in;
 mod sign_out;

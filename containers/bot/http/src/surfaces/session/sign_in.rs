@@ -24,26 +24,26 @@ use crate::{
     surfaces::runs,
 };
 
-/// The route of the form.
+/// Route for the sign-in form.
 pub(crate) const SIGN_IN: &str = "/runs/sign-in";
-/// The route of its styles: those of the pages are behind the gate.
+/// Route for the form's styles: the pages' styles are behind the gate.
 pub(crate) const STYLE: &str = "/runs/sign-in/style.css";
-/// The route of its script.
+/// Route for the form's script.
 pub(crate) const SCRIPT: &str = "/runs/sign-in/script.js";
 
-/// The problem of a wrong token in the form.
+/// The problem when the form has a wrong token.
 const INVALID: &str = "This token is not valid.";
-/// The problem of a wrong token in an address, which an earlier start may have printed.
+/// The problem when an address has a wrong token, which an earlier start may have printed.
 const EXPIRED: &str =
     "This address is not valid any more. Open the one that the last start of the service printed.";
 
 /// The page after the form if no other is named.
 const HOME: &str = "/runs";
-/// Largest form.
+/// Maximum form size in bytes.
 const MAX_FORM_BYTES: usize = 16_384;
 /// Longest address to which the form leads.
 const MAX_NEXT_CHARS: usize = 2_048;
-/// The policy of the page: as for all pages, but the form may be sent.
+/// The page's policy: as for all pages, but the form may be sent.
 const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
@@ -58,7 +58,7 @@ struct SignIn<'a> {
     problem: Option<&'static str>,
 }
 
-/// Answers with the form, or signs in with the token of the address.
+/// Answers with the form, or signs in with the token in the address.
 pub(crate) async fn form(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let Some((secret, actor)) = configured(&state) else {
@@ -68,7 +68,7 @@ pub(crate) async fn form(State(state): State<HttpState>, request: Request) -> Re
     let Some(token) = params::query(&head.uri, "token") else {
         return page(StatusCode::OK, &next, None);
     };
-    // Guesses of another site would use up the attempts of this browser's peer.
+    // Another site's guesses would use up the attempts of this browser's peer.
     if !is_own(
         &head.headers,
         state.core.settings().public_base_url.as_deref(),
@@ -129,7 +129,7 @@ struct Attempt<'a> {
     problem: &'static str,
 }
 
-/// Answers a correct token with a session and the wanted page, without the token in its address.
+/// Answers a correct token with a session and the wanted page, without the token in the address.
 fn exchange(
     state: &HttpState,
     head: &Parts,
@@ -176,19 +176,19 @@ fn too_many(seconds: UnixMillis) -> Response {
     response
 }
 
-/// Answers with the styles of the pages.
+/// Answers with the pages' styles.
 pub(crate) async fn style() -> Response {
     let text = include_str!("../../../assets/style.css");
     respond::with_type(StatusCode::OK, "text/css; charset=utf-8", text)
 }
 
-/// Answers with the script that forgets the messages of the viewer before.
+/// Answers with the script that forgets the previous viewer's messages.
 pub(crate) async fn script() -> Response {
     let text = include_str!("../../../assets/sign-in.js");
     respond::with_type(StatusCode::OK, "text/javascript; charset=utf-8", text)
 }
 
-/// Returns the 403 of a page without a credential: the form, which leads back to the page.
+/// Returns the 403 for a page without a credential: the form, which leads back to the page.
 pub(crate) fn refused(uri: &Uri) -> Response {
     let next = uri
         .path_and_query()
@@ -236,7 +236,7 @@ fn page(status: StatusCode, next: &str, problem: Option<&'static str>) -> Respon
     response
 }
 
-/// Returns a path of this service, so that the form leads to no other site.
+/// Returns a path on this service, so that the form leads to no other site.
 fn local(next: &str) -> &str {
     let is_path = next.starts_with('/') && !next.starts_with("//");
     let is_plain =

@@ -1,7 +1,7 @@
-//! `POST /runs/sign-out`: ends the session in its browser.
+//! `POST /runs/sign-out`: ends the session in the browser.
 //!
-//! The header of every page has the button. The service stores no session, so a copy of the cookie stays valid until it
-//! expires or the secret changes.
+//! Every page's header has the button. The service stores no session, so a copied cookie stays
+//! valid until it expires or the secret changes.
 
 use axum::{
     extract::{Request, State},
@@ -19,7 +19,7 @@ use crate::{
     state::HttpState,
 };
 
-/// The route.
+/// Route for signing out.
 pub(crate) const SIGN_OUT: &str = "/runs/sign-out";
 
 /// Removes the cookie and leads to the form.
@@ -28,7 +28,8 @@ pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> R
     let Some((secret, actor)) = configured(&state) else {
         return without_form(&state, &head).await;
     };
-    // `SameSite` withholds the cookie from forms of other sites, so a session shows that none sent this one.
+    // `SameSite` withholds the cookie from other sites' forms, so a session shows that no other
+    // site sent this form.
     let is_own = is_same_origin(
         &head.headers,
         state.core.settings().public_base_url.as_deref(),

@@ -1,4 +1,4 @@
-//! The attempts to mend failed checks, in a document of the configuration store.
+//! Attempts to fix failed checks, in a configuration store document.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use ars_types::{RepoSlug, UnixMillis};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-/// Key of the document.
+/// Key for the document.
 const DOCUMENT: &str = "webhook-check-attempts";
-/// Maximum attempts of a record, the others after a conflict with another process.
+/// Maximum attempts to record; those after the first follow a conflict with another process.
 const MAX_COUNT_ATTEMPTS: usize = 8;
 
-/// The counted attempts.
+/// Attempts that were counted.
 pub(super) struct AttemptStore {
     documents: Arc<dyn Documents>,
-    /// Locked during a record, so that those of this process do not conflict.
+    /// Locked while recording, so that records in this process do not conflict.
     recording: tokio::sync::Mutex<()>,
 }
 
@@ -31,7 +31,7 @@ impl AttemptStore {
         }
     }
 
-    /// Counts the attempt of a failed check, before its message is dispatched.
+    /// Counts an attempt at a failed check, before the message is dispatched.
     pub(super) async fn begin(
         &self,
         pull_request: (&RepoSlug, u64),

@@ -1,4 +1,4 @@
-//! The channel of a webhook: all replies to one message are one comment, which is edited in place.
+//! A webhook's channel: all replies to a message share a comment, which is edited in place.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use tokio::sync::{Mutex, watch};
 
 use super::comment::Comment;
 
-/// Separates replies.
+/// Separates two replies.
 const BLANK_LINE: &str = "\n\n";
-/// Value of the marker of refused failed checks.
+/// Marker value for refused failed checks.
 const CHECKS_MARKER: &str = "failed checks";
 
-/// The channel.
+/// Channel that writes a comment.
 pub struct CommentChannel {
     pages: Option<String>,
     written: Arc<Mutex<Written>>,
     progress: watch::Sender<Progress>,
 }
 
-/// Progress of the dispatch, for the answer to the webhook.
+/// Dispatch progress, for the response to the webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
     /// No run exists yet.
     #[default]
     Dispatching,
-    /// The run exists.
+    /// The run was created.
     Started,
     /// An earlier delivery had the same id.
     Repeated,
     /// The process shuts down and accepted nothing.
     ShuttingDown,
-    /// The message was refused, so no run of it begins.
+    /// The message was refused, so no run begins for it.
     Refused,
 }
 
@@ -45,7 +45,7 @@ struct Written {
 }
 
 impl CommentChannel {
-    /// The channel of a delivery. `pages` is the base of the run pages.
+    /// Makes a delivery's channel. `pages` is the run pages' base.
     pub(super) fn new(
         host: Arc<dyn CodeHost>,
         repository: RepoSlug,
@@ -59,10 +59,10 @@ impl CommentChannel {
         )
     }
 
-    /// The channel of a failed check.
+    /// Makes a failed check's channel.
     ///
-    /// No person waits for its answer, and many checks of one pull request may be refused for the same
-    /// reason, so all refusals are one comment. A run has a separate one.
+    /// No person waits for the answer, and many checks on the same pull request may be refused for
+    /// the same reason, so all refusals share a comment. A run has a separate comment.
     pub(super) fn of_check(
         host: Arc<dyn CodeHost>,
         repository: RepoSlug,
@@ -75,7 +75,7 @@ impl CommentChannel {
         )
     }
 
-    /// Returns the channel of a run that another process began, or `None` if it has another channel.
+    /// Returns the channel for another process's run, or `None` if it has another channel.
     pub fn reopen(run: &LiveRun, host: Arc<dyn CodeHost>, pages: Option<String>) -> Option<Self> {
         let (repository, number) = item_of_thread(&run.thread_key)?;
         let comment = Comment::new(host, repository, number, marker_of(&run.run_id));
@@ -94,7 +94,7 @@ impl CommentChannel {
         }
     }
 
-    /// Returns the progress.
+    /// Returns the dispatch progress.
     pub(super) fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
@@ -155,7 +155,7 @@ impl Channel for CommentChannel {
         Platform::CodeHost.channel_traits()
     }
 
-    /// Returns nothing: directives in comments of strangers would count.
+    /// Returns nothing: directives in strangers' comments would count.
     async fn history(&self) -> Vec<HistoryTurn> {
         Vec::new()
     }

@@ -1,7 +1,7 @@
-//! One comment of the service on an issue or pull request, written once and edited in place.
+//! The service's comment on an issue or pull request, written once and edited in place.
 //!
-//! A hidden marker identifies it. After a lost answer, and in the next process, the comment is searched for first, so
-//! that no second one is written.
+//! A hidden marker identifies it. After a lost response, and in the next process, the comment is
+//! searched for first, so that no second comment is written.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use ars_bot_ports::{CodeHost, CodeHostError};
 use ars_codehost::text::{MAX_BODY_CHARS, hidden_marker, markers, neutral_block};
 use ars_types::RepoSlug;
 
-/// Kind of the marker of an answer.
+/// Marker kind for an answer.
 const MARKER: &str = "answer";
 
-/// The place of a comment.
+/// Where a comment is.
 pub(super) struct Comment {
     host: Arc<dyn CodeHost>,
     repository: RepoSlug,
     number: u64,
-    /// Value of its marker.
+    /// The marker's value.
     marker: String,
     id: Option<u64>,
-    /// It may exist although its id is not known.
+    /// It may exist although the id is not known.
     may_exist: bool,
 }
 
@@ -55,12 +55,13 @@ impl Comment {
         self.id.is_some()
     }
 
-    /// Identifies the comment by another value from its next text on.
+    /// Identifies the comment by another value from the next text on.
     pub(super) fn mark(&mut self, marker: String) {
         self.marker = marker;
     }
 
-    /// Writes the comment, or replaces its text. `after` was written by code and follows the neutral text.
+    /// Writes the comment, or replaces the text. `after` was written by code and follows the
+    /// neutral text.
     pub(super) async fn write(
         &mut self,
         text: &str,

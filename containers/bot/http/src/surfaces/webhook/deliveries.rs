@@ -1,7 +1,8 @@
-//! The deliveries that were served, in a document of the configuration store.
+//! Served deliveries, in a configuration store document.
 //!
-//! A delivery is recorded once its run exists or its dispatch ended. Until then the claim of its run has the delivery as
-//! idempotency key, so a process that ends in between loses no message and repeats none. The document outlasts processes.
+//! A delivery is recorded once its run exists or the dispatch ended. Until then the run's claim has
+//! the delivery as idempotency key, so a process that ends in between loses no message and repeats
+//! none. The document outlasts processes.
 
 use std::{
     collections::BTreeSet,
@@ -13,19 +14,19 @@ use ars_codehost::webhook::{Deliveries as Known, Delivery};
 use ars_types::UnixMillis;
 use serde_json::{Value, json};
 
-/// Key of the document.
+/// Key for the document.
 const DOCUMENT: &str = "webhook-deliveries";
-/// Its field.
+/// The document's field with the deliveries.
 const FIELD: &str = "deliveries";
-/// Maximum attempts of a record, the others after a conflict with another process.
+/// Maximum attempts to record; those after the first follow a conflict with another process.
 const MAX_RECORD_ATTEMPTS: usize = 4;
 
-/// The deliveries of the last days.
+/// Deliveries from the last days.
 pub(super) struct Deliveries {
     documents: Arc<dyn Documents>,
-    /// Ids of the deliveries in dispatch.
+    /// Ids for deliveries in dispatch.
     serving: Mutex<BTreeSet<String>>,
-    /// Locked during a record, so that those of this process do not conflict.
+    /// Locked while recording, so that records in this process do not conflict.
     recording: tokio::sync::Mutex<()>,
 }
 

@@ -1,7 +1,8 @@
-//! Webhooks of the code host: a mention, a requested review or a failed check becomes a message
+//! Code host webhooks: a mention, a requested review or a failed check becomes a message
 //! (docs/reference/code-host.md#webhooks).
 //!
-//! Not here: the signature's arithmetic, and the events that become messages (`ars_codehost::webhook`).
+//! Not here: the signature's arithmetic, and the events that become messages
+//! (`ars_codehost::webhook`).
 
 mod attempts;
 mod channel;

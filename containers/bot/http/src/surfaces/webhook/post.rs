@@ -34,15 +34,15 @@ use crate::{
     state::HttpState,
 };
 
-/// Platform of channels, and subject of the deliveries' idempotency keys, which no token has.
+/// Platform for channels, and subject for the deliveries' idempotency keys, which no token has.
 const PLATFORM: Platform = Platform::CodeHost;
-/// Time after which a delivery is answered without its run, because the host waits for 10 s.
+/// Time after which a delivery is answered without a run, because the host waits for 10 s.
 const WEBHOOK_ANSWER_LIMIT: Duration = Duration::from_secs(8);
 /// The agent that mends failed checks.
 const MENDING_AGENT: &str = "coding";
-/// A delivery with the id of an earlier one.
+/// A delivery with an earlier delivery's id.
 const REPEATED: &str = "the delivery was received before";
-/// Maximum characters of a delivery's id.
+/// Maximum delivery id length in characters.
 const MAX_DELIVERY_ID_CHARS: usize = 100;
 
 /// Every method arrives here, because the method is the first check.
@@ -136,8 +136,8 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
     .await
 }
 
-/// Returns whether the pull request of a failed check is the service's own.
-/// A person may name a branch like one of a run, and the event does not name the author.
+/// Returns whether a failed check's pull request is the service's own. A person may name a branch
+/// like that of a run, and the event does not name the author.
 async fn is_own(
     state: &HttpState,
     host: &dyn CodeHost,
@@ -154,9 +154,10 @@ async fn is_own(
     }
 }
 
-/// Returns the key of an event, which is the same in each delivery of it.
+/// Returns an event's key, which is the same in each delivery.
 ///
-/// The headers are not signed, so one signed body would count again under each id that a sender invents.
+/// The headers are not signed, so the same signed body would count again under each id that a
+/// sender invents.
 fn key_of(trigger: &Trigger, body: &[u8]) -> IdempotencyKey {
     let identity = trigger.identity.as_deref().map_or(body, str::as_bytes);
     let digest = hex::encode(digest::digest(&digest::SHA256, identity));
@@ -216,7 +217,7 @@ async fn attempt(
     }
 }
 
-/// The counted attempt of a failed check.
+/// The counted attempt at a failed check.
 struct Attempted {
     webhooks: Arc<WebhookState>,
     repository: RepoSlug,
@@ -254,7 +255,7 @@ impl Attempted {
     }
 }
 
-/// Dispatches the message, and answers once its run exists or its dispatch ended.
+/// Dispatches the message, and answers once the run exists or the dispatch ended.
 async fn answer(
     state: &HttpState,
     message: IncomingMessage,
@@ -311,12 +312,13 @@ fn message(
     } = trigger;
     let is_prose = !text.is_empty() && state.core.commands().registry().recognize(&text).is_none();
     if matches!(kind, TriggerKind::Mention { .. }) && is_prose {
-        // In code, where it names nothing: the run takes the number of the thread, unless the person names one.
+        // As code, where it names nothing: the run takes the thread's number, unless the person
+        // names another.
         text.push_str(&format!(
             "\n\n(This is a comment on `{repository}#{number}`.)"
         ));
     }
-    // Not the agent of the channel: only this one changes the branch.
+    // Not the channel's agent: only this agent changes the branch.
     let must_continue = matches!(kind, TriggerKind::FailedCheck { .. });
     let agent = must_continue.then(|| MENDING_AGENT.to_owned());
     let channel_id = PLATFORM.id(&repository);
@@ -343,7 +345,7 @@ fn message(
     }
 }
 
-/// Returns the configured name of a repository, or its origin on the host.
+/// Returns a repository's configured name, or its origin on the host.
 fn name_of(state: &HttpState, host: &dyn CodeHost, slug: &RepoSlug) -> String {
     let known = &state.core.settings().repositories;
     let is_this = |origin: &str| host.host().repository_of(origin).as_ref() == Some(slug);
@@ -353,7 +355,7 @@ fn name_of(state: &HttpState, host: &dyn CodeHost, slug: &RepoSlug) -> String {
     found.map_or_else(|| host.host().git_origin(slug), |known| known.name.clone())
 }
 
-/// Returns the one value of a header; another number of values counts as none.
+/// Returns a header's only value; more or fewer values count as none.
 fn value<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     let mut values = headers.get_all(name).iter();
     let value = values.next().filter(|_| values.next().is_none());

@@ -36,7 +36,7 @@ impl From<BodyError> for Rejected {
 }
 
 impl Rejected {
-    /// Returns the answer.
+    /// Returns the HTTP response.
     pub(super) fn into_response(self) -> Response {
         let (status, error) = match self {
             Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "POST only"),

@@ -1,4 +1,4 @@
-//! The settings of webhooks.
+//! Settings for webhooks.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,17 +9,17 @@ use ars_types::Platform;
 
 use super::{attempts::AttemptStore, deliveries::Deliveries};
 
-/// The settings and the parts of webhooks.
+/// Webhook settings and parts.
 pub struct Webhooks {
     /// The secret that signs them.
     pub secret: Secret,
-    /// Actor ids by login of the host in lower case. Others have no effect.
+    /// Actor ids by host login in lower case. Others have no effect.
     pub users: BTreeMap<String, String>,
-    /// Actor id of failed checks.
+    /// Actor id for failed checks.
     pub checks: Option<String>,
-    /// The host.
+    /// The code host to answer on.
     pub host: Arc<dyn CodeHost>,
-    /// The store of the deliveries that were served.
+    /// The store for deliveries that were served.
     pub documents: Arc<dyn Documents>,
 }
 
@@ -41,8 +41,8 @@ impl WebhookState {
         }
     }
 
-    /// Returns the actor of a user of an event, such as `github:ann`.
-    /// Its grants are those of the configuration.
+    /// Returns the actor for an event's user, such as `github:ann`. The grants come from the
+    /// configuration.
     pub(super) fn actor(&self, user: &str) -> Option<Actor> {
         let Webhooks { users, checks, .. } = &self.settings;
         let id = match user {

@@ -1,4 +1,4 @@
-//! Every command: its happy path, and who may invoke it.
+//! Tests every command: the happy path, and who may invoke it.
 
 use ars_auth::{Actor, Grants, Set};
 use ars_bot_core::commands::Caller;
@@ -11,7 +11,7 @@ use crate::support::{Bot, record, say};
 
 const FINISHED_AT: i64 = 1_760_000_000_000;
 
-/// Every command: query of a GET or body of a POST, and a member of its output.
+/// Returns every command: GET query or POST body, and an output member.
 fn table() -> Vec<(&'static str, Option<&'static str>, Value, &'static str)> {
     let channel = "http:default";
     vec![
@@ -212,7 +212,8 @@ async fn body_has_the_bytes_of_the_command() {
     }
 }
 
-/// Invokers of each command: no credential, a session without configured grants, one with all of them.
+/// Who invokes each command: no credential, a session without configured grants, a session with all
+/// grants.
 const PERMITTED: [(&str, &str); 26] = [
     ("help.show", "-yy"),
     ("status.show", "-yy"),
@@ -242,7 +243,7 @@ const PERMITTED: [(&str, &str); 26] = [
     ("schedule.list", "-yy"),
 ];
 
-/// A permitted caller is informed of the unknown option, and no other caller is.
+/// A permitted caller learns about the unknown option, and no other caller does.
 #[tokio::test]
 async fn each_command_admits_exactly_its_callers() {
     let (session, full) = (

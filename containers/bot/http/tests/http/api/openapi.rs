@@ -1,4 +1,4 @@
-//! The description of the routes.
+//! Tests the route description.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ const OTHERS: [&str; 4] = [
     "/runs/{id}/stop",
 ];
 
-/// Returns the target of every reference.
+/// Returns every reference's target.
 fn references(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),

@@ -1,4 +1,4 @@
-//! The order of checks, with the fault of every later check present in each request.
+//! Tests the check order, with every later check's fault present in each request.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_auth::Set;
@@ -13,7 +13,7 @@ use crate::{
     wire::until,
 };
 
-/// Sends the head of a request without its body, and returns the first line and the body of the answer.
+/// Sends a request's head without the body, and returns the response's first line and body.
 async fn head_only(bot: &Bot, lines: &[&str]) -> (String, String, String) {
     let mut stream = TcpStream::connect(bot.address).await.unwrap();
     let head = format!(
@@ -158,7 +158,7 @@ async fn only_listed_methods_are_allowed() {
     assert_eq!(posted.failure(), (405, "method_not_allowed".into()));
 }
 
-/// The origin is that of the base URL, and else that of the `Host` header.
+/// The origin is that of the base URL, and else of the `Host` header.
 #[tokio::test]
 async fn write_from_another_site_is_rejected() {
     let bot = bot(Set::All, Set::All).await;
@@ -221,7 +221,7 @@ async fn mode_none_serves_this_machine_only() {
     }
 }
 
-/// Tokens of the ingress are no credentials of the dashboard.
+/// Ingress tokens are no dashboard credentials.
 #[tokio::test]
 async fn only_the_secret_is_admitted() {
     let bot = bot(Set::All, Set::All).await;

@@ -20,18 +20,18 @@ use crate::{
     support::{Bot, by_token, record, say},
 };
 
-/// The token of the ingress and of MCP.
+/// Token for the ingress and MCP.
 const BEARER: &str = "one-token";
 const CHANNEL: &str = "http:default";
-/// The stateless revision of MCP.
+/// The stateless MCP revision.
 const REVISION: &str = "2026-07-28";
 
-/// An invocation: the command, its words on text surfaces, and its JSON input.
+/// An invocation: the command, its words on text surfaces, and the JSON input.
 struct Row {
     id: &'static str,
     words: &'static [&'static str],
     input: Value,
-    /// The code of its failure.
+    /// The failure's code.
     code: Option<&'static str>,
 }
 
@@ -255,7 +255,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// An installation with a stored run, a stored review, a live run, and one live in another process.
+/// An installation with a stored run and review, a live run, and a run live in another process.
 /// Each surface's caller has every grant.
 struct World {
     bot: Bot,
@@ -299,10 +299,10 @@ impl World {
     }
 }
 
-/// The result of an invocation: JSON in one line, or code and text of the failure.
+/// An invocation's result: JSON on a single line, or the failure's code and text.
 type Outcome = Result<String, (String, String)>;
 
-/// Invokes the command as the command line does. Returns the outcome, and its text.
+/// Invokes the command as the command line does. Returns the outcome and the text.
 async fn on_command_line(row: &Row) -> (Outcome, String) {
     let world = World::new().await;
     let words = row.words.iter().map(|word| (*word).to_owned()).collect();
@@ -470,7 +470,7 @@ async fn surfaces_give_the_same_bytes() {
             let text = text.replace("in flight: 0", "in flight: 1");
             let message = by_message(row).await;
             if row.id == "runs.list" && code.is_none() {
-                // A terminal has a table of the same runs.
+                // A terminal has a table with the same runs.
                 let ids =
                     |text: &str| ["live", "away", "reviewed", "done"].map(|id| text.contains(id));
                 assert_eq!(ids(&message), ids(&text), "{:?} by a message", row.words);

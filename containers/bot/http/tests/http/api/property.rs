@@ -1,4 +1,4 @@
-//! No request ends in a fault of the service.
+//! Tests that no request ends in a service fault.
 
 use ars_auth::Set;
 use ars_commands::Surface;
@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use super::support::{bot, read};
 use crate::{cases::property, support::record};
 
-/// Queries and bodies of each command, unless `PROPTEST_CASES` is set.
+/// Queries and bodies for each command, unless `PROPTEST_CASES` is set.
 const CASES: u32 = 24;
-/// Values that some field accepts, and malformed ones.
+/// Values that some field accepts, and malformed values.
 const VALUES: &[&str] = &[
     "",
     "done",
@@ -31,7 +31,7 @@ const VALUES: &[&str] = &[
     "a=b",
 ];
 
-/// A part of a query string: a name or a value.
+/// Generates a query string part: a name or a value.
 fn part(names: Vec<&'static str>) -> BoxedStrategy<String> {
     let encoded =
         "\\PC{0,12}".prop_map(|text| utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string());

@@ -1,4 +1,4 @@
-//! Spellings of paths and of names.
+//! Tests how paths and names are spelled.
 
 use ars_auth::Set;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A bot with every command, behind the gate of a secret, and requests to its command routes.
+//! A bot with every command, behind a secret's gate, and requests to the command routes.
 #![expect(
     clippy::unwrap_used,
     reason = "a double that cannot go on fails its test"
@@ -32,12 +32,12 @@ use crate::{
     support::{Bot, TOKENS, by_token, record},
 };
 
-/// The actor of the secret.
+/// Actor that the secret stands for.
 pub const ACTOR: &str = "access:ops";
-/// The record of the organization's memory.
+/// Record in the organization's memory.
 pub const RECORD: &str = "mem:org:acme:1";
 
-/// One record, until it is forgotten.
+/// A single record, until it is forgotten.
 #[derive(Default)]
 struct OneRecord(Mutex<bool>);
 
@@ -91,7 +91,7 @@ impl Schedules for NoFirings {
     }
 }
 
-/// One document with compare-and-swap.
+/// A single document with compare-and-swap.
 #[derive(Default)]
 struct Page(Mutex<Document>);
 
@@ -119,7 +119,7 @@ impl Documents for Page {
     }
 }
 
-/// Adds the capabilities of all commands.
+/// Adds the capabilities that all commands need.
 pub fn whole(capabilities: Capabilities) -> Capabilities {
     let memory = MemoryDeps {
         store: Arc::new(OneRecord::default()),
@@ -167,7 +167,7 @@ pub async fn bot(actions: Set, channels: Set) -> Bot {
     .await
 }
 
-/// Returns a finished review of a pull request.
+/// Returns a finished pull request review.
 pub fn review(id: &str, finished_at: UnixMillis) -> RunRecord {
     let meta = json!({ "type": "run_meta", "agent": "review", "pr": 7, "seq": 1 });
     let repo = Some("acme/app".to_owned());
@@ -178,7 +178,7 @@ pub fn review(id: &str, finished_at: UnixMillis) -> RunRecord {
     }
 }
 
-/// An answer.
+/// A response that was read.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
     pub status: u16,
@@ -190,7 +190,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Returns status and code of a failure.
+    /// Returns a failure's status and code.
     pub fn failure(&self) -> (u16, String) {
         let body = self.json();
         let members: Vec<&String> = body.as_object().unwrap().keys().collect();
@@ -199,7 +199,7 @@ impl Answer {
     }
 }
 
-/// Checks the headers of every answer, and reads it.
+/// Checks the headers that every response has, and reads it.
 pub async fn read(response: Response) -> Answer {
     let header = |name: &str| {
         response

@@ -1,4 +1,4 @@
-//! The callers of both tables, the runs that they may or may not read, and answers in comparable form.
+//! Callers in both tables, the runs that they may or may not read, and comparable responses.
 #![expect(
     clippy::unwrap_used,
     reason = "a double that cannot go on fails its test"
@@ -21,9 +21,9 @@ use crate::{
 
 /// The agents. Each is restricted.
 pub const AGENTS: [&str; 4] = ["general", "coding", "review", "research"];
-/// The actor of the dashboard's secret `look`.
+/// Actor for the dashboard's secret `look`.
 const VIEWER: &str = "access:ops";
-/// Every read of a command.
+/// The read scope of every command.
 const READS: [&str; 7] = [
     "help:read",
     "status:read",
@@ -45,8 +45,8 @@ const WRITES: [&str; 8] = [
     "schedule:read",
 ];
 
-/// The tokens, each without the prefix of its scopes.
-/// `reads` and `writes` are of channel `ci`, `other` has every scope in another channel, `unpinned` in none.
+/// Returns the tokens, each without the prefix of its scopes. `reads` and `writes` are pinned to
+/// channel `ci`, `other` has every scope in another channel, `unpinned` in none.
 fn tokens() -> String {
     let all: Vec<&str> = READS.iter().chain(&WRITES).copied().collect();
     let with_dispatch = |scopes: &[&'static str]| [&["dispatch"], scopes].concat();
@@ -62,16 +62,16 @@ fn tokens() -> String {
     .to_string()
 }
 
-/// The grants of the dashboard's viewer.
+/// The dashboard viewer's grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Viewer {
-    /// None but those of every session.
+    /// None but those that every session has.
     Plain,
-    /// The channels `ci`.
+    /// Granted the channels `ci`.
     Member,
     /// Everything, in another channel.
     Other,
-    /// Everything.
+    /// Granted everything there is.
     Owner,
 }
 
@@ -94,20 +94,20 @@ impl Viewer {
     }
 }
 
-/// Returns a bot with every command, and the stored runs `http-ci` and `mcp-ci` of the channels `ci`.
+/// Returns a bot with every command, and stored runs `http-ci` and `mcp-ci` in channels `ci`.
 pub async fn bot(viewer: Viewer) -> Bot {
     let grants = BTreeMap::from([(VIEWER.to_owned(), viewer.grants())]);
     behind(by_token(VIEWER), &tokens(), grants).await
 }
 
-/// Assertions of an access proxy.
+/// Assertions by an access proxy.
 pub struct Assertions {
     pub service: String,
     pub person: String,
 }
 
-/// Returns a bot in mode `access`.
-/// Its service has every read, and its person is a member of channel `ci`.
+/// Returns a bot in mode `access`. The service has every read, and the person is a member in
+/// channel `ci`.
 pub async fn access() -> (Bot, Assertions) {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let service = Grants {
@@ -125,8 +125,8 @@ pub async fn access() -> (Bot, Assertions) {
     )
 }
 
-/// Returns a bot in mode `access` whose callers are of channel `ci` and have this one scope.
-/// The tokens are `alone`, and `sender`, which has `dispatch` as well. Every agent is restricted.
+/// Returns a bot in mode `access` whose callers are in channel `ci` and have only this scope. The
+/// tokens are `alone`, and `sender`, which has `dispatch` as well. Every agent is restricted.
 pub async fn with_scope(pair: &RsaKeyPair, scope: &str) -> (Bot, Assertions) {
     let grants = || Grants {
         actions: Set::of(&[scope]),
@@ -175,18 +175,18 @@ async fn behind(dashboard: Dashboard, tokens: &str, grants: BTreeMap<String, Gra
     bot
 }
 
-/// A credential.
+/// A caller's credential.
 #[derive(Debug, Clone)]
 pub enum Credential {
     None,
     Bearer(&'static str),
-    /// A header by name, of another mode of the dashboard.
+    /// A header by name, for another dashboard mode.
     Header(&'static str, String),
-    /// The session of the secret's holder.
+    /// The secret holder's session.
     Session,
 }
 
-/// An answer without its date.
+/// A response without the date.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -200,7 +200,7 @@ impl Answer {
     }
 }
 
-/// A client is slow to build. Without idle connections it serves the runtime of each test.
+/// A client is slow to build. Without idle connections it serves each test's runtime.
 static CLIENT: LazyLock<Client> = LazyLock::new(|| {
     Client::builder()
         .redirect(Policy::none())
@@ -236,7 +236,7 @@ async fn session(bot: &Bot) -> String {
         .to_owned()
 }
 
-/// Sends a request as a page of the service would.
+/// Sends a request as a page on the service would.
 pub async fn send(
     bot: &Bot,
     credential: &Credential,

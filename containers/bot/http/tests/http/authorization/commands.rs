@@ -1,4 +1,4 @@
-//! Every command with every kind of caller on every surface.
+//! Tests every command with every caller kind on every surface.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use super::callers::{
 };
 use crate::support::Bot;
 
-/// Callers of `/api`: without and with a wrong credential, an ingress token, and each viewer.
+/// Callers on `/api`: without and with a wrong credential, an ingress token, and each viewer.
 const API: [(Viewer, Credential); 7] = [
     (Viewer::Plain, Credential::None),
     (Viewer::Plain, Bearer("wrong")),
@@ -25,7 +25,8 @@ const API: [(Viewer, Credential); 7] = [
     (Viewer::Other, Bearer("look")),
     (Viewer::Owner, Bearer("look")),
 ];
-/// Callers of MCP and of text commands. The runs are of channel `ci`, as `reads` and `writes` are.
+/// Callers on MCP and with text commands. The runs are in channel `ci`, as `reads` and `writes`
+/// are.
 const TOKENS: [Credential; 8] = [
     Credential::None,
     Bearer("wrong"),
@@ -37,12 +38,12 @@ const TOKENS: [Credential; 8] = [
     Bearer("unpinned"),
 ];
 
-/// A command, its input, and one letter per caller.
-/// `+` done, `-` not offered, `x` no valid credential, `d` denied by the registry or the handler, `?` answered like an
-/// unknown run or record.
+/// A command, the input, and a letter per caller. `+` done, `-` not offered, `x` no valid
+/// credential, `d` denied by the registry or the handler, `?` answered like an unknown run or
+/// record.
 pub struct Row {
     pub id: &'static str,
-    /// `{run}` stands for a run of channel `ci` on the caller's platform.
+    /// `{run}` stands for a run in channel `ci` on the caller's platform.
     input: &'static str,
     pub api: &'static str,
     pub mcp: &'static str,
@@ -84,7 +85,8 @@ pub const TABLE: &[Row] = &[
         "xxdd++++",
         "xxxd++++",
     ),
-    // Every user may change the own settings. Those of a channel need a grant, which is not of one channel.
+    // Every user may change the own settings. A channel's settings need a grant that is not limited
+    // to a channel.
     row(
         "config.set",
         r#"{"scope":"me","effort":"low"}"#,
@@ -254,7 +256,7 @@ pub async fn mcp(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer
     send(bot, caller, Method::POST, "/mcp", Some(&body)).await
 }
 
-/// The input as the tail of a message: arguments by position, options by name.
+/// Sends the input as a message's tail: arguments by position, options by name.
 pub async fn chat(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let catalogue = catalogue();
     let definition = catalogue
@@ -281,7 +283,7 @@ pub async fn chat(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answe
     .await
 }
 
-/// Returns the letter of an answer.
+/// Returns a response's letter.
 pub fn letter(surface: Surface, answer: &Answer) -> char {
     let body = answer.json();
     let (code, is_done) = match surface {

@@ -1,7 +1,7 @@
-//! Who may do what: every route, every command and each scope alone, as three tables.
+//! Who may do what: every route, every command and each single scope, as three tables.
 //!
-//! A route of the router, a command of the registry or an action of the policy without a row fails. Not here: the order
-//! of checks of a surface (`gate`, `api::order`, `mcp`), and the policy itself (`ars-auth`).
+//! A router's route, a registry command or a policy action without a row fails. Not here: a
+//! surface's check order (`gate`, `api::order`, `mcp`), and the policy itself (`ars-auth`).
 
 mod callers;
 mod commands;

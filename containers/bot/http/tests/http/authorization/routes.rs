@@ -1,4 +1,4 @@
-//! Every route with every kind of caller.
+//! Tests every route with every caller kind.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::support::Bot;
 
 const AUTHORIZE: &str = "/admin/restart/authorize";
 
-/// The columns of the table. The viewer is a member of channel `ci`.
+/// The table's columns. The viewer is a member in channel `ci`.
 const CALLERS: [Credential; 9] = [
     Credential::None,
     Bearer("wrong"),
@@ -35,17 +35,17 @@ const DONE: u16 = 200;
 const PROBE: u16 = 200;
 /// The process ends after the answer.
 const CRASHING: u16 = 202;
-/// The session ended.
+/// The session has ended.
 const SIGNED_OUT: u16 = 303;
 /// No ingress token is valid.
 const NO_TOKEN: u16 = 401;
 /// The token lacks the scope.
 const NO_SCOPE: u16 = 403;
-/// The gate of the dashboard refused the caller.
+/// The dashboard's gate refused the caller.
 const GATE: u16 = 403;
 /// The form had no valid secret.
 const NO_SECRET: u16 = 403;
-/// The run is answered like an unknown one.
+/// The run is answered like an unknown run.
 const HIDDEN: u16 = 404;
 /// There is no such run or route.
 const UNKNOWN: u16 = 404;
@@ -56,11 +56,11 @@ const METHOD: u16 = 405;
 /// The installation lacks the subsystem.
 const ABSENT: u16 = 503;
 
-/// The statuses in mode `token`, in the order of [`CALLERS`].
+/// Statuses in mode `token`, in [`CALLERS`] order.
 type Callers = [u16; 9];
 
-/// For holders of an ingress token.
-/// The tokens have no scope, `dispatch` among others, or `deploy:write` alone.
+/// For ingress token holders. The tokens have no scope, `dispatch` among others, or only
+/// `deploy:write`.
 const fn machine(scopeless: u16, dispatch: u16, deployer: u16) -> Callers {
     let [none, wrong, look, session] = [NO_TOKEN; 4];
     [
@@ -78,9 +78,9 @@ const fn all(status: u16) -> Callers {
     [status; 9]
 }
 
-/// The statuses in the other modes of the dashboard.
-/// In mode `access`: without an assertion, with a forged one, with that of a service and that of a person. In mode
-/// `none`: on this machine and through a proxy.
+/// Statuses in the other dashboard modes. In mode `access`: without an assertion, with a forged
+/// assertion, with that of a service and of a person. In mode `none`: on this machine and through a
+/// proxy.
 type Modes = [u16; 6];
 
 /// Not behind the gate.
@@ -98,22 +98,22 @@ const fn api(status: u16) -> Modes {
     [GATE, GATE, status, status, status, GATE]
 }
 
-/// The methods of a route without writes.
+/// Methods for a route without writes.
 const READ: &str = "GET HEAD";
-/// Methods of a route that checks the method itself, beside `GET` and `POST`.
+/// Methods on a route that checks the method itself, beside `GET` and `POST`.
 const OTHERS: &str = "PUT DELETE PATCH HEAD OPTIONS TRACE";
 
-/// The other methods of a route that checks the method itself and has no writes.
+/// Other methods on a route that checks the method itself and has no writes.
 const CHANGE: &str = "POST PUT DELETE PATCH OPTIONS TRACE";
-/// The page of one resident.
+/// Route for a single resident's page.
 const RESIDENT: &str = "/residents/{owner}/{name}";
 
-/// A request, and its status for each caller and in each mode.
+/// A request, and the status for each caller and in each mode.
 #[derive(Clone, Copy)]
 pub struct Row {
-    /// The path of its route, or [`FALLBACK`].
+    /// Path of the route, or [`FALLBACK`].
     pub route: &'static str,
-    /// One method, or several with the same statuses.
+    /// A method, or several with the same statuses.
     pub method: &'static str,
     pub path: &'static str,
     pub callers: Callers,
@@ -136,7 +136,7 @@ const fn row(
     }
 }
 
-/// The route of every other path.
+/// Stands for every other path.
 const FALLBACK: &str = "-";
 
 const TABLE: &[Row] = &[
@@ -324,7 +324,7 @@ const TABLE: &[Row] = &[
     row("POST", "/healthz", "/healthz", all(PROBE), open(PROBE)),
     row(OTHERS, "/healthz", "/healthz", all(PROBE), open(PROBE)),
     row(READ, "/metrics", "/metrics", gated(DONE), pages(DONE)),
-    // Each command has its row in the other tables.
+    // Each command has a row in the other tables.
     row(
         "GET",
         "/api/{command}",
@@ -447,7 +447,7 @@ const TABLE: &[Row] = &[
     row("GET", FALLBACK, "/", all(PROBE), open(PROBE)),
 ];
 
-/// Returns the table with one row per method.
+/// Returns the table with a row per method.
 pub fn rows() -> impl Iterator<Item = Row> {
     TABLE
         .iter()
@@ -465,7 +465,7 @@ fn every_route_has_a_row() {
     );
 }
 
-/// Returns the status of the row's request.
+/// Returns the status for the row's request.
 pub async fn status(bot: &Bot, credential: &Credential, row: &Row) -> u16 {
     let method = Method::from_bytes(row.method.as_bytes()).unwrap();
     send(bot, credential, method, row.path, body(row).as_ref())

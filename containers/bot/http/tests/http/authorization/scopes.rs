@@ -25,9 +25,9 @@ struct Row {
     scope: &'static str,
     commands: &'static [&'static str],
     agents: &'static [&'static str],
-    /// Requests of the route table by method and path, with their status.
-    /// The caller is a token or a person with this scope.
-    /// Every other request has the status that the table gives a token without scopes or a person without grants.
+    /// Route table requests by method and path, with their status. The caller is a token or a
+    /// person with this scope. Every other request has the status that the table gives a token
+    /// without scopes or a person without grants.
     routes: &'static [(&'static str, u16)],
 }
 
@@ -115,7 +115,7 @@ const TABLE: &[Row] = &[
         ("POST /admin/crash", 202),
         ("POST /admin/restart/authorize", 200),
     ]),
-    // The subsystems of these are absent.
+    // Their subsystems are absent.
     opens("deploy:read", &[]),
     opens("repo:use", &[]),
     opens("issue:write", &[]),
@@ -123,7 +123,7 @@ const TABLE: &[Row] = &[
     opens("mcp:write", &[]),
     opens("env:read", &[]),
     opens("env:write", &[]),
-    // Only the firing of a schedule has this action, and no scope gives it.
+    // Only firing a schedule has this action, and no scope gives it.
     opens("schedule:fire", &[]),
     // Scopes have no wildcards, groups or other spellings.
     opens("*", &[]),
@@ -135,7 +135,7 @@ const TABLE: &[Row] = &[
     runs("coding", &[]),
 ];
 
-/// The actions of the policy, where that of agents has one scope for each and one for all.
+/// The policy's actions, where the agents' action has a scope for each agent and a scope for all.
 #[test]
 fn every_action_has_a_row() {
     let rows: BTreeSet<&str> = TABLE.iter().map(|row| row.scope).collect();
@@ -156,7 +156,7 @@ fn every_action_has_a_row() {
     }
 }
 
-/// Compares each row with the answers of a bot that gives its callers the scope.
+/// Compares each row with the responses from a bot that gives its callers the scope.
 async fn compare<F: Future<Output = Vec<String>>>(
     found: impl Fn(&'static Row, Bot, [Credential; 2]) -> F,
 ) {
@@ -180,8 +180,8 @@ async fn compare<F: Future<Output = Vec<String>>>(
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The service has the scope by its grants, the tokens by their scopes.
-/// The other table has the letter of a caller with every scope, in the column before `other`, or last of `/api`.
+/// The service has the scope through grants, the tokens through scopes. The other table has the
+/// letter for a caller with every scope, in the column before `other`, or last for `/api`.
 #[tokio::test]
 async fn scope_opens_its_commands_alone() {
     compare(async |row, bot, [service, _]| {
@@ -253,8 +253,8 @@ async fn scope_opens_its_routes_alone() {
     .await;
 }
 
-/// Every agent is restricted here.
-/// The tool `dispatch` of MCP needs the scope of that name, as `/ingress` does.
+/// Every agent is restricted here. MCP's tool `dispatch` needs the scope with that name, as
+/// `/ingress` does.
 #[tokio::test]
 async fn scope_opens_its_agents_alone() {
     compare(async |row, bot, _| {

@@ -1,4 +1,4 @@
-//! The responses of this revision.
+//! Responses in this revision.
 
 use ars_wire::mcp::{self, JSON_RPC};
 use axum::{http::StatusCode, response::Response};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{respond, surfaces::mcp::methods::SERVER};
 
-/// The key of the server in a result's metadata.
+/// Key for the server in a result's metadata.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// An error response. It has no id if the request's id is unknown.
@@ -60,7 +60,7 @@ fn status_of(code: ErrorCode) -> StatusCode {
     }
 }
 
-/// Returns a result as JSON, with the server in its metadata.
+/// Returns a result as JSON, with the server in the metadata.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub(super) fn result<T: Serialize>(result: &T) -> Result<Value, ErrorData> {
     Ok(result)
 }
 
-/// Returns the error of a fault, without its details.
+/// Returns the error for a fault, without the details.
 pub(super) fn internal() -> ErrorData {
     ErrorData::internal_error("internal error", None)
 }

@@ -69,7 +69,7 @@ pub(super) fn notified(
     }
 }
 
-/// Returns the result of a call. Only a fault is an error.
+/// Returns a call's result. Only a fault is an error.
 fn settled(called: Result<CallToolResult, ToolFailure>) -> Result<Value, ErrorData> {
     match called {
         Ok(called) => result(&called),
@@ -83,7 +83,7 @@ enum Outcome {
     Ended(Result<Reply, ToolFailure>),
 }
 
-/// Dispatches. A client with tasks receives one as soon as there is a run.
+/// Dispatches. A client with tasks receives a task as soon as there is a run.
 async fn dispatched(
     state: &HttpState,
     entry: &TokenEntry,
@@ -115,13 +115,13 @@ fn of_command(success: &Success) -> CallToolResult {
 
 fn of_reply(reply: Reply) -> CallToolResult {
     let status = reply.run.map(|run| run.status);
-    // A code is that of a request that dispatch rejected, or of a command that failed.
+    // A code comes from a request that dispatch rejected, or from a command that failed.
     let has_failed =
         reply.code.is_some() || matches!(status, Some(RunStatus::Failed | RunStatus::Interrupted));
     of_answer(reply.reply, has_failed)
 }
 
-/// Returns the result with the answer of a run.
+/// Returns the result with a run's answer.
 pub(super) fn of_answer(text: String, has_failed: bool) -> CallToolResult {
     let content = vec![ContentBlock::text(text)];
     if has_failed {
@@ -131,7 +131,7 @@ pub(super) fn of_answer(text: String, has_failed: bool) -> CallToolResult {
     }
 }
 
-/// Returns the result of a failed tool. Its text is the error body of `/api`.
+/// Returns a failed tool's result. The text is the `/api` error body.
 fn of_failure(failure: ToolFailure) -> CallToolResult {
     let body = ErrorBody {
         error: failure.text,

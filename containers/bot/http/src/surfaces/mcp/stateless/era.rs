@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::headers;
 use crate::surfaces::mcp::envelope::Message;
 
-/// Revisions with a handshake, one of which may be named by clients of older versions.
+/// Revisions with a handshake, any of which older clients may name.
 const WITH_HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// Returns whether a message belongs to this revision, by its header or else its metadata.
-/// The metadata does not count if the header names a revision with a handshake.
+/// Returns whether a message belongs to this revision, by the header or else the metadata. The
+/// metadata does not count if the header names a revision with a handshake.
 pub(in super::super) fn is_stateless(headers: &HeaderMap, message: Option<&Message>) -> bool {
     let mut named = headers
         .get_all(headers::VERSION)

@@ -1,4 +1,4 @@
-//! The headers that repeat parts of the body, so that proxies can route without parsing it.
+//! Headers that repeat parts of the body, so that proxies can route without parsing it.
 
 use axum::http::HeaderMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -6,7 +6,7 @@ use rmcp::model::ErrorData;
 use serde_json::{Map, Value};
 
 pub(super) use crate::surfaces::mcp::version::HEADER as VERSION;
-/// Names the method.
+/// Names the called method.
 const METHOD: &str = "mcp-method";
 /// Names the tool or the task.
 const NAME: &str = "mcp-name";

@@ -1,4 +1,4 @@
-//! The metadata of a request: the revision and the features of its client.
+//! A request's metadata: the client's revision and features.
 
 use ars_wire::mcp::VERSIONS;
 use axum::http::HeaderMap;
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 
 use super::headers;
 
-/// The client of one request, as the request describes it.
+/// A single request's client, as the request describes it.
 #[derive(Debug)]
 pub(super) struct Client {
     capabilities: ClientCapabilities,
 }
 
 impl Client {
-    /// Reads the metadata of a request and compares them with its headers.
+    /// Reads a request's metadata and compares them with the headers.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Client {
         Ok(Self { capabilities })
     }
 
-    /// Returns whether the client accepts a task as the result of a tool.
+    /// Returns whether the client accepts a task as a tool's result.
     pub(super) fn has_tasks(&self) -> bool {
         self.capabilities.supports_tasks()
     }

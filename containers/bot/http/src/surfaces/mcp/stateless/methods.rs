@@ -1,4 +1,4 @@
-//! The methods of this revision.
+//! Methods in this revision.
 
 use ars_auth::TokenEntry;
 use ars_wire::mcp;
@@ -84,7 +84,7 @@ fn listed(state: &HttpState) -> ListToolsResult {
         .with_cache_scope(CacheScope::Private)
 }
 
-/// Describes the server: a constant list of tools, and tasks.
+/// Describes the server: a constant tool list, and tasks.
 fn discovered() -> DiscoverResult {
     let mut capabilities = ServerCapabilities::default();
     capabilities.tools = Some(ToolsCapability::default());

@@ -25,14 +25,14 @@ use crate::{
     surfaces::mcp::{call::invoke, envelope::object},
 };
 
-/// Milliseconds that clients should wait between two reads of a task.
+/// Milliseconds that clients should wait between two task reads.
 const TASK_POLL_INTERVAL_MS: u64 = 2_000;
 /// The command that stops a run.
 const STOP: &str = "runs_stop";
-/// The name of these reads in the audit log.
+/// Name for these reads in the audit log.
 const ROUTE: &str = "mcp tasks";
 
-/// Returns the task of a run that was created just now.
+/// Returns the task for a run that was created just now.
 pub(super) async fn created(
     state: &HttpState,
     entry: &TokenEntry,
@@ -63,7 +63,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Requests a soft stop, with the permission of the command `runs.stop`.
+/// Requests a soft stop, with the `runs.stop` command's permission.
 async fn cancel(state: &HttpState, entry: &TokenEntry, own: &OwnRun) -> Result<Value, ErrorData> {
     let commands = state.core.commands();
     let Some(stop) = commands
@@ -141,12 +141,12 @@ async fn find(state: &HttpState, entry: &TokenEntry, id: &RunId) -> Result<OwnRu
     }
 }
 
-/// Another subject's task is as unknown as one that never existed.
+/// Another subject's task is as unknown as a task that never existed.
 fn unknown() -> ErrorData {
     ErrorData::invalid_params("the task is unknown", None)
 }
 
-/// Returns a task with its result. The result of a run without an answer names the run's page.
+/// Returns a task with the result. For a run without an answer the result names the run's page.
 fn detailed(own: &OwnRun, page: &str) -> DetailedTask {
     let answer = || {
         own.answer
@@ -188,7 +188,7 @@ fn task(own: &OwnRun, status: TaskStatus) -> Task {
     }
 }
 
-/// Returns the progress of a working task, and the last answer of a cancelled one, which has no result.
+/// Returns a working task's progress, and a cancelled task's last answer, which has no result.
 fn message(own: &OwnRun, status: TaskStatus) -> Option<String> {
     match status {
         TaskStatus::Working => {

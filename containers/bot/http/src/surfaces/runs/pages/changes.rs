@@ -2,10 +2,10 @@
 
 use ars_bot_core::queries::TreeDiff;
 
-/// Most bytes of a diff on the page. `ars diff` prints the rest.
+/// Maximum diff bytes on the page. `ars diff` prints the rest.
 const DIFF_MAX_BYTES: usize = 256 << 10;
 
-/// The changes.
+/// The shown changes in a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     /// The text in place of files.
@@ -24,15 +24,15 @@ pub(super) struct FileChange {
     pub(super) lines: Vec<Line>,
 }
 
-/// A line of a diff.
+/// A line in a diff.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) kind: LineKind,
-    /// The line without its sign.
+    /// The line without the sign.
     pub(super) text: String,
 }
 
-/// The kind of a line.
+/// Kind that a line has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     Added,
@@ -43,7 +43,7 @@ pub(super) enum LineKind {
 }
 
 impl Changes {
-    /// Returns the view of a diff.
+    /// Returns a diff's view.
     pub(crate) fn of(diff: &TreeDiff) -> Self {
         let note = match diff {
             TreeDiff::Text(text) if !text.trim().is_empty() => return Self::of_text(text),
@@ -113,7 +113,7 @@ impl FileChange {
 }
 
 impl LineKind {
-    /// Returns the class of the line's element.
+    /// Returns the CSS class for the line's element.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -135,7 +135,7 @@ impl LineKind {
     }
 }
 
-/// Returns the new path of `a/path b/path`. A quoted path stays quoted.
+/// Returns the new path in `a/path b/path`. A quoted path stays quoted.
 fn path_of(paths: &str) -> String {
     let path = paths
         .split_once(" b/")

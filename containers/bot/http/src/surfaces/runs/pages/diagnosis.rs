@@ -1,4 +1,4 @@
-//! The diagnosis of a run for people.
+//! A run's diagnosis for people.
 
 use ars_friction::{Diagnosis, Severity, Shape};
 use ars_types::RunStatus;
@@ -12,20 +12,20 @@ const MAX_FINDINGS: usize = 200;
 
 /// The verdict on a run that failed without friction.
 const FAILED: &str = "the run failed";
-/// The verdict on a run that ended with its process, without friction.
+/// Verdict on a run that ended with the process, without friction.
 const INTERRUPTED: &str = "the run was interrupted";
 
-/// The diagnosis.
+/// The diagnosis as shown.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiagnosisView {
     pub(super) verdict: String,
-    /// What is said in place of findings.
+    /// The text in place of findings.
     pub(super) without_findings: &'static str,
     pub(super) is_preliminary: bool,
     pub(super) is_incomplete: bool,
     pub(super) shares: Vec<Share>,
     pub(super) findings: Vec<FindingView>,
-    /// The number of findings beyond those.
+    /// How many more findings there are.
     pub(super) more: usize,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Share {
     pub(super) name: &'static str,
     pub(super) class: &'static str,
     pub(super) time: String,
-    /// Position and width of its bar, in thousandths of the run's time.
+    /// The bar's position and width, in thousandths of the run's time.
     pub(super) start: i64,
     pub(super) width: i64,
 }
 
-/// A finding.
+/// A finding as shown.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FindingView {
     pub(super) severity: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct FindingView {
 }
 
 impl DiagnosisView {
-    /// Returns the view of a diagnosis. One of another version shows its verdict only.
+    /// Returns a diagnosis's view. A diagnosis from another version shows only the verdict.
     pub(crate) fn of(diagnosis: Value, outcome: Option<RunStatus>) -> Self {
         let is_preliminary = outcome.is_none();
         let verdict = diagnosis["verdict"].as_str().unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// Returns the parts of the time that have a share, in the order of a run.
+/// Returns the time parts that have a share, in run order.
 fn shares(shape: &Shape) -> Vec<Share> {
     let parts = [
         ("Getting ready", "ready", shape.getting_ready_ms),

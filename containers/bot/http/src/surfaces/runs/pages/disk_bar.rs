@@ -1,28 +1,28 @@
-//! The disk of a resident as a bar, and the trees for which it has room.
+//! A resident's disk as a bar, and how many trees it has room for.
 
 use ars_resident::{
     disk::{Parts, Sample, headroom},
     registry::Record,
 };
 
-/// KiB of a MiB.
+/// KiB in a MiB.
 const MIB_KIB: u64 = 1_024;
-/// KiB of a GiB.
+/// KiB in a GiB.
 const GIB_KIB: u64 = 1_048_576;
 /// Width of the whole bar.
 const BAR: u64 = 1_000;
 
-/// The bar.
+/// The disk bar as shown.
 pub(super) struct DiskBar {
-    /// The parts in use, in the order of the bar, then the free space.
+    /// The parts in use, in bar order, then the free space.
     pub(super) segments: Vec<Segment>,
-    /// Space in use of the whole.
+    /// Space in use, with the whole.
     pub(super) used: String,
     /// How many more trees have room.
     pub(super) room: String,
 }
 
-/// A part of the bar.
+/// A segment in the bar.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) name: &'static str,
@@ -34,7 +34,7 @@ pub(super) struct Segment {
 }
 
 impl DiskBar {
-    /// Returns the bar of a sample.
+    /// Returns a sample's bar.
     pub(super) fn of(sample: &Sample, record: &Record) -> Self {
         let room = match headroom(sample, record.disk_budget_mb) {
             None => "room for more trees is unknown".to_owned(),
@@ -108,7 +108,7 @@ pub(super) fn size(kib: u64) -> String {
     }
 }
 
-/// Returns a number in a unit. A number below 10 has one decimal place.
+/// Returns a number in a unit. A number below 10 has a single decimal place.
 fn tenths(kib: u64, unit: u64, name: &str) -> String {
     let tenths = kib.saturating_mul(10) / unit;
     match tenths {

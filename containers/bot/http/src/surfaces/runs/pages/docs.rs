@@ -1,11 +1,11 @@
-//! The documentation page of the bot.
+//! The bot's documentation page.
 
 use askama::Template;
 use axum::response::Response;
 
 use super::{nav::Nav, render::render};
 
-/// The page.
+/// Template for the documentation page.
 #[derive(Template)]
 #[template(path = "docs.html")]
 pub(crate) struct DocsPage {
@@ -14,7 +14,7 @@ pub(crate) struct DocsPage {
 }
 
 impl DocsPage {
-    /// Returns the page with examples for the public address, or for the host of the request without one.
+    /// Returns the page with examples for the public address, or without it for the request's host.
     pub(crate) fn new(nav: Nav, public_base_url: Option<&str>, host: Option<&str>) -> Self {
         let public = public_base_url
             .map(|url| url.trim().trim_end_matches('/'))

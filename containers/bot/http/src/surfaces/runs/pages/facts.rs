@@ -1,4 +1,4 @@
-//! The facts of a run: its origin, and what it has used beside its limits.
+//! A run's facts: origin, and use beside the limits.
 
 use ars_agent::money::dollars;
 use ars_bot_core::{
@@ -7,10 +7,10 @@ use ars_bot_core::{
 };
 use serde_json::{Value, json};
 
-/// Characters of a commit.
+/// Characters shown from a commit.
 const COMMIT_CHARS: usize = 12;
 
-/// One fact. The script finds it by its key.
+/// A single fact. The script finds it by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fact {
     pub(super) key: &'static str,
@@ -18,7 +18,7 @@ pub(super) struct Fact {
     pub(super) value: String,
 }
 
-/// The cost so far in millionths of a dollar, or `None` if a part of it has no known price.
+/// Returns the cost so far in millionths of a dollar, or `None` if any part has no known price.
 fn cost_so_far(used: &RunUse, limits: &RunLimits) -> Option<u64> {
     let price = limits.price?;
     (!used.has_other_model).then(|| price.cost(used.usage))
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(value(&mixed, &LIMITS, "cost").as_deref(), Some("unknown"));
     }
 
-    /// The configuration may have changed since its end.
+    /// The configuration may have changed since the run ended.
     #[test]
     fn finished_run_shows_no_limit() {
         let mut run = run();

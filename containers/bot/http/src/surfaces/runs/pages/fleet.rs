@@ -1,4 +1,4 @@
-//! The list of residents, and the parts that the page of one resident shares with it.
+//! The resident list, and the parts that a single resident's page shares with it.
 
 use ars_bot_core::queries::Fleet;
 use ars_resident::{
@@ -17,24 +17,24 @@ use super::{
 };
 use crate::time::{duration, iso};
 
-/// Digits of a commit in a list.
+/// Commit digits shown in a list.
 const SHORT_SHA: usize = 7;
 
-/// The tone of a state, by which the page is marked.
+/// A state's tone, by which the page is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
-    /// Ready.
+    /// The resident is ready.
     Good,
     /// Between two states.
     Changing,
     /// Degraded or down.
     Bad,
-    /// Not known.
+    /// The state is not known.
     Unknown,
 }
 
 impl Tone {
-    /// Returns the tone of a resident.
+    /// Returns a resident's tone.
     pub(super) fn of(row: &RegistryRow) -> Self {
         match &row.live {
             Live::Unreachable(_) => Self::Unknown,
@@ -69,7 +69,7 @@ impl Tone {
     }
 }
 
-/// A time with its age.
+/// A time with the age.
 pub(super) struct Age {
     pub(super) at: UnixMillis,
     pub(super) iso: String,
@@ -86,7 +86,7 @@ impl Age {
     }
 }
 
-/// A resident of the list.
+/// A resident in the list.
 pub(super) struct Card {
     pub(super) slug: String,
     pub(super) tone: Tone,
@@ -102,7 +102,7 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Returns the card of a row.
+    /// Returns the card for a row.
     pub(super) fn of(row: &RegistryRow, now: UnixMillis) -> Self {
         let slug = row.record.resource.slug().to_owned();
         let tone = Tone::of(row);
@@ -149,7 +149,7 @@ impl Card {
     }
 }
 
-/// Returns the first digits of a commit.
+/// Returns a commit's first digits.
 pub(super) fn short(sha: &Sha) -> String {
     sha.as_str().chars().take(SHORT_SHA).collect()
 }
@@ -162,7 +162,7 @@ fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// The page.
+/// Template for the fleet page.
 #[derive(Template)]
 #[template(path = "residents.html")]
 pub(crate) struct FleetPage {
@@ -175,7 +175,7 @@ pub(crate) struct FleetPage {
 }
 
 impl FleetPage {
-    /// Returns the page of these residents.
+    /// Returns the page for these residents.
     pub(crate) fn of(nav: Nav, fleet: &Fleet, now: UnixMillis) -> Response {
         render(&Self::new(nav, fleet, now))
     }

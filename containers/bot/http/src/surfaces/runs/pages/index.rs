@@ -1,4 +1,4 @@
-//! The list of runs.
+//! The list page for runs.
 
 use ars_bot_core::queries::{Page, RunSummary};
 use ars_types::{RunId, UnixMillis};
@@ -14,13 +14,13 @@ use super::{
 };
 use crate::time::{duration, iso};
 
-/// One run of the list, also the payload of its change stream.
+/// A run in the list, also the payload in the change stream.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {
-    /// The run.
+    /// The run's id.
     pub(crate) id: RunId,
-    /// The run's page, with the token of a live run.
+    /// The run's page, with the token if the run is live.
     url: String,
     label: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub(crate) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     repo: Option<String>,
     status: &'static str,
-    /// The place of a run that waits for a slot, as text.
+    /// A waiting run's place in the queue, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<String>,
     finished: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns the row of a run.
+    /// Returns a run's row.
     pub(crate) fn new(run: RunSummary) -> Self {
         let outcome = run.finished.map(|(_, status)| status);
         let url = match (&run.token, outcome) {
@@ -100,7 +100,7 @@ impl Row {
     }
 }
 
-/// The page.
+/// Template for the list page.
 #[derive(Template)]
 #[template(path = "index.html")]
 pub(crate) struct IndexPage {
@@ -117,7 +117,7 @@ pub(crate) struct IndexPage {
 }
 
 impl IndexPage {
-    /// Returns the page of a list.
+    /// Returns a list's page.
     pub(crate) fn new(nav: Nav, listing: &Listing, page: Page, now: UnixMillis) -> Self {
         let runs = [page.active, page.finished].concat();
         Self {
@@ -139,7 +139,7 @@ impl IndexPage {
         render(&self)
     }
 
-    /// Returns the text of a list without rows.
+    /// Returns the text for a list without rows.
     fn empty_text(&self) -> &'static str {
         match (self.is_filtered, self.part) {
             _ if self.store_failed => "No run can be listed now.",
@@ -195,7 +195,7 @@ mod tests {
         );
     }
 
-    /// The store looked through a part of the history only.
+    /// The store looked through only part of the history.
     #[test]
     fn empty_page_before_older_runs_does_not_deny_them() {
         let text = |older: Option<Cursor>| {

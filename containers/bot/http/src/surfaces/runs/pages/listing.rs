@@ -1,41 +1,41 @@
-//! The part of the list that the index shows, and the links that change it. They work without a script.
+//! The list part that the index shows, and links that change it. They work without a script.
 
 use std::collections::BTreeSet;
 
 use ars_bot_core::queries::{RunFilter, RunSummary};
 use ars_wire::runs::Cursor;
 
-/// Most values of a filter that the page offers.
+/// Maximum filter values that the page offers.
 const MAX_CHOICES: usize = 12;
 
 /// A part of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Live runs.
+    /// Runs that are live.
     Active,
-    /// Finished runs.
+    /// Runs that have finished.
     Finished,
-    /// Both.
+    /// Both live and finished runs.
     All,
 }
 
 /// The selected part and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listing {
-    /// The part.
+    /// The list part shown.
     pub(crate) part: Part,
-    /// The filters.
+    /// The filters that apply.
     pub(crate) filter: RunFilter,
 }
 
-/// A link of a group, of which one is current.
+/// A link in a group with a single current link.
 pub(super) struct Choice {
     pub(super) text: String,
     pub(super) href: String,
     pub(super) is_current: bool,
 }
 
-/// A filter: its value, or the values that the page offers.
+/// A filter: the set value, or the values that the page offers.
 pub(super) struct Facet {
     pub(super) name: &'static str,
     pub(super) value: Option<String>,
@@ -126,7 +126,7 @@ impl Listing {
         self.filter != RunFilter::default()
     }
 
-    /// Returns the address of a page of the list.
+    /// Returns the address for a list page.
     pub(super) fn url(&self, after: Option<&Cursor>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         match self.part {
@@ -167,7 +167,7 @@ impl Listing {
     }
 }
 
-/// A condition of a filter.
+/// Selects a condition in a filter.
 type Field = fn(&mut RunFilter) -> &mut Option<String>;
 
 #[cfg(test)]

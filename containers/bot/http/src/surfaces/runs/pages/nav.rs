@@ -1,4 +1,4 @@
-//! The links in the header of every page: the surfaces that the installation has.
+//! Links in every page's header: the surfaces that the installation has.
 
 use ars_commands::Surface;
 
@@ -13,21 +13,21 @@ pub(crate) const REPO_LIST: &str = "repo.list";
 /// The surface to which a page belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// Runs.
+    /// The list of runs.
     Runs,
-    /// Outcomes.
+    /// Outcomes of pull requests and reviews.
     Outcomes,
-    /// Residents.
+    /// The residents' pages.
     Residents,
-    /// Schedules.
+    /// The schedules' page.
     Schedules,
-    /// Documentation.
+    /// The documentation page.
     Docs,
     /// None: a page that tells what is wrong.
     Elsewhere,
 }
 
-/// The links.
+/// Links for the header.
 #[derive(Debug, Clone)]
 pub(crate) struct Nav {
     has_residents: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Nav {
     current: Section,
 }
 
-/// A link.
+/// A link to a section.
 pub(super) struct Link {
     pub(super) href: &'static str,
     pub(super) text: &'static str,
@@ -44,7 +44,7 @@ pub(super) struct Link {
 }
 
 impl Nav {
-    /// Returns the links of an installation on a page of this section.
+    /// Returns an installation's links on a page in this section.
     pub(crate) fn of(state: &HttpState, current: Section) -> Self {
         let commands = state.core.commands();
         let has_residents = commands.registry().get(REPO_LIST, Surface::Api).is_some();
@@ -100,7 +100,7 @@ impl Nav {
         .collect()
     }
 
-    /// Returns the links of a page under test.
+    /// Returns the links for a page under test.
     #[cfg(test)]
     pub(super) fn bare() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The page of the outcomes. It shows no run.
+//! The outcomes page. It shows no run.
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use super::{nav::Nav, render::render};
 use crate::{respond, time::duration};
 
-/// Micro-dollars of a dollar.
+/// Micro-dollars in a dollar.
 const MICRO: f64 = 1_000_000.0;
 
-/// The page.
+/// Template for the outcomes page.
 #[derive(Template)]
 #[template(path = "outcomes.html")]
 pub(crate) struct OutcomesPage {
@@ -18,7 +18,7 @@ pub(crate) struct OutcomesPage {
     totals: Totals,
 }
 
-/// The command's output.
+/// The command's parsed output.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Totals {
@@ -42,7 +42,7 @@ struct Outcome {
 }
 
 impl OutcomesPage {
-    /// Returns the page for the output of `runs.outcomes`.
+    /// Returns the page for `runs.outcomes` output.
     pub(crate) fn of(nav: Nav, json: &str) -> Response {
         match serde_json::from_str(json) {
             Ok(totals) => render(&Self { nav, totals }),

@@ -1,40 +1,40 @@
-//! A run's transcript as plain text, for a page without its script.
+//! A run's transcript as plain text, for a page without a script.
 //!
 //! Reads events as JSON and skips unknown kinds, as every reader of stored events must.
 
 use serde_json::Value;
 
-/// The transcript.
+/// The transcript as plain text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
-    /// The request.
+    /// The run's request text.
     pub(super) request: Option<String>,
     /// The steps, in order.
     pub(super) items: Vec<Item>,
-    /// The answer.
+    /// The run's answer text.
     pub(super) answer: Option<String>,
 }
 
-/// One entry of the transcript.
+/// An entry in the transcript.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// The model's prose.
+    /// Prose that the model wrote.
     Prose(String),
-    /// A tool call with its result.
+    /// A tool call with the result.
     Call {
-        /// Identifies the result.
+        /// Id that matches the result.
         call_id: Option<String>,
-        /// The call in one line.
+        /// The call on a single line.
         summary: String,
-        /// `ok` and the summary of the result, once known.
+        /// `ok` and the result's summary, once known.
         result: Option<(bool, String)>,
     },
-    /// A note, or a later message of the requester.
+    /// A note, or a later message from the requester.
     Note(String),
 }
 
 impl Outline {
-    /// Returns the outline of a run's events.
+    /// Returns the outline for a run's events.
     pub(super) fn of(events: &[Value]) -> Self {
         let mut outline = Self::default();
         for event in events {
@@ -77,7 +77,7 @@ impl Outline {
         }
     }
 
-    /// Adds a result to its call, or to the oldest open call if it names none.
+    /// Adds a result to the matching call, or to the oldest open call if it names none.
     fn settle(&mut self, id: Option<&str>, ok: bool, summary: String) {
         let open = self.items.iter_mut().find_map(|item| match item {
             Item::Call {

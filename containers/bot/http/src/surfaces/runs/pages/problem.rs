@@ -1,4 +1,4 @@
-//! The page in place of one that does not exist or cannot be shown now.
+//! The page in place of a page that does not exist or cannot be shown now.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -7,11 +7,11 @@ use super::nav::Nav;
 
 /// What a machine gets for every hidden and every unknown run, and where nothing is.
 const PLAIN_NOT_FOUND: &str = "Not found";
-/// The text of a page for the same.
+/// The text for a page that is not found.
 const NOT_FOUND: &str =
     "There is no such page, or you may not read it. A run may have been removed from the history.";
 
-/// The page.
+/// Template for the problem page.
 #[derive(Template)]
 #[template(path = "problem.html")]
 pub(crate) struct ProblemPage<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct ProblemPage<'a> {
 }
 
 impl<'a> ProblemPage<'a> {
-    /// Returns the page for an answer of this status with this text.
+    /// Returns the page for a response with this status and text.
     pub(crate) fn new(nav: Nav, status: StatusCode, text: &'a str) -> Self {
         match status {
             StatusCode::NOT_FOUND => {

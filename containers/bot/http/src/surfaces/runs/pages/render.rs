@@ -7,7 +7,7 @@ use axum::{http::StatusCode, response::Response};
 
 use crate::respond;
 
-/// Provider of scripted models. Their runs are labelled as rehearsals.
+/// Scripted models' provider. Their runs are labelled as rehearsals.
 const REHEARSAL: &str = "rehearsal/";
 
 /// Returns `true` for a scripted model.
@@ -29,7 +29,7 @@ pub(super) fn status_word(
     }
 }
 
-/// Returns the place of a run that waits, for display.
+/// Returns a waiting run's place, for display.
 pub(super) fn queue_text(queue: Option<QueuePlace>) -> Option<String> {
     queue.map(|QueuePlace { position, limit }| texts::queue_place(position, limit))
 }

@@ -1,4 +1,4 @@
-//! One resident: its state, disk, attach times and trees.
+//! A single resident: state, disk, attach times and trees.
 
 use ars_bot_core::queries::Fleet;
 use ars_resident::{
@@ -18,7 +18,7 @@ use super::{
     sparkline::{Sparkline, time},
 };
 
-/// The page.
+/// Template for a resident's page.
 #[derive(Template)]
 #[template(path = "resident.html")]
 pub(crate) struct ResidentPage {
@@ -32,7 +32,7 @@ pub(crate) struct ResidentPage {
     released: Vec<Tree>,
 }
 
-/// The facts of a resident that answered.
+/// Facts about a resident that answered.
 struct Facts {
     since: Age,
     sha: Option<String>,
@@ -43,7 +43,7 @@ struct Facts {
     measured: Option<Age>,
 }
 
-/// A thread of the resident.
+/// A thread on the resident.
 struct Tree {
     key: String,
     git_ref: String,
@@ -59,7 +59,7 @@ struct Tree {
 }
 
 impl ResidentPage {
-    /// Returns the page of a repository, or `None` if it has no resident.
+    /// Returns a repository's page, or `None` if it has no resident.
     pub(crate) fn of(
         nav: Nav,
         fleet: &Fleet,

@@ -1,7 +1,7 @@
-//! The pages of one run, with one head: transcript, changes in its working tree, and diagnosis.
+//! A run's pages, with a shared head: transcript, changes in the working tree, and diagnosis.
 //!
-//! The script builds the transcript from events: embedded ones, and streamed ones while the run is live. Without a
-//! script the page is an outline of the same events.
+//! The script builds the transcript from events: embedded events, and streamed events while the run
+//! is live. Without a script the page is an outline of the same events.
 
 use askama::Template;
 use axum::response::Response;
@@ -20,30 +20,30 @@ use ars_bot_core::queries::{RunLimits, RunView};
 
 use crate::time::{duration, iso};
 
-/// A view of a run.
+/// A view that a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tab {
-    /// The transcript.
+    /// The run's transcript.
     Transcript,
     /// The changes in the working tree.
     Changes,
-    /// The diagnosis.
+    /// The run's diagnosis.
     Friction,
 }
 
-/// What a page of a run is made of.
+/// The parts that make up a run's page.
 pub(crate) struct RunParts<'r> {
-    /// The links of the installation.
+    /// The installation's header links.
     pub(crate) nav: Nav,
-    /// The run.
+    /// The run to show.
     pub(crate) run: &'r RunView,
-    /// Its limits.
+    /// The run's limits.
     pub(crate) limits: RunLimits,
-    /// The view token of a live run.
+    /// A live run's view token.
     pub(crate) token: Option<&'r str>,
 }
 
-/// The head of a run's pages.
+/// The head that a run's pages share.
 struct Head {
     title: String,
     run_id: String,
@@ -74,7 +74,7 @@ struct TranscriptPage {
     nav: Nav,
     head: Head,
     outline: Outline,
-    /// The number of events before the outline, and the link to them.
+    /// How many events precede the outline, and the link to them.
     earlier: Option<(usize, String)>,
     embedded: String,
 }
@@ -171,7 +171,7 @@ impl RunParts<'_> {
         }
     }
 
-    /// Returns the address of one of the run's pages. A live run needs its token in each.
+    /// Returns the address of a run's page. A live run needs the token in each.
     fn url(&self, query: &[(&str, &str)]) -> String {
         let mut text = form_urlencoded::Serializer::new(String::new());
         text.extend_pairs(self.token.map(|token| ("t", token)));
@@ -189,7 +189,7 @@ impl RunParts<'_> {
             .last()
             .and_then(|event| event["seq"].as_u64())
             .unwrap_or_default();
-        // A page of earlier events ends with its last one.
+        // A page with earlier events ends with the last event on it.
         let published = if is_earlier { last } else { self.run.published };
         let mut data = tail.json();
         data["published"] = json!(published);
@@ -200,7 +200,7 @@ impl RunParts<'_> {
     }
 }
 
-/// Returns a live run of this model without events.
+/// Returns a live run with this model, without events.
 #[cfg(test)]
 pub(super) fn sample(model: &str) -> RunView {
     let facts = ars_bot_core::registry::RunFacts {
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(embedded["events"], Value::Array(run.events));
     }
 
-    /// The newest part of a run may be one long answer, or spans only.
+    /// A run's newest part may be a single long answer, or spans only.
     #[test]
     fn page_without_steps_links_to_earlier_events() {
         let answer = "x".repeat(300 << 10);

@@ -1,4 +1,4 @@
-//! The page of the schedules. It shows no run.
+//! The schedules page. It shows no run.
 
 use ars_types::UnixMillis;
 use askama::Template;
@@ -14,7 +14,7 @@ use crate::{
     time::{duration, iso},
 };
 
-/// The page.
+/// Template for the schedules page.
 #[derive(Template)]
 #[template(path = "schedules.html")]
 pub(crate) struct SchedulesPage {
@@ -52,7 +52,7 @@ struct Last {
 }
 
 impl SchedulesPage {
-    /// Returns the page for the output of `schedule.list`.
+    /// Returns the page for `schedule.list` output.
     pub(crate) fn of(nav: Nav, json: &str, now: UnixMillis) -> Response {
         match serde_json::from_str(json) {
             Ok(listed) => render(&Self { nav, listed, now }),

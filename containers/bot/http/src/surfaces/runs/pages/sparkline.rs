@@ -1,35 +1,35 @@
-//! The durations of attaches: two percentiles and a line.
+//! Attach durations: two percentiles and a line.
 
 use std::fmt::Write as _;
 
-/// Horizontal distance of two points.
+/// Horizontal distance between two points.
 const STEP: usize = 10;
 /// Height of the line's area.
 const HEIGHT: i64 = 40;
 /// Space above and below the line.
 const MARGIN: i64 = 3;
 
-/// The durations.
+/// Durations as a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sparkline {
-    /// Median.
+    /// Median duration, as text.
     pub(super) p50: String,
-    /// 95th percentile.
+    /// 95th percentile, as text.
     pub(super) p95: String,
-    /// Longest duration.
+    /// Longest duration, as text.
     pub(super) max: String,
-    /// Number of attaches.
+    /// How many attaches were measured.
     pub(super) count: usize,
-    /// Points of the line, oldest first.
+    /// The line's points, oldest first.
     pub(super) points: String,
     /// Width of the line's area.
     pub(super) width: usize,
-    /// Height of the 95th percentile.
+    /// Height at the 95th percentile.
     pub(super) p95_y: i64,
 }
 
 impl Sparkline {
-    /// Returns the line of durations, newest first. There is none without a duration.
+    /// Returns the line for durations, newest first. There is none without a duration.
     pub(super) fn of(newest_first: &[i64]) -> Option<Self> {
         let mut sorted = newest_first.to_vec();
         sorted.sort_unstable();
@@ -57,7 +57,7 @@ impl Sparkline {
     }
 }
 
-/// Returns the nearest-rank percentile of sorted durations, of which there is at least one.
+/// Returns the nearest-rank percentile in sorted durations; there is at least one duration.
 fn percentile(sorted: &[i64], percent: usize) -> i64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-/// Most bytes of the events in one page, as JSON. The newest event is shown in any case.
+/// Maximum event bytes on a page, as JSON. The newest event is shown in any case.
 const TAIL_MAX_BYTES: usize = 256 << 10;
-/// Most characters of the request if the tail does not reach back to it.
+/// Maximum request characters if the tail does not reach back to it.
 const REQUEST_MAX_CHARS: usize = 16_000;
 
-/// A part of a run's events.
+/// Part of a run's events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tail<'e> {
     /// The events before it, newest last.
     earlier: &'e [Value],
-    /// The events.
+    /// The events in this part.
     pub(super) events: &'e [Value],
 }
 
@@ -33,18 +33,18 @@ impl<'e> Tail<'e> {
         Self { earlier, events }
     }
 
-    /// Returns the seq of its first event if there are events before it.
+    /// Returns the first event's seq if there are events before it.
     pub(crate) fn earlier_before(&self) -> Option<u64> {
         self.earlier.last()?;
         self.events.first().map(seq_of)
     }
 
-    /// Returns the number of events before it.
+    /// Returns how many events precede it.
     pub(super) fn earlier_count(&self) -> usize {
         self.earlier.len()
     }
 
-    /// Returns the events with the position before which older ones are.
+    /// Returns the events with the position before which older events are.
     pub(crate) fn json(&self) -> Value {
         json!({ "events": self.events, "earlierBefore": self.earlier_before() })
     }
