@@ -1,4 +1,4 @@
-//! Calls of cargo from within a program that cargo started.
+//! Calls cargo from within a program that cargo started.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::terminal::Step;
 
-/// Lines of a failed build that its error repeats.
+/// Lines from a failed build that the error repeats.
 const TAIL_LINES: usize = 60;
 
-/// A call of cargo at the root.
+/// Returns a cargo call at the root.
 pub fn command(subcommand: &str) -> Command {
     let mut cargo = ars_workerd::cargo(subcommand);
     cargo.current_dir(repo_root()).stdin(Stdio::null());
@@ -25,17 +25,17 @@ pub fn command(subcommand: &str) -> Command {
 /// A build target and its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
-    /// The package.
+    /// Package that has the target.
     pub package: &'a str,
-    /// `--bin` or `--example`.
+    /// Either `--bin` or `--example`.
     pub kind: &'a str,
     /// The binary's or example's name.
     pub name: &'a str,
-    /// The profile.
+    /// Cargo profile to build with.
     pub profile: &'a str,
 }
 
-/// Builds an executable and returns its path.
+/// Builds an executable and returns the path.
 pub fn build(target: Target<'_>, step: &Step) -> Result<PathBuf> {
     let mut child = command("build")
         .args([
@@ -102,16 +102,16 @@ fn follow(stderr: Option<impl Read>, step: &Step) -> VecDeque<String> {
     tail
 }
 
-/// A crate of the workspace, as far as choosing among them goes.
+/// A workspace crate, as far as choosing among them goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// The package's name.
+    /// Name of the package.
     pub name: String,
-    /// Its folder from the root.
+    /// Folder relative to the root.
     pub folder: String,
 }
 
-/// The crates of the workspace.
+/// Returns the workspace crates.
 pub fn members() -> Result<Vec<Member>> {
     let output = command("metadata")
         .args(["--no-deps", "--format-version", "1"])

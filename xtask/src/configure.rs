@@ -1,6 +1,7 @@
 //! `cargo xtask configure`: writes a configuration to the state Worker.
-//! A bot with `SERVICE_CONFIG=state://base` reads it there at its start. The state Worker's bearer comes from the
-//! environment.
+//!
+//! A bot with `SERVICE_CONFIG=state://base` reads it there when it starts. The state Worker's
+//! bearer comes from the environment.
 //!
 //! Not here: validation, which `ars serve --config FILE` does.
 

@@ -1,6 +1,7 @@
-//! `cargo xtask drill`: the long forms of drills whose short forms are ordinary tests.
+//! `cargo xtask drill`: the long forms of drills that ordinary tests run in short form.
 //!
-//! It runs those tests with more rounds and units, and they print their tables. Not here: the loads and the gauges.
+//! It runs those tests with more rounds and units, and they print their tables. Not here: the loads
+//! and the gauges.
 
 use anyhow::{Result, ensure};
 

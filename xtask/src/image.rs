@@ -1,6 +1,6 @@
 //! `cargo xtask image`: builds and measures the bot's image on a real engine.
 //!
-//! With `--resident` it builds and checks the image of residents. Not here: the content of the images
+//! With `--resident` it builds and checks the resident image. Not here: what the images contain
 //! (containers/bot/Dockerfile, containers/resident/Dockerfile) and the engine (`ars_engine`).
 
 use std::net::TcpStream;

@@ -1,7 +1,8 @@
-//! The suites that the whole image of residents must run: a small repository for each toolchain.
+//! The suites that the whole resident image must run: a small repository for each toolchain.
 //!
-//! The commands are those that an onboarding detects (`shared/resident/src/detect.rs`). Nothing is downloaded in the
-//! container: the packages that Python's commands install are put beside the repositories.
+//! The commands are those that onboarding detects (`shared/resident/src/detect.rs`). Nothing is
+//! downloaded in the container: the packages that Python's commands install are put beside the
+//! repositories.
 
 use std::fs;
 use std::process::Command;
@@ -13,27 +14,27 @@ use ars_engine::{Engine, Image, Run};
 use ars_workerd::{Progress, run_tool};
 use serde_json::Value;
 
-/// The home of the user that runs the suites, the first one for threads.
+/// Home of the user that runs the suites, the first user for threads.
 const HOME: &str = "home/worker2";
-/// Its number.
+/// That user's numeric id.
 const USER: u64 = 2002;
 /// The packages that Python's commands install.
 const WHEELS: [&str; 2] = ["pytest==8.4.2", "setuptools==80.9.0"];
-/// The version of Python in the image.
+/// The image's Python version.
 const PYTHON: &str = "3.11";
-/// Longest time of all suites.
+/// Longest time for all suites together.
 const SUITES_LIMIT: Duration = Duration::from_secs(600);
 /// How often the container is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A repository: its name, its detected commands, and names and contents of its files.
+/// A repository: its name, detected commands, and file names and contents.
 type Repository = (
     &'static str,
     [&'static str; 3],
     &'static [(&'static str, &'static str)],
 );
 
-/// The repositories. Each has one test.
+/// The repositories. Each has a single test.
 const REPOSITORIES: [Repository; 4] = [
     (
         "node",
@@ -97,7 +98,7 @@ const REPOSITORIES: [Repository; 4] = [
     ),
 ];
 
-/// Runs the detected commands of each repository in the image, and returns the repositories' names.
+/// Runs each repository's detected commands in the image, and returns the repositories' names.
 ///
 /// # Errors
 /// A command fails; the error has the output.
@@ -137,7 +138,7 @@ pub fn run(engine: &Engine, image: &Image, progress: Progress<'_>) -> Result<Str
     Ok(REPOSITORIES.map(|(name, ..)| name).join(", "))
 }
 
-/// Waits for the end of a container, and returns its exit code.
+/// Waits until a container ends, and returns its exit code.
 fn ended(engine: &Engine, id: &str) -> Result<i64> {
     let began = Instant::now();
     loop {
@@ -155,7 +156,7 @@ fn ended(engine: &Engine, id: &str) -> Result<i64> {
     }
 }
 
-/// Returns the commands of all repositories as a script that ends at the first failure.
+/// Returns all repositories' commands as a script that ends at the first failure.
 fn script() -> String {
     let mut script = String::from("set -x\n");
     for (name, commands, _) in REPOSITORIES {
@@ -164,7 +165,7 @@ fn script() -> String {
     script
 }
 
-/// Returns the repositories, and the packages of Python's commands, as files of the user.
+/// Returns the repositories, and the packages for Python's commands, as the user's files.
 fn archive(progress: Progress<'_>) -> Result<Vec<u8>> {
     let wheels = tempfile::tempdir()?;
     let mut download = Command::new("python3");

@@ -1,4 +1,6 @@
-//! The display of a long step: a spinner with the latest line on a terminal, occasional lines in a log.
+//! Displays a long step: a spinner with the latest line, or occasional lines in a log.
+//!
+//! The spinner needs a terminal.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -6,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Least time between two lines of one step in a log.
+/// Minimum time between two log lines for a step.
 const LOG_PACE: Duration = Duration::from_secs(5);
 /// How often the spinner moves.
 const SPIN: Duration = Duration::from_millis(120);
@@ -20,7 +22,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Announces a step.
+    /// Announces that a step begins.
     pub fn begin(title: &str) -> Self {
         let spinner = std::io::stderr().is_terminal().then(|| spinner(title));
         if spinner.is_none() {

@@ -1,7 +1,7 @@
-//! The checks of a caller that the Worker makes before it asks the object.
+//! Checks that the Worker makes on a caller before it asks the object.
 //!
-//! Only with a container, which has the tokens of this deployment. A bot on a developer's machine has tokens of its own,
-//! and nothing is started for it.
+//! Only with a container, which has this deployment's tokens. A bot on a developer's machine has
+//! its own tokens, and nothing is started for it.
 
 use ars_platform::{header_of, path_of, text_binding};
 use ars_proxy::caller;

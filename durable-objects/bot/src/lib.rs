@@ -1,15 +1,16 @@
 //! The Durable Object that owns the bot's container and passes every request on to the bot.
 //!
-//! - **Key:** [`NAME`], one object and therefore one container.
-//! - **Storage:** the lifecycle of the container, written after every step, and one named alarm.
-//! - **Invariants:** those of `ars_container::lifecycle`: one container at a time, across crashes, evictions and
-//!   deployments.
-//! - **Routes:** `/admin/restart` is answered here, every other path by the bot. The Worker checks callers first
-//!   ([`rejected`]).
-//! - **Alarm:** the deadline of a drain.
-//! - **Atomicity:** each step of the lifecycle is one synchronous span (`ContainerOwner`).
+//! - **Key:** [`NAME`], a single object and therefore a single container.
+//! - **Storage:** the container's lifecycle, written after every step, and a single named alarm.
+//! - **Invariants:** those in `ars_container::lifecycle`: one container at a time, across crashes,
+//!   evictions and deployments.
+//! - **Routes:** `/admin/restart` is answered here, every other path by the bot. The Worker checks
+//!   callers first ([`rejected`]).
+//! - **Alarm:** a drain's deadline.
+//! - **Atomicity:** each lifecycle step is a single synchronous span (`ContainerOwner`).
 //!
-//! Not here: the decisions (`ars_container`, `ars_proxy`), their execution (`ars_platform`), the exported class.
+//! Not here: the decisions (`ars_container`, `ars_proxy`), their execution (`ars_platform`), the
+//! exported class.
 #![forbid(unsafe_code)]
 
 mod gate;
@@ -24,5 +25,5 @@ pub use proxy::connection_lost;
 
 /// The namespace's name in the Worker's settings.
 pub const BINDING: &str = "BOT";
-/// The name of the only object.
+/// The only object's name.
 pub const NAME: &str = "singleton";

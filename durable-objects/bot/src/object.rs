@@ -31,7 +31,7 @@ pub struct BotObject {
 
 /// The bot behind the edge.
 enum Bot {
-    /// With the storage of the secret that it shares.
+    /// Also holds the storage with the secret that it shares.
     Container(ContainerOwner<BotPolicy>, Storage),
     /// On a developer's machine.
     Native(Upstream),
@@ -51,12 +51,12 @@ enum Outcome {
     /// The edge answers in the bot's place.
     Answer(Response),
     Pass,
-    /// The request has not begun, and another instance of the module decides.
+    /// The request has not begun, and another module instance decides.
     Retired,
 }
 
 impl BotObject {
-    /// Returns the object. A container and the address of a developer's bot exclude each other.
+    /// Returns the object. A container and a developer's bot address exclude each other.
     pub fn new(context: ObjectContext, env: Env) -> Self {
         let storage = context.storage();
         let owner = ContainerOwner::new(
@@ -109,7 +109,7 @@ impl BotObject {
         let Bot::Container(owner, _) = bot else {
             return Outcome::Pass;
         };
-        // The Worker has rejected a wrong bearer, where the path has one.
+        // The Worker has rejected a wrong bearer, where the path has any.
         let caller = if caller::has_bearer(path_of(url)) {
             Caller::Known
         } else {

@@ -1,4 +1,4 @@
-//! The bot's container: its version, environment and timeouts.
+//! The bot container's version, environment and timeouts.
 
 use ars_container::lifecycle::Limits;
 use ars_platform::{
@@ -9,33 +9,33 @@ use ars_proxy::environment;
 use ars_wire::admin::EDGE_SECRET;
 use worker::{Env, console_error};
 
-/// The variable that names the image where it is not the image of this build: on a developer's machine.
+/// The variable that names the image where it is not this build's image: on a developer's machine.
 const IMAGE: &str = "BOT_IMAGE";
-/// The tokens of the ingress. They are part of the version: the bot reads them at its start only.
+/// The ingress tokens. They are part of the version: the bot reads them when it starts only.
 pub const TOKENS: &str = "SERVICE_INGRESS_TOKENS";
 
-/// Timeout of a start.
+/// Timeout for a start in milliseconds.
 const START_LIMIT_MS: i64 = 120_000;
-/// Timeout of a drain: the bot's own deadline.
+/// Timeout for a drain: the bot's own deadline.
 const DRAIN_LIMIT_MS: i64 = 900_000;
 
-/// The storage key of the secret that the object shares with its container.
+/// The storage key for the secret that the object shares with the container.
 const SECRET_KEY: &str = "edge-secret";
-/// Random bytes of this secret.
+/// Random bytes in this secret.
 const SECRET_BYTES: usize = 32;
 
-/// The policy of the bot's container, from the Worker's bindings and the object's storage.
+/// The bot container's policy, from the Worker's bindings and the object's storage.
 pub struct BotPolicy {
-    /// The bindings.
+    /// The Worker's bindings.
     pub env: Env,
-    /// The storage.
+    /// The object's storage.
     pub storage: Storage,
 }
 
-/// Returns the secret by which the bot knows its edge.
+/// Returns the secret by which the bot knows the edge.
 ///
-/// It is made once and stored, because the object may be evicted while its container runs. Without storage there is
-/// none, and the bot then authorizes no restart.
+/// It is made once and stored, because the object may be evicted while the container runs. Without
+/// storage there is none, and the bot then authorizes no restart.
 pub fn edge_secret(storage: &Storage) -> Option<String> {
     stored_text(storage, SECRET_KEY).or_else(|| {
         let secret = hex::encode(random_bytes::<SECRET_BYTES>());

@@ -13,23 +13,23 @@ use worker::{
     web_sys::{Headers, Request, Response},
 };
 
-/// Limit of a rejected request's body that is drained: twice the largest body that the bot accepts.
+/// Maximum drained bytes of a rejected request's body: twice the largest body that the bot accepts.
 /// It is discarded, so it needs no authentication.
 const DRAIN_BYTES: usize = 2 * 1024 * 1024;
-/// Timeout of a drain.
+/// Timeout for a drain in milliseconds.
 const DRAIN_MS: f64 = 3_000.0;
-/// Limit of concurrent drains: one object passes on the requests of every caller.
+/// Maximum concurrent drains: a single object passes on every caller's requests.
 const MAX_DRAINS: u32 = 32;
 
-/// As the platform spells it in the names of the headers.
+/// As the platform spells it in header names.
 const CONNECTION: &str = "connection";
 
 thread_local! {
     static DRAINS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Drains the body of a request that the edge answers itself.
-/// Above the limit the caller receives the answer at once, and may lose it.
+/// Drains a request's body when the edge answers itself. Above the limit the caller receives the
+/// response at once, and may lose it.
 pub async fn drain_caller_body(request: &Request) {
     if DRAINS.get() >= MAX_DRAINS {
         return;
@@ -57,13 +57,13 @@ pub async fn pass(bot: &Upstream, request: &Request, url: &str) -> Response {
         Err(thrown) => {
             let cause = thrown_text(&thrown);
             console_warn!("a request to the bot failed: {cause}");
-            // The rest of its body cannot be drained: the runtime has it.
+            // The rest of the body cannot be drained: the runtime has it.
             connection_lost(&cause)
         }
     }
 }
 
-/// Returns the answer to a request that failed on its way to the bot.
+/// Returns the response to a request that failed on the way to the bot.
 pub fn connection_lost(cause: &str) -> Response {
     response(&failure::connection_lost(cause))
 }
@@ -84,7 +84,7 @@ fn returned(response: Response) -> Response {
     returned
 }
 
-/// Returns the value of `Connection`, which few requests have: the names are read already.
+/// Returns the `Connection` value, which few requests have: the names are read already.
 fn connection(headers: &Headers, names: &str) -> Option<String> {
     names
         .lines()
@@ -98,7 +98,7 @@ fn remove(headers: &Headers, name: &str) {
     let _ = headers.delete(name);
 }
 
-/// Returns the response of an answer of the edge's own.
+/// Converts the edge's own answer to a response.
 pub fn response(answer: &Answer) -> Response {
     match &answer.header {
         None => json(answer.status, &answer.body),

@@ -1,4 +1,4 @@
-//! `POST /admin/restart`: asks the questions of `ars_container::restart` in their order.
+//! `POST /admin/restart`: asks the `ars_container::restart` questions in order.
 
 use ars_container::{Answer, restart};
 use ars_platform::{Probe, Probed, Upstream, read_within, thrown_text};
@@ -6,9 +6,9 @@ use ars_proxy::failure;
 use ars_wire::admin::{AUTHORIZE_ROUTE, EDGE_SECRET_HEADER, SUBJECT_HEADER, subject_header};
 use worker::{console_error, web_sys::Request};
 
-/// Timeout of the request's body.
+/// Timeout for the request's body in milliseconds.
 const BODY_MS: f64 = 10_000.0;
-/// Timeout of each answer of the bot.
+/// Timeout for each bot response in milliseconds.
 const ANSWER_MS: f64 = 5_000.0;
 
 /// The bot that is to be restarted.
@@ -22,13 +22,13 @@ pub trait Target {
     /// Returns the secret that the container got, or `None` for a bot that the edge did not start.
     fn secret(&self) -> Option<String>;
 
-    /// Begins the restart.
+    /// Begins the restart, or returns why not.
     fn restart(&self, force: bool) -> Begun;
 }
 
 /// Whether a restart began.
 pub enum Begun {
-    /// It did.
+    /// The restart has begun.
     Yes,
     /// The edge did not start this bot.
     NotOurs,

@@ -1,9 +1,10 @@
-// Runs a Worker's Rust module. JavaScript is left for what Rust cannot do: the platform finds handlers and classes as
-// static exports, it offers methods by RPC only on subclasses of its own `DurableObject`, and a panic or an abort is a
-// trap that only the caller of the module can catch (docs/decisions/0014-workers-in-rust.md).
+// Runs a Worker's Rust module. JavaScript is left for what Rust cannot do: the platform finds
+// handlers and classes as static exports, it offers methods by RPC only on subclasses of its own
+// `DurableObject`, and a panic or an abort is a trap that only the module's caller can catch
+// (docs/decisions/0014-workers-in-rust.md).
 //
-// After a trap new calls go to a new instance of the module. Calls in flight finish on the old instance, which is freed
-// after the last of them: only they refer to it.
+// After a trap new calls go to a new module instance. Calls in flight finish on the old instance,
+// which is freed after the last: only they refer to it.
 import { DurableObject } from "cloudflare:workers";
 import instantiate from "./index.js";
 
@@ -16,14 +17,15 @@ class Instance {
     queueMicrotask: (task) => settled.then(() => this.poll(task)),
     trackTask: (key, promise) => this.track(key, promise),
   });
-  // The Rust half of each object. An object does not refer to it: an idle one would keep a retired instance in memory.
+  // Each object's Rust half. An object does not refer to it: an idle object would keep a retired
+  // instance in memory.
   objects = new WeakMap();
   // Calls and tasks in flight.
   pending = new Set();
   // The stack pointer while no code runs. A trap leaves it where it was, and an overflow leaves it beyond the stack.
   emptyStack = this.rust.stackPointer.value;
 
-  // Calls Rust code. The promise of an answer settles even if its future traps.
+  // Calls Rust code. The promise settles even if the future traps.
   call(key, code) {
     try {
       const answer = code();
@@ -45,7 +47,8 @@ class Instance {
     }
   }
 
-  // Returns the promise, which `retire` can reject: a trap drops its future. `key` names the call in Rust.
+  // Returns the promise, which `retire` can reject: a trap drops the future. `key` names the call
+  // in Rust.
   track(key, promise) {
     return new Promise((resolve, reject) => {
       const entry = { key, reject };
@@ -71,7 +74,7 @@ class Instance {
         failed = (entry) => entry.key === key;
       }
     } catch {
-      // No code of this instance can run, so none of its calls would finish.
+      // This instance's code cannot run, so none of the calls would finish.
     }
     for (const entry of [...this.pending].filter(failed)) {
       this.pending.delete(entry);
@@ -80,7 +83,7 @@ class Instance {
   }
 }
 
-// The second type is a stack overflow of the engine.
+// The second type is an engine stack overflow.
 function isTrap(error) {
   return error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
 }
@@ -93,13 +96,13 @@ function report(error) {
 // The instance for new calls.
 let current = new Instance();
 
-// Calls an event handler of the module. The event is the call's key.
+// Calls the module's event handler. The event is the call's key.
 function handle(name, event, env, context) {
   const instance = current;
   return instance.call(event, () => instance.rust[name](event, env, context));
 }
 
-// Returns the answer to a request, also if its call failed.
+// Returns the response to a request, also if the call failed.
 async function answered(call) {
   try {
     return await call();
@@ -116,7 +119,8 @@ if (current.rust.scheduled) {
   handlers.scheduled = async (event, env, context) => handle("scheduled", event, env, context);
 }
 
-// A Durable Object class over the Rust class of this name. The platform calls methods that it finds on the prototype.
+// A Durable Object class over the Rust class with this name. The platform calls methods that it
+// finds on the prototype.
 export function objectClass(name) {
   return class extends DurableObject {
     static {
@@ -127,8 +131,8 @@ export function objectClass(name) {
           return this.#call(method, parameters);
         };
       }
-      // `serve` has the platform's own request and response. The `fetch` of `#[durable_object]` rebuilds the response,
-      // which loses the encoding of its body.
+      // `serve` has the platform's own request and response. With `#[durable_object]`, `fetch`
+      // rebuilds the response, which loses the body's encoding.
       if (offered.serve) {
         this.prototype.fetch = function (request) {
           return answered(() => this.#serve(request));
@@ -144,7 +148,7 @@ export function objectClass(name) {
       }
     }
 
-    // Calls a method of the current instance's object, which wakes first if it is new there.
+    // Calls a method on the current instance's object, which wakes first if it is new there.
     #call(method, parameters) {
       const instance = current;
       return instance.call(parameters[0], () => {

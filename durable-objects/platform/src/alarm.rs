@@ -1,7 +1,6 @@
 //! An object's named alarms over the single alarm that the platform keeps.
-//! The platform wakes the object for it and repeats a handler that fails.
 //!
-//! Times are absolute milliseconds.
+//! The platform wakes the object for it and repeats a handler that fails. Times are absolute milliseconds.
 
 use std::error::Error;
 
@@ -24,7 +23,7 @@ impl PlatformAlarm for Platform {
     }
 }
 
-/// Returns the named alarms of the object that owns the storage.
+/// Returns the named alarms for the object that owns the storage.
 ///
 /// # Errors
 /// The database failed.
@@ -32,10 +31,10 @@ pub fn named_alarms(storage: raw::Storage) -> Result<Alarms<DoSql, impl Platform
     Alarms::open(DoSql::new(storage.clone()), Platform(storage))
 }
 
-/// Sets the one alarm of an object without named alarms. An earlier one is replaced.
+/// Sets the only alarm on an object without named alarms. Replaces an earlier alarm.
 ///
 /// # Errors
-/// The text of the platform's error.
+/// The platform error's text.
 pub async fn set_alarm(storage: &raw::Storage, at_ms: i64) -> Result<(), String> {
     let set = async {
         JsFuture::from(storage.set_alarm(at_ms as f64)?)
@@ -45,10 +44,10 @@ pub async fn set_alarm(storage: &raw::Storage, at_ms: i64) -> Result<(), String>
     set.await.map_err(|thrown| raw::describe(&thrown))
 }
 
-/// Runs the handler of every due alarm of the object. A failed alarm is logged and fires again.
+/// Runs the handler for every due alarm on the object. A failed alarm is logged and fires again.
 ///
 /// # Errors
-/// The database or the platform failed. The platform then repeats its alarm.
+/// The database or the platform failed. The platform then repeats the alarm.
 pub fn fire_alarms<E: Error>(
     storage: raw::Storage,
     handler: impl FnMut(&str) -> Result<(), E>,

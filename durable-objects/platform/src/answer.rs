@@ -1,4 +1,4 @@
-//! JSON answers of Workers, and the form in which an object's answer travels to its Worker by RPC.
+//! JSON responses from Workers, and how an object's response travels to the Worker by RPC.
 
 use std::cell::OnceCell;
 
@@ -14,41 +14,41 @@ use worker::{
 
 use crate::{Text, call::start_task, raw, stream, text::Body};
 
-/// The body of every answer to a fault. The cause is for the log only.
+/// The body of every fault response. The cause is for the log only.
 pub const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
 thread_local! {
-    /// The second argument of every success. A new object for each would cost as much as its body.
+    /// The second argument for every success. A new object for each would cost as much as the body.
     static OK: OnceCell<JsValue> = const { OnceCell::new() };
 }
 
-/// Returns an answer with JSON text as its body.
+/// Returns a response with a JSON text body.
 pub fn json(status: u16, body: &str) -> Response {
     json_of(status, &JsValue::from_str(body))
 }
 
-/// Returns an answer with JSON text as its body and one more header.
+/// Returns a response with a JSON text body and another header.
 pub fn json_with(status: u16, body: &str, name: &str, value: &str) -> Response {
     let init = init(status);
     if let Ok(headers) = Reflect::get(&init, &"headers".into()) {
-        // Setting a property of a plain object cannot fail.
+        // Setting a property on a plain object cannot fail.
         let _ = Reflect::set(&headers, &name.into(), &value.into());
     }
     raw::response(&JsValue::from_str(body), &init)
 }
 
-/// Returns the answer to a caller's fault: one key `error` with a short text.
+/// Returns the response to a caller's fault: a single key `error` with a short text.
 pub fn refuse(status: u16, message: &str) -> Response {
     json(status, &refusal_body(message))
 }
 
-/// Logs a fault of the service and returns its answer, which is the same for every cause.
+/// Logs a service fault and returns the response, which is the same for every cause.
 pub fn internal(fault: &dyn std::error::Error) -> Response {
     log_fault(fault);
     json(500, INTERNAL_BODY)
 }
 
-/// Returns the `{"error": message}` of a refusal.
+/// Returns a refusal's `{"error": message}`.
 pub(crate) fn refusal_body(message: &str) -> String {
     serde_json::json!({ "error": message }).to_string()
 }
@@ -63,9 +63,9 @@ pub(crate) fn log_fault(fault: &dyn std::error::Error) {
     console_error!("fault: {chain}");
 }
 
-/// Encodes a success for RPC: its text, or the status, stream and length of a text in pieces.
+/// Encodes a success for RPC: the text, or the status, stream and length for a text in pieces.
 ///
-/// A text passes through RPC at half the cost of a response. A response would lose the length of its stream.
+/// A text passes through RPC at half a response's cost. A response would lose the stream's length.
 pub(crate) fn reply(body: Text) -> JsValue {
     match body.into_body() {
         Body::Whole(text) => text,
@@ -78,7 +78,7 @@ pub(crate) fn reply_with(status: u16, body: &str) -> JsValue {
     Array::of2(&status.into(), &body.into()).into()
 }
 
-/// Decodes the answer of an object.
+/// Decodes an object's answer.
 pub(crate) fn decode(reply: JsValue) -> Response {
     if reply.is_string() {
         return json_of(200, &reply);
@@ -95,7 +95,7 @@ pub(crate) fn decode(reply: JsValue) -> Response {
     }
 }
 
-/// Returns a success with a stream of declared length.
+/// Returns a success with a stream and a declared length.
 fn with_length(readable: &ReadableStream, length: f64) -> Response {
     let sized: TransformStream = match raw::FixedLengthStream::new(length) {
         Ok(sized) => sized.unchecked_into(),
@@ -141,7 +141,7 @@ fn in_pieces(pieces: Vec<Uint8Array>) -> Result<Array, JsValue> {
     Ok(Array::of3(&200.into(), &stream.readable(), &length.into()))
 }
 
-/// Returns a success with a stream of JSON text as its body.
+/// Returns a success with a JSON text stream as body.
 pub(crate) fn streamed(body: &JsValue) -> Response {
     raw::response(body, &ok())
 }
@@ -154,11 +154,11 @@ fn ok() -> JsValue {
     OK.with(|ok| ok.get_or_init(|| init(200)).clone())
 }
 
-/// Returns the second argument of `new Response`.
+/// Returns the second argument for `new Response`.
 fn init(status: u16) -> JsValue {
     let init = Object::new();
     let headers = Object::new();
-    // Setting a property of a plain object cannot fail.
+    // Setting a property on a plain object cannot fail.
     let _ = Reflect::set(&headers, &"content-type".into(), &"application/json".into());
     let _ = Reflect::set(&init, &"headers".into(), &headers);
     let _ = Reflect::set(&init, &"status".into(), &status.into());

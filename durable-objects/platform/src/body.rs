@@ -1,4 +1,4 @@
-//! Reads bodies of requests and answers within limits of size and time.
+//! Reads request and response bodies within size and time limits.
 
 use js_sys::{Array, Promise, Reflect, Uint8Array, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
@@ -6,7 +6,7 @@ use worker::web_sys::{ReadableStream, ReadableStreamDefaultReader, Request};
 
 use crate::raw;
 
-/// Returns the whole body, or `None` when its sender disconnected, so that no answer can arrive.
+/// Returns the whole body, or `None` when the sender disconnected, so that no response can arrive.
 pub async fn read_body(request: &Request) -> Option<Uint8Array> {
     let buffer = JsFuture::from(request.array_buffer().ok()?).await.ok()?;
     Some(Uint8Array::new(&buffer))
@@ -28,7 +28,7 @@ pub async fn read_within(
             Chunk::End => return Some(bytes),
             Chunk::Bytes(chunk) => bytes.extend(chunk.to_vec()),
             Chunk::Failed => {
-                // The sender learns of it by the answer, so a failure to cancel changes nothing.
+                // The sender learns it from the response, so a failure to cancel changes nothing.
                 drop(JsFuture::from(reader.inner.cancel()));
                 return None;
             }
@@ -59,14 +59,14 @@ pub async fn drain_body(request: &Request, max_bytes: usize, timeout_ms: f64) {
     }
 }
 
-/// The pieces of a body as they arrive.
+/// A body's pieces as they arrive.
 pub struct Chunks {
     reader: ReadableStreamDefaultReader,
     silence_ms: f64,
 }
 
 impl Chunks {
-    /// Returns the pieces of a body. Each one must arrive within `silence_ms`.
+    /// Returns a body's pieces. Each piece must arrive within `silence_ms`.
     pub(crate) fn of(body: &ReadableStream, silence_ms: f64) -> Self {
         Self {
             reader: body.get_reader().unchecked_into(),
@@ -92,7 +92,7 @@ impl Chunks {
     }
 }
 
-/// A body that broke off, or the next piece of which did not arrive in time.
+/// A body that broke off, or whose next piece did not arrive in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection broke off")]
 pub struct BrokenOff;

@@ -1,8 +1,8 @@
-//! Recovery of asynchronous calls after a trap: the half of `js/runtime.js` that runs in Rust.
+//! Recovers asynchronous calls after a trap: the half of `js/runtime.js` that runs in Rust.
 //!
-//! A panic in a future is a trap in a microtask. No caller sees it, and the call's promise never settles. So a future
-//! that answers a call is wrapped in [`recoverable`], and one that answers none is run by [`start_task`]: after a trap,
-//! the call or task that was polled is the one to fail.
+//! A panic in a future is a trap in a microtask. No caller sees it, and the call's promise never
+//! settles. So a future that answers a call is wrapped in [`recoverable`], and a future that
+//! answers none is run by [`start_task`]: after a trap, the call or task that was polled fails.
 //!
 //! Not here: synchronous exports. Their traps reach their caller.
 
@@ -24,10 +24,10 @@ use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use crate::raw::{self, describe};
 
 thread_local! {
-    /// The key of the call that is polled now, or that trapped in its poll. Polls do not nest.
+    /// Key for the call that is polled now, or that trapped while polled. Polls do not nest.
     static POLLED: Cell<Option<JsValue>> = const { Cell::new(None) };
     static RETIRED: Cell<bool> = const { Cell::new(false) };
-    /// The objects of this instance that calls may wait for.
+    /// This instance's objects that calls may wait for.
     static OBSERVED: RefCell<Vec<Weak<Changes>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -44,7 +44,7 @@ pub async fn recoverable<T>(key: &JsValue, future: impl Future<Output = T>) -> T
     .await
 }
 
-/// Starts a task besides the calls. Its promise is rejected after a trap in the task.
+/// Starts a task besides the calls. The promise is rejected after a trap in the task.
 pub(crate) fn start_task(task: impl Future<Output = ()> + 'static) -> Promise {
     let key = JsValue::from(Object::new());
     let polled = key.clone();
@@ -60,8 +60,8 @@ pub fn run_in_background(context: &raw::ObjectContext, task: impl Future<Output 
     context.wait_until(&start_task(task));
 }
 
-/// Ends the object once this instance is retired.
-/// Its calls in flight, which another instance cannot see, end with it.
+/// Ends the object once this instance is retired. Calls in flight, which another instance cannot
+/// see, end with it.
 pub fn end_when_retired(context: &raw::ObjectContext) -> RetirementWatch {
     let (context, changes) = (context.clone(), Changes::new());
     let (watch, handle) = abortable(async move {
@@ -75,7 +75,7 @@ pub fn end_when_retired(context: &raw::ObjectContext) -> RetirementWatch {
     RetirementWatch(handle)
 }
 
-/// Waits for the end of this instance until it is dropped.
+/// Waits until this instance ends, or it is dropped.
 pub struct RetirementWatch(AbortHandle);
 
 impl Drop for RetirementWatch {
@@ -84,10 +84,10 @@ impl Drop for RetirementWatch {
     }
 }
 
-/// Runs a task for a caller without a key of its own.
+/// Runs a task for a caller without its own key.
 ///
 /// # Errors
-/// The task trapped: the text of the trap.
+/// The task trapped: the trap's text.
 pub async fn run_task(task: impl Future<Output = ()> + 'static) -> Result<(), String> {
     JsFuture::from(start_task(task))
         .await
@@ -95,8 +95,9 @@ pub async fn run_task(task: impl Future<Output = ()> + 'static) -> Result<(), St
         .map_err(|thrown| describe(&thrown))
 }
 
-/// Recovers after a trap and returns the key of the call that trapped in its poll.
-/// Marks this instance as replaced, so that calls which have not begun go to another one, and resumes the others.
+/// Recovers after a trap and returns the key of the call that trapped while polled. Marks this
+/// instance as replaced, so that calls which have not begun go to another instance, and resumes the
+/// others.
 #[wasm_bindgen]
 pub fn recover() -> Option<Object> {
     RETIRED.set(true);
@@ -104,17 +105,18 @@ pub fn recover() -> Option<Object> {
     for changes in observed.iter().filter_map(Weak::upgrade) {
         changes.notify();
     }
-    // A trap leaves the other tasks of its turn in the queue.
+    // A trap leaves the turn's other tasks in the queue.
     spawn_local(std::future::ready(()));
     POLLED.take().map(JsCast::unchecked_into)
 }
 
-/// Returns whether another instance has replaced this one, so that its state in memory is out of date.
+/// Returns whether another instance has replaced this instance, so that its in-memory state is out
+/// of date.
 pub fn is_retired() -> bool {
     RETIRED.get()
 }
 
-/// Lets calls wait for a change of one object's state.
+/// Lets calls wait until an object's state changes.
 #[derive(Default)]
 pub struct Changes {
     waiting: RefCell<Vec<Waker>>,

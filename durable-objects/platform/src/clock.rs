@@ -9,7 +9,7 @@ pub fn now() -> i64 {
     js_sys::Date::now() as i64
 }
 
-/// Waits.
+/// Waits this many milliseconds.
 pub async fn sleep(ms: f64) {
     let (elapsed, _) = raw::timer(ms);
     // A timer's promise is never rejected.

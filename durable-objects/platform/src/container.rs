@@ -1,6 +1,6 @@
-//! A Durable Object's container for an object that decides itself when it runs, and the server in it.
+//! A Durable Object's container whose object decides when it runs, and the server in it.
 //!
-//! Not here: a container that follows a lifecycle of its own (`owner`).
+//! Not here: a container that follows its own lifecycle (`owner`).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,13 +16,12 @@ use crate::call::start_task;
 use crate::owner::options;
 use crate::{raw, raw::describe, read_within};
 
-/// Milliseconds in which the head of an answer arrives.
-/// A measurement of the disk is the slowest of them.
+/// Milliseconds in which a response head arrives. Measuring the disk is the slowest.
 const HEAD_MS: f64 = 150_000.0;
-/// Milliseconds without a byte of an answer after which its connection counts as lost.
+/// Milliseconds without a response byte after which the connection counts as lost.
 const SILENCE_MS: f64 = 60_000.0;
 
-/// The container of one object.
+/// A single object's container.
 pub struct Container {
     context: raw::ObjectContext,
     inner: raw::Container,
@@ -30,24 +29,25 @@ pub struct Container {
     is_watched: Rc<Cell<bool>>,
 }
 
-/// The body of a request.
+/// A request's body.
 pub enum Outgoing<'a> {
-    /// No body.
+    /// Without any body.
     None,
-    /// A JSON document.
+    /// A JSON document's text.
     Json(&'a str),
-    /// A stream.
+    /// A stream of bytes.
     Stream(&'a ReadableStream),
 }
 
-/// The answer of the server. Dropping it ends the connection.
+/// The server's response. Dropping it ends the connection.
 pub struct Incoming {
     response: Response,
     _abort: Abort,
 }
 
 impl Container {
-    /// Returns the object's container with a server on `port`; `None` for an object without one.
+    /// Returns the object's container with a server on `port`; `None` for an object without a
+    /// container.
     pub fn of(context: &raw::ObjectContext, port: u16) -> Option<Self> {
         let inner = context.container()?;
         Some(Self {
@@ -70,7 +70,7 @@ impl Container {
     /// Starts it with an environment. The server may not listen yet.
     ///
     /// # Errors
-    /// The text of the platform's error.
+    /// The platform error's text.
     pub fn start(&self, environment: Vec<(String, String)>) -> Result<(), String> {
         self.inner
             .start(&options(environment))
@@ -79,10 +79,10 @@ impl Container {
         Ok(())
     }
 
-    /// Kills it and waits for its end.
+    /// Kills it and waits until it ends.
     ///
     /// # Errors
-    /// The text of the platform's error.
+    /// The platform error's text.
     pub async fn destroy(&self) -> Result<(), String> {
         let destroyed = async { JsFuture::from(self.inner.destroy()?).await.map(drop) };
         destroyed.await.map_err(|thrown| describe(&thrown))
@@ -91,7 +91,7 @@ impl Container {
     /// Sends a request to the server in it.
     ///
     /// # Errors
-    /// The text of the failure: no connection, or it broke off.
+    /// The failure's text: no connection, or it broke off.
     pub async fn send(
         &self,
         method: &str,
@@ -140,7 +140,8 @@ impl Container {
         sent.await.map_err(|thrown| describe(&thrown))
     }
 
-    /// Waits for its end in the background: without a waiter the platform reports it as running for ever.
+    /// Waits in the background until it ends: without a waiter the platform reports it as running
+    /// for ever.
     fn watch(&self) {
         if self.is_watched.replace(true) {
             return;
@@ -157,7 +158,7 @@ impl Container {
     }
 }
 
-/// Ends a request when it is dropped. One that ended is not affected.
+/// Ends a request when it is dropped. An ended request is not affected.
 struct Abort(AbortController);
 
 impl Drop for Abort {
@@ -167,7 +168,7 @@ impl Drop for Abort {
 }
 
 impl Incoming {
-    /// Returns the status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         self.response.status()
     }
@@ -177,16 +178,16 @@ impl Incoming {
         read_within(self.response.body(), max_bytes, SILENCE_MS).await
     }
 
-    /// Returns the pieces of the body as they arrive.
+    /// Returns the body's pieces as they arrive.
     pub fn chunks(&self) -> Option<Chunks> {
         self.response
             .body()
             .map(|body| Chunks::of(&body, SILENCE_MS))
     }
 
-    /// Returns the declared length of the body.
+    /// Returns the body's declared length.
     pub fn length(&self) -> Option<f64> {
-        // Not as a float: the tables to parse one are large.
+        // Not as a float: parsing a float needs large tables.
         let length: u64 = self
             .response
             .headers()

@@ -1,8 +1,8 @@
-//! The faults of an object.
+//! An object's faults.
 
 use ars_sql::{MigrationError, SqlError};
 
-/// A fault of the service. The text is for the log.
+/// A service fault. The text is for the log.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("the store cannot be opened")]

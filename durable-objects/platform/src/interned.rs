@@ -1,20 +1,21 @@
 //! JavaScript strings that are made once: names, paths and SQL statements.
 //!
-//! A new string costs its decoding, and the platform's statement cache then hashes it. Not here: texts of callers.
+//! Decoding a new string costs time, and the platform's statement cache then hashes it. Not here:
+//! caller texts.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
 use wasm_bindgen::JsValue;
 
-/// Maximum number of kept strings.
-/// Statements vary with the filters of callers, so further ones are made at each use.
+/// Maximum number of kept strings. Statements vary with callers' filters, so further ones are made
+/// at each use.
 const STRINGS_MAX: usize = 512;
 
 thread_local! {
     static STRINGS: RefCell<BTreeMap<Box<str>, JsValue>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Returns the JavaScript string of a text that the program chose.
+/// Returns the JavaScript string for a text that the program chose.
 pub(crate) fn interned(text: &str) -> JsValue {
     STRINGS.with_borrow_mut(|strings| {
         if let Some(known) = strings.get(text) {

@@ -1,11 +1,11 @@
 //! The edge platform behind Rust types.
-//! Storage, alarms, answers, calls between objects, containers, and the shell that makes a store an object.
 //!
-//! The only crate with bindings to JavaScript; objects and Workers build on it. `js/runtime.js` is its other half: it
-//! replaces an instance of the module after a panic.
+//! It has storage, alarms, responses, calls between objects, containers, and the shell that makes a
+//! store an object. The only crate with JavaScript bindings; objects and Workers build on it.
+//! `js/runtime.js` is the other half: it replaces a module instance after a panic.
 //!
-//! Not here: SQL text, routes, decisions. docs/platform.md lists the facts that this crate relies on, each with its
-//! test.
+//! Not here: SQL text, routes, decisions. docs/platform.md lists the facts that this crate relies
+//! on, each with a test.
 
 mod alarm;
 mod answer;

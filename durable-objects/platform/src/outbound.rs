@@ -1,4 +1,4 @@
-//! Requests of a Worker's own to another service, and the signature of its key.
+//! A Worker's own requests to another service, and signing with the Worker's key.
 
 use js_sys::{Array, Object, Reflect, Uint8Array, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
@@ -8,22 +8,22 @@ use crate::{raw, raw::describe, read_within};
 
 /// A request with a JSON document.
 pub struct Outbound<'a> {
-    /// Address.
+    /// Address to post to.
     pub url: &'a str,
     /// Headers beside the content type.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The document.
+    /// The JSON document to post.
     pub document: &'a str,
-    /// Limit of the answer's body.
+    /// Maximum response body in bytes.
     pub max_bytes: usize,
     /// Timeout for head and body, each.
     pub timeout_ms: f64,
 }
 
-/// Posts a document, and returns status and body of the answer. Redirects are not followed.
+/// Posts a document, and returns the response's status and body. Redirects are not followed.
 ///
 /// # Errors
-/// The text of the failure: no answer in time, or a body over the limit.
+/// The failure's text: no response in time, or a body over the limit.
 pub async fn post_json(outbound: Outbound<'_>) -> Result<(u16, Vec<u8>), String> {
     let sent = async {
         let init = RequestInit::new();
@@ -52,7 +52,7 @@ pub async fn post_json(outbound: Outbound<'_>) -> Result<(u16, Vec<u8>), String>
 /// Signs bytes with an RSA key in PKCS#8 by RS256.
 ///
 /// # Errors
-/// The text of the platform's error. It has nothing of the key.
+/// The platform error's text. It reveals nothing about the key.
 pub async fn sign_rs256(pkcs8: &[u8], bytes: &[u8]) -> Result<Vec<u8>, String> {
     let signed = async {
         let algorithm = Object::new();
@@ -75,7 +75,7 @@ pub async fn sign_rs256(pkcs8: &[u8], bytes: &[u8]) -> Result<Vec<u8>, String> {
         .map_err(|thrown| describe(&thrown))
 }
 
-/// Returns the milliseconds since the Unix epoch of a time in ISO 8601.
+/// Parses an ISO 8601 time to milliseconds since the Unix epoch.
 pub fn parse_time(text: &str) -> Option<i64> {
     let time = js_sys::Date::parse(text);
     time.is_finite().then_some(time as i64)

@@ -1,10 +1,10 @@
-//! A Durable Object's container: carries out the actions of `ars_container::lifecycle`.
+//! A Durable Object's container: carries out the actions from `ars_container::lifecycle`.
 //!
-//! The object gives the policy: port, probe, version, environment and limits. The lifecycle lies in the object's
-//! storage after every step, so an eviction loses no more than a pending probe.
+//! The object gives the policy: port, probe, version, environment and limits. The lifecycle lies in
+//! the object's storage after every step, so an eviction loses no more than a pending probe.
 //!
-//! A retired instance takes no step. It hands its events over: the next instance wakes by an alarm, looks at the
-//! container and observes it from then on.
+//! A retired instance takes no step. It hands its events over: the next instance wakes by an alarm,
+//! looks at the container and observes it from then on.
 //!
 //! Not here: the decisions (`ars_container`), the requests that pass (`Upstream`).
 
@@ -27,48 +27,50 @@ use crate::{
     is_retired, is_timeout, named_alarms, raw, raw::describe,
 };
 
-/// The storage key of the lifecycle.
+/// The lifecycle's storage key.
 const LIFECYCLE: &str = "lifecycle";
-/// The name of the lifecycle's alarm.
+/// The lifecycle alarm's name.
 pub const LIFECYCLE_ALARM: &str = "lifecycle";
-/// Milliseconds between probes after a monitor failed: an ended container has closed its port by then.
+/// Milliseconds between probes after a monitor failed: an ended container has closed the port by
+/// then.
 const LOST_PROBE_MS: f64 = 1_000.0;
 /// Failed probes in a row after which such a container is taken to have ended.
 const LOST_PROBES: u32 = 5;
-/// Timeout of a probe.
+/// Timeout for a probe in milliseconds.
 const PROBE_TIMEOUT_MS: f64 = 5_000.0;
-/// Limit of a probe's answer.
+/// Maximum probe response in bytes.
 const PROBE_BYTES: usize = 64 * 1024;
 const SIGTERM: i32 = 15;
 
-/// What the owning object decides about its container.
+/// What the owning object decides about the container.
 pub trait ContainerPolicy: 'static {
-    /// The port of the server inside of the container.
+    /// The server's port inside the container.
     const PORT: u16;
     /// The path that answers 200 once the server can take requests.
     const PROBE_PATH: &'static str;
-    /// Timeouts of the lifecycle.
+    /// Timeouts for the lifecycle.
     const LIMITS: Limits;
 
-    /// Returns the version of a container that starts now. A running one of another version is replaced.
+    /// Returns the version for a container that starts now. A running container with another
+    /// version is replaced.
     fn version(&self) -> String;
 
-    /// Returns the environment of a container that starts now.
+    /// Returns the environment for a container that starts now.
     fn environment(&self) -> Vec<(String, String)>;
 }
 
 /// Whether a request may pass to the container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// It may.
+    /// The request may pass.
     Pass,
     /// It is refused, with `Retry-After` in seconds.
     Refuse(u32),
-    /// Another instance of the module has the container now, and decides.
+    /// Another module instance has the container now, and decides.
     Retired,
 }
 
-/// The container of one object.
+/// Owns a single object's container.
 pub struct ContainerOwner<P>(Rc<Owned<P>>);
 
 struct Owned<P> {
@@ -84,7 +86,7 @@ struct Owned<P> {
 }
 
 impl<P: ContainerPolicy> ContainerOwner<P> {
-    /// Returns the owner of the object's container, or `None` for an object without one.
+    /// Returns the owner for the object's container, or `None` for an object without a container.
     pub fn new(context: raw::ObjectContext, policy: P) -> Option<Self> {
         let container = context.container()?;
         let port = ContainerPort {
@@ -108,8 +110,8 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
         &self.0.upstream
     }
 
-    /// Starts the container if needed and waits until it can take a request.
-    /// Refuses further requests of such callers while their maximum waits.
+    /// Starts the container if needed and waits until it can take a request. Refuses further
+    /// requests by such callers while their maximum waits.
     pub async fn admit(&self, caller: Caller) -> Admission {
         let mut place = None;
         loop {
@@ -162,7 +164,7 @@ impl<P: ContainerPolicy> Owned<P> {
         })
     }
 
-    /// Reports an event.
+    /// Reports a lifecycle event.
     fn step(self: &Rc<Self>, input: Input) {
         if self.is_handed_over() {
             return;
@@ -171,8 +173,8 @@ impl<P: ContainerPolicy> Owned<P> {
         self.changes.notify();
     }
 
-    /// Returns whether the instance is retired.
-    /// The next one then handles the lifecycle's alarm at once, and sets a later one again if it is not due yet.
+    /// Returns whether the instance is retired. The next instance then handles the lifecycle's
+    /// alarm at once, and sets a later alarm again if it is not due yet.
     fn is_handed_over(&self) -> bool {
         if is_retired() {
             self.set_alarm(now());
@@ -187,7 +189,7 @@ impl<P: ContainerPolicy> Owned<P> {
         }
     }
 
-    /// Runs one step of the lifecycle, stores the result and carries out its actions.
+    /// Runs a single lifecycle step, stores the result and carries out the actions.
     fn with<T>(self: &Rc<Self>, step: impl FnOnce(&mut Lifecycle) -> (T, Vec<Action>)) -> T {
         let mut actions = Vec::new();
         let mut lifecycle = self.lifecycle.take().unwrap_or_else(|| {
@@ -272,8 +274,8 @@ impl<P: ContainerPolicy> Owned<P> {
             "fault: the container was not started: {}",
             describe(&thrown)
         );
-        // A container that runs already cannot be started, and has not ended either. Reported by a task of its own,
-        // because this step is not complete.
+        // A container that runs already cannot be started, and has not ended either. A separate
+        // task reports it, because this step is not complete.
         let this = Rc::clone(self);
         spawn_local(async move {
             match this.container.running() {
@@ -311,9 +313,9 @@ impl<P: ContainerPolicy> Owned<P> {
         self.step(Input::Ended { start, code });
     }
 
-    /// Waits for the end of a container after its monitor failed.
-    /// The runtime may have given up one that still runs, and a start would kill it. Returns early when the runtime
-    /// knows it again.
+    /// Waits until a container ends after its monitor failed. The runtime may have given up a
+    /// container that still runs, and a start would kill it. Returns early when the runtime knows
+    /// it again.
     async fn probe_lost(&self) {
         let mut failed = 0;
         while failed < LOST_PROBES {
@@ -387,10 +389,11 @@ impl<P: ContainerPolicy> Owned<P> {
         }
     }
 
-    /// Ends the object when its container runs unknown to the runtime: only a new object can reach it.
+    /// Ends the object when the container runs unknown to the runtime: only a new object can reach
+    /// it.
     async fn abort_if_lost(&self) {
         sleep(LOST_PROBE_MS).await;
-        // Mostly it did end, and its monitor reports that.
+        // Mostly it did end, and the monitor reports that.
         if self.container.running()
             || self.is_listening().await != Some(true)
             || self.is_handed_over()
@@ -406,14 +409,14 @@ impl<P: ContainerPolicy> Owned<P> {
     }
 }
 
-/// Returns the argument of `container.start`.
+/// Returns the argument for `container.start`.
 pub(crate) fn options(environment: Vec<(String, String)>) -> JsValue {
     let entries: Array = environment
         .into_iter()
         .map(|(name, value)| Array::of2(&name.into(), &value.into()))
         .collect();
     let options = Object::new();
-    // Setting a property of a plain object cannot fail.
+    // Setting a property on a plain object cannot fail.
     let _ = Reflect::set(&options, &"enableInternet".into(), &JsValue::TRUE);
     if let Ok(environment) = Object::from_entries(&entries) {
         let _ = Reflect::set(&options, &"env".into(), &environment);

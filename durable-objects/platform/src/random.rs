@@ -1,4 +1,4 @@
-//! Random bytes of the platform.
+//! Random bytes from the platform.
 
 use js_sys::Uint8Array;
 

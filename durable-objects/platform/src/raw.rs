@@ -1,6 +1,6 @@
-//! Bindings that the `worker` crate lacks, or that are cheaper without its conversions.
+//! Bindings that the `worker` crate lacks, or that are cheaper without the conversions.
 //!
-//! Values pass unchanged; the modules beside this one interpret them.
+//! Values pass unchanged; the modules beside this module interpret them.
 
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
@@ -8,11 +8,11 @@ use worker::{State, web_sys};
 
 #[wasm_bindgen]
 extern "C" {
-    /// `ctx` of a Durable Object.
+    /// A Durable Object's `ctx`.
     #[derive(Clone)]
     pub type ObjectContext;
 
-    /// Returns the storage of the object.
+    /// Returns the object's storage.
     #[wasm_bindgen(method, getter)]
     pub fn storage(this: &ObjectContext) -> Storage;
 
@@ -23,7 +23,7 @@ extern "C" {
     #[wasm_bindgen(method, js_name = waitUntil)]
     pub(crate) fn wait_until(this: &ObjectContext, promise: &Promise);
 
-    /// `ctx.storage` of a Durable Object.
+    /// A Durable Object's `ctx.storage`.
     #[derive(Clone)]
     pub type Storage;
 
@@ -50,7 +50,7 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(crate) fn sync(this: &Storage) -> Result<Promise, JsValue>;
 
-    /// `ctx.storage.kv`: the synchronous form of `get` and `put`.
+    /// `ctx.storage.kv`: `get` and `put` in their synchronous form.
     pub(crate) type KeyValueStorage;
 
     #[wasm_bindgen(method, catch)]
@@ -59,7 +59,7 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(crate) fn put(this: &KeyValueStorage, key: &str, value: &JsValue) -> Result<(), JsValue>;
 
-    /// `ctx.storage.sql`.
+    /// SQLite, as `ctx.storage.sql`.
     pub(crate) type SqlStorage;
 
     #[wasm_bindgen(method, catch, variadic)]
@@ -69,7 +69,7 @@ extern "C" {
         bindings: &Array,
     ) -> Result<Cursor, JsValue>;
 
-    /// The rows of a statement.
+    /// A statement's result rows.
     pub(crate) type Cursor;
 
     #[wasm_bindgen(method, catch)]
@@ -81,13 +81,13 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = toArray)]
     pub(crate) fn to_array(this: &RawRows) -> Result<Array, JsValue>;
 
-    /// A namespace of Durable Objects among a Worker's bindings.
+    /// A Durable Object namespace in a Worker's bindings.
     pub(crate) type Namespace;
 
     #[wasm_bindgen(method, catch, js_name = getByName)]
     pub(crate) fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
 
-    /// The caller's side of a Durable Object.
+    /// A Durable Object as the caller sees it.
     pub(crate) type Stub;
 
     #[wasm_bindgen(method, catch)]
@@ -96,20 +96,20 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(crate) fn answer(this: &Stub, path: &JsValue, body: &JsValue) -> Result<Promise, JsValue>;
 
-    /// The headers of a request, by names that are JavaScript strings already.
+    /// A request's headers, by names that are JavaScript strings already.
     pub(crate) type HeaderMap;
 
     #[wasm_bindgen(method)]
     pub(crate) fn get(this: &HeaderMap, name: &JsValue) -> Option<String>;
 
-    /// `ctx.container` of a Durable Object.
+    /// A Durable Object's `ctx.container`.
     #[derive(Clone)]
     pub(crate) type Container;
 
     #[wasm_bindgen(method, getter)]
     pub(crate) fn running(this: &Container) -> bool;
 
-    /// The options of the `worker` crate drop every field that was set.
+    /// The `worker` crate's options drop every field that was set.
     #[wasm_bindgen(method, catch)]
     pub(crate) fn start(this: &Container, options: &JsValue) -> Result<(), JsValue>;
 
@@ -125,7 +125,7 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = getTcpPort)]
     pub(crate) fn tcp_port(this: &Container, port: u16) -> Result<Stub, JsValue>;
 
-    /// `fetch` of the global scope.
+    /// The global scope's `fetch`.
     #[wasm_bindgen(catch, js_name = fetch)]
     pub(crate) fn fetch_global(request: &web_sys::Request) -> Result<Promise, JsValue>;
 
@@ -157,11 +157,12 @@ extern "C" {
         data: &js_sys::Uint8Array,
     ) -> Result<Promise, JsValue>;
 
-    /// `Instance.track` of `js/runtime.js`: its promise is rejected after a trap in the future of `key`.
+    /// `Instance.track` in `js/runtime.js`: the promise is rejected after a trap in the future for
+    /// `key`.
     #[wasm_bindgen(js_name = trackTask)]
     pub(crate) fn track_task(key: &JsValue, promise: &Promise) -> Promise;
 
-    /// A promise with a JavaScript handler of its rejection.
+    /// A promise with a JavaScript rejection handler.
     pub(crate) type Rejectable;
 
     #[wasm_bindgen(method, js_name = catch)]
@@ -173,7 +174,7 @@ extern "C" {
     #[wasm_bindgen(constructor, js_class = "Response")]
     fn new(body: &JsValue, init: &JsValue) -> NewResponse;
 
-    /// A stream with a declared length: the answer keeps its `Content-Length`.
+    /// A stream with a declared length: the response keeps `Content-Length`.
     pub(crate) type FixedLengthStream;
 
     #[wasm_bindgen(constructor, catch)]
@@ -191,7 +192,7 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(crate) fn transfer(this: &Transferable, length: u32) -> Result<JsValue, JsValue>;
 
-    /// A parsed address.
+    /// A parsed URL address.
     #[wasm_bindgen(js_name = URL)]
     pub(crate) type Url;
 
@@ -204,7 +205,7 @@ extern "C" {
     #[wasm_bindgen(method, getter, js_name = searchParams)]
     pub(crate) fn search_params(this: &Url) -> SearchParams;
 
-    /// The parsed query of an address.
+    /// An address's parsed query.
     pub(crate) type SearchParams;
 
     #[wasm_bindgen(method)]
@@ -217,7 +218,7 @@ impl From<State> for ObjectContext {
     }
 }
 
-/// Returns a response of a body in any form that JavaScript takes.
+/// Returns a response with a body in any form that JavaScript takes.
 pub(crate) fn response(body: &JsValue, init: &JsValue) -> web_sys::Response {
     NewResponse::new(body, init).unchecked_into()
 }
@@ -229,21 +230,22 @@ pub(crate) fn timer(after_ms: f64) -> (Promise, JsValue) {
     (promise, handle)
 }
 
-/// Returns a function of JavaScript that calls a method. It needs no code of this instance.
+/// Returns a JavaScript function that calls a method. It needs none of this instance's code.
 pub(crate) fn bound(this: &JsValue, method: &str, argument: &JsValue) -> Result<Function, JsValue> {
     let method: Function = Reflect::get(this, &method.into())?.unchecked_into();
     Ok(JsValue::from(method.bind1(this, argument)).unchecked_into())
 }
 
-/// Ends the object soon. The platform constructs a new one for the next call.
+/// Ends the object soon. The platform constructs a new object for the next call.
 ///
-/// The call does not return, and with code of this instance on the stack it would leave the queue of futures unusable.
+/// The call does not return, and with this instance's code on the stack it would leave the queue of
+/// futures unusable.
 pub(crate) fn abort_soon(context: &ObjectContext, reason: &str) -> Result<(), JsValue> {
     set_timeout(&bound(context, "abort", &reason.into())?, 0.0);
     Ok(())
 }
 
-/// Returns the text of a thrown value for logs.
+/// Returns a thrown value's text for logs.
 pub fn describe(thrown: &JsValue) -> String {
     let message = Reflect::get(thrown, &JsValue::from_str("message")).ok();
     message

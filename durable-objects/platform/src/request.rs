@@ -12,14 +12,14 @@ pub fn header_of(headers: &Headers, name: &str) -> Option<String> {
         .get(&interned(name))
 }
 
-/// Returns the path of an absolute URL, in which only the query has `?` and only the fragment `#`.
+/// Returns an absolute URL's path. Only the query has `?` and only the fragment `#`.
 pub fn path_of(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at + 3);
     let path = url[host..].find('/').map_or("/", |at| &url[host + at..]);
     path.find(['?', '#']).map_or(path, |end| &path[..end])
 }
 
-/// Returns the decoded value of a parameter of the query.
+/// Returns a query parameter's decoded value.
 pub fn query_of(url: &str, name: &str) -> Option<String> {
     raw::Url::new(url).ok()?.search_params().get(name)
 }

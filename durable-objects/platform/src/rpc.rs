@@ -1,4 +1,4 @@
-//! A Worker's bindings, and calls to its Durable Objects.
+//! A Worker's bindings, and calls to Durable Objects.
 
 use js_sys::{Object, Reflect, Uint8Array, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
@@ -17,7 +17,7 @@ pub fn text_binding(env: &Env, name: &str) -> Option<String> {
     Reflect::get(env, &interned(name)).ok()?.as_string()
 }
 
-/// Returns every variable and secret with its name.
+/// Returns every variable and secret with the name.
 pub fn text_bindings(env: &Env) -> Vec<(String, String)> {
     let entries = Object::entries(env.unchecked_ref());
     let pairs = entries
@@ -28,7 +28,7 @@ pub fn text_bindings(env: &Env) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the answer of a store object to one of its routes.
+/// Returns a store object's response on a route.
 ///
 /// A call that fails, because the object panicked or was replaced, is answered with 500.
 pub async fn call_store(
@@ -54,10 +54,10 @@ pub async fn call_store(
     }
 }
 
-/// Passes a request to an object that answers requests itself, and returns its answer unchanged.
+/// Passes a request to an object that answers requests itself, and returns the response unchanged.
 ///
 /// # Errors
-/// The text of the failure: the object was replaced under the request, by a deployment or by a fault of the platform.
+/// The failure's text: a deployment or a platform fault replaced the object under the request.
 pub async fn forward(
     env: &Env,
     binding: &str,
@@ -77,7 +77,7 @@ pub async fn forward(
 /// Posts a document to an object that answers requests itself.
 ///
 /// # Errors
-/// The text of the failure, also of an answer that is longer than `max_bytes`.
+/// The failure's text, also for a response that is longer than `max_bytes`.
 pub async fn post_to(
     env: &Env,
     binding: &str,
@@ -97,7 +97,7 @@ pub async fn post_to(
 /// Returns a request with a document for an object.
 ///
 /// # Errors
-/// The text of the platform's error.
+/// The platform error's text.
 pub fn request_of(path: &str, document: &str) -> Result<Request, String> {
     let init = RequestInit::new();
     init.set_method("POST");

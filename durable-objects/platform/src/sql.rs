@@ -12,14 +12,14 @@ use crate::{Text, interned::interned, raw};
 /// Largest integer a JavaScript number holds exactly.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
-/// SQLite of one Durable Object.
+/// A Durable Object's SQLite database.
 pub struct DoSql {
     storage: raw::Storage,
     sql: raw::SqlStorage,
 }
 
 impl DoSql {
-    /// The storage of one object.
+    /// Opens a single object's storage.
     pub fn new(storage: raw::Storage) -> Self {
         Self {
             sql: storage.sql(),
@@ -61,7 +61,7 @@ impl Sql for DoSql {
         }
     }
 
-    /// Reads all rows at once, which costs less than one by one.
+    /// Reads all rows at once, which costs less than each separately.
     fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
         self.rows(sql, params)?.iter().map(row).collect()
     }
@@ -93,8 +93,8 @@ impl Sql for DoSql {
                 Some(Err(_)) | None => Err(JsValue::from_str("rolled back")),
             }
         });
-        // A panic in the body is a trap, which comes out as an exception too. It must reach the caller of the module,
-        // which replaces the instance (`js/runtime.js`).
+        // A panic in the body is a trap, which comes out as an exception too. It must reach the
+        // module's caller, which replaces the instance (`js/runtime.js`).
         if let Err(thrown) = &ended
             && thrown.has_type::<js_sys::WebAssembly::RuntimeError>()
         {

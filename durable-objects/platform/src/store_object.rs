@@ -1,13 +1,14 @@
-//! A store as a Durable Object: one shell for all of them.
+//! A store as a Durable Object: a single shell for all stores.
 //!
-//! - **Invariants:** all state lies in SQLite, so the object may be evicted or its isolate lost at any line. The
-//!   tables are migrated when the store opens. A store that sweeps has a named alarm after every successful request
-//!   that arms it, and after every sweep. The database of an empty store is deleted, its alarms included.
-//! - **Routes:** the paths of the store's verbs, called by RPC with a JSON body: the store's answer, 400 or 409 with
-//!   its refusal, 500 with a fixed body for a fault, 404 for an unknown path. The Worker has checked method, bearer
-//!   and length.
-//! - **Atomicity:** an operation is one synchronous span in which no other code of the object runs. A panic in it
-//!   drops the open store, and the next request opens it again.
+//! - **Invariants:** all state lies in SQLite, so the object may be evicted or its isolate lost at
+//!   any line. The tables are migrated when the store opens. A store that sweeps has a named alarm
+//!   after every successful request that arms it, and after every sweep. An empty store's database
+//!   is deleted, alarms included.
+//! - **Routes:** the paths for the store's verbs, called by RPC with a JSON body: the store's
+//!   answer, 400 or 409 with its refusal, 500 with a fixed body for a fault, 404 for an unknown
+//!   path. The Worker has checked method, bearer and length.
+//! - **Atomicity:** an operation is a single synchronous span in which the object's other code does
+//!   not run. A panic in it drops the open store, and the next request opens it again.
 //!
 //! Not here: the stores' operations, the exported classes.
 
@@ -29,9 +30,9 @@ use crate::{
     raw::describe,
 };
 
-/// The name of the sweep's alarm.
+/// The sweep alarm's name.
 const SWEEP: &str = "sweep";
-/// Milliseconds until the next sweep, when one deleted as much as it may at once.
+/// Milliseconds until the next sweep, when a sweep deleted as much as it may at once.
 const SOON_MS: i64 = 1000;
 
 /// A store as a Durable Object; a Worker wraps it in the class it exports.
@@ -44,7 +45,7 @@ pub struct StoreObject<T> {
 }
 
 impl<T: Store<DoSql>> StoreObject<T> {
-    /// Returns an object that opens its store at the first request.
+    /// Returns an object that opens the store at the first request.
     pub fn new(storage: Storage) -> Self {
         Self {
             storage,
@@ -53,7 +54,7 @@ impl<T: Store<DoSql>> StoreObject<T> {
         }
     }
 
-    /// Answers one request in the form that `call_store` decodes.
+    /// Answers a request in the form that `call_store` decodes.
     pub fn answer(&self, path: &str, body: Vec<u8>) -> JsValue {
         let Some(verb) = T::Verb::of(path) else {
             return reply_with(404, &refusal_body("not found"));
@@ -91,11 +92,11 @@ impl<T: Store<DoSql>> StoreObject<T> {
         }
     }
 
-    /// Handles the alarm: sweeps when it is due, and sets the next one.
-    /// Reads hide expired rows, so a failed sweep costs only disk space until it is repeated.
+    /// Handles the alarm: sweeps when due, and sets the next alarm. Reads hide expired rows, so a
+    /// failed sweep costs only disk space until it is repeated.
     ///
     /// # Errors
-    /// The alarms cannot be read or set. The platform then repeats this one.
+    /// The alarms cannot be read or set. The platform then repeats this alarm.
     pub fn alarm(&self) -> Result<(), JsValue> {
         let Some(every) = T::SWEEP_EVERY_MS else {
             return Ok(());
@@ -156,7 +157,7 @@ impl<T: Store<DoSql>> StoreObject<T> {
         }
     }
 
-    /// Keeps the store open, or deletes the database of an empty one: the object then ceases to exist.
+    /// Keeps the store open, or deletes an empty store's database: the object then ceases to exist.
     /// Returns whether it was kept.
     fn keep_unless_empty(&self, store: T) -> bool {
         if !store.is_empty().unwrap_or(false) {

@@ -1,4 +1,4 @@
-//! Short texts in an object's storage, beside its tables.
+//! Short texts in an object's storage, beside the tables.
 
 use wasm_bindgen::JsValue;
 
@@ -9,10 +9,10 @@ pub fn stored_text(storage: &raw::Storage, key: &str) -> Option<String> {
     storage.kv().get(key).ok()?.as_string()
 }
 
-/// Stores a text. The platform holds back every answer until it is on disk.
+/// Stores a text. The platform holds back every response until it is on disk.
 ///
 /// # Errors
-/// The text of the platform's error.
+/// The platform error's text.
 pub fn store_text(storage: &raw::Storage, key: &str, text: &str) -> Result<(), String> {
     storage
         .kv()

@@ -1,10 +1,12 @@
-//! Streamed answers of long operations: headers at once, then heartbeats, then one JSON document.
+//! Streams the response of a long operation: headers, then heartbeats, then a JSON document.
 //!
-//! A heartbeat is a line break: whitespace before a JSON document changes nothing for its parser, and an idle
-//! connection is cut after some minutes. The platform reports a client that disconnected at the next heartbeat, and the
-//! operation decides whether it ends then. After a panic in it the document is [`INTERNAL_BODY`].
+//! A heartbeat is a line break: whitespace before a JSON document changes nothing for the parser,
+//! and an idle connection is cut after some minutes. The platform reports a client that
+//! disconnected at the next heartbeat, and the operation decides whether it ends then. After a
+//! panic in it the document is [`INTERNAL_BODY`].
 //!
-//! Not here: the operation. Errors after the first byte are part of its document, because the status is sent by then.
+//! Not here: the operation. Errors after the first byte are part of the document, because the
+//! status is sent by then.
 
 use std::{
     cell::{Cell, RefCell},
@@ -26,7 +28,7 @@ use crate::{INTERNAL_BODY, answer, call::start_task, raw};
 /// Milliseconds between two heartbeats.
 pub const HEARTBEAT_MS: f64 = 15_000.0;
 
-/// Ready once the client of a streamed answer has disconnected.
+/// Ready once a streamed response's client has disconnected.
 pub struct ClientLeft(JsFuture<JsValue>);
 
 impl Future for ClientLeft {
@@ -37,11 +39,11 @@ impl Future for ClientLeft {
     }
 }
 
-/// Answers with the JSON document of an operation, and returns before it has ended.
-/// The operation receives a future that is ready once its client has disconnected.
+/// Answers with an operation's JSON document, and returns before it has ended. The operation
+/// receives a future that is ready once the client has disconnected.
 ///
 /// # Errors
-/// The platform has no stream for the answer.
+/// The platform has no stream for the response.
 pub fn streamed_answer<F: Future<Output = String> + 'static>(
     context: &raw::ObjectContext,
     heartbeat_ms: f64,
@@ -62,8 +64,8 @@ pub fn streamed_answer<F: Future<Output = String> + 'static>(
     Ok(answer::streamed(&stream.readable()))
 }
 
-/// Calls a method of the writer after a trap in its task.
-/// It is JavaScript, because after some traps no code of this instance runs.
+/// Calls a writer's method after a trap in the task. It is JavaScript, because after some traps
+/// this instance's code does not run.
 pub(crate) fn after_trap(
     task: &Promise,
     writer: &WritableStreamDefaultWriter,

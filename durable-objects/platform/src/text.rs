@@ -1,34 +1,34 @@
-//! The text of an answer's body.
+//! A response body's text.
 //!
-//! A text from SQLite stays a JavaScript string. A text made in Rust leaves the instance's memory in pieces of UTF-8,
-//! because WebAssembly never returns memory, and a JavaScript string with any character beyond Latin-1 takes two bytes
-//! per character.
+//! A text from SQLite stays a JavaScript string. A text made in Rust leaves the instance's memory
+//! in UTF-8 pieces, because WebAssembly never returns memory, and a JavaScript string with any
+//! character beyond Latin-1 takes two bytes per character.
 
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 
-/// Size of a piece in bytes.
+/// Piece size in bytes.
 const PIECE: usize = 256 * 1024;
 
 /// A text from SQLite, or an answer made in Rust.
 pub struct Text(Form);
 
 enum Form {
-    /// A JavaScript string.
+    /// A given JavaScript string.
     Given(JsValue),
     Made {
-        /// Finished pieces.
+        /// Pieces that are finished.
         pieces: Vec<Uint8Array>,
-        /// The unfinished piece.
+        /// The unfinished last piece.
         open: String,
     },
 }
 
-/// The parts of an answer's body.
+/// A response body's parts.
 pub(crate) enum Body {
-    /// A JavaScript string.
+    /// A given JavaScript string.
     Whole(JsValue),
-    /// UTF-8, in order.
+    /// UTF-8 pieces, in order.
     Pieces(Vec<Uint8Array>),
 }
 
@@ -63,7 +63,7 @@ impl From<String> for Text {
 
 impl<'a> Extend<&'a str> for Text {
     fn extend<T: IntoIterator<Item = &'a str>>(&mut self, texts: T) {
-        // Its type was checked when it was read.
+        // The type was checked when it was read.
         if let Form::Given(text) = &self.0 {
             *self = Self::from(text.as_string().unwrap_or_default());
         }
@@ -81,7 +81,7 @@ impl<'a> Extend<&'a str> for Text {
     }
 }
 
-/// Returns a piece of a text that is not empty.
+/// Returns a piece from a text that is not empty.
 fn piece(text: &str) -> Option<Uint8Array> {
     (!text.is_empty()).then(|| Uint8Array::from(text.as_bytes()))
 }

@@ -1,7 +1,7 @@
-//! Archives between the server in a container and the platform's object storage.
-//! Bytes never enter Rust.
+//! Moves archives between a container's server and the platform's object storage.
 //!
-//! Not here: names of archives, and when they move (`durable-objects/resident`).
+//! Bytes never enter Rust. Not here: archive names, and when they move
+//! (`durable-objects/resident`).
 
 use futures::future::join;
 use js_sys::futures::JsFuture;
@@ -13,15 +13,15 @@ use crate::body::Chunks;
 use crate::container::{Container, Incoming, Outgoing};
 use crate::{raw, raw::describe, stream};
 
-/// Milliseconds without a byte of an archive after which its transfer fails.
+/// Milliseconds without an archive byte after which the transfer fails.
 const SILENCE_MS: f64 = 120_000.0;
-/// Keys of one deletion, the platform's limit.
+/// Maximum keys per deletion, the platform's limit.
 const DELETE_MAX: usize = 1_000;
 
-/// Stores an answer's body under a key. `progress` receives the bytes so far.
+/// Stores a response body under a key. `progress` receives the bytes so far.
 ///
 /// # Errors
-/// The text of the failure. Nothing is stored then.
+/// The failure's text. Nothing is stored then.
 pub async fn put_object(
     bucket: &Bucket,
     key: &str,
@@ -39,11 +39,11 @@ pub async fn put_object(
     stored.map(drop).map_err(|error| error.to_string())
 }
 
-/// Sends an object to the server in a container. Returns `None` if there is no such object.
-/// `progress` receives the bytes so far.
+/// Sends an object to a container's server. Returns `None` if there is no such object. `progress`
+/// receives the bytes so far.
 ///
 /// # Errors
-/// The text of the failure.
+/// The failure's text.
 pub async fn send_object(
     bucket: &Bucket,
     key: &str,
@@ -75,10 +75,10 @@ pub async fn send_object(
     answer.map(Some)
 }
 
-/// Deletes keys. One that does not exist counts as deleted.
+/// Deletes keys. A missing key counts as deleted.
 ///
 /// # Errors
-/// The text of the failure. Some of the keys may be deleted.
+/// The failure's text. Some keys may be deleted.
 pub async fn delete_objects(bucket: &Bucket, keys: &[String]) -> Result<(), String> {
     for some in keys.chunks(DELETE_MAX) {
         let some = some.iter().map(String::as_str).collect();
@@ -93,7 +93,7 @@ pub async fn delete_objects(bucket: &Bucket, keys: &[String]) -> Result<(), Stri
 /// Returns the keys that begin with a prefix.
 ///
 /// # Errors
-/// The text of the failure.
+/// The failure's text.
 pub async fn object_keys(bucket: &Bucket, prefix: &str) -> Result<Vec<String>, String> {
     let mut keys = Vec::new();
     let mut cursor: Option<String> = None;
@@ -117,7 +117,7 @@ fn sized(length: f64) -> Result<TransformStream, String> {
         .map_err(|thrown| describe(&thrown))
 }
 
-/// Passes pieces on and counts them. The reader of the stream gets an error if the source breaks off.
+/// Passes pieces on and counts them. The stream's reader gets an error if the source breaks off.
 async fn pass_on(chunks: Chunks, stream: &TransformStream, progress: &dyn Fn(u64)) {
     let Ok(writer) = stream.writable().get_writer() else {
         return;
@@ -127,7 +127,7 @@ async fn pass_on(chunks: Chunks, stream: &TransformStream, progress: &dyn Fn(u64
         match chunks.next().await {
             Ok(Some(piece)) => {
                 bytes += u64::from(piece.byte_length());
-                // The reader disconnected, and its own error says why.
+                // The reader disconnected, and its own error tells why.
                 let Ok(()) = stream::write(&writer, &piece).await else {
                     return;
                 };

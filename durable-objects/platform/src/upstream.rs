@@ -1,4 +1,4 @@
-//! The server behind a proxying object: a port of its container, or an address for development.
+//! The server behind a proxying object: a container port, or an address for development.
 
 use js_sys::{Array, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
@@ -9,35 +9,35 @@ use crate::{raw, read_within};
 /// The server that requests are passed to.
 #[derive(Clone)]
 pub enum Upstream {
-    /// A port of the object's container.
+    /// A port on the object's container.
     Port(ContainerPort),
-    /// The origin of a server outside of the platform.
+    /// Origin for a server outside the platform.
     Origin(String),
 }
 
-/// A port of a container.
+/// A port on a container.
 #[derive(Clone)]
 pub struct ContainerPort {
     pub(crate) container: raw::Container,
     pub(crate) port: u16,
 }
 
-/// A request of the object's own to the server.
+/// The object's own request to the server.
 #[derive(Default)]
 pub struct Probe<'a> {
-    /// Path and query.
+    /// Path and query string.
     pub path: &'a str,
-    /// `POST` instead of `GET`.
+    /// Sends `POST` instead of `GET`.
     pub is_post: bool,
-    /// Headers.
+    /// Header names and values.
     pub headers: &'a [(&'a str, &'a str)],
-    /// Limit of the answer's body.
+    /// Maximum response body in bytes.
     pub max_bytes: usize,
     /// Timeout for head and body, each.
     pub timeout_ms: f64,
 }
 
-/// Status and body of an answer.
+/// A response's status and body.
 pub type Probed = (u16, Vec<u8>);
 
 impl Upstream {
@@ -46,11 +46,11 @@ impl Upstream {
         Self::Origin(raw::Url::new(url).map_or_else(|_| url.to_owned(), |url| url.origin()))
     }
 
-    /// Returns the server's answer to a request, which `change` may edit first.
-    /// `url` is the request's address, which costs a copy each time it is read.
+    /// Returns the server's response to a request, which `change` may edit first. `url` is the
+    /// request's address, which costs a copy each time it is read.
     ///
-    /// The request is passed on as a whole, because a GET built from parts may not have a body. Its abort signal and
-    /// its redirect mode come with it.
+    /// The request is passed on as a whole, because a GET built from parts may not have a body.
+    /// Abort signal and redirect mode come with it.
     ///
     /// # Errors
     /// The connection failed, before or after the server received the request.
@@ -66,10 +66,10 @@ impl Upstream {
         self.send(&passed).await
     }
 
-    /// Asks the server on behalf of the object. Returns `None` for a body over the limits.
+    /// Asks the server for the object itself. Returns `None` for a body over the limits.
     ///
     /// # Errors
-    /// The connection failed, or no answer came in time: [`is_timeout`] tells them apart.
+    /// The connection failed, or no response came in time: [`is_timeout`] tells them apart.
     pub async fn ask(&self, probe: Probe<'_>) -> Result<Option<Probed>, JsValue> {
         let init = RequestInit::new();
         init.set_redirect(RequestRedirect::Manual);
@@ -118,9 +118,9 @@ pub fn is_timeout(thrown: &JsValue) -> bool {
     js_sys::Reflect::get(thrown, &"name".into()).is_ok_and(|name| name == "TimeoutError")
 }
 
-/// Returns the names of the headers, a line each.
+/// Returns the header names, each on a line.
 pub fn header_names(headers: &Headers) -> String {
-    // One call for all of them.
+    // A single call for all headers.
     Array::from(&headers.keys()).join("\n").into()
 }
 
@@ -129,7 +129,7 @@ pub fn rebuilt(response: &Response) -> Response {
     raw::response(&response.body().into(), response)
 }
 
-/// Cancels the body of an answer that is not used.
+/// Cancels the body of an unused response.
 pub fn cancel_body(response: &Response) {
     if let Some(body) = response.body().filter(|body| !body.locked()) {
         // A body that ended first needs no cancellation.
@@ -137,7 +137,7 @@ pub fn cancel_body(response: &Response) {
     }
 }
 
-/// Splits an address into its host and the rest, without a fragment.
+/// Splits an address into host and rest, without a fragment.
 fn split(url: &str) -> (&str, &str) {
     let host = url.find("://").map_or(0, |at| at + 3);
     let rest = &url[host..];

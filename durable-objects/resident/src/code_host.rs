@@ -1,7 +1,7 @@
-//! The code host: addresses of repositories, and tokens for one repository each.
+//! The code host: repository addresses, and tokens for a single repository each.
 //!
-//! The key of the app stays in the Worker. Not here: the permissions of a token (`ars_resident_engine::mint_body`), and
-//! how it reaches git (`ars_resident::daemon`).
+//! The app's key stays in the Worker. Not here: token permissions
+//! (`ars_resident_engine::mint_body`), and how a token reaches git (`ars_resident::daemon`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,21 +18,21 @@ use ars_types::RepoSlug;
 use serde::Deserialize;
 use worker::Env;
 
-/// The variable with the base address of the code host. Unset: the public one.
+/// The variable with the code host's base address. Unset: the public host.
 const BASE_URL: &str = "CODE_HOST_URL";
-/// The base address of the public host.
+/// The public host's base address.
 const PUBLIC_URL: &str = "https://github.com";
-/// The variable with the id of the app.
+/// The variable with the app id.
 const APP_ID: &str = "GITHUB_APP_ID";
-/// The variable with the id of the app's installation.
+/// The variable with the app's installation id.
 const INSTALLATION: &str = "GITHUB_APP_INSTALLATION_ID";
-/// The secret with the private key of the app. It is not that of the bot's app.
+/// The secret with the app's private key. It is not the bot app's key.
 const PRIVATE_KEY: &str = "GITHUB_APP_PRIVATE_KEY";
-/// User of tokens of an installation.
+/// User name for installation tokens.
 const TOKEN_USER: &str = "x-access-token";
-/// Timeout of a mint.
+/// Timeout for a mint in milliseconds.
 const MINT_MS: f64 = 10_000.0;
-/// Limit of the answer to a mint.
+/// Maximum mint response in bytes.
 const MINT_MAX_BYTES: usize = 64 << 10;
 
 /// Why no token was minted.
@@ -55,18 +55,18 @@ impl std::fmt::Display for Minting {
     }
 }
 
-/// The app's installation.
+/// The app's installation, from the bindings.
 struct App {
     id: String,
     installation: String,
     key: Secret,
 }
 
-/// The code host of a Worker.
+/// A Worker's code host.
 pub struct CodeHost {
     base: String,
     app: Option<App>,
-    /// One cache per use, so that no use gets the permissions of another.
+    /// A cache per use, so that no use gets another's permissions.
     tokens: RefCell<BTreeMap<TokenUse, TokenCache>>,
 }
 
@@ -83,8 +83,8 @@ struct MintedRepository {
 }
 
 impl CodeHost {
-    /// Reads the Worker's bindings.
-    /// Without all three values of the app, repositories are read without a token.
+    /// Reads the Worker's bindings. Unless all three app values are set, repositories are read
+    /// without a token.
     pub fn of(env: &Env) -> Self {
         let text = |name| text_binding(env, name).filter(|text| !text.is_empty());
         let app = (|| {
@@ -103,13 +103,13 @@ impl CodeHost {
         }
     }
 
-    /// Returns the address of a repository for git.
+    /// Returns a repository's address for git.
     pub fn origin(&self, resource: &Resource) -> String {
         format!("{}/{}.git", self.base, resource.slug())
     }
 
-    /// Returns a token for one repository and use; `None` without an app.
-    /// `may_be_cached` permits an earlier one.
+    /// Returns a token for a single repository and use; `None` without an app. `may_be_cached`
+    /// permits an earlier token.
     ///
     /// # Errors
     /// No token was minted.
@@ -201,7 +201,8 @@ impl CodeHost {
             (201, body) => {
                 let minted: MintedBody = read_bytes(&body)
                     .map_err(|_| failed("the code host's answer has another shape"))?;
-                // The mint names a repository without its owner, so another owner's would pass unnoticed.
+                // The mint names a repository without the owner, so another owner's would pass
+                // unnoticed.
                 let is_asked =
                     |one: &MintedRepository| one.full_name.eq_ignore_ascii_case(slug.as_str());
                 if minted.repositories.is_empty() || !minted.repositories.iter().all(is_asked) {

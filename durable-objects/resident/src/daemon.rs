@@ -1,4 +1,4 @@
-//! The client of the daemon in a resident's container.
+//! The client for the daemon in a resident's container.
 
 use ars_platform::{Container, Incoming, Outgoing};
 use ars_resident::daemon::{
@@ -11,21 +11,21 @@ use ars_resident::names::BackupId;
 use ars_resident_engine::HostError;
 use serde_json::to_string;
 
-/// Port of the daemon.
+/// Port that the daemon listens on.
 pub const PORT: u16 = 8080;
-/// Limit of an answer that is one document.
+/// Maximum size of a response with a single document.
 const DOCUMENT_MAX_BYTES: usize = 1 << 20;
-/// Limit of a line of a step's answer: two heads of 400 kB as escaped JSON.
+/// Maximum line length in a step's response: two heads of 400 kB as escaped JSON.
 const LINE_MAX_BYTES: usize = 8 << 20;
 
-/// Text of an answer without its end.
+/// Error text for a response without its end.
 pub const BROKEN_OFF: &str = "the daemon's answer broke off";
 
-/// The daemon, with the bearer of this start of the container.
+/// The daemon, with the bearer for this container start.
 pub struct Daemon<'a> {
-    /// The container.
+    /// Container that runs the daemon.
     pub container: &'a Container,
-    /// The bearer.
+    /// Bearer that the daemon expects.
     pub bearer: String,
 }
 
@@ -85,7 +85,7 @@ impl Daemon<'_> {
         ok(&answer)
     }
 
-    /// Measures the disk.
+    /// Measures the container's disk.
     pub async fn disk(&self, request: &DiskRequest) -> Result<Sample, HostError> {
         let answer = self.post(DISK_PATH, to_string(request)).await?;
         shaped(read_bytes(&document(answer).await?))
@@ -128,7 +128,7 @@ impl Daemon<'_> {
     }
 }
 
-/// Returns the path of an archive.
+/// Returns an archive's path.
 pub fn transfer_path(id: &BackupId) -> String {
     format!("{TRANSFERS_PATH}/{id}")
 }
@@ -141,7 +141,7 @@ pub fn ok(answer: &Incoming) -> Result<(), HostError> {
     }
 }
 
-/// Returns the bytes of a document.
+/// Returns a document's bytes.
 async fn document(answer: Incoming) -> Result<Vec<u8>, HostError> {
     ok(&answer)?;
     answer

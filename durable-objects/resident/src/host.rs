@@ -1,4 +1,4 @@
-//! The effects of one resident on the platform: container, daemon, object storage, alarm and code host.
+//! A resident's platform effects: container, daemon, object storage, alarm and code host.
 
 use std::cell::RefCell;
 
@@ -23,39 +23,39 @@ use crate::code_host::CodeHost;
 use crate::daemon::{BROKEN_OFF, Daemon, PORT, ok, transfer_path};
 use crate::{REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH};
 
-/// The binding of the object storage.
+/// The object storage binding.
 const ARCHIVES: &str = "ARCHIVES";
-/// The variable that names the image where it is not the image of this build: on a developer's machine.
+/// The variable that names the image where it is not this build's image: on a developer's machine.
 const IMAGE: &str = "RESIDENT_IMAGE";
 /// Stored text: the resource.
 const RESOURCE: &str = "resource";
-/// Stored text: the daemon's bearer, random for each start of the container.
+/// Stored text: the daemon's bearer, random for each container start.
 const BEARER: &str = "bearer";
-/// Stored text: the disk of the container that was started last. Empty until its daemon answered.
+/// Stored text: the last started container's disk. Empty until the daemon answered.
 const RUNTIME: &str = "runtime";
-/// Bytes of the daemon's bearer.
+/// Random bytes in the daemon's bearer.
 const BEARER_BYTES: usize = 32;
-/// Bytes of the id of an archive.
+/// Random bytes in an archive id.
 const BACKUP_BYTES: usize = 16;
-/// Milliseconds in which the daemon of a started container answers.
+/// Milliseconds in which a started container's daemon answers.
 const START_MS: i64 = 120_000;
-/// Milliseconds in which a container whose daemon ended is reported as ended.
+/// Milliseconds in which a container is reported as ended after the daemon ended.
 const END_MS: i64 = 10_000;
 /// Milliseconds between two looks at a container that starts or ends.
 const POLL_MS: f64 = 100.0;
-/// Limit of the registry's answer.
+/// Maximum registry response in bytes.
 const REGISTRY_MAX_BYTES: usize = 1 << 20;
 
-/// The effects of one resident.
+/// Performs a resident's effects.
 pub struct PlatformHost {
     context: ObjectContext,
     env: Env,
     container: Option<Container>,
     code_host: CodeHost,
     resource: RefCell<Option<Resource>>,
-    /// One start at a time.
+    /// Allows a single start at a time.
     starting: futures::lock::Mutex<()>,
-    /// A new instance counts no operations, so none of this one may go on beside it.
+    /// A new instance counts no operations, so this instance's may not go on beside it.
     _watch: RetirementWatch,
 }
 
@@ -75,7 +75,7 @@ impl PlatformHost {
         }
     }
 
-    /// Remembers the resource: archives are stored below its name.
+    /// Remembers the resource: archives are stored below that name.
     pub(crate) fn belongs_to(&self, resource: &Resource) {
         if self.resource.borrow().as_ref() == Some(resource) {
             return;
@@ -99,7 +99,7 @@ impl PlatformHost {
         self.container.as_ref().ok_or_else(missing)
     }
 
-    /// Returns the daemon of the container that runs.
+    /// Returns the running container's daemon.
     fn daemon(&self) -> Result<Daemon<'_>, HostError> {
         let container = self.container()?;
         if !container.is_running() {
@@ -109,10 +109,11 @@ impl PlatformHost {
         Ok(Daemon { container, bearer })
     }
 
-    /// Returns an error as the engine takes it: one of a container that ended means that it was replaced.
+    /// Returns an error as the engine takes it: if the container ended, it was replaced.
     ///
-    /// The daemon is the container's first process, so a closed port or an answer that broke off comes from a container
-    /// that is ending. The platform still reports it as running for a moment.
+    /// The daemon is the container's first process, so a closed port or a response that broke off
+    /// comes from a container that is ending. The platform still reports it as running for a
+    /// moment.
     async fn lost(&self, error: HostError) -> HostError {
         let is_closed = matches!(&error, HostError::Failed(text)
             if is_unreachable(text) || text.starts_with(BROKEN_OFF));
@@ -161,7 +162,7 @@ impl PlatformHost {
         }
     }
 
-    /// Moves the archive of an extraction to the daemon's disk.
+    /// Moves an extraction's archive to the daemon's disk.
     async fn offer(
         &self,
         daemon: &Daemon<'_>,
@@ -284,7 +285,7 @@ impl Host for PlatformHost {
     async fn cancel(&self, job: Job) -> Result<(), HostError> {
         match self.daemon() {
             Ok(daemon) => daemon.cancel(CancelRequest { job }).await,
-            // Its steps ended with it.
+            // The steps ended with it.
             Err(_) => Ok(()),
         }
     }
@@ -373,7 +374,7 @@ impl Host for PlatformHost {
     }
 }
 
-/// Counts the objects below a prefix. The name of an archive is its id.
+/// Counts the objects below a prefix. An archive is named by its id.
 fn count(keys: &[String], prefix: &str) -> ObjectCounts {
     let is_backup = |key: &&String| {
         key.strip_prefix(prefix)
@@ -387,7 +388,7 @@ fn count(keys: &[String], prefix: &str) -> ObjectCounts {
     }
 }
 
-/// Returns the prefix of a resource's objects.
+/// Returns the prefix for a resource's objects.
 fn prefix(resource: &Resource) -> String {
     format!("resident/{resource}/")
 }

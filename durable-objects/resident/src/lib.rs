@@ -1,13 +1,15 @@
-//! The Durable Objects of residents and of their registry.
+//! The Durable Objects for residents and their registry.
 //!
-//! [`ResidentObject`] is one per repository, with its container; [`RegistryObject`] is one for all.
+//! Each repository has a [`ResidentObject`] with its container; all share a single
+//! [`RegistryObject`].
 //!
-//! - **Keys:** a resident by its resource, the registry by [`REGISTRY_NAME`].
-//! - **Storage:** the tables of the engine; beside them the resource, the daemon's bearer and the container's disk.
-//! - **Routes:** [`CALL_PATH`] and [`STREAM_PATH`] of a resident, [`REGISTRY_PATH`] of the registry, each with a JSON
-//!   document. The Worker has checked bearer and fields.
-//! - **Alarm:** the next step of the lifecycle, or the next sweep.
-//! - **Atomicity:** each change of the engine is one synchronous span.
+//! - **Keys:** a resident by resource, the registry by [`REGISTRY_NAME`].
+//! - **Storage:** the engine's tables; beside them the resource, the daemon's bearer and the
+//!   container's disk.
+//! - **Routes:** [`CALL_PATH`] and [`STREAM_PATH`] on a resident, [`REGISTRY_PATH`] on the
+//!   registry, each with a JSON document. The Worker has checked bearer and fields.
+//! - **Alarm:** the next lifecycle step, or the next sweep.
+//! - **Atomicity:** each engine change is a single synchronous span.
 //!
 //! Not here: decisions (`ars_resident`), their order (`ars_resident_engine`), the exported classes.
 #![forbid(unsafe_code)]
@@ -24,15 +26,15 @@ pub use envelope::Envelope;
 pub use registry::RegistryObject;
 pub use resident::ResidentObject;
 
-/// The namespace of residents in the Worker's settings.
+/// The residents' namespace in the Worker's settings.
 pub const RESIDENT_BINDING: &str = "RESIDENT";
-/// The namespace of the registry in the Worker's settings.
+/// The registry's namespace in the Worker's settings.
 pub const REGISTRY_BINDING: &str = "RESIDENT_REGISTRY";
-/// The name of the only registry.
+/// The only registry's name.
 pub const REGISTRY_NAME: &str = "registry";
-/// The path of a resident for calls that are answered as a whole, with their status.
+/// A resident's path for calls that are answered as a whole, with their status.
 pub const CALL_PATH: &str = "/call";
-/// The path of a resident for calls with a streamed answer.
+/// A resident's path for calls with a streamed response.
 pub const STREAM_PATH: &str = "/stream";
-/// The path of the registry.
+/// The registry's path.
 pub const REGISTRY_PATH: &str = "/registry";

@@ -1,4 +1,4 @@
-//! The object of the registry.
+//! The registry object.
 
 use std::cell::OnceCell;
 
@@ -11,7 +11,7 @@ use worker::web_sys::{Request, Response};
 
 use crate::REGISTRY_PATH;
 
-/// Limit of a call in bytes: two records.
+/// Maximum call size in bytes: two records.
 const CALL_MAX_BYTES: usize = 1 << 20;
 /// Milliseconds in which a call arrives.
 const CALL_MS: f64 = 10_000.0;
@@ -23,7 +23,7 @@ pub struct RegistryObject {
 }
 
 impl RegistryObject {
-    /// Returns the object. It opens its tables at the first call.
+    /// Returns the object, which opens the tables at the first call.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "the class hands its context over"
@@ -35,7 +35,7 @@ impl RegistryObject {
         }
     }
 
-    /// Answers a call.
+    /// Answers a registry call.
     pub async fn serve(&self, request: &Request) -> Response {
         if path_of(&request.url()) != REGISTRY_PATH {
             return refuse(404, "not found");

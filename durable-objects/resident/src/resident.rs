@@ -1,4 +1,4 @@
-//! The object of one resident.
+//! A single resident's object.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use worker::{
 use crate::host::PlatformHost;
 use crate::{CALL_PATH, Envelope, STREAM_PATH};
 
-/// Limit of a call in bytes: the content of a write as escaped JSON, and its names.
+/// Maximum call size in bytes: a write's content as escaped JSON, and the names.
 const CALL_MAX_BYTES: usize = 8 << 20;
 /// Milliseconds in which a call arrives.
 const CALL_MS: f64 = 30_000.0;
@@ -32,7 +32,7 @@ pub struct ResidentObject {
 }
 
 impl ResidentObject {
-    /// Returns the object. It opens its tables at the first call.
+    /// Returns the object, which opens the tables at the first call.
     pub const fn new(context: ObjectContext, env: Env) -> Self {
         Self {
             context,
@@ -75,8 +75,8 @@ impl ResidentObject {
         })
     }
 
-    /// Handles the alarm.
-    /// One that fails is set again, because the platform gives up after some repetitions.
+    /// Handles the alarm. A failed alarm is set again, because the platform gives up after some
+    /// repetitions.
     pub async fn alarm(&self) {
         let engine = match self.engine() {
             Ok(engine) => engine,

@@ -1,7 +1,7 @@
-//! The Durable Objects of the state Worker: each module wraps one store of `shared/` in `StoreObject`.
+//! The state Worker's Durable Objects: each module wraps a `shared/` store in `StoreObject`.
 //!
-//! Not here: SQL and validation (`shared/`), bindings to JavaScript (`ars-platform`), the exported classes
-//! (`workers/state`).
+//! Not here: SQL and validation (`shared/`), JavaScript bindings (`ars-platform`), the exported
+//! classes (`workers/state`).
 #![forbid(unsafe_code)]
 
 pub mod config_store;

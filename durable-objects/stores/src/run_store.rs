@@ -1,14 +1,18 @@
-//! The Durable Object of one store's finished runs and of the ledger of its live runs.
+//! The Durable Object for a store's finished runs and its live-run ledger.
 //!
-//! - **Key:** the store key of the request's body, such as `runs:default`. A new key makes a new, empty object.
-//! - **Tables:** those of `migrations/run-store`: `runs`, `run_events`, `retention` and `live_*`.
-//! - **Invariants**, in the order of the ledger's verbs (`ars_runs`, `ledger`): at most one live run per thread. A
-//!   fenced writer changes nothing. The reply permit is granted once. An acknowledged event stays. A finished run
-//!   leaves no live row. A finished run outside the retention is hidden at once.
-//! - **Routes:** the paths of `RunVerb`: `/runs/put` to `/runs/inbox`. 409 carries the ledger's reasons.
+//! - **Key:** the store key in the request's body, such as `runs:default`. A new key makes a new,
+//!   empty object.
+//! - **Tables:** those in `migrations/run-store`: `runs`, `run_events`, `retention` and `live_*`.
+//! - **Invariants**, in the ledger verbs' order (`ars_runs`, `ledger`): at most one live run per
+//!   thread. A fenced writer changes nothing. The reply permit is granted once. An acknowledged
+//!   event stays. A finished run leaves no live row. A finished run outside the retention is hidden
+//!   at once.
+//! - **Routes:** the paths in `RunVerb`: `/runs/put` to `/runs/inbox`. 409 carries the ledger's
+//!   reasons.
 //! - **Alarm:** the sweep, every six hours after the first put or finish.
-//! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A put, finish, append, claim or reclaim is
-//!   one transaction, and every other ledger write is one conditional statement.
+//! - **Atomicity:** every answer is a single synchronous span (`StoreObject`). A put, finish,
+//!   append, claim or reclaim is a single transaction, and every other ledger write is a single
+//!   conditional statement.
 //!
 //! Not here: SQL and validation (`ars-runs`), JavaScript (`ars-platform`), the exported class.
 

@@ -1,8 +1,8 @@
 //! The edge Worker: the only route to the bot.
 //!
-//! Thin: it checks the bearers, and every other request and every minute's tick go to the one object that owns the
-//! bot's container. Not here: the
-//! object's decisions (`durable-objects/bot`), storage (`workers/state`, another deployment), recovery after a panic
+//! Thin: it checks the bearers, and every other request and every minute's tick go to the only
+//! object, which owns the bot's container. Not here: the object's decisions
+//! (`durable-objects/bot`), storage (`workers/state`, another deployment), recovery after a panic
 //! (`durable-objects/platform/js/runtime.js`).
 #![forbid(unsafe_code)]
 
@@ -15,11 +15,12 @@ use worker::{
     web_sys,
 };
 
-/// The request of the tick. Its host is one that an edge in front of a developer's bot accepts.
+/// The tick's request. An edge in front of a developer's bot accepts this host.
 const TICK_URL: &str = "http://localhost/healthz";
 
-/// Rejects callers without a valid bearer, where one is needed, and passes other requests on.
-/// The request and its answer stay the platform's own, because a converted answer loses the encoding of its body.
+/// Rejects callers without a valid bearer, where it is needed, and passes other requests on.
+/// Request and response stay the platform's own, because a converted response loses the body's
+/// encoding.
 #[event(fetch)]
 async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys::Response> {
     let forwarded = async {
@@ -36,7 +37,7 @@ async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys
     Ok(recoverable(&request, forwarded).await)
 }
 
-/// Keeps the container awake, and starts one that ended.
+/// Keeps the container awake, and starts an ended container.
 #[event(scheduled)]
 async fn tick(_: ScheduledEvent, env: Env, _: ScheduleContext) {
     if let Err(cause) = run_task(request_health(env)).await {

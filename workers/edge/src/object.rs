@@ -1,4 +1,4 @@
-//! The Durable Object class that this Worker exports: a newtype of `ars_do_bot::BotObject`.
+//! The Durable Object class that this Worker exports: a newtype over `ars_do_bot::BotObject`.
 
 use ars_do_bot::BotObject;
 use ars_platform::{ObjectContext, recoverable};
@@ -28,7 +28,7 @@ impl Bot {
         recoverable(&request, self.0.serve(&request)).await
     }
 
-    /// Handles the alarm.
+    /// Handles the object's alarm.
     pub fn alarm(&self) -> std::result::Result<(), JsValue> {
         self.0
             .alarm()

@@ -1,4 +1,4 @@
-//! The registry and the objects of all residents, as this Worker reaches them.
+//! The registry and all resident objects, as this Worker reaches them.
 
 use ars_do_resident::{
     CALL_PATH, CodeHost, Envelope, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, RESIDENT_BINDING,
@@ -10,10 +10,10 @@ use ars_resident_engine::{Call, Fault, HostError, RegistryCall, RegistryReply, R
 use ars_types::UnixMillis;
 use worker::Env;
 
-/// Limit of an object's answer: a read file as escaped JSON.
+/// Maximum object response in bytes: a read file as escaped JSON.
 const ANSWER_MAX_BYTES: usize = 8 << 20;
 
-/// The residents of this Worker.
+/// This Worker's residents.
 pub struct WorkerFleet<'a> {
     env: &'a Env,
 }

@@ -1,7 +1,8 @@
-//! The resident Worker: residents of repositories behind three bearers, and their watchdog.
+//! The resident Worker: repository residents behind three bearers, and their watchdog.
 //!
-//! Thin: the routes check a request, and the objects of `durable-objects/resident` do its work. Not here: the checks
-//! (`ars_resident_engine::fleet`), recovery after a panic (`durable-objects/platform/js/runtime.js`).
+//! Thin: the routes check a request, and the objects in `durable-objects/resident` do the work. Not
+//! here: the checks (`ars_resident_engine::fleet`), recovery after a panic
+//! (`durable-objects/platform/js/runtime.js`).
 #![forbid(unsafe_code)]
 
 mod fleet;
@@ -16,14 +17,14 @@ use worker::{
 
 use crate::fleet::WorkerFleet;
 
-/// Answers a request.
-/// The request and its answer stay the platform's own: converting them costs more than the rest.
+/// Answers a request. Request and response stay the platform's own: converting them costs more than
+/// the rest.
 #[event(fetch)]
 async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys::Response> {
     Ok(recoverable(&request, router::answer(&request, &env)).await)
 }
 
-/// Performs a pass of the watchdog.
+/// Performs a watchdog pass.
 #[event(scheduled)]
 async fn tick(_: ScheduledEvent, env: Env, _: ScheduleContext) {
     let pass = async move {

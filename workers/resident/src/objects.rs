@@ -1,11 +1,11 @@
-//! The Durable Object classes that this Worker exports: newtypes of those in `ars_do_resident`.
+//! The Durable Object classes that this Worker exports: newtypes over those in `ars_do_resident`.
 
 use ars_do_resident::{RegistryObject, ResidentObject};
 use ars_platform::{ObjectContext, recoverable};
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::{DurableObject, Env, Request, Response, Result, State, durable_object, web_sys};
 
-/// One resident with its container.
+/// A resident that owns a container.
 #[durable_object(fetch)]
 pub struct Resident(ResidentObject);
 
@@ -28,13 +28,13 @@ impl Resident {
         recoverable(&request, self.0.serve(&request)).await
     }
 
-    /// Handles the alarm.
+    /// Handles the object's alarm.
     pub async fn alarm(&self) {
         self.0.alarm().await;
     }
 }
 
-/// The registry.
+/// The only resident registry.
 #[durable_object(fetch)]
 pub struct ResidentRegistry(RegistryObject);
 
@@ -50,7 +50,7 @@ impl DurableObject for ResidentRegistry {
 
 #[wasm_bindgen(js_sys = ::worker::js_sys, wasm_bindgen_futures = ::worker::wasm_bindgen_futures)]
 impl ResidentRegistry {
-    /// Serves a call.
+    /// Serves a registry call.
     pub async fn serve(&self, request: web_sys::Request) -> Option<web_sys::Response> {
         Some(recoverable(&request, self.0.serve(&request)).await)
     }

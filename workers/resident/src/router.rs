@@ -1,4 +1,4 @@
-//! From a request to its object: the bearer is compared, the fields are checked, and the work is done.
+//! Takes a request to the object: compares the bearer, checks the fields, and does the work.
 
 use ars_auth::Secret;
 use ars_do_resident::{Envelope, RESIDENT_BINDING, STREAM_PATH};
@@ -21,22 +21,22 @@ const SECRETS: [(&str, Credential); 3] = [
     ("RESIDENT_OPERATOR_TOKEN", Credential::Operator),
     ("RESIDENT_READ_TOKEN", Credential::Read),
 ];
-/// Start of the header with the bearer.
+/// Prefix of the header with the bearer.
 const BEARER: &str = "Bearer ";
-/// Limit of a body in bytes: the largest content of a write as escaped JSON, with its names.
+/// Maximum body size in bytes: a write's largest content as escaped JSON, with the names.
 const BODY_MAX_BYTES: usize = 7 << 20;
-/// Timeout of a body.
+/// Timeout for a body in milliseconds.
 const BODY_MS: f64 = 30_000.0;
-/// Limit of a rejected body that is drained.
+/// Maximum bytes drained from a rejected body.
 const DRAIN_BYTES: usize = 64 << 10;
-/// Timeout of a drain.
+/// Timeout for a drain in milliseconds.
 const DRAIN_MS: f64 = 1_000.0;
 
-/// Answers a request.
+/// Answers a routed request.
 pub async fn answer(request: &Request, env: &Env) -> Response {
     let (url, method) = (request.url(), request.method());
     let (path, credential) = (path_of(&url), credential_of(request, env));
-    // The body of a request that is rejected by its head is not read.
+    // When the head rejects a request, the body is not read.
     let admitted = match Admitted::of(path, &method, credential) {
         Ok(admitted) => admitted,
         Err(reply) => {
@@ -71,8 +71,8 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
     }
 }
 
-/// Returns the token of a request.
-/// Every secret is compared, in constant time; one that is not set grants nothing.
+/// Returns a request's token. Every secret is compared, in constant time; an unset secret grants
+/// nothing.
 fn credential_of(request: &Request, env: &Env) -> Credential {
     let header = header_of(&request.headers(), "authorization").unwrap_or_default();
     let presented = header.strip_prefix(BEARER).unwrap_or_default();
@@ -88,7 +88,8 @@ fn credential_of(request: &Request, env: &Env) -> Credential {
     found
 }
 
-/// Passes the object's stream on. Its work runs to its end if the caller disconnects, except a command.
+/// Passes the object's stream on. The work runs to the end if the caller disconnects, except a
+/// command.
 async fn stream(env: &Env, envelope: Envelope) -> Response {
     let streamed = async {
         let document = serde_json::to_string(&envelope).map_err(|error| error.to_string())?;

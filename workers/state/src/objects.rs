@@ -1,5 +1,6 @@
-//! The Durable Object classes that this Worker exports, and the namespace of each route.
-//! Each class is a newtype around its library's object.
+//! The Durable Object classes that this Worker exports, and each route's namespace.
+//!
+//! Each class is a newtype around the library's object.
 
 use ars_do_stores::{
     config_store::{self, ConfigStoreObject},
@@ -14,7 +15,7 @@ use ars_wire::state::Route;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
 
-/// Returns the namespace of the objects that answer a route.
+/// Returns the namespace with the objects that answer a route.
 pub const fn binding(route: Route) -> &'static str {
     match route {
         Route::Runs(_) => run_store::BINDING,
@@ -45,12 +46,12 @@ macro_rules! object {
 
         #[wasm_bindgen]
         impl $name {
-            /// Answers one request.
+            /// Answers a store request.
             pub fn answer(&self, path: &str, body: Vec<u8>) -> JsValue {
                 self.0.answer(path, body)
             }
 
-            /// Handles the alarm.
+            /// Handles the object's alarm.
             pub fn alarm(&self) -> std::result::Result<(), JsValue> {
                 self.0.alarm()
             }
@@ -59,26 +60,26 @@ macro_rules! object {
 }
 
 object! {
-    /// Finished and live runs of one store.
+    /// A store's finished and live runs.
     RunStore, RunStoreObject
 }
 object! {
-    /// The transcript of one live run.
+    /// A live run's transcript.
     RunTranscript, RunTranscriptObject
 }
 object! {
-    /// The memory of one scope.
+    /// The memory of a single scope.
     MemoryScope, MemoryScopeObject
 }
 object! {
-    /// The newest diagnoses of one friction ledger.
+    /// A friction ledger's newest diagnoses.
     FrictionLedger, FrictionLedgerObject
 }
 object! {
-    /// What became of every schedule's newest firings.
+    /// Every schedule's newest firings and outcomes.
     Schedules, SchedulesObject
 }
 object! {
-    /// A configuration document.
+    /// A versioned configuration document.
     ConfigStore, ConfigStoreObject
 }

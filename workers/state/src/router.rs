@@ -1,4 +1,6 @@
-//! From the gate to the objects: the head is admitted, the body names a store, its object answers.
+//! Takes a request from the gate to the objects.
+//!
+//! The head is admitted, the body names a store, and the store's object answers.
 
 use ars_auth::gate::RotatingSecret;
 use ars_platform::{
@@ -18,15 +20,15 @@ use crate::objects::binding;
 
 /// The secret that every route but the health probe requires.
 const SECRET: &str = "MEMORY_TOKEN";
-/// The secret that it replaces, until every sender has the new one.
+/// The secret that it replaces, until every sender has the new secret.
 const PREVIOUS_SECRET: &str = "MEMORY_TOKEN_PREVIOUS";
-/// Limit of a rejected body that is drained: twice the largest body limit.
-/// Its sender presented the bearer.
+/// Maximum bytes drained from a rejected body: twice the largest body limit. The sender presented
+/// the bearer.
 const DRAIN_BYTES: usize = 4 * 1024 * 1024;
-/// Timeout of a drain.
+/// Timeout for a drain in milliseconds.
 const DRAIN_MS: f64 = 1_000.0;
 
-/// Answers a request.
+/// Answers an incoming request.
 pub async fn answer(request: &Request, env: &Env) -> Response {
     let route = match gate(request, env) {
         Ok(Admitted::Call { route, .. }) => route,
@@ -67,7 +69,7 @@ fn gate(request: &Request, env: &Env) -> Result<Admitted, Rejection> {
     )
 }
 
-/// Returns the name of the object that keeps the store of an admitted request.
+/// Returns the name of the object that keeps an admitted request's store.
 fn store_name(route: Route, body: &[u8]) -> Result<String, Response> {
     // The runtime ends a body at its declared length. This is for a request that did not come over HTTP.
     if body.len() > route.max_body_bytes() {

@@ -1,6 +1,6 @@
-//! The part of Docker's API in use, over its socket: one request and one answer for each connection.
+//! The part of Docker's API in use, over its socket: a request and a response per connection.
 //!
-//! Requests use HTTP/1.0, so an answer is never chunked and ends with the connection.
+//! Requests use HTTP/1.0, so a response is never chunked and ends with the connection.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,26 +10,26 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// Longest silence of an engine that answers a question.
+/// Longest silence while an engine answers a question.
 const SILENCE: Duration = Duration::from_secs(120);
-/// Longest silence of an engine that builds or imports.
-/// It stores a layer without a word, and installing Debian's packages takes minutes on a loaded machine.
+/// Longest silence while an engine builds or imports. It stores a layer without a word, and
+/// installing Debian's packages takes minutes on a loaded machine.
 const BUILD_SILENCE: Duration = Duration::from_secs(900);
 
-/// The engine's socket.
+/// The engine's API socket.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
     socket: PathBuf,
 }
 
-/// An answer of the engine.
+/// The engine's response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
-    /// The body of a success.
+    /// Returns a success's JSON body.
     pub(crate) fn json(&self) -> Result<Value> {
         ensure!(self.is_success(), "{}", self.complaint());
         serde_json::from_slice(&self.body).context("the engine's answer")
@@ -39,7 +39,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// Returns the error message of the engine.
+    /// Returns the engine's error message.
     pub(crate) fn complaint(&self) -> String {
         let said = serde_json::from_slice::<Value>(&self.body).ok();
         let said = said
@@ -78,8 +78,8 @@ impl Api {
         self.call("POST", path, body.to_string().as_bytes())
     }
 
-    /// Sends a request and reads the whole answer.
-    /// A body is JSON, except for the archive of a build or an import.
+    /// Sends a request and reads the whole response. A body is JSON, except for a build or import
+    /// archive.
     pub(crate) fn call(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer> {
         let answer = self.exchange(method, path, body);
         let answer =
@@ -108,7 +108,7 @@ impl Api {
             "application/json"
         };
         let length = body.len();
-        // In one piece: an engine that refuses at once closes before it has read a second one.
+        // In a single piece: an engine that refuses at once closes before it has read a second.
         let mut request = format!(
             "{method} {path} HTTP/1.0\r\nHost: engine\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
         )
@@ -118,7 +118,7 @@ impl Api {
         Ok(stream)
     }
 
-    /// Opens the stream of the engine's events: after the head, one line of JSON for each, without an end.
+    /// Opens the engine's event stream: after the head, a JSON line for each event, without an end.
     pub(crate) fn events(&self) -> Result<UnixStream> {
         let stream = self.send("GET", "/events", &[]).and_then(|stream| {
             // Nothing may happen for hours.

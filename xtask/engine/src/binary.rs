@@ -1,4 +1,4 @@
-//! The service's programs as static binaries, for images of any libc.
+//! The service's programs as static binaries, for images with any libc.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use ars_workerd::{Progress, cargo, ensure_target, repo_root, run_tool, target_di
 
 use crate::debian;
 
-/// The compile target of the bot: the platform's only processor.
+/// The bot's compile target: the platform's only processor.
 pub const MUSL_TARGET: &str = "x86_64-unknown-linux-musl";
-/// The profile of the image, in the root manifest.
+/// The image's profile, in the root manifest.
 const PROFILE: &str = "image";
 /// The bot's package and binary.
 const BOT: &str = "ars";
-/// The package and binary of the daemon of residents.
+/// The residents' daemon: package and binary name.
 const SANDBOXD: &str = "ars-sandboxd";
 
 /// Builds the bot and sets up the toolchain; the first time takes minutes.
@@ -21,7 +21,7 @@ pub fn bot_binary(progress: Progress<'_>) -> Result<PathBuf> {
     static_binary(BOT, progress)
 }
 
-/// Builds the daemon of residents and sets up the toolchain.
+/// Builds the residents' daemon and sets up the toolchain.
 pub fn sandboxd_binary(progress: Progress<'_>) -> Result<PathBuf> {
     static_binary(SANDBOXD, progress)
 }
@@ -30,7 +30,7 @@ fn static_binary(package: &str, progress: Progress<'_>) -> Result<PathBuf> {
     debian::ensure_packages(&debian::IMAGE, progress)?;
     ensure_target(MUSL_TARGET, progress)?;
     let mut build = cargo("build");
-    // Both at once: alone, each has other features of the same crates.
+    // Both at once: alone, each has other features for the same crates.
     for package in [BOT, SANDBOXD] {
         build.args(["--package", package, "--bin", package]);
     }

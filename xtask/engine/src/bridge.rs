@@ -1,16 +1,16 @@
-//! The bridge of our own podman, which exists before the first container and after the last.
+//! Our own podman's bridge, which exists before the first container and after the last.
 //!
-//! Netavark creates a bridge with its first container and removes it with its last. The state Worker listens on the
-//! bridge's address before any container runs, so the bridge is created here. One cable stays plugged in, because
-//! netavark does not remove a bridge in use.
+//! Netavark creates a bridge with the first container and removes it with the last. The state
+//! Worker listens on the bridge's address before any container runs, so the bridge is created here.
+//! A cable stays plugged in, because netavark does not remove a bridge in use.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// The bridge.
+/// Name of the bridge.
 pub(crate) const NAME: &str = "ars0";
-/// Its network.
+/// The bridge's network.
 pub(crate) const SUBNET: &str = "10.89.77.0/24";
 /// The machine's own address in it.
 pub(crate) const GATEWAY: &str = "10.89.77.1";

@@ -1,4 +1,4 @@
-//! Containers of the engine: for cleaning up after an edge runtime, and for tests.
+//! Engine containers: for cleaning up after an edge runtime, and for tests.
 
 use std::thread;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 
 use crate::{Engine, HOST, Image, api::Api};
 
-/// How often the engine is asked for its list, which fails while a container is being removed.
+/// How often the engine is asked for the list, which fails while a container is being removed.
 const LOOKS: u32 = 5;
-/// Between two of them.
+/// Pause between two such requests.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A container.
+/// A container known to the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
-    /// Its id.
+    /// Id at the engine.
     pub id: String,
-    /// Its name.
+    /// Name without a leading slash.
     pub name: String,
-    /// Whether its process lives.
+    /// Whether the process lives.
     pub running: bool,
 }
 
 /// How a container is started without an edge runtime. No `Debug`: the environment holds secrets.
 #[derive(Default)]
 pub struct Run<'a> {
-    /// Names and values.
+    /// Variable names and values.
     pub env: &'a [(&'a str, &'a str)],
     /// Nothing can be written but to the data directory, which is in memory.
     pub read_only: bool,
@@ -38,9 +38,9 @@ pub struct Run<'a> {
 }
 
 impl Engine {
-    /// Containers of an image, ended ones included.
+    /// Returns an image's containers, including ended ones.
     pub fn containers(&self, image: &Image) -> Result<Vec<Container>> {
-        // Not the engine's own filter: podman's knows an image by its full name only.
+        // Not the engine's own filter: podman's knows an image by full name only.
         self.listed(|row| {
             row["Image"]
                 .as_str()
@@ -72,7 +72,7 @@ impl Engine {
             .collect())
     }
 
-    /// Starts a container on a free port of this machine; its id, and the port.
+    /// Starts a container on a free port of this machine; returns the id and the port.
     pub fn run(&self, image: &Image, run: &Run<'_>) -> Result<(String, u16)> {
         let env: Vec<_> = run
             .env
@@ -119,7 +119,7 @@ impl Engine {
         }
     }
 
-    /// The port of this machine that leads to a running container.
+    /// Returns this machine's port that leads to a running container.
     pub fn port(&self, id: &str) -> Result<u16> {
         let inspected = self.inspect(id)?;
         let port = inspected["NetworkSettings"]["Ports"]["8080/tcp"][0]["HostPort"].as_str();
@@ -141,7 +141,7 @@ impl Engine {
         Ok(lines(&answer.body))
     }
 
-    /// Every file of a container, as an archive.
+    /// Returns every file in a container, as an archive.
     pub fn export(&self, id: &str) -> Result<Vec<u8>> {
         let answer = self.api().get(&format!("/containers/{id}/export"))?;
         ensure!(answer.is_success(), "{}", answer.complaint());
@@ -158,8 +158,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Has a container end by SIGTERM, and kills it after so many seconds.
-    /// One that ends this way is not started again by the engine, as one that ends by another signal may be.
+    /// Has a container end by SIGTERM, and kills it after so many seconds. The engine does not
+    /// start it again then, as it may after another signal.
     pub fn stop(&self, id: &str, seconds: u64) -> Result<()> {
         let answer = self
             .api()
@@ -173,7 +173,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends and removes a container; one that is gone already is as good.
+    /// Ends and removes a container, also if it is gone already.
     pub fn remove(&self, id: &str) -> Result<()> {
         let answer = self
             .api()
@@ -187,7 +187,7 @@ impl Engine {
     }
 }
 
-/// Returns the descriptions of all containers, including stopped ones.
+/// Returns all containers' descriptions, including stopped ones.
 pub(crate) fn list(api: &Api) -> Result<Value> {
     let asked = || -> Result<Value> {
         let answer = api.get("/containers/json?all=true")?;
@@ -201,7 +201,7 @@ pub(crate) fn list(api: &Api) -> Result<Value> {
     (1..LOOKS).fold(asked(), |listed, _| listed.or_else(again))
 }
 
-/// Returns the URL by which a container reaches a port of this machine.
+/// Returns the URL by which a container reaches this machine's port.
 pub fn address_for_containers(port: u16) -> String {
     format!("http://{HOST}:{port}")
 }
@@ -220,7 +220,7 @@ fn is_same(found: &str, name: &str) -> bool {
         .is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// Output comes in frames: a byte that names the stream, three of zero, four of length.
+/// Output comes in frames: a byte that names the stream, three zero bytes, four for the length.
 fn lines(mut frames: &[u8]) -> String {
     let mut text = Vec::new();
     while let Some((head, rest)) = frames.split_at_checked(8) {

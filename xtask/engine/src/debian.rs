@@ -1,6 +1,6 @@
 //! Installs missing Debian packages.
 //!
-//! Their versions are those of the machine's release, not pinned. Not here: which part needs which package.
+//! Their versions are the machine release's, not pinned. Not here: which part needs which package.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -26,7 +26,7 @@ pub const IMAGE: [Need<'_>; 3] = [
         "ca-certificates",
     ),
 ];
-/// Packages for a base image: Debian's own set-up of a new system.
+/// Packages for a base image: how Debian sets up a new system.
 pub const BASE: [Need<'_>; 1] = [(&["debootstrap", "--version"], "debootstrap")];
 /// Packages for running containers.
 pub const PODMAN: [Need<'_>; 6] = [
@@ -38,7 +38,7 @@ pub const PODMAN: [Need<'_>; 6] = [
     (&["test", "-x", "/usr/bin/newuidmap"], "uidmap"),
 ];
 
-/// Package for confining commands of agents.
+/// The package that confines agents' commands.
 pub const SANDBOX: Need<'_> = (&["bwrap", "--version"], "bubblewrap");
 
 /// Installs the missing packages, which needs root, and names them.

@@ -1,4 +1,4 @@
-//! The engine: the one that is there, or our own.
+//! The engine: the machine's, or our own.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::api::Api;
 use crate::podman::Service;
 use crate::reaper::Reaper;
 
-/// The default socket of Docker.
+/// Docker's default socket.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 /// The variable that names the engine's socket, as for Docker's command line.
 const DOCKER_HOST: &str = "DOCKER_HOST";
 
-/// An engine that answers.
-/// Dropping it ends the service that was started for it, if one was; containers stay.
+/// An engine that answers. Dropping it ends the service that was started for it, if any; containers
+/// stay.
 #[derive(Debug)]
 pub struct Engine {
     api: Api,
@@ -28,7 +28,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The engine of `DOCKER_HOST`, else a Docker that answers, else podman, set up here.
+    /// Finds the engine at `DOCKER_HOST`, else a Docker that answers, else podman, set up here.
     pub fn ensure(progress: Progress<'_>) -> Result<Self> {
         if let Some(host) = std::env::var(DOCKER_HOST)
             .ok()
@@ -56,7 +56,7 @@ impl Engine {
         Self::of(api)
     }
 
-    /// Starts the reaper on any engine: a stopped container of ours would keep its name.
+    /// Starts the reaper on any engine: our stopped container would keep its name.
     fn of(api: Api) -> Result<Self> {
         let network = api.get("/networks/bridge")?.json()?;
         let gateway = network["IPAM"]["Config"][0]["Gateway"]
@@ -77,7 +77,7 @@ impl Engine {
         self.service.is_some()
     }
 
-    /// Returns the engine and the image in the form of the edge runtime's settings.
+    /// Returns the engine and the image in the form for the edge runtime's settings.
     pub fn of_edge(&self, image: &Image) -> ars_workerd::Engine {
         ars_workerd::Engine {
             socket: self.api.socket().to_owned(),
@@ -85,12 +85,12 @@ impl Engine {
         }
     }
 
-    /// Its socket, as `DOCKER_HOST` names it.
+    /// Returns the socket, as `DOCKER_HOST` names it.
     pub fn docker_host(&self) -> String {
         format!("unix://{}", self.api.socket().display())
     }
 
-    /// The program that takes Docker's command line: a wrapper of our podman, or Docker's own.
+    /// Returns the program that takes Docker's command line: our podman's wrapper, or Docker's own.
     pub fn command_line(&self) -> &Path {
         self.service
             .as_ref()
@@ -122,10 +122,10 @@ mod tests {
 
     use super::*;
 
-    /// Timeout of a removal.
+    /// Timeout for a removal.
     const TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// A Docker with a stopped container of ours and one of another project.
+    /// A Docker with a stopped container each from us and from another project.
     fn shared_docker(listener: &UnixListener, removed: &Sender<String>) {
         let mut open = Vec::new();
         for mut stream in listener.incoming().map_while(Result::ok) {

@@ -1,8 +1,8 @@
-//! Removes forwards of ports to containers that no longer exist.
+//! Removes port forwards to containers that no longer exist.
 //!
-//! Our own podman forwards a port to a container by rules of the machine's firewall and removes them with the
-//! container. If it is killed between the two, the rules stay, and connections to any server on that port are refused.
-//! Not here: the rules of other networks.
+//! Our own podman forwards a port to a container with rules in the machine's firewall and removes
+//! them with the container. If it is killed between the two, the rules stay, and connections to any
+//! server on that port are refused. Not here: other networks' rules.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -12,9 +12,9 @@ use anyhow::{Context as _, Result, ensure};
 
 /// The chain in which every forward begins.
 const FORWARDS: &str = "NETAVARK-HOSTPORT-DNAT";
-/// The prefix of a container's id in the comment of our network's rules.
+/// The prefix of a container id in the comments on our network's rules.
 const OURS: &str = "dnat name: ars id: ";
-/// The port of the machine that a rule is about.
+/// The rule option with this machine's port.
 const PORT: &str = "--dport";
 /// Takes a lock that others hold, instead of failing.
 const WAIT: &str = "--wait";
@@ -53,7 +53,7 @@ fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Returns the value of a rule's option.
+/// Returns the value for a rule's option.
 fn value<'r>(rule: &'r str, option: &str) -> Option<&'r str> {
     rule.split(' ').skip_while(|word| *word != option).nth(1)
 }
@@ -71,7 +71,7 @@ fn whole(rules: &str, forward: &str) -> Vec<String> {
     removal
 }
 
-/// Removes these rules, or none of them.
+/// Removes all these rules, or none.
 fn remove(rules: &[String]) -> Result<()> {
     let deletions = rules
         .iter()
@@ -139,7 +139,7 @@ mod tests {
         let taken = RULES.replace("--dport 4107 ", "--dport 41073 ");
         let here = BTreeSet::from(["here".to_owned()]);
         assert_eq!(removals(&taken, &here), Vec::<Vec<String>>::new());
-        // With that one gone as well, each of the two is found.
+        // With that rule gone as well, each of the two is found.
         assert_eq!(removals(&taken, &BTreeSet::new()).len(), 2);
     }
 }

@@ -1,8 +1,9 @@
-//! The last stage of the image of residents, on a machine that reaches no registry of images.
+//! The resident image's last stage, on a machine that reaches no image registry.
 //!
-//! Its toolchains come from registries of packages and from this machine: Node, npm, corepack, pnpm and yarn from npm,
-//! Go from Debian, Rust from the toolchain of this checkout. The versions are those of `containers/resident/Dockerfile`,
-//! except Go's. Not here: the suites that it must run (`xtask/src/suites.rs`).
+//! Its toolchains come from package registries and from this machine: Node, npm, corepack, pnpm and
+//! yarn from npm, Go from Debian, Rust from this checkout's toolchain. The versions are those in
+//! `containers/resident/Dockerfile`, except Go's. Not here: the suites that it must run
+//! (`xtask/src/suites.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,21 +18,21 @@ use crate::image::{DOCKERFILE, TAG_DIGITS, append, build_with, forget_old, size}
 use crate::resident::{Sources, base, lock, percent_encoded, remove};
 use crate::{Engine, Image};
 
-/// The image's name; its tag is a digest of the content.
+/// The image's name; the tag is a content digest.
 const NAME: &str = "ars-resident-full";
-/// The name of the image with the toolchains; its tag is a digest of their versions.
+/// The toolchain image's name; the tag is a digest of the versions.
 const TOOLCHAINS: &str = "ars-toolchains";
-/// The instructions of that image.
+/// That image's Dockerfile.
 const TOOLCHAINS_DOCKERFILE: &str = "containers/resident/Toolchains.Dockerfile";
-/// The version of Go in Debian's release. That of the public image is newer.
+/// Go's version in Debian's release. The public image has a newer version.
 const GO: &str = "1.19.8";
-/// The version of npm in the public image of Node.
+/// The npm version in Node's public image.
 const NPM: &str = "10.9.3";
-/// The version of corepack in the public image of Node.
+/// The corepack version in Node's public image.
 const COREPACK: &str = "0.34.0";
-/// The compile target of Rust.
+/// Rust's compile target.
 const HOST: &str = "x86_64-unknown-linux-gnu";
-/// Names of rustup's binary, which acts by the name that it is called by.
+/// Names for rustup's binary, which acts by the name that it is called by.
 const PROXIES: [&str; 7] = [
     "cargo",
     "cargo-clippy",
@@ -44,10 +45,10 @@ const PROXIES: [&str; 7] = [
 /// No layer for each instruction: some storages of our own podman copy all files for each.
 const FLAT: &str = "&layers=false";
 
-/// The whole image of residents; built when the engine does not have the one of this checkout.
+/// Returns the whole resident image; builds it when the engine does not have this checkout's.
 ///
 /// # Errors
-/// A tool fails, or the versions that were built are not those of the Dockerfile.
+/// A tool fails, or the versions that were built are not those in the Dockerfile.
 pub fn full_resident_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     let _lock = lock()?;
     let sources = Sources::read(progress)?;
@@ -67,7 +68,7 @@ pub fn full_resident_image(engine: &Engine, progress: Progress<'_>) -> Result<Im
     sources.image(engine, name)
 }
 
-/// Builds the image with the toolchains; returns its name.
+/// Builds the toolchain image; returns the name.
 fn toolchains(engine: &Engine, dockerfile: &str, progress: Progress<'_>) -> Result<String> {
     let instructions = repo_root().join(TOOLCHAINS_DOCKERFILE);
     let instructions = fs::read(&instructions).context(TOOLCHAINS_DOCKERFILE)?;
@@ -94,7 +95,7 @@ fn toolchains(engine: &Engine, dockerfile: &str, progress: Progress<'_>) -> Resu
     archive.follow_symlinks(false);
     append(&mut archive, &[(DOCKERFILE, &instructions)])?;
     let place = cache_dir()?.join("toolchains");
-    // A folder of an interrupted set-up is not continued.
+    // An interrupted set-up's folder is not continued.
     remove(&place)?;
     add_node(&mut archive, &place, node, &managers, progress)?;
     add_rust(&mut archive, rust)?;
@@ -107,7 +108,7 @@ fn toolchains(engine: &Engine, dockerfile: &str, progress: Progress<'_>) -> Resu
     Ok(name)
 }
 
-/// Returns the default of an argument of the Dockerfile.
+/// Returns the default for an argument in the Dockerfile.
 fn argument<'d>(dockerfile: &'d str, name: &str) -> Result<&'d str> {
     let start = format!("ARG {name}=");
     let found = dockerfile
@@ -206,7 +207,7 @@ fn add_rust(archive: &mut tar::Builder<Vec<u8>>, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the first line that a program prints at the root of the checkout.
+/// Returns the first line that a program prints at the checkout's root.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -223,7 +224,7 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Returns a program of the search path.
+/// Returns a program from the search path.
 fn in_path(program: &str) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
@@ -236,7 +237,7 @@ fn in_path(program: &str) -> Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Rust of the image is that of the checkout, from which a machine without a registry copies it.
+    /// The image has the checkout's Rust, from which a machine without a registry copies it.
     #[test]
     fn versions_of_toolchains_are_named() {
         let read = |path: &str| fs::read_to_string(repo_root().join(path)).unwrap();

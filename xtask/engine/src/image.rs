@@ -1,7 +1,7 @@
-//! The bot's image: its content, and its build through the engine's API.
+//! The bot's image: what it contains, and how the engine's API builds it.
 //!
-//! The context lies in `containers/bot/build`, where a deployment (wrangler.toml) finds it too. The instructions are
-//! in `containers/bot/Dockerfile`.
+//! The context lies in `containers/bot/build`, where a deployment (wrangler.toml) finds it too. The
+//! instructions are in `containers/bot/Dockerfile`.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -14,15 +14,15 @@ use sha2::{Digest, Sha256};
 
 use crate::{Engine, bot_binary, stamp};
 
-/// The name of the bot's image; its tag is a digest of the content.
+/// The bot image's name; the tag is a content digest.
 const NAME: &str = "ars-bot";
-/// Hexadecimal digits of a tag.
+/// Hexadecimal digits in a tag.
 pub(crate) const TAG_DIGITS: usize = 16;
-/// Certificates of the public authorities, as Debian keeps them.
+/// The public authorities' certificates, as Debian keeps them.
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
-/// The file of a skill, in a folder of its name.
+/// A skill's file, in a folder named after it.
 const SKILL: &str = "SKILL.md";
-/// The image's stamp.
+/// The image's stamp file.
 pub(crate) const STAMP: &str = "build.json";
 /// The stamp's path in the image (`containers/bot/Dockerfile`).
 const STAMP_PLACE: &str = "/etc/ars/build.json";
@@ -30,27 +30,27 @@ const STAMP_PLACE: &str = "/etc/ars/build.json";
 pub(crate) const DOCKERFILE: &str = "Dockerfile";
 /// The data directory, below the image's root.
 const DATA: &str = "root/data";
-/// Writable by all users, because engines disagree on the owner of a copied folder.
+/// Writable by all users, because engines disagree on a copied folder's owner.
 const DATA_MODE: u32 = 0o1777;
-/// Earlier images that are kept: another checkout may be about to start one.
+/// Number of kept earlier images: another checkout may be about to start one.
 const KEPT: usize = 6;
 
 /// An image the engine has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Its name and tag.
+    /// Name and tag together.
     pub name: String,
-    /// Its size.
+    /// Image size in bytes.
     pub bytes: u64,
-    /// The binary's part of that.
+    /// The binary's part in that.
     pub binary_bytes: u64,
 }
 
-/// Builds the bot, writes the image's context and returns its folder.
+/// Builds the bot, writes the image's context and returns the folder.
 pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
     let binary = bot_binary(progress)?;
     let dir = repo_root().join("containers/bot/build");
-    // Files of an earlier checkout must not remain.
+    // An earlier checkout's files must not remain.
     for folder in ["root", "skills"] {
         let folder = dir.join(folder);
         if folder.exists() {
@@ -84,9 +84,9 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
         .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
 
-/// The bot's image; built when the engine does not have the one of this checkout.
+/// Returns the bot's image; builds it when the engine does not have this checkout's.
 pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
-    // Two buildings of one context would mix it up.
+    // Two builds of the same context would mix it up.
     let lock = repo_root().join("target");
     fs::create_dir_all(&lock)?;
     let lock = File::create(lock.join(".ars-image.lock"))?;
@@ -110,7 +110,7 @@ pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     })
 }
 
-/// Builds the same image with another commit's stamp and its own name, until [`Engine::forget`].
+/// Builds the same image with another commit's stamp and a separate name, until [`Engine::forget`].
 /// For the edge it is another deployment.
 pub fn stamped_again(engine: &Engine, image: &Image, name: &str, commit: &str) -> Result<Image> {
     let dockerfile = format!("FROM {}\nCOPY {STAMP} {STAMP_PLACE}\n", image.name);
@@ -133,7 +133,7 @@ pub fn stamped_again(engine: &Engine, image: &Image, name: &str, commit: &str) -
 }
 
 impl Engine {
-    /// Removes an image that no container uses; one that is gone already is as good.
+    /// Removes an image that no container uses, also if it is gone already.
     pub fn forget(&self, image: &Image) -> Result<()> {
         let answer = self.api().delete(&format!("/images/{}", image.name))?;
         ensure!(
@@ -145,7 +145,7 @@ impl Engine {
     }
 }
 
-/// Of everything in the image but the time of its building.
+/// Covers everything in the image but the build time.
 fn tag(context: &Path) -> Result<String> {
     let stamp: Value = serde_json::from_slice(&fs::read(context.join(STAMP))?)?;
     let content = archive(context, stamp["commit"].to_string().as_bytes())?;
@@ -155,7 +155,7 @@ fn tag(context: &Path) -> Result<String> {
 /// Returns the context as an archive, with the Dockerfile, which lies beside it in the tree.
 fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
-    // Who built it, and when, is no part of it.
+    // Leaves out who built it, and when.
     archive.mode(tar::HeaderMode::Deterministic);
     for file in ["ars", "ca-certificates.crt"] {
         archive.append_path_with_name(context.join(file), file)?;
@@ -192,7 +192,7 @@ fn build(engine: &Engine, name: &str, archive: &[u8]) -> Result<()> {
     build_with(engine, name, "", archive)
 }
 
-/// Builds with further parameters of the engine's API, each after `&`.
+/// Builds with further engine API parameters, each after `&`.
 pub(crate) fn build_with(
     engine: &Engine,
     name: &str,
@@ -226,7 +226,7 @@ pub(crate) fn size(engine: &Engine, name: &str) -> Result<Option<u64>> {
     Ok(answer.json()?["Size"].as_u64())
 }
 
-/// Removes images of earlier builds that no container uses.
+/// Removes earlier builds' images that no container uses.
 pub(crate) fn forget_old(engine: &Engine, name: &str) -> Result<()> {
     let prefix = format!("{name}:");
     let images = engine.api().get("/images/json")?.json()?;

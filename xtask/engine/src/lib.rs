@@ -1,8 +1,8 @@
 //! Finds or sets up a container engine, builds the images, and removes stopped containers.
 //!
-//! For `cargo xtask` and the tests; not deployed. The engine speaks Docker's API: that of `DOCKER_HOST`, a running
-//! Docker, or podman with a separate configuration, storage and bridge (docs/platform.md, containers). Not here: the
-//! edge runtime that starts the containers (`ars_workerd`).
+//! For `cargo xtask` and the tests; not deployed. The engine speaks Docker's API: at `DOCKER_HOST`,
+//! a running Docker, or podman with a separate configuration, storage and bridge (docs/platform.md,
+//! containers). Not here: the edge runtime that starts the containers (`ars_workerd`).
 #![forbid(unsafe_code)]
 
 mod api;

@@ -33,9 +33,9 @@ const NO_PROCESS: &str = "0";
 const WATCHER: &str = "conmon";
 /// Takes Docker's command line, as far as wrangler speaks it.
 const COMMAND_LINE: &str = "docker";
-/// The file with the name of the storage driver.
+/// The file with the storage driver's name.
 const DRIVER: &str = "driver";
-/// Bytes of a path that the kernel takes as a socket's.
+/// Maximum socket path length in bytes for the kernel.
 const SOCKET_PATH_LIMIT: usize = 107;
 
 /// A running service; ended when dropped. Containers do not depend on it.
@@ -121,7 +121,8 @@ impl Drop for Service {
             // It may have exited already.
             group.map(|group| kill_process_group(group, signal).ok());
         };
-        // It finishes its current request: a half-removed container leaves rules in the machine's firewall.
+        // It finishes the current request: a half-removed container leaves rules in the machine's
+        // firewall.
         signal(Signal::TERM);
         let began = Instant::now();
         while began.elapsed() < END_LIMIT && matches!(self.child.try_wait(), Ok(None)) {
@@ -137,14 +138,14 @@ impl Drop for Service {
     }
 }
 
-/// Several services of one process each have a socket.
+/// Several services in a process each have a socket.
 fn nonce() -> u32 {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Returns the program of a process, or `None` if it has exited.
+/// Returns a process's program, or `None` if it has exited.
 fn program(pid: &str) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
@@ -152,14 +153,14 @@ fn program(pid: &str) -> Option<PathBuf> {
 /// How podman stores images and containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Driver {
-    /// A container has a layer of its own above those of its image.
+    /// A container has its own layer above the image's.
     Overlay,
-    /// A container begins with a copy of its image: seconds, and no feature of the kernel.
+    /// A container begins with a copy of the image: it takes seconds, and no kernel feature.
     Copies,
 }
 
 impl Driver {
-    /// Returns its name for podman.
+    /// Returns the driver's name for podman.
     const fn name(self) -> &'static str {
         match self {
             Self::Overlay => "overlay",
@@ -167,7 +168,8 @@ impl Driver {
         }
     }
 
-    /// Returns the folder of its images and containers. Podman rejects one that another driver wrote.
+    /// Returns the folder for images and containers. Podman rejects a folder that another driver
+    /// wrote.
     const fn folder(self) -> &'static str {
         match self {
             Self::Overlay => "overlay",
@@ -257,7 +259,7 @@ impl Home {
         forwards::sweep(|| self.listed())
     }
 
-    /// Containers, ended ones included.
+    /// Lists the containers, including ended ones.
     fn listed(&self) -> Result<BTreeSet<String>> {
         let list = || self.said(&["container", "ls", "--all", "--no-trunc", "--format={{.ID}}"]);
         // It fails while another is being removed.
@@ -265,8 +267,9 @@ impl Home {
         Ok(said.lines().map(str::to_owned).collect())
     }
 
-    /// Whether podman believes that the container runs, although its process and its monitor have exited.
-    /// A monitor leaves a note before it exits, which podman reads at the next inspection, so two are needed.
+    /// Whether podman believes that the container runs, although process and monitor have exited. A
+    /// monitor leaves a note before it exits, which podman reads at the next inspection, so two are
+    /// needed.
     fn is_lost(&self, id: &str) -> bool {
         let remembered = [
             "container",
@@ -318,7 +321,7 @@ impl Home {
             networks = place("networks")?,
             subnet = bridge::SUBNET,
         );
-        // This version of podman does not support Docker's `host-gateway`.
+        // This podman version does not support Docker's `host-gateway`.
         let hosts = format!("127.0.0.1 localhost\n{} {HOST}\n", bridge::GATEWAY);
         let network = serde_json::json!({
             "name": "ars", "id": "a".repeat(64), "driver": "bridge", "network_interface": bridge::NAME,
@@ -333,8 +336,8 @@ impl Home {
         ])
     }
 
-    /// Returns the program that accepts Docker's command line.
-    /// wrangler asks for two things of Docker's that this podman does not know, and hands the Dockerfile on a pipe.
+    /// Returns the program that accepts Docker's command line. wrangler asks Docker for two things
+    /// that this podman does not know, and hands the Dockerfile on a pipe.
     fn script(&self) -> String {
         let quoted = |name: &str| {
             format!(

@@ -1,8 +1,9 @@
 //! Removes the edge runtime's containers once they stopped, as the platform does.
 //!
-//! A container has its object's name. A stopped one keeps that name at the engine, so the runtime would not start the
-//! next. The runtime also tells the engine to restart failed containers, although the edge decides that, so they are
-//! removed too. Containers of other projects on the same engine stay.
+//! A container has its object's name. A stopped container keeps that name at the engine, so the
+//! runtime would not start the next. The runtime also tells the engine to restart failed
+//! containers, although the edge decides that, so they are removed too. Other projects' containers
+//! on the same engine stay.
 
 use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
@@ -17,8 +18,8 @@ use serde_json::Value;
 use crate::api::Api;
 use crate::containers::list;
 
-/// Prefix of our containers' names: the runtime's own, then that of our Workers.
-/// The latter is `ars-bot` deployed, `ars-…` in a test.
+/// Prefix for our containers' names: the runtime's own, then our Workers'. The latter is `ars-bot`
+/// deployed, `ars-…` in a test.
 const PREFIX: &str = "workerd-ars-";
 /// Before an engine is asked again that stopped telling.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -95,7 +96,7 @@ impl Reaper {
         let thread = thread::spawn(move || {
             follow(&api, first);
             while listening.pause() {
-                // One that does not answer now may be about to: it is asked again.
+                // An engine that does not answer now may be about to: it is asked again.
                 if let Ok(next) = listening.connect(&api) {
                     follow(&api, next);
                 }
@@ -118,7 +119,7 @@ impl Drop for Reaper {
     }
 }
 
-/// Removes containers that stop, until the stream of events ends.
+/// Removes containers that stop, until the event stream ends.
 fn follow(api: &Api, events: BufReader<UnixStream>) {
     for line in events.lines().map_while(Result::ok) {
         if let Some(id) = died(&line) {
@@ -176,8 +177,8 @@ mod tests {
     /// Longest wait for a removal; only a reaper that listens no more reaches it.
     const TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// An engine whose first stream of events ends at once.
-    /// A container stops before the second stream reports another.
+    /// An engine whose first event stream ends at once. A container stops before the second stream
+    /// reports another.
     fn breaking_off(listener: &UnixListener, removed: &Sender<String>) {
         let (mut streams, mut lists, mut open) = (0, 0, Vec::new());
         for mut stream in listener.incoming().map_while(Result::ok) {

@@ -1,7 +1,8 @@
-//! The image of residents on this machine: the stage `small` of `containers/resident/Dockerfile`.
+//! The resident image on this machine: the stage `small` in `containers/resident/Dockerfile`.
 //!
-//! Its base is a Debian that is set up here, because a machine without a registry of images must be able to build it.
-//! A deployment builds the last stage on the public base instead. Not here: the last stage on this machine (`full`).
+//! Its base is a Debian that is set up here, because a machine without an image registry must be
+//! able to build it. A deployment builds the last stage on the public base instead. Not here: the
+//! last stage on this machine (`full`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,20 +16,20 @@ use sha2::{Digest, Sha256};
 use crate::image::{DOCKERFILE, STAMP, TAG_DIGITS, append, build_with, copy, forget_old, size};
 use crate::{Engine, Image, debian, sandboxd_binary, stamp};
 
-/// The image's name; its tag is a digest of the content.
+/// The image's name; the tag is a content digest.
 const NAME: &str = "ars-resident";
-/// The base image's name, with the release of Debian.
+/// The base image's name, with the Debian release.
 const BASE: &str = "ars-debian";
-/// The release.
+/// The Debian release name.
 const RELEASE: &str = "bookworm";
 /// The daemon, in the context and the image.
 const DAEMON: &str = "ars-sandboxd";
-/// Packages of the image: what the daemon needs, and tools of the sample repositories.
+/// Packages in the image: what the daemon needs, and the sample repositories' tools.
 const PACKAGES: &str = "bash ca-certificates git make procps python3 ripgrep tini zstd";
-/// The stage.
+/// The Dockerfile stage to build.
 const STAGE: &str = "small";
 
-/// Builds the daemon of residents, writes the context of their image and returns its folder.
+/// Builds the residents' daemon, writes their image's context and returns the folder.
 pub fn resident_context(progress: Progress<'_>) -> Result<PathBuf> {
     let binary = sandboxd_binary(progress)?;
     let dir = repo_root().join("containers/resident/build");
@@ -38,8 +39,8 @@ pub fn resident_context(progress: Progress<'_>) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// The small image of residents; built when the engine does not have the one of this checkout.
-/// The first build sets up Debian, which takes minutes.
+/// Returns the small resident image; builds it when the engine does not have this checkout's. The
+/// first build sets up Debian, which takes minutes.
 pub fn resident_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     let _lock = lock()?;
     let sources = Sources::read(progress)?;
@@ -54,7 +55,7 @@ pub fn resident_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> 
     sources.image(engine, name)
 }
 
-/// Takes the lock of the context: two builds of one context would mix it up.
+/// Takes the context's lock: two builds of the same context would mix it up.
 pub(crate) fn lock() -> Result<File> {
     let lock = repo_root().join("target");
     fs::create_dir_all(&lock)?;
@@ -63,11 +64,11 @@ pub(crate) fn lock() -> Result<File> {
     Ok(lock)
 }
 
-/// The content of an image of residents.
+/// A resident image's content.
 pub(crate) struct Sources {
     context: PathBuf,
     daemon: Vec<u8>,
-    /// The instructions.
+    /// Text of the Dockerfile.
     pub(crate) dockerfile: Vec<u8>,
     stamp: Vec<u8>,
 }
@@ -90,9 +91,9 @@ impl Sources {
         })
     }
 
-    /// Returns name and tag of an image of this content and of `more`.
+    /// Returns name and tag for an image with this content and `more`.
     pub(crate) fn name(&self, name: &str, more: &[u8]) -> String {
-        // The time of the build is no part of the digest.
+        // The build time is no part of the digest.
         let stamp = serde_json::from_slice::<Value>(&self.stamp).unwrap_or_default();
         let commit = stamp["commit"].to_string();
         let parts = [&self.daemon[..], &self.dockerfile, commit.as_bytes(), more];
@@ -100,7 +101,7 @@ impl Sources {
         format!("{name}:{}", &hex::encode(digest.finalize())[..TAG_DIGITS])
     }
 
-    /// Builds the image with further parameters of the engine's API.
+    /// Builds the image with further engine API parameters.
     pub(crate) fn build(
         &self,
         engine: &Engine,
@@ -108,7 +109,7 @@ impl Sources {
         parameters: &str,
         arguments: &Value,
     ) -> Result<()> {
-        // Packages are downloaded, and a bridge of the engine need not reach the network.
+        // Packages are downloaded, and an engine's bridge need not reach the network.
         let arguments = percent_encoded(&arguments.to_string());
         let parameters = format!("{parameters}&networkmode=host&buildargs={arguments}");
         let mut archive = tar::Builder::new(Vec::new());
@@ -131,7 +132,7 @@ impl Sources {
     }
 }
 
-/// A minimal Debian as an image of the engine; returns its name.
+/// Imports a minimal Debian as an engine image; returns the name.
 pub(crate) fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
     let name = format!("{BASE}:{RELEASE}");
     if size(engine, &name)?.is_some() {
@@ -140,7 +141,7 @@ pub(crate) fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
     debian::ensure_packages(&debian::BASE, progress)?;
     progress("base image of residents: Debian's packages, some minutes");
     let place = cache_dir()?.join("debian-base");
-    // A folder of an interrupted set-up is not continued.
+    // An interrupted set-up's folder is not continued.
     remove(&place)?;
     let mut setup = Command::new("debootstrap");
     setup
@@ -211,7 +212,7 @@ mod tests {
         );
     }
 
-    /// The users that the daemon knows are those of the image.
+    /// The daemon knows exactly the image's users.
     #[test]
     fn image_has_a_user_for_each_thread() {
         let dockerfile =

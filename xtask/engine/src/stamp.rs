@@ -1,12 +1,12 @@
-//! The stamp of an image: its commit and build time.
+//! An image's stamp: commit and build time.
 
 use std::process::Command;
 
 use ars_workerd::commit;
 use serde_json::{Value, json};
 
-/// Returns `{commit, builtAt}`.
-/// The commit of a changed checkout ends in `-dirty`; without git there is none.
+/// Returns `{commit, builtAt}`. A changed checkout's commit ends in `-dirty`; without git there is
+/// none.
 pub fn stamp() -> Value {
     let mut stamp = json!({});
     if let Some(commit) = commit() {

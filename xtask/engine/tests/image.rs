@@ -1,4 +1,4 @@
-//! The image on a real engine: its content, its user, and that it needs nothing else.
+//! The image on a real engine: content and user, and that it needs nothing else.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail their test")]
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Longest wait for the bot's first answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Most bytes of the image.
+/// Maximum image size in bytes.
 const LIMIT: u64 = 50_000_000;
 
 /// A container that is removed when the test is over.
@@ -28,7 +28,7 @@ impl<'a> Running<'a> {
         Self { engine, id, port }
     }
 
-    /// The container's process and its monitor, read before either receives a signal.
+    /// Returns the container's process and monitor, read before either receives a signal.
     fn processes(&self) -> (Pid, Pid) {
         // Until it answers, the process may still be the engine's own.
         self.health();
@@ -142,7 +142,7 @@ fn image_runs_unprivileged_on_a_read_only_root() {
         .filter_map(|entry| entry.split_once('='))
         .map(|(name, _)| name)
         .collect();
-    // The engine's own, and those of the Dockerfile: nothing that could be a secret.
+    // The engine's own, and those from the Dockerfile: nothing that could be a secret.
     let ours = [
         "ARS_BUILD_STAMP",
         "ARS_DATA_DIR",

@@ -1,4 +1,4 @@
-//! Virtual environments of pinned Python packages, cached for each set of pins, and scripts in them.
+//! Virtual environments with pinned Python packages, cached per pin set, and scripts in them.
 #![expect(
     clippy::expect_used,
     reason = "a test tool that cannot go on fails the test"
@@ -16,12 +16,12 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncWriteExt as _;
 
-/// The Python scripts of a crate of tests: `clients/*.py`, with the pins in `requirements.txt`.
+/// A test crate's Python scripts: `clients/*.py`, with the pins in `requirements.txt`.
 #[derive(Debug, Clone, Copy)]
 pub struct Scripts {
-    /// Name of the environment in the cache.
+    /// Environment name in the cache.
     pub name: &'static str,
-    /// Folder of the crate.
+    /// The crate's folder.
     pub home: &'static str,
 }
 
@@ -36,7 +36,7 @@ impl Scripts {
         let mut child = tokio::process::Command::new(python)
             .arg(Path::new(self.home).join("clients").join(script))
             .args(arguments)
-            // Keys and proxies of the developer must not affect the clients.
+            // The developer's keys and proxies must not affect the clients.
             .env_clear()
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdin(Stdio::piped())

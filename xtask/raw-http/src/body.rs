@@ -1,4 +1,4 @@
-//! The body of a request, read only as far as the handler does.
+//! A request's body, read only as far as the handler does.
 
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result};
@@ -11,7 +11,7 @@ use crate::message::chunk_size;
 /// A body; reading it ends where the request ends.
 pub struct Body<'a> {
     reader: &'a mut BufReader<TcpStream>,
-    /// Bytes left of the body or of the current chunk.
+    /// Bytes left in the body or the current chunk.
     left: u64,
     chunked: bool,
     trailers: Vec<String>,
@@ -48,7 +48,7 @@ impl<'a> Body<'a> {
         &self.trailers
     }
 
-    /// Reads the size of the next chunk.
+    /// Reads the next chunk's size.
     fn next_chunk(&mut self) -> Result<()> {
         let line = self.line()?;
         self.left = chunk_size(line.as_bytes())? as u64;

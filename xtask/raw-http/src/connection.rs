@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::message::{Framing, Message, chunk_size, find, read_framing};
 
-/// Timeout of a read; only a hang reaches it.
+/// Timeout for a read; only a hang reaches it.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time without progress after which a write counts as blocked.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -14,7 +14,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 const PIECE: usize = 64 << 10;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// A connection that reuses one buffer: a measured request costs little more than its system calls.
+/// A connection that reuses a single buffer: a measured request costs little more than its system
+/// calls.
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -22,7 +23,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to a server.
     pub fn open(address: SocketAddr) -> Result<Self> {
         Self::over(TcpStream::connect(address)?)
     }
@@ -38,13 +39,13 @@ impl Connection {
         })
     }
 
-    /// Sends bytes. A peer that has closed already is no error: its answer is still to be read.
+    /// Sends bytes. A peer that has closed already is no error: the response is still to be read.
     pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
         self.stream.write_all(bytes).or_else(ignore_close)
     }
 
-    /// Sends chunks of an endless body until the peer closes, accepts no more, or `most` bytes are sent.
-    /// Returns how many were accepted.
+    /// Sends an endless body in chunks until the peer closes, accepts no more, or `most` bytes are
+    /// sent. Returns how many were accepted.
     pub fn pour(&mut self, most: u64) -> Result<u64> {
         let chunk = [
             format!("{PIECE:x}\r\n").into_bytes(),
@@ -64,7 +65,8 @@ impl Connection {
         Ok(sent as u64)
     }
 
-    /// Sends a request and waits for the whole answer; returns its status and its body's wire bytes.
+    /// Sends a request and waits for the whole response; returns the status and the body's wire
+    /// bytes.
     pub fn exchange(&mut self, request: &[u8]) -> Result<(u16, usize)> {
         self.stream.write_all(request)?;
         let (start, end) = self.receive_answer("GET")?;
@@ -81,7 +83,8 @@ impl Connection {
         ))
     }
 
-    /// Waits for the whole answer to a request of this method. Bytes that follow it are dropped.
+    /// Waits for the whole response to a request with this method. Bytes that follow it are
+    /// dropped.
     pub fn answer(&mut self, method: &str) -> Result<Message> {
         let (_, end) = self.receive_answer(method)?;
         Message::parse(&self.buffer[..end])
@@ -121,17 +124,17 @@ impl Connection {
         self.stream.read_exact(&mut vec![0; bytes])
     }
 
-    /// Returns the lines that are received from now on, through a buffer of this size.
+    /// Returns the lines that are received from now on, through a buffer with this size.
     pub fn lines(self, capacity: usize) -> impl Iterator<Item = Result<String>> {
         BufReader::with_capacity(capacity, self.stream).lines()
     }
 
-    /// Returns the socket.
+    /// Returns the underlying socket.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Returns where the body of the answer starts and ends in the buffer.
+    /// Returns where the response body starts and ends in the buffer.
     fn receive_answer(&mut self, method: &str) -> Result<(usize, usize)> {
         self.filled = 0;
         let start = loop {
@@ -216,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers each one-byte request of one connection with these pieces.
+    /// Answers each one-byte request on a single connection with these pieces.
     fn server(pieces: &'static [&'static [u8]]) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! The head of a request, unchanged.
+//! A request's head, unchanged.
 
 use std::io::{BufRead, ErrorKind, Result};
 
@@ -7,7 +7,7 @@ use crate::connection::invalid;
 /// Longest accepted head, in bytes.
 const HEAD_LIMIT: usize = 1 << 20;
 
-/// The request line and the fields of a request.
+/// A request's line and fields.
 #[derive(Debug, Clone)]
 pub struct Head {
     raw: Vec<u8>,
@@ -40,12 +40,12 @@ impl Head {
         }
     }
 
-    /// Returns its bytes, including the empty line at the end.
+    /// Returns the head's bytes, including the empty line at the end.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// Returns the method.
+    /// Returns the request method.
     pub fn method(&self) -> &str {
         self.first(0)
     }
@@ -63,7 +63,7 @@ impl Head {
         })
     }
 
-    /// Returns the first value of a field; its name is case-insensitive.
+    /// Returns a field's first value; the name is case-insensitive.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields()
             .find(|(found, _)| found.eq_ignore_ascii_case(name))

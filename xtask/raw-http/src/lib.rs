@@ -1,9 +1,11 @@
 //! HTTP/1.1 byte by byte, for measurements and tests.
-//! A server that shows a request's head unchanged and reads its body only as far as the handler does, and a connection
-//! that sends exactly the given bytes.
 //!
-//! The server uses one thread per connection until the program ends. It does not validate requests: a head that a
-//! strict server would reject is shown like any other, because tests examine the bytes that arrive behind a proxy.
+//! A server that shows a request's head unchanged and reads the body only as far as the handler
+//! does, and a connection that sends exactly the given bytes.
+//!
+//! The server uses a thread per connection until the program ends. It does not validate requests: a
+//! head that a strict server would reject is shown like any other, because tests examine the bytes
+//! that arrive behind a proxy.
 #![forbid(unsafe_code)]
 
 mod body;
@@ -26,40 +28,41 @@ pub use head::Head;
 pub use message::{Message, statuses};
 pub use reply::{Chunks, Reply};
 
-/// Bytes that are still read and dropped of a request that was answered before its end.
+/// Bytes still read and dropped from a request that was answered before it ended.
 const LINGER_BYTES: u64 = 1 << 20;
 /// Time for which they are read.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Answers one request. An error ends the connection.
+/// Answers a request. An error ends the connection.
 pub trait Handler: Fn(Call<'_>) -> Result<()> + Send + Sync + 'static {}
 impl<F: Fn(Call<'_>) -> Result<()> + Send + Sync + 'static> Handler for F {}
 
-/// One request and its answer.
+/// A request and how to answer it.
 pub struct Call<'a> {
-    /// The head of the request.
+    /// The request's head.
     pub head: Head,
     /// The body, which is read from the socket only when the handler reads it.
     pub body: Body<'a>,
-    /// Sends the answer.
+    /// Sends the response.
     pub reply: Reply<'a>,
     /// The socket, on which a handler that does not answer can wait for the client's disconnect.
     pub connection: &'a TcpStream,
 }
 
-/// A running server.
+/// A server that is running.
 #[derive(Debug, Clone, Copy)]
 pub struct Upstream {
     address: SocketAddr,
 }
 
 impl Upstream {
-    /// Starts a server on a free port of the loopback address.
+    /// Starts a server on a free loopback port.
     pub fn start(handler: impl Handler) -> Result<Self> {
         Self::start_on(IpAddr::V4(Ipv4Addr::LOCALHOST), handler)
     }
 
-    /// Starts a server on a free port of this address, for example that by which containers reach it.
+    /// Starts a server on a free port at this address, for example the address by which containers
+    /// reach it.
     pub fn start_on(ip: IpAddr, handler: impl Handler) -> Result<Self> {
         let listener = TcpListener::bind((ip, 0))?;
         let address = listener.local_addr()?;
@@ -79,7 +82,7 @@ impl Upstream {
         self.address
     }
 
-    /// Returns its base URL, without a trailing slash.
+    /// Returns the base URL, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -114,7 +117,7 @@ fn linger(mut reader: BufReader<TcpStream>) -> Result<()> {
     reader.get_ref().shutdown(Shutdown::Write)?;
     reader.get_ref().set_read_timeout(Some(LINGER))?;
     let taken = io::copy(&mut (&mut reader).take(LINGER_BYTES), &mut io::sink())?;
-    // A client that continues to send gets time to read its answer.
+    // A client that continues to send gets time to read the response.
     if taken == LINGER_BYTES {
         thread::sleep(LINGER.saturating_sub(began.elapsed()));
     }

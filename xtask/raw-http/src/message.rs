@@ -1,16 +1,16 @@
-//! One answer: its status, its fields, and its body without the framing.
+//! A response: status, fields, and body without the framing.
 
 use std::io::Result;
 
 use crate::connection::invalid;
 
-/// Fields of the connection or of the moment, which two equal answers need not share.
+/// Fields that depend on the connection or the moment, which two equal responses need not share.
 const IGNORED: [&str; 4] = ["connection", "keep-alive", "transfer-encoding", "date"];
 
-/// The answer.
+/// A parsed HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// The HTTP status.
+    /// HTTP status of the response.
     pub status: u16,
     /// The answer's own fields, with lower-case names, sorted.
     pub fields: Vec<(String, String)>,
@@ -40,7 +40,7 @@ impl Message {
         })
     }
 
-    /// Reads the head of an answer with an incomplete body.
+    /// Reads a response head with an incomplete body.
     pub fn head(bytes: &[u8]) -> Result<Self> {
         let mut lines = head_lines(bytes)?;
         let status = lines
@@ -60,7 +60,7 @@ impl Message {
         })
     }
 
-    /// Returns the values of a field.
+    /// Returns all values of a field.
     pub fn values(&self, name: &str) -> Vec<&str> {
         self.fields
             .iter()
@@ -80,7 +80,7 @@ impl Message {
     }
 }
 
-/// Returns the statuses of all answers in a text.
+/// Returns the statuses of all responses in a text.
 pub fn statuses(text: &str) -> Vec<u16> {
     text.split("HTTP/1.1 ")
         .skip(1)

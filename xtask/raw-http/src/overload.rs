@@ -1,5 +1,7 @@
-//! Clients beyond the limits of a bot: many tokens, and connections that never finish a request.
-//! The drill asserts that the others are served, and `cargo xtask bench overload` measures how long they wait.
+//! Clients beyond a bot's limits: many tokens, and connections that never finish a request.
+//!
+//! The drill asserts that the others are served, and `cargo xtask bench overload` measures how long
+//! they wait.
 
 use std::io::{ErrorKind, Result, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
@@ -8,22 +10,22 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
-/// Clients, of which one token is greedy.
+/// Number of clients, among which a single token is greedy.
 pub const CLIENTS: usize = 200;
 /// Connections that never finish a request: their addresses, and their number from each.
 pub const UNFINISHED: [usize; 2] = [40, 250];
-/// Bytes of an identifier beyond every limit.
+/// Identifier length in bytes beyond every limit.
 pub const LONG: usize = 600_000;
-/// The fields of a request that name a thread.
+/// Request fields that name a thread.
 pub const IDENTIFIERS: [&str; 2] = ["channel", "thread"];
-/// The text of each request.
+/// Each request's text.
 pub const TEXT: &str = "agent:general question";
-/// The start of a request that never ends.
+/// How a request that never ends starts.
 const START: &[u8] = b"POST /ingress HTTP/1.1\r\nHost: x\r\n";
 /// Threads that open connections.
 const OPENERS: usize = 8;
 
-/// Returns an asynchronous request of a token, with this value of one more field.
+/// Returns a token's asynchronous request, with this value for another field.
 pub fn request(token: &str, field: &str, value: &str) -> Vec<u8> {
     let body = format!("{{\"text\":\"{TEXT}\",\"{field}\":\"{value}\",\"async\":true}}");
     let head = format!(
@@ -32,7 +34,7 @@ pub fn request(token: &str, field: &str, value: &str) -> Vec<u8> {
     format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Returns a quantile of times; zero if there are none.
+/// Returns a quantile of the times; zero if there are none.
 pub fn quantile(mut times: Vec<Duration>, percent: usize) -> Duration {
     times.sort_unstable();
     times
@@ -42,7 +44,7 @@ pub fn quantile(mut times: Vec<Duration>, percent: usize) -> Duration {
         .unwrap_or_default()
 }
 
-/// Returns the loopback address of a peer.
+/// Returns a peer's loopback address.
 pub fn peer(number: usize) -> Ipv4Addr {
     let [high, low] = u16::try_from(number + 256 + 1)
         .unwrap_or(u16::MAX)
@@ -50,7 +52,7 @@ pub fn peer(number: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, high, low)
 }
 
-/// Connects from the address of a peer.
+/// Connects from a peer's address.
 ///
 /// # Errors
 /// The connection was refused, or there are too many open files.
@@ -66,12 +68,12 @@ pub fn connect_from(peer: Ipv4Addr, server: SocketAddr) -> Result<TcpStream> {
     Ok(TcpStream::from(socket))
 }
 
-/// Connections with the start of a request. They end when dropped.
+/// Connections with a request's start. They end when dropped.
 pub struct Unfinished(Vec<TcpStream>);
 
 impl Unfinished {
-    /// Opens connections from a number of addresses, and a number of connections from each.
-    /// Those that are refused are not among them.
+    /// Opens connections from a number of addresses, and a number of connections from each. Refused
+    /// connections are not included.
     pub fn open(server: SocketAddr, [peers, of_each]: [usize; 2]) -> Self {
         let open = |number: usize| {
             let mut stream = connect_from(peer(number % peers), server).ok()?;

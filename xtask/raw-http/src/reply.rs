@@ -1,4 +1,4 @@
-//! The answer of the server: whole, or chunk by chunk.
+//! The server's response: whole, or chunk by chunk.
 
 use std::cell::Cell;
 use std::io::{Result, Write};
@@ -20,9 +20,8 @@ impl<'a> Reply<'a> {
         Self { stream, body_ended }
     }
 
-    /// Answers with a whole body, in one write.
-    /// If the request was not read to its end, the answer closes the connection, so that no further request is sent on
-    /// it.
+    /// Answers with a whole body, in a single write. If the request was not read to the end, the
+    /// response closes the connection, so that no further request is sent on it.
     pub fn whole(self, status: u16, content_type: &str, body: &[u8]) -> Result<()> {
         let end = if self.body_ended.get() {
             ""
@@ -38,7 +37,7 @@ impl<'a> Reply<'a> {
         self.stream.write_all(&bytes)
     }
 
-    /// Begins an answer of unknown length.
+    /// Begins a response with unknown length.
     pub fn chunks(self, status: u16, content_type: &str) -> Result<Chunks<'a>> {
         self.stream
             .write_all(&head(status, content_type, "Transfer-Encoding: chunked"))?;
@@ -49,7 +48,7 @@ impl<'a> Reply<'a> {
 }
 
 impl Chunks<'_> {
-    /// Sends a chunk. An empty one is skipped, because it would end the answer.
+    /// Sends a chunk. An empty chunk is skipped, because it would end the response.
     pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());

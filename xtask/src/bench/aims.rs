@@ -1,25 +1,25 @@
-//! Limits of the runtime's figures (docs/testing.md), and which figures exceed theirs.
+//! Limits on the runtime's figures (docs/testing.md), and which figures exceed theirs.
 
 use anyhow::{Result, ensure};
 
-/// One aim.
+/// A limit on a figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Aim {
-    /// The measured quantity.
+    /// The quantity to measure.
     what: &'static str,
     /// The most it may be.
     most: f64,
-    /// The unit.
+    /// Unit of the figure.
     unit: &'static str,
 }
 
-/// CPU of a turn with its durable step, the tool's process included.
+/// A turn's CPU with the durable step, including the tool's process.
 pub const CPU_PER_TURN: Aim = Aim {
     what: "CPU a turn",
     most: 6.0,
     unit: "ms",
 };
-/// Time of such a turn.
+/// Wall time for such a turn.
 pub const WALL_PER_TURN: Aim = Aim {
     what: "time a turn",
     most: 10.0,
@@ -37,7 +37,7 @@ pub const SANDBOX_CPU: Aim = Aim {
     most: 2.0,
     unit: "ms",
 };
-/// Memory of a process that has done a run of [`PEAK_TURNS`].
+/// Process memory after a run with [`PEAK_TURNS`].
 pub const PEAK: Aim = Aim {
     what: "peak memory",
     most: 40.0,
@@ -53,31 +53,32 @@ pub const PER_IDLE_RUN: Aim = Aim {
     most: 1.0,
     unit: "MB",
 };
-/// From a request to its run's claim and the 202.
+/// From a request to the run's claim and the 202.
 pub const TO_ACCEPTED: Aim = Aim {
     what: "request to 202, p50",
     most: 10.0,
     unit: "ms",
 };
-/// Age of an event before the eyes of [`WATCHED_BY`] viewers.
+/// An event's age when [`WATCHED_BY`] viewers see it.
 pub const EVENT_AGE: Aim = Aim {
     what: "age of an event, p99",
     most: 20.0,
     unit: "ms",
 };
-/// A page of `runs.list` over HTTP beside SQLite alone, which reads the same values of the same rows.
+/// A `runs.list` page over HTTP beside SQLite alone, which reads the same values from the same
+/// rows.
 pub const LIST: Aim = Aim {
     what: "runs.list / raw values, p50",
     most: 3.0,
     unit: "times",
 };
-/// A warm attach to a resident of the small repository, by one thread.
+/// A warm attach to the small repository's resident, by a single thread.
 pub const ATTACH_SMALL: Aim = Aim {
     what: "attach, p50",
     most: 150.0,
     unit: "ms",
 };
-/// The same of the medium repository.
+/// The same on the medium repository.
 pub const ATTACH_MEDIUM: Aim = Aim {
     what: "attach, p50",
     most: 250.0,
@@ -89,25 +90,25 @@ pub const ATTACH_RATIO: Aim = Aim {
     most: 1.0 / 40.0,
     unit: "times",
 };
-/// A command of a resident that does nothing.
+/// A resident's command that does nothing.
 pub const EXEC: Aim = Aim {
     what: "exec, p50",
     most: 15.0,
     unit: "ms",
 };
-/// A restore of the small repository after the disk is lost.
+/// Restoring the small repository after the disk is lost.
 pub const RESTORE: Aim = Aim {
     what: "restore",
     most: 5_000.0,
     unit: "ms",
 };
-/// A checkpoint of a tree of the small repository, by one thread.
+/// A checkpoint on the small repository's tree, by a single thread.
 pub const CHECKPOINT: Aim = Aim {
     what: "checkpoint, p50",
     most: 20.0,
     unit: "ms",
 };
-/// The wait of other clients under a load beside their wait without it.
+/// How long other clients wait under load, beside their wait without it.
 pub const OVERLOAD: Aim = Aim {
     what: "p99 of the others / without the load",
     most: 2.0,
@@ -123,8 +124,8 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Compares a figure with its limit and returns a line with both.
-    /// `at` names the figure among several of one limit.
+    /// Compares a figure with the limit and returns a line with both. `at` tells several figures
+    /// under the same limit apart.
     pub fn hold(&mut self, aim: Aim, at: &str, figure: f64) -> String {
         let Aim { what, most, unit } = aim;
         let is_held = figure <= most;

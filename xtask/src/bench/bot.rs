@@ -20,42 +20,42 @@ use crate::cargo::{self, Target};
 use crate::terminal::Step;
 use crate::up::http;
 
-/// The profile of the released bot.
+/// The released bot's profile.
 const RELEASED: &str = "release";
 /// The bot as tests start it.
 const TESTED: &str = "dev";
-/// The tokens of the measured bot and Worker; they live as long as the measurement.
+/// Tokens for the measured bot and Worker; they live as long as the measurement.
 const TOKEN: &str = "bench";
-/// The viewer of this machine, which mode `none` of the dashboard admits, reads every run.
+/// This machine's viewer, which dashboard mode `none` admits, reads every run.
 pub(super) const READS_ALL_RUNS: &str = "[grants.\"access:loopback\"]\nchannels = \"all\"\n";
-/// The measured runs and their viewers have one token, so its limits are off.
+/// The measured runs and their viewers share a token, so its limits are off.
 const LIMITS: &str = "[limits]\nrequestsPerMinute = 0\nrunsPerCaller = 0\nruns = 0\nfollowUps = 0\nconnections = 0\n\
     connectionsPerPeer = 0\nstreams = 0\nstreamsPerPeer = 0\n";
-/// Room that a run is given beyond the turns that are measured: its answer.
+/// Turns that a run is given beyond the measured turns: the answer.
 const SPARE_TURNS: u32 = 2;
-/// How often the bot is asked whether its runs are recorded.
+/// How often the bot is asked whether the runs are recorded.
 const LOOK: Duration = Duration::from_millis(2);
 /// Longest wait for that.
 const RECORD_LIMIT: Duration = Duration::from_secs(60);
 
-/// The programs of a measurement.
+/// A measurement's programs.
 pub struct Programs {
     ars: PathBuf,
     model: PathBuf,
     state: Settings,
     dir: PathBuf,
-    /// The `[sandbox]` of the bot's configuration; the default one if absent.
+    /// The bot configuration's `[sandbox]`; the default if absent.
     sandbox: Option<&'static str>,
 }
 
 /// Which bot is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// The released one.
+    /// The released bot profile.
     Released,
     /// The same, as it was built last.
     AsBuilt,
-    /// As tests start it: to see that a measurement works, not for its figures.
+    /// As tests start it: to see that a measurement works, not for the figures.
     Tested,
 }
 
@@ -124,22 +124,22 @@ fn built(profile: &str, step: &Step) -> Result<(PathBuf, PathBuf)> {
     ))
 }
 
-/// Requests by route.
+/// Request counts by route.
 pub type Counts = BTreeMap<String, u64>;
 
 /// Bot, Worker and model; ended when dropped.
 pub struct Bench {
     serve: Serve,
-    /// From the start of `ars serve` until it listens.
+    /// From when `ars serve` starts until it listens.
     pub start: Duration,
-    /// The model.
+    /// The scripted model process.
     pub model: Model,
     _worker: Workerd,
     _place: TempDir,
 }
 
 impl Bench {
-    /// Starts all three.
+    /// Starts model, Worker and bot.
     pub fn start(programs: &Programs, script: Script) -> Result<Self> {
         let place = place(&programs.dir, script.turns + SPARE_TURNS, programs.sandbox)?;
         let model = Model::start(&programs.model, script)?;
@@ -148,7 +148,7 @@ impl Bench {
             ..programs.state.clone()
         };
         let worker = Workerd::start(&settings)?;
-        // All kinds of sandbox are measured by one user.
+        // A single user measures all sandbox kinds.
         let copy = match programs.sandbox {
             Some(_) => plain_user::hand_over(&programs.ars, place.path())?,
             None => None,
@@ -169,7 +169,7 @@ impl Bench {
         })
     }
 
-    /// The bot's process.
+    /// Returns the bot's process id.
     pub fn pid(&self) -> u32 {
         self.serve.pid()
     }
@@ -179,7 +179,8 @@ impl Bench {
         Ok(requests(&http::metrics(self.serve.url())?))
     }
 
-    /// Has the bot do a request in a thread, and waits for its end. The mark is the request's own.
+    /// Has the bot do a request in a thread, and waits until it ends. The mark is the request's
+    /// own.
     pub fn ask(&self, thread: &str, mark: &str) -> Result<()> {
         let (status, answer) = http::dispatch(self.serve.url(), TOKEN, &body(thread, mark))?;
         ensure!(
@@ -189,7 +190,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Starts a run on its own thread and returns its id.
+    /// Starts a run on its own thread and returns the id.
     pub fn begin(&self, mark: &str) -> Result<String> {
         let mut body = body(mark, mark);
         body["async"] = json!(true);
@@ -200,7 +201,7 @@ impl Bench {
             .to_owned())
     }
 
-    /// The address of a run's events.
+    /// Returns the address of a run's events.
     pub fn events(&self, run: &str) -> Result<String> {
         let page =
             http::live_page(self.serve.url(), None, run)?.context("the run is not in the index")?;
@@ -224,7 +225,7 @@ impl Bench {
     }
 }
 
-/// The requests by route in the text of the metrics.
+/// Returns the requests by route from the metrics text.
 fn requests(metrics: &str) -> Counts {
     let mut counts = Counts::new();
     for line in metrics

@@ -1,4 +1,4 @@
-//! The command: its options, and the measurements that they select.
+//! The command: options, and the measurements that they select.
 
 use std::path::PathBuf;
 

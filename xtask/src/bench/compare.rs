@@ -1,4 +1,4 @@
-//! Compares Workers on the same runtime: they take turns on one core, under one load from another.
+//! Compares Workers on the same runtime: they take turns on a core, under a load from another.
 //!
 //! Not here: the requests and the check that both Workers answer alike (`state`, `edge`).
 
@@ -183,7 +183,7 @@ pub fn measure(sides: &[Side], rows: &[Row], options: &Options) -> Result<()> {
 fn measure_row(sides: &[Side], row: &Row, rounds: usize, length: Duration) -> Result<Vec<Slice>> {
     let clients = || (0..row.clients).map(&row.source).collect::<Vec<_>>();
     let mut clients: Vec<_> = sides.iter().map(|_| clients()).collect();
-    // The first slice of each side does not count: it includes just-in-time compilation.
+    // Each side's first slice does not count: it includes just-in-time compilation.
     for (side, clients) in sides.iter().zip(&mut clients) {
         slice(side, clients, length)?;
     }

@@ -1,8 +1,8 @@
 //! `cargo xtask bench edge`: the time that our edge path and its twin add to a request.
-//! The path is Worker, Durable Object and bot. The twin is the same proxy in TypeScript (`tests/bench/edge.ts`).
 //!
-//! Both run before one small server, which is also measured directly. Not here: correctness (`tests/edge`), and the
-//! container, which costs both the same.
+//! The path is Worker, Durable Object and bot. The twin is the same proxy in TypeScript
+//! (`tests/bench/edge.ts`). Both run before a small server, which is also measured directly. Not
+//! here: correctness (`tests/edge`), and the container, which costs both the same.
 
 use std::io::{Result as IoResult, Write as _, copy, sink};
 use std::path::Path;
@@ -16,18 +16,18 @@ use crate::terminal::Step;
 
 /// The twin's entry, from the root.
 const TWIN: &str = "tests/bench/edge.ts";
-/// Bytes of a large body: those of a request with attached documents.
+/// Large body size in bytes: a request with attached documents.
 const LARGE_BODY: usize = 1 << 20;
-/// Frames of one stream, each sent alone.
+/// Frames per stream, each sent alone.
 const FRAMES: u32 = 100;
-/// A small answer of the bot.
+/// A small bot response.
 const SMALL: &[u8] =
     br#"{"ok":true,"ready":true,"draining":false,"inFlight":0,"startedAt":1790000000000,"commit":"unknown"}"#;
 const JSON: &str = "application/json";
-/// Request fields that end at the edge in several spellings, and one that passes.
+/// Request fields that end at the edge in several spellings, and a field that passes.
 const FIELDS: &str = "GET /fields HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, X-Mine\r\nX_Mine: 1\r\n\
     TE: trailers\r\nX-ARS-Restart-Subject: ann\r\nbaggage: a=b\r\nX_B3_TraceId: 1\r\nX-Yours: 3\r\n\r\n";
-/// Fields of the answer to that request: those of a connection, and others.
+/// Response fields for that request: connection fields, and others.
 const ANSWER_FIELDS: &str = "text/plain\r\nConnection: x-listed\r\nX-Listed: 1\r\nUpgrade: h2c\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2";
 
 /// Measures and prints the table.
@@ -121,7 +121,7 @@ fn answer(mut call: Call<'_>) -> IoResult<()> {
             }
             chunks.end()
         }
-        // The trace context is a new one each time, so only its length is compared.
+        // The trace context is new each time, so only the length is compared.
         "/fields" => {
             let line = |(name, value): (&str, &str)| match name {
                 "traceparent" => format!("{name}: {} bytes\n", value.len()),

@@ -1,10 +1,10 @@
-//! `cargo xtask bench list`: `runs.list` of a service beside SQLite alone.
-//! Both read the same page of 100,000 stored runs from the same file.
+//! `cargo xtask bench list`: a service's `runs.list` beside SQLite alone.
 //!
-//! SQLite alone is measured twice. `raw values` is the baseline of the target: the same rows, and each value that a row
-//! of the list shows, from the smallest form in which the store has it, so no list can read less. `raw texts` selects
-//! the stored texts without their values, which is the cost of the rows alone. `status.show` reads no store, so it is
-//! the cost of HTTP, gate and command.
+//! Both read the same page from 100,000 stored runs in the same file. SQLite alone is measured
+//! twice. `raw values` is the target's baseline: the same rows, and each value that a list row
+//! shows, from the smallest form in which the store has it, so no list can read less. `raw texts`
+//! selects the stored texts without their values, which is the rows' cost alone. `status.show`
+//! reads no store, so it is the cost for HTTP, gate and command.
 //!
 //! Not here: the rows that a page reads, which a test bounds (`shared/runs/tests/store`).
 

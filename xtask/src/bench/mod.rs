@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the cost of an agent turn, the runtime's scaling, and the Workers compared.
+//! `cargo xtask bench`: an agent turn's cost, the runtime's scaling, and the Workers compared.
 
 mod aims;
 mod bot;

@@ -1,4 +1,4 @@
-//! The model of the benchmark, in a separate process, so that its work is not counted as the bot's.
+//! The benchmark's model, in a separate process, so that its work is not counted as the bot's.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -19,17 +19,17 @@ pub const TARGET: Target<'_> = Target {
     profile: "release",
 };
 
-/// Longest wait for a call of the model.
+/// Longest wait for a model call.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// How a model behaves: at its simplest it answers at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script {
-    /// Tool turns of each request.
+    /// Tool turns per request.
     pub turns: u32,
     /// Bytes that each tool call prints; none runs `true`.
     pub output_bytes: usize,
-    /// Pause before each event of an answer.
+    /// Pause before each response event.
     pub pause: Duration,
     /// Leaves the bot waiting after the tool turns, instead of answering.
     pub holds: bool,
@@ -45,13 +45,13 @@ impl Script {
     }
 }
 
-/// The model's text after the mark of an answered call.
+/// The model's text after an answered call's mark.
 const ANSWERED: &str = " answered";
 
-/// A call of the model.
+/// A call to the model.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The mark of its request.
+    /// The request's own mark.
     pub mark: String,
     /// When it arrived, or was answered.
     pub at: Instant,
@@ -66,7 +66,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Starts a model.
+    /// Starts a model process.
     pub fn start(binary: &Path, script: Script) -> Result<Self> {
         let mut child = Command::new(binary)
             .args([script.turns.to_string(), script.output_bytes.to_string()])
@@ -104,12 +104,12 @@ impl Model {
         Ok(model)
     }
 
-    /// Its base URL.
+    /// Returns the base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The next calls, in order of arrival.
+    /// Returns the next calls, in arrival order.
     pub fn calls(&self, count: u32) -> Result<Vec<Call>> {
         take(&self.calls, count).context("the model was not called as often as expected")
     }
@@ -119,7 +119,7 @@ impl Model {
         take(&self.answers, count).context("the model did not answer as often as expected")
     }
 
-    /// When each of the next calls arrived.
+    /// Returns when each of the next calls arrived.
     pub fn arrivals(&self, count: u32) -> Result<Vec<Instant>> {
         Ok(self.calls(count)?.into_iter().map(|call| call.at).collect())
     }

@@ -1,9 +1,10 @@
 //! `cargo xtask bench overload`: how long a few clients wait while others exceed their limits.
 //!
-//! The measured clients have a token each and send an asynchronous request at an interval. Their wait until the 202 is
-//! measured without other load, beside 200 clients of one greedy token, and beside connections that never finish a
-//! request, in turns. The greedy clients share an interval per client, so the load does not depend on the answers.
-//! Identifiers beyond every limit are sent at the end, and must be rejected.
+//! The measured clients have a token each and send an asynchronous request at an interval. Their
+//! wait until the 202 is measured without other load, beside 200 clients on a greedy token, and
+//! beside connections that never finish a request, in turns. The greedy clients share an interval
+//! per client, so the load does not depend on the responses. Identifiers beyond every limit are
+//! sent at the end, and must be rejected.
 //!
 //! Not here: that each request under these loads has the right answer and record (`tests/drills`).
 
@@ -336,7 +337,8 @@ impl Bench {
                 if is_over.load(Ordering::Relaxed) {
                     break;
                 }
-                // In a thread of its own: a slow run in the same one would be steered, which is answered otherwise.
+                // In its own thread: a slow run in the same thread would be steered, which is
+                // answered otherwise.
                 let thread = format!("greedy-{round}-{number}-{request}");
                 let (status, _) =
                     connection.exchange(&overload::request(GREEDY, "thread", &thread))?;
@@ -422,7 +424,7 @@ fn broken_off() -> anyhow::Error {
 fn table(waits: [Vec<Duration>; 3], verdicts: &mut Verdicts) -> String {
     let mut text = format!("Wait of {} requests for their 202:\n", waits[0].len());
     let quantiles = waits.map(|waits| match waits.is_empty() {
-        // What was not measured misses its limit.
+        // Anything not measured misses its limit.
         true => [f64::NAN; 2],
         false => [50, 99].map(|percent| quantile(waits.clone(), percent).as_secs_f64()),
     });

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use rustix::process::geteuid;
 
-/// The user without rights, by convention of the system.
+/// The user without rights, by system convention.
 pub const NOBODY: u32 = 65_534;
 
-/// Gives a directory and a copy of the bot to the plain user, and returns the copy.
-/// `None` if this process is a plain user itself.
+/// Gives a directory and a copy of the bot to the plain user, and returns the copy. `None` if this
+/// process is a plain user itself.
 ///
 /// # Errors
-/// The copy or the change of an owner.
+/// The copy or an owner change.
 pub fn hand_over(ars: &Path, place: &Path) -> Result<Option<PathBuf>> {
     if !geteuid().is_root() {
         return Ok(None);

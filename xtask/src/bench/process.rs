@@ -1,23 +1,24 @@
-//! Resource usage of a process, from `/proc`, which does not disturb the process.
+//! A process's resource usage, from `/proc`, which does not disturb the process.
 
 use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// The kernel's unit of time in `/proc/<pid>/stat`, on every Linux the project runs on.
+/// The kernel's time unit in `/proc/<pid>/stat`, on every Linux the project runs on.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Usage so far.
+/// Resources used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// CPU of the process's threads, user and system, in nanoseconds (`task/*/schedstat`).
+    /// CPU used by the process's threads, user and system, in nanoseconds (`task/*/schedstat`).
     pub own: Duration,
-    /// How long its own threads were ready to run and had to wait for a core.
+    /// How long the process's own threads were ready to run and had to wait for a core.
     pub delayed: Duration,
-    /// CPU of the children it has waited for, to the tick (`stat`).
+    /// CPU used by the children it has waited for, to the tick (`stat`).
     pub children: Duration,
-    /// CPU of the processes below it that live, and of those that they have waited for, to the tick.
+    /// CPU used by the living processes below it, and by those that they have waited for, to the
+    /// tick.
     pub below: Duration,
 }
 
@@ -82,7 +83,7 @@ fn scheduled(schedstat: &str) -> Option<(Duration, Duration)> {
     ))
 }
 
-/// Fields of `/proc/<pid>/stat`.
+/// Fields in `/proc/<pid>/stat`.
 struct Stat {
     parent: u32,
     own: Duration,
@@ -103,7 +104,8 @@ impl Stat {
     }
 }
 
-/// Returns the CPU of the processes below a process. One that ends meanwhile is left out.
+/// Returns the CPU used by the processes below a process. A process that ends meanwhile is left
+/// out.
 fn below(root: u32) -> Result<Duration> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc")? {

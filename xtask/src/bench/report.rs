@@ -2,28 +2,28 @@
 
 use std::time::Duration;
 
-/// One measurement of a run with some number of turns.
+/// A measured run with some number of turns.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
     /// CPU a turn, the tools' processes included.
     pub cpu: Duration,
-    /// CPU a turn of the bot alone.
+    /// CPU per turn, for the bot alone.
     pub own_cpu: Duration,
-    /// Time a turn, from the first call of the model to the last.
+    /// Time per turn, from the first model call to the last.
     pub wall: Duration,
     /// Most memory held, in kB.
     pub peak_kb: u64,
     /// Requests to the state Worker, from the claim to the record.
     pub state_requests: u64,
-    /// From the start of `ars serve` until it listens.
+    /// From when `ars serve` starts until it listens.
     pub start: Duration,
-    /// From the request to the first call of the model, in a new thread: a clone is part of it.
+    /// From the request to the first model call, in a new thread: a clone is part of it.
     pub first_call: Duration,
-    /// The same on a thread that has its working tree already.
+    /// The same on a thread that has a working tree already.
     pub next_call: Duration,
 }
 
-/// A column: its head, and what it shows of the samples of a line.
+/// A column: the head, and what it shows for a line's samples.
 type Column = (&'static str, fn(&[Sample]) -> String);
 
 const COLUMNS: [Column; 8] = [
@@ -48,7 +48,7 @@ const COLUMNS: [Column; 8] = [
     ("again", |samples| time(samples, |sample| sample.next_call)),
 ];
 
-/// The medians, a line for each number of turns.
+/// Returns the medians, a line for each number of turns.
 pub fn table(rows: &[(u32, Vec<Sample>)]) -> String {
     let mut text = "turns".to_owned();
     for (head, _) in COLUMNS {
@@ -75,7 +75,7 @@ fn ms(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1000.0)
 }
 
-/// The middle one.
+/// Returns the middle value.
 pub fn median<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()

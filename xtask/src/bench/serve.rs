@@ -15,8 +15,8 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Starts the bot with further arguments and variables, and waits until it listens.
-    /// Its log lies in a folder.
+    /// Starts the bot with further arguments and variables, and waits until it listens. The log
+    /// lies in a folder.
     pub fn start(ars: &Path, folder: &Path, configure: impl FnOnce(&mut Command)) -> Result<Self> {
         let log = folder.join("bot.log");
         let mut command = Command::new(ars);

@@ -1,7 +1,7 @@
-//! `cargo xtask bench state`: the state Worker and its TypeScript twin (`tests/bench/state.ts`).
+//! `cargo xtask bench state`: the state Worker and the TypeScript twin (`tests/bench/state.ts`).
 //!
-//! Measured are the base of each request (the empty route), the write of a live run, the largest answer and the usual
-//! list. Not here: correctness (`tests/workerd`, `tests/contract`).
+//! It measures each request's base (the empty route), writing a live run, the largest answer and
+//! the usual list. Not here: correctness (`tests/workerd`, `tests/contract`).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,19 +18,19 @@ use crate::terminal::Step;
 
 /// The twin's entry, from the root.
 const TWIN: &str = "tests/bench/state.ts";
-/// The class of the twin.
+/// The twin's class.
 const CLASS: &str = "RunStore";
-/// Clients of the row of many appends.
+/// Clients in the row with many appends.
 const APPENDERS: usize = 16;
-/// The store of the finished and the live runs.
+/// The store for finished and live runs.
 const RUNS: &str = "bench:runs";
 /// The run with the largest record.
 const LARGE_RUN: &str = "run-large";
-/// Events of an ordinary run.
+/// Events in an ordinary run.
 const EVENTS: usize = 6;
-/// Bytes of the large record's events, just below the limit of a record.
+/// Event bytes in the large record, just below the record limit.
 const LARGE_BYTES: usize = 1_572_864 - 30_000;
-/// The rest of an event of a tool call: a few hundred bytes.
+/// The rest of a tool call event: a few hundred bytes.
 const EVENT_TAIL: &str = concat!(
     r#","at":1790000000000,"callId":"call_01J8ZQ4T5V6W","tool":"bash","ok":true,"durationMs":1834,"#,
     r#""summary":"cargo test -p ars-runs","text":"running 41 tests\n.........................................\n"#,
@@ -108,7 +108,8 @@ fn rows() -> [Row; 6] {
     ]
 }
 
-/// Returns the requests that fill a Worker: this many finished runs, the large one, and the live runs.
+/// Returns the requests that fill a Worker: this many finished runs, the large run, and the live
+/// runs.
 fn filling(count: usize) -> Result<Vec<Vec<u8>>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
     let newest = i64::try_from(now).context("the clock")? - 60_000;
@@ -150,7 +151,7 @@ fn event(seq: usize) -> String {
     format!(r#"{{"type":"tool_result","seq":{seq}{EVENT_TAIL}"#)
 }
 
-/// Appends of `count` events each to a live run, with increasing seqs.
+/// Appends `count` events each to a live run, with increasing seqs.
 fn appends(run: &str, count: usize) -> Source {
     let head = format!(r#"{{"storeKey":"{RUNS}","runId":"{run}","gen":"g1","events":["#);
     let mut seq = 0;
@@ -166,7 +167,7 @@ fn appends(run: &str, count: usize) -> Source {
     })
 }
 
-/// The claim of a live run on its own thread.
+/// Returns a live run's claim on its own thread.
 fn claim(run: &str) -> Vec<u8> {
     let run = json!({
         "runId": run, "threadKey": run, "gen": "g1", "leaseMs": 3_600_000, "startedAt": 1_790_000_000_000_i64,
@@ -180,7 +181,7 @@ fn claim(run: &str) -> Vec<u8> {
     )
 }
 
-/// The record of a finished run.
+/// Returns a finished run's record.
 pub(super) fn record(id: &str, nth: usize, finished: i64, events: usize) -> Value {
     let pick = |from: &[&'static str]| from[nth % from.len()];
     let events: Vec<Value> = (1..=events)
@@ -232,8 +233,8 @@ fn check_alike([ours, twin]: &[Side; 2]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the parts of an answer that must be equal: of a rejection the status alone.
-/// The twin words it shorter.
+/// Returns the parts of an answer that must be equal: for a rejection the status alone. The twin
+/// words it shorter.
 fn comparable(answer: &Message) -> Result<(u16, Value)> {
     let body: Value = serde_json::from_slice(&answer.body).context("an answer that is not JSON")?;
     ensure!(

@@ -1,4 +1,4 @@
-//! The cost of tool turns of one run, with the ledger and the state Worker.
+//! The cost of a run's tool turns, with the ledger and the state Worker.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::process::{Usage, peak_kb};
 use super::report::{Sample, median, table};
 use crate::terminal::Step;
 
-/// The thread that both requests of a measurement use.
+/// The thread that both requests in a measurement use.
 const THREAD: &str = "bench";
 
 /// Measures and prints the table.
@@ -64,15 +64,15 @@ fn total(requests: &Counts) -> u64 {
     requests.values().sum()
 }
 
-/// Measures one run.
+/// Measures a single run.
 pub fn measure(programs: &Programs, turns: u32) -> Result<Sample> {
     let bench = Bench::start(programs, Script::instant(turns))?;
     let (before, asked) = (Usage::of(bench.pid())?, bench.counts()?);
     let began = Instant::now();
     bench.ask(THREAD, "1")?;
-    // Each answer of the model is one call; the last call ends the run.
+    // Each model answer is a call; the last call ends the run.
     let calls = bench.model.arrivals(turns + 1)?;
-    // The sandbox of the run ends with it, and nobody learns how much it used.
+    // The run's sandbox ends with it, so its usage stays unknown.
     let others = Usage::of(bench.pid())?.since(before);
     bench.recorded()?;
     let own = Usage::of(bench.pid())?.since(before).own;

@@ -25,26 +25,26 @@ use super::signals::Signals;
 use super::{http, ports};
 use crate::cargo::Target;
 
-/// The bot's binary.
+/// Build target for the bot.
 pub const TARGET: Target<'_> = Target {
     package: "ars",
     kind: "--bin",
     name: "ars",
     profile: "dev",
 };
-/// The script of the rehearsal, from the root.
+/// The rehearsal script's path from the root.
 pub const REHEARSAL: &str = "xtask/sample/rehearsal.toml";
 /// The skills that are shipped, from the root.
 const SKILLS: &str = "containers/bot/skills";
-/// The variable that names the bot's folder of skills; the environment's own wins.
+/// The variable that names the bot's skill folder; the environment's own wins.
 const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
 
-/// The base of links to run pages, which pull requests have; the environment's own wins.
+/// The base URL for run page links, which pull requests have; the environment's own wins.
 pub const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
-/// Its name among the kept ports.
+/// The name among the kept ports.
 const PART: &str = "bot";
 
-/// The variable that names the file with the commit and the time of the build.
+/// The variable that names the file with the build's commit and time.
 const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
 
 /// Longest wait for the bot to listen.
@@ -53,24 +53,24 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(50);
 /// How often a process that is to end is looked at.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes of the log that an error repeats.
+/// Log bytes that an error repeats.
 const TAIL_BYTES: usize = 2_000;
 
-/// The parts of a start.
+/// What a start needs.
 pub struct Launch<'a> {
-    /// The binary.
+    /// Path to the bot's binary.
     pub ars: &'a Path,
-    /// The command line of `up`.
+    /// The `up` command line.
     pub options: &'a Options,
     /// Where everything is kept.
     pub data: &'a DataDir,
-    /// The tokens.
+    /// Tokens of this installation.
     pub secrets: &'a Secrets,
-    /// The state Worker's address, when there is one.
+    /// The state Worker's address, if there is any.
     pub state_url: Option<String>,
-    /// The rehearsal host, when there is one.
+    /// The rehearsal host, if there is any.
     pub code_host: Option<&'a RehearsalHost>,
-    /// The configuration.
+    /// Path to the configuration file.
     pub config: &'a Path,
 }
 
@@ -107,7 +107,8 @@ impl Bot {
             .env(BUILD_STAMP, &stamp)
             .stdout(Stdio::piped())
             .stderr(log.try_clone()?)
-            // Its own group: Ctrl-C reaches it through this program, once, and its tools die with it.
+            // A separate group: Ctrl-C reaches it through this program, once, and the tools die
+            // with it.
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}", launch.ars.display()))?;
@@ -131,7 +132,7 @@ impl Bot {
         Ok(bot)
     }
 
-    /// Its address.
+    /// Returns the bot's address.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -141,7 +142,7 @@ impl Bot {
         Ok(self.child.try_wait()?)
     }
 
-    /// Returns the end of its log.
+    /// Returns the end of the bot's log.
     pub fn log_tail(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..])
@@ -152,7 +153,8 @@ impl Bot {
     /// Shuts it down: runs in flight are stopped and recorded.
     /// It is killed after a timeout, or on the user's second signal.
     pub fn stop(mut self, signals: &Signals) {
-        // The first has it drain, which may take long; the second insists. Two of one kind may come as one.
+        // The first has it drain, which may take long; the second insists. Two of the same kind may
+        // come as one.
         self.signal(Signal::TERM);
         thread::sleep(LOOK);
         self.signal(Signal::INT);

@@ -1,8 +1,9 @@
-//! The rehearsal host: a local code host for the demonstration, when the environment names no real one.
+//! The rehearsal host: a local code host, when the environment names no real host.
 //!
-//! It is a process of the test kit that serves bare repositories over HTTP, with pull requests, reviews and checks, as an
-//! enterprise's own GitHub does. Anyone on this machine may read its repositories; writes need its app. The key of the
-//! app is made at each start and given to the bot and the resident Worker only.
+//! For the demonstration, a test kit process serves bare repositories over HTTP, with pull
+//! requests, reviews and checks, as an enterprise's own GitHub does. Anyone on this machine may
+//! read its repositories; writes need the app. The app's key is made at each start and given to the
+//! bot and the resident Worker only.
 
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -21,7 +22,7 @@ use super::options::Options;
 use super::{http, ports, sample};
 use crate::cargo::Target;
 
-/// The host's binary.
+/// Build target for the host.
 pub const TARGET: Target<'_> = Target {
     package: "ars-testkit",
     kind: "--example",
@@ -29,7 +30,7 @@ pub const TARGET: Target<'_> = Target {
     profile: "dev",
 };
 
-/// The variables of a real code host. With one of them there is no rehearsal host.
+/// A real code host's variables. With any of them set there is no rehearsal host.
 const OWN: [&str; 5] = [
     "GITHUB_APP_ID",
     "GITHUB_APP_INSTALLATION_ID",
@@ -37,12 +38,12 @@ const OWN: [&str; 5] = [
     "GH_TOKEN",
     "GITHUB_BASE_URL",
 ];
-/// Its name among the kept ports.
+/// The name among the kept ports.
 const PART: &str = "codeHost";
 /// Longest wait for the host to listen.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// Returns whether a rehearsal host stands in for a code host: no variable names one.
+/// Returns whether a rehearsal host stands in for a code host: no variable names a real host.
 pub fn is_wanted(variable: impl Fn(&str) -> Option<String>) -> bool {
     OWN.iter().all(|name| variable(name).is_none())
 }
@@ -80,7 +81,7 @@ impl RehearsalHost {
             .arg(format!("{address}:{port}"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // A host that outlives a killed `up` must not hold its output open.
+            // A host that outlives a killed `up` must not hold the output open.
             .stderr(Stdio::null())
             .spawn()
             .with_context(|| format!("cannot start {}", binary.display()))?;
@@ -120,7 +121,7 @@ impl RehearsalHost {
         ]
     }
 
-    /// Returns its app: the id, the installation and the private key.
+    /// Returns the host's app: the id, the installation and the private key.
     pub fn app(&self) -> [&str; 3] {
         let Listening {
             app_id,
@@ -131,7 +132,7 @@ impl RehearsalHost {
         [app_id, installation, private_key]
     }
 
-    /// Returns the part of it that readers see.
+    /// Returns the part that readers see.
     pub fn place(&self) -> Place {
         Place {
             url: self.listening.url.clone(),
@@ -148,7 +149,7 @@ impl Drop for RehearsalHost {
     }
 }
 
-/// Waits for the line with the address; a thread drops the following ones.
+/// Waits for the line with the address; a thread drops the following lines.
 fn listening(stdout: ChildStdout) -> Result<Listening> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -166,30 +167,30 @@ fn listening(stdout: ChildStdout) -> Result<Listening> {
 /// Where the host is.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// Its base address.
+    /// Base address of the host.
     pub url: String,
-    /// The folder of its repositories.
+    /// Folder with the host's repositories.
     pub root: PathBuf,
 }
 
-/// An opened pull request of the sample.
+/// The sample's opened pull request.
 #[derive(Debug)]
 pub struct PullRequest {
-    /// Its number.
+    /// Number on the host.
     pub number: u64,
-    /// Its head.
+    /// Its head commit.
     pub head: String,
-    /// Its lines for a terminal.
+    /// Lines to show on a terminal.
     pub lines: Vec<String>,
 }
 
 impl Place {
-    /// Returns its fields in the ready file.
+    /// Returns the fields for the ready file.
     pub fn ready(&self) -> Value {
         json!({ "git": self.url, "root": self.root })
     }
 
-    /// Returns the origin of the sample.
+    /// Returns the sample's origin.
     pub fn sample(&self) -> String {
         format!("{}/{}.git", self.url, sample::NAME)
     }
@@ -260,7 +261,7 @@ impl Place {
         )
     }
 
-    /// Returns the bodies of the reviews of a pull request's head.
+    /// Returns the review bodies on a pull request's head.
     pub fn reviews_of(&self, pull: &PullRequest) -> Result<Vec<String>> {
         let reviews = self.read(&format!("pulls/{}/reviews", pull.number))?;
         let of_head = reviews
@@ -273,7 +274,7 @@ impl Place {
             .collect())
     }
 
-    /// Reads from the interface of the sample's repository.
+    /// Reads from the sample repository's interface.
     fn read(&self, path: &str) -> Result<Value> {
         let (status, answer) = http::get(&format!(
             "{}/api/v3/repos/{}/{path}",

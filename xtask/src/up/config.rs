@@ -1,4 +1,4 @@
-//! The bot's configuration: the user's own file with the sample repository added, or one made here.
+//! The bot's configuration: the user's own file with the sample repository, or a new file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use super::options::Options;
 use super::sample;
 use super::secrets::{DASHBOARD_TOKEN, INGRESS_TOKENS};
 
-/// The default configuration.
+/// The default configuration text.
 const OWN: &str =
     "# Written by `cargo xtask up` at every start; give it --config FILE to use your own.\n";
-/// The actor that holds the secret of the run pages.
+/// The actor that holds the run pages' secret.
 const OPERATOR: &str = "access:operator";
-/// The gate of a configuration that names none: the secret of the run pages. It shows all runs.
+/// The gate when the configuration names none: the run pages' secret. It shows all runs.
 const GATE: &str = "
 [dashboard]
 auth = \"token\"
@@ -26,11 +26,11 @@ token = { actor = \"access:operator\" }
 [grants.\"access:operator\"]
 channels = \"all\"
 ";
-/// Its actions if the secret is that of the start, which `up` prints: all commands.
+/// Actions if the secret comes from this start, which `up` prints: all commands.
 const ALL_ACTIONS: &str = "actions = [\"runs:write\", \"config:write\", \"memory:write\", \"repo:write\", \"repo:exec\"]\n";
-/// Its actions if the secret is configured. People may know it who only view runs.
+/// Actions if the secret is configured. People who only view runs may know it.
 const PAGE_ACTIONS: &str = "actions = [\"runs:write\"]\n";
-/// The grants of the ingress token `operator` that is made here. Own tokens have their own.
+/// Grants for the ingress token `operator` that is made here. Own tokens have their own.
 const OF_INGRESS: &str = "
 [grants.\"http:operator\"]
 channels = \"all\"
@@ -43,15 +43,15 @@ channels = \"all\"
 pub struct Effective {
     /// `toml`, `yaml` or `json`.
     pub format: &'static str,
-    /// Its text.
+    /// The configuration's text.
     pub text: String,
     /// Whether it differs from the user's own file.
     is_changed: bool,
 }
 
 impl Effective {
-    /// Returns the user's own configuration, or the default.
-    /// One that names no mode of the dashboard receives mode `token`.
+    /// Returns the user's own configuration, or the default. If it names no dashboard mode, it
+    /// receives mode `token`.
     pub fn of(options: &Options) -> Result<Self> {
         let Some(own) = &options.config else {
             return Ok(Self::gated("toml", OWN.to_owned(), set));
@@ -114,7 +114,7 @@ impl Effective {
         }
     }
 
-    /// Returns its section `dashboard`.
+    /// Returns the configuration's `dashboard` section.
     pub fn dashboard(&self) -> Value {
         parsed(&self.text, self.format)
             .map(|root| root["dashboard"].clone())
@@ -122,7 +122,7 @@ impl Effective {
     }
 }
 
-/// Returns the content, or `None` of one that is malformed or no table.
+/// Returns the content, or `None` if it is malformed or no table.
 fn parsed(text: &str, format: &str) -> Option<Value> {
     let parsed: Option<Value> = match format {
         "json" => serde_json::from_str(text).ok(),
@@ -137,15 +137,15 @@ fn parsed(text: &str, format: &str) -> Option<Value> {
     })
 }
 
-/// Returns whether the variables of an access proxy are set, which admits viewers of the run pages.
+/// Returns whether an access proxy's variables are set, which admits viewers of the run pages.
 pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
     ["ACCESS_TEAM_DOMAIN", "ACCESS_AUD"]
         .iter()
         .all(|name| variable(name).is_some())
 }
 
-/// Returns the configuration file of the bot: the user's own, if it needs no addition.
-/// `sample` is the origin of the sample repository, `added` a text in TOML that connects the residents.
+/// Returns the bot's configuration file: the user's own, if it needs no addition. `sample` is the
+/// sample repository's origin, `added` a text in TOML that connects the residents.
 pub fn write(
     options: &Options,
     data: &DataDir,
@@ -165,7 +165,7 @@ pub fn write(
     Ok(path)
 }
 
-/// Returns the text of a configuration with the sample, if it is offered, and with `added`.
+/// Returns a configuration's text with the sample, if it is offered, and with `added`.
 pub fn completed(
     options: &Options,
     found: Effective,
@@ -196,7 +196,7 @@ pub fn completed(
     Ok(text)
 }
 
-/// Returns the format of a configuration by its extension, as the bot chooses it.
+/// Returns a configuration's format by extension, as the bot chooses it.
 pub fn format(path: &Path) -> &'static str {
     let extension = path
         .extension()

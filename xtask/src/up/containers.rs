@@ -1,8 +1,8 @@
 //! `up --containers`: the bot as it is deployed, in a container that the edge Worker starts.
 //!
-//! The container reaches the state Worker by this machine's address on the engine's bridge and reads its configuration
-//! there. It has neither git nor a shell, so it works on repositories only with `--residents`: on the resident Worker,
-//! which it reaches in the same way.
+//! The container reaches the state Worker by this machine's address on the engine's bridge and
+//! reads the configuration there. It has neither git nor a shell, so it works on repositories only
+//! with `--residents`: on the resident Worker, which it reaches in the same way.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -26,12 +26,12 @@ use super::{bot, http, ports, workers};
 use crate::image;
 use crate::terminal::Step;
 
-/// Variable with the hosts to which a document of the state Worker may send secrets.
+/// The variable with the hosts to which a state Worker document may send secrets.
 const CONFIG_HOSTS: &str = "CONFIG_HOSTS";
-/// The configuration's document, and its name for the bot.
+/// The configuration document's key, which is the bot's name for it.
 const CONFIG_KEY: &str = "base";
 const CONFIG: &str = "state://base";
-/// The script of the rehearsal without residents.
+/// The rehearsal script without residents.
 const REHEARSAL: &str = "xtask/sample/rehearsal-container.toml";
 /// The edge's name among the kept ports: links to run pages have it.
 const PART: &str = "edge";
@@ -45,7 +45,7 @@ pub struct Contained {
     // Ended first: it would start another container.
     edge: Option<Workerd>,
     engine: Rc<Engine>,
-    /// Prefix of the names of this edge's containers.
+    /// Name prefix for this edge's containers.
     containers: String,
     state: Workerd,
 }
@@ -71,7 +71,7 @@ impl Contained {
             containers,
             state,
         };
-        // A container of an earlier start has that start's environment.
+        // An earlier start's container has that start's environment.
         contained.remove()?;
         let wanted = Some(options.edge_port()).filter(|port| *port != 0);
         let port = ports::choose(data, PART, Ipv4Addr::LOCALHOST, wanted)?;
@@ -99,7 +99,7 @@ impl Contained {
                     .chain(of_code_host)
                     .map(|(name, value)| (name, value.to_owned())),
             );
-            // The configuration of a container is a document, which sends bearers to listed hosts only.
+            // A container's configuration is a document, which sends bearers to listed hosts only.
             if let Some(fleet) = hosts.fleet() {
                 let listed = std::env::var(CONFIG_HOSTS)
                     .into_iter()
@@ -125,7 +125,7 @@ impl Contained {
         self.edge.as_ref().map(Workerd::url).unwrap_or_default()
     }
 
-    /// The state Worker.
+    /// Returns the state Worker.
     pub fn state(&self) -> &Workerd {
         &self.state
     }
@@ -159,7 +159,7 @@ impl Contained {
         Ok(())
     }
 
-    /// Those of this edge, of whichever image: others on this machine have names of their own.
+    /// Returns this edge's containers from any image: others on this machine have their own names.
     fn containers(&self) -> Result<Vec<Container>> {
         self.engine.containers_named(&self.containers)
     }
@@ -188,9 +188,10 @@ impl Drop for Contained {
     }
 }
 
-/// Returns the format and text of the configuration.
+/// Returns the configuration's format and text.
 ///
-/// It is the user's own with the residents, or one with the rehearsal when nothing names a model.
+/// It is the user's own with the residents, or a configuration with the rehearsal when nothing
+/// names a model.
 fn configuration(options: &Options, hosts: Option<&Hosts>) -> Result<(&'static str, String)> {
     let found = Effective::of(options)?;
     let format = found.format;
@@ -224,9 +225,10 @@ fn configuration(options: &Options, hosts: Option<&Hosts>) -> Result<(&'static s
     Ok((format, format!("{own}\n{}", toml::to_string(&added)?)))
 }
 
-/// Puts a configuration where a bot with `SERVICE_CONFIG=state://base` reads it; the version it is now.
+/// Puts a configuration where a bot with `SERVICE_CONFIG=state://base` reads it; returns the new
+/// version.
 ///
-/// `format` is the key of the document: `toml`, `yaml` or `json`.
+/// `format` is the document's key: `toml`, `yaml` or `json`.
 pub fn configure(state: &str, token: &str, format: &str, text: &str) -> Result<u64> {
     let ask = |path: &str, body: Value| -> Result<Value> {
         let (status, answer) = http::post(&format!("{state}{path}"), token, &body)?;

@@ -12,16 +12,16 @@ use super::secrets::{DASHBOARD_TOKEN, Secrets};
 /// The run pages. No `Debug`: it holds a secret.
 #[derive(Clone, Serialize)]
 pub struct Dashboard {
-    /// The index of runs.
+    /// The run index's address.
     pub url: String,
     /// `none`, `token` or `access`.
     pub mode: String,
-    /// The secret of mode `token`, if it is known here.
+    /// The secret for mode `token`, if it is known here.
     pub token: Option<String>,
 }
 
 impl Dashboard {
-    /// Returns the pages of the bot at this address.
+    /// Returns the pages for the bot at this address.
     pub fn of(options: &Options, bot: &str, secrets: &Secrets) -> Result<Self> {
         let section = Effective::of(options)?.dashboard();
         let variable = |name: &str| match name {
@@ -46,7 +46,7 @@ impl Dashboard {
         }
     }
 
-    /// Returns the address that opens a path of the service in a browser: it signs in if that is needed.
+    /// Returns the address that opens a service path in a browser: it signs in if needed.
     pub fn link(&self, path: &str) -> String {
         let bot = self.url.trim_end_matches("/runs");
         let Some(token) = &self.token else {
@@ -57,7 +57,7 @@ impl Dashboard {
     }
 }
 
-/// Returns the text as a value of a query string.
+/// Returns the text escaped as a query string value.
 fn escaped(text: &str) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(byte);
     let escape = |byte: u8| {

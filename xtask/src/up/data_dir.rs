@@ -1,4 +1,4 @@
-//! The directory of one installation: its lock and its layout.
+//! An installation's directory: lock and layout.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -9,11 +9,12 @@ use anyhow::{Context, Result, bail};
 use ars_workerd::repo_root;
 use sha2::{Digest, Sha256};
 
-/// Prefix of an edge Worker's name, by which `xtask/engine/src/reaper.rs` removes stopped containers.
+/// Prefix for an edge Worker's name, by which `xtask/engine/src/reaper.rs` removes stopped
+/// containers.
 const EDGE_NAME: &str = "ars-bot";
-/// Begins the names of the resident Worker and of its containers.
+/// Prefix for the names of the resident Worker and its containers.
 const RESIDENT_NAME: &str = "ars-residents";
-/// Bytes of a directory's digest in it: no two directories of a machine have the same.
+/// Bytes from a directory's digest in it: no two directories on a machine have the same.
 const NAME_BYTES: usize = 6;
 
 /// A data directory that no other `up` uses, for as long as this value lives.
@@ -35,12 +36,12 @@ impl DataDir {
         Ok(Self { path, _lock: lock })
     }
 
-    /// The directory.
+    /// Returns the directory itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the bot keeps its own.
+    /// Returns where the bot keeps its own data.
     pub fn bot(&self) -> PathBuf {
         self.path.join("bot")
     }
@@ -50,12 +51,12 @@ impl DataDir {
         self.path.join("state")
     }
 
-    /// Where the rehearsal host keeps its repositories.
+    /// Returns where the rehearsal host keeps its repositories.
     pub fn code_host(&self) -> PathBuf {
         self.path.join("code-host")
     }
 
-    /// Where workerd keeps the objects and archives of residents.
+    /// Returns where workerd keeps the residents' objects and archives.
     pub fn residents(&self) -> PathBuf {
         self.path.join("residents")
     }
@@ -75,7 +76,7 @@ impl DataDir {
         hex::encode(&digest[..NAME_BYTES])
     }
 
-    /// Returns the path of the bot's log.
+    /// Returns the bot log's path.
     pub fn log(&self) -> PathBuf {
         self.path.join("bot.log")
     }

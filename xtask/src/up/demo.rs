@@ -1,4 +1,5 @@
-//! The main job, once, in front of the user: a coding request and the review of its pull request.
+//! The main job, once, in front of the user: a coding request and its pull request's review.
+//!
 //! Both runs are followed live.
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use super::secrets::Token;
 use super::signals::Signals;
 use super::{http, sample};
 
-/// The request of the demonstration.
+/// The demonstration's request.
 pub const REQUEST: &str =
     "The test suite fails. Find out why, mend the code (not the test), and run the tests again.";
 
@@ -25,20 +26,20 @@ pub const CONTAINER_REQUEST: &str = "Where do you run, and which way did this re
 /// The answer to an accepted asynchronous request.
 const ACCEPTED: u16 = 202;
 
-/// Where the working trees of a bot are.
+/// Where a bot's working trees are.
 pub enum Trees {
-    /// On the disk of the bot.
+    /// On the bot's own disk.
     Local {
         /// The bot's data directory.
         data: PathBuf,
-        /// Its configuration.
+        /// The bot's configuration file.
         config: PathBuf,
     },
-    /// On residents, of which one then has the sample.
+    /// On residents; then a resident has the sample.
     Resident(Fleet),
 }
 
-/// A run of the demonstration.
+/// A demonstration run.
 struct Run {
     id: String,
     thread: String,
@@ -53,25 +54,25 @@ impl Run {
 /// What a request waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// The beginning of its run.
+    /// Until the run begins.
     Run,
-    /// The answer.
+    /// Until the answer arrives.
     Answer,
 }
 
-/// The parts of a demonstration.
+/// What a demonstration needs.
 pub struct Demo {
     /// The bot's binary, which is also its command line.
     pub ars: PathBuf,
-    /// The bot's address.
+    /// The bot's base address.
     pub bot: String,
-    /// Its run pages.
+    /// The bot's run pages.
     pub dashboard: Dashboard,
     /// The working trees; a bot in a container has none without residents.
     pub trees: Option<Trees>,
     /// The rehearsal host, which then has the sample.
     pub code_host: Option<Place>,
-    /// No model is configured, so a script stands in for one.
+    /// No model is configured, so a script stands in for it.
     pub is_rehearsal: bool,
 }
 
@@ -149,7 +150,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Sends a request in a thread of its own.
+    /// Sends a request in its own thread.
     fn ask(&self, caller: &Token, text: &str, wait: Wait) -> Result<(u16, Value)> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -160,7 +161,7 @@ impl Demo {
         http::dispatch(&self.bot, &caller.token, &body)
     }
 
-    /// Sends a request and shows its run live.
+    /// Sends a request and shows the run live.
     fn follow(&self, caller: &Token, request: &str) -> Result<Run> {
         let (status, answer) = self.ask(caller, request, Wait::Run)?;
         if status != ACCEPTED {
@@ -185,7 +186,7 @@ impl Demo {
         Ok(run)
     }
 
-    /// Shows the pull request of a run, and has it reviewed.
+    /// Shows a run's pull request, and has it reviewed.
     fn show_pull_request(&self, caller: &Token, host: &Place, run: &Run) -> Result<()> {
         println!("\n── its pull request, on the rehearsal host ─────────────────────────────────");
         let Some(pull) = host.opened_by(&run.id)? else {
@@ -218,7 +219,8 @@ impl Demo {
         Ok(())
     }
 
-    /// Returns the commits of a run in a resident. A tree with pushed commits is released after the reply.
+    /// Returns a run's commits in a resident. A tree with pushed commits is released after the
+    /// reply.
     fn commits(&self, fleet: &Fleet, run: &Run) -> Result<String> {
         let pushed = self
             .code_host

@@ -1,23 +1,24 @@
 //! Removes the databases of Durable Objects that have ceased to exist.
 //!
-//! The runtime keeps a file for each object that ever was, also after `deleteAll`: 4 KiB for each run that ended. A
-//! data directory is nobody else's between the end of old processes and the start of new ones, so they go then.
+//! The runtime keeps a file for each object that ever was, also after `deleteAll`: 4 KiB for each
+//! run that ended. Between the end of old processes and the start of new ones no other process uses
+//! a data directory, so they go then.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of a database without tables: one page.
+/// Size of a database without tables: a single page.
 const PAGE_BYTES: usize = 4096;
-/// The start of a database.
+/// The bytes that start a database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Place of the first page's head, which has the schema: its kind, then the number of its entries.
+/// Where the first page's head is, which has the schema: its kind, then the number of entries.
 const SCHEMA: usize = 100;
-/// Kind of a page of rows.
+/// Page kind for rows.
 const ROWS: u8 = 0x0d;
-/// The extension of a database.
+/// A database's file extension.
 const EXTENSION: &str = "sqlite";
-/// The database of a namespace's alarms.
+/// The database with a namespace's alarms.
 const ALARMS: &str = "metadata";
 
 /// Removes them below a folder, and returns their number. A missing folder has none.
@@ -47,7 +48,7 @@ fn is_candidate(path: &Path) -> bool {
     is_database && !has_log && path.file_stem().is_some_and(|stem| stem != ALARMS)
 }
 
-/// Returns whether a database is one page without a table.
+/// Returns whether a database is a single page without a table.
 fn is_empty(path: &Path) -> io::Result<bool> {
     let mut page = Vec::with_capacity(PAGE_BYTES + 1);
     File::open(path)?

@@ -1,4 +1,4 @@
-//! Variables of the environment.
+//! Environment variables.
 
 /// An environment variable that is not blank.
 pub fn set(name: &str) -> Option<String> {

@@ -16,16 +16,16 @@ use super::signals::Signals;
 use crate::cargo;
 use crate::terminal::Step;
 
-/// The running parts.
+/// Hosts that are running.
 pub struct Hosts {
-    // Ended first: its containers fetch from the code host.
+    // Ended first: the containers fetch from the code host.
     residents: Option<ResidentSide>,
     code_host: Option<RehearsalHost>,
     sample: String,
 }
 
 impl Hosts {
-    /// Starts the rehearsal host, unless the environment names a real one.
+    /// Starts the rehearsal host, unless the environment names a real host.
     ///
     /// With `ground` it starts the resident side too.
     pub fn start(
@@ -64,7 +64,7 @@ impl Hosts {
         })
     }
 
-    /// Returns the rehearsal host, if there is one.
+    /// Returns the rehearsal host, if there is any.
     pub fn code_host(&self) -> Option<&RehearsalHost> {
         self.code_host.as_ref()
     }
@@ -74,12 +74,12 @@ impl Hosts {
         self.code_host.as_ref().map(RehearsalHost::place)
     }
 
-    /// Returns the interface of the resident side.
+    /// Returns the resident side's interface.
     pub fn fleet(&self) -> Option<Fleet> {
         self.residents.as_ref().map(|side| side.fleet().clone())
     }
 
-    /// Returns the origin of the sample: on the rehearsal host, or in the data directory.
+    /// Returns the sample's origin: on the rehearsal host, or in the data directory.
     pub fn sample(&self) -> &str {
         &self.sample
     }

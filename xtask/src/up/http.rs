@@ -13,14 +13,15 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 const FEED_LIMIT: Duration = Duration::from_secs(20);
 
 fn agent() -> Agent {
-    // An error status is an answer too. The event stream has no end, so only the wait for its head is limited.
+    // An error status is a response too. The event stream has no end, so only the wait for the head
+    // is limited.
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .timeout_recv_response(Some(ANSWER_LIMIT));
     config.build().into()
 }
 
-/// Whether the bot answers its probe.
+/// Returns whether the bot answers the probe.
 pub fn is_healthy(bot: &str) -> bool {
     agent()
         .get(format!("{bot}/healthz"))
@@ -41,7 +42,7 @@ pub fn in_flight(bot: &str) -> Result<u64> {
         .context("GET /healthz answered without inFlight")
 }
 
-/// Returns the text of the bot's metrics.
+/// Returns the bot's metrics text.
 pub fn metrics(bot: &str) -> Result<String> {
     let mut answer = agent()
         .get(format!("{bot}/metrics"))
@@ -103,8 +104,8 @@ pub fn post(url: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     ))
 }
 
-/// Returns the path of a run's live page; its token is only in the index.
-/// `viewer` is the secret of mode `token`.
+/// Returns the path to a run's live page; its token is only in the index. `viewer` is the secret
+/// for mode `token`.
 pub fn live_page(bot: &str, viewer: Option<&str>, run: &str) -> Result<Option<String>> {
     let began = Instant::now();
     let mut request = agent().get(format!("{bot}/runs?stream=1"));

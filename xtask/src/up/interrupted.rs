@@ -1,4 +1,4 @@
-//! The error of an interrupted start.
+//! The error for an interrupted start.
 
 /// Ended by a signal, as wanted: nothing to report.
 #[derive(Debug)]

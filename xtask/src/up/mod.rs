@@ -1,7 +1,8 @@
-//! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves until a stop.
+//! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves.
 //!
-//! Order: build, code host, residents, state Worker, bot, edge, readiness, demonstration, serving. On Ctrl-C, SIGTERM,
-//! a failed step or the end of a part, all started parts are stopped in reverse order.
+//! Order: build, code host, residents, state Worker, bot, edge, readiness, demonstration, serving.
+//! On Ctrl-C, SIGTERM, a failed step or when a part ends, all started parts are stopped in reverse
+//! order.
 
 mod bot;
 mod code_host;

@@ -1,4 +1,4 @@
-//! The command line of `up`.
+//! The `up` command line.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ impl Options {
     /// Whether the bot will fall back on the rehearsal: nothing names a model.
     pub fn is_rehearsal(&self, variable: impl Fn(&str) -> Option<String>) -> bool {
         let set = |name: &str| variable(name).is_some();
-        // A compatible server of one's own has no default model, so its address alone chooses none.
+        // A self-hosted compatible server has no default model, so its address alone chooses none.
         let openai = set("OPENAI_API_KEY") && !set("OPENAI_BASE_URL");
         let vendor = set("ANTHROPIC_API_KEY") || set("ANTHROPIC_BASE_URL") || openai;
         match &self.model {

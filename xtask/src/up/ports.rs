@@ -1,4 +1,4 @@
-//! The ports of parts with addresses in stored texts, such as links to run pages in pull requests.
+//! Ports for parts with addresses in stored texts, such as run page links in pull requests.
 //!
 //! A port is kept for the next start on the same data directory, so that the links stay valid.
 
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 
 use super::data_dir::{DataDir, write_private};
 
-/// The file with the ports of the last start, by part.
+/// The file with the last start's ports, by part.
 const FILE: &str = "ports.json";
 /// Ports to choose from: below those that the system gives to connections.
 const RANGE: Range<u16> = 20_000..32_000;
 /// Maximum ports that are tried.
 const ATTEMPTS: u16 = 1_000;
 
-/// Returns the port of a part: the wanted one, else that of the last start, else a free one.
+/// Returns a part's port: the wanted port, else the last start's, else a free port.
 pub fn choose(data: &DataDir, part: &str, host: Ipv4Addr, wanted: Option<u16>) -> Result<u16> {
     if let Some(wanted) = wanted {
         return Ok(wanted);

@@ -1,4 +1,4 @@
-//! The ready file: one JSON object, there when everything answers and not before.
+//! The ready file: a JSON object, there when everything answers and not before.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use super::options::Options;
 use super::residents::Fleet;
 use super::secrets::Secrets;
 
-/// Removes the file, at the start and at the end, so that no reader finds an old one.
+/// Removes the file, at the start and at the end, so that no reader finds an old file.
 pub fn withdraw(options: &Options) -> Result<()> {
     let Some(path) = &options.ready_file else {
         return Ok(());
@@ -31,17 +31,17 @@ pub fn withdraw(options: &Options) -> Result<()> {
 pub struct Addresses {
     /// The bot: in a container, the edge's.
     pub bot: String,
-    /// The state Worker, when there is one.
+    /// The state Worker, if there is any.
     pub state: Option<String>,
-    /// The edge Worker, when there is one.
+    /// The edge Worker, if there is any.
     pub edge: Option<String>,
-    /// The rehearsal host, when there is one.
+    /// The rehearsal host, if there is any.
     pub code_host: Option<Place>,
-    /// The resident side, when there is one.
+    /// The resident side, if there is any.
     pub residents: Option<Fleet>,
 }
 
-/// Writes the file.
+/// Writes the ready file.
 pub fn announce(
     options: &Options,
     addresses: &Addresses,

@@ -21,25 +21,25 @@ use super::signals::Signals;
 use super::{http, sample};
 use crate::terminal::Step;
 
-/// Shows the commits of a tree that the code host does not have.
+/// Shows a tree's commits that the code host does not have.
 const COMMITS: &str = "git log --reverse --patch --format='%h %s' origin/main..HEAD";
-/// Longest wait for a resident to serve. Its first start is that of its container.
+/// Longest wait for a resident to serve. The first start includes the container's.
 const SERVES_LIMIT: Duration = Duration::from_secs(300);
-/// How often its state is looked at.
+/// How often the resident's state is checked.
 const LOOK: Duration = Duration::from_millis(50);
 /// The answer to an accepted onboarding.
 const ACCEPTED: u16 = 202;
 /// The answer about a repository that has a resident.
 const ALREADY: u16 = 409;
 
-/// The engine and the image of residents.
+/// The engine and the resident image.
 pub struct Ground {
     engine: Rc<Engine>,
     image: Image,
 }
 
 impl Ground {
-    /// Builds the image.
+    /// Builds the resident image.
     pub fn prepare(engine: Rc<Engine>) -> Result<Self> {
         let step = Step::begin("image of residents");
         let image = resident_image(&engine, &|line| step.update(line))?;
@@ -47,7 +47,7 @@ impl Ground {
         Ok(Self { engine, image })
     }
 
-    /// The address of this machine that containers reach.
+    /// Returns this machine's address that containers reach.
     pub fn gateway(&self) -> Ipv4Addr {
         self.engine.gateway()
     }
@@ -58,7 +58,7 @@ pub struct ResidentSide {
     // Ended first: it would start another container.
     worker: Option<Workerd>,
     engine: Rc<Engine>,
-    /// Prefix of the names of its containers.
+    /// Prefix for the containers' names.
     containers: String,
     fleet: Fleet,
 }
@@ -115,12 +115,12 @@ impl ResidentSide {
         })
     }
 
-    /// Its interface.
+    /// Returns the resident side's interface.
     pub fn fleet(&self) -> &Fleet {
         &self.fleet
     }
 
-    /// Returns whether its Worker has not exited.
+    /// Returns whether the Worker is still running.
     pub fn is_running(&mut self) -> bool {
         self.worker.as_mut().is_some_and(Workerd::is_running)
     }
@@ -147,7 +147,7 @@ impl Drop for ResidentSide {
     }
 }
 
-/// The interface of the resident side. No `Debug`: it holds secrets.
+/// The resident side's interface. No `Debug`: it holds secrets.
 #[derive(Clone)]
 pub struct Fleet {
     url: String,
@@ -158,7 +158,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Its address.
+    /// Returns the Worker's address.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -170,12 +170,12 @@ impl Fleet {
             .map_or(self.bot_url.as_str(), |(_, host)| host)
     }
 
-    /// Returns its fields in the ready file.
+    /// Returns the fields for the ready file.
     pub fn ready(&self) -> Result<Value> {
         Ok(json!({ "url": self.url, "tokens": serde_json::to_value(&self.tokens)? }))
     }
 
-    /// Returns the part of the bot's configuration that connects it.
+    /// Returns the bot configuration's part that connects it.
     pub fn configuration(&self) -> String {
         let Self {
             bot_url, code_host, ..
@@ -243,7 +243,7 @@ impl Fleet {
         Ok(listed["residents"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Returns the view of a resident.
+    /// Returns a resident's live view.
     pub fn live(&self, resource: &str) -> Result<Value> {
         let found = self
             .residents()?
@@ -254,12 +254,12 @@ impl Fleet {
             .with_context(|| format!("{resource} has no resident any more"))
     }
 
-    /// Posts to a route of operators.
+    /// Posts to an operators' route.
     pub fn post_as_operator(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
         http::post(&self.at(path), &self.tokens.operator, body)
     }
 
-    /// Posts to a route of administrators.
+    /// Posts to an administrators' route.
     pub fn post_as_admin(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
         http::post(&self.at(path), &self.tokens.admin, body)
     }

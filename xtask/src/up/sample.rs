@@ -1,7 +1,8 @@
-//! The sample project: a small real one, with a history and a failing test.
+//! The sample project: a small real project, with a history and a failing test.
 //!
-//! Its files are in `xtask/sample/tally`, its commits here; the last one adds the test. It is created at each start
-//! and replaces one with another history of `main`, which is kept aside. On the rehearsal host it is a bare repository.
+//! Its files are in `xtask/sample/tally`, its commits here; the last commit adds the test. It is
+//! created at each start and replaces a project with another history of `main`, which is kept
+//! aside. On the rehearsal host it is a bare repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,14 +15,14 @@ use super::data_dir::DataDir;
 /// The project's name in requests.
 pub const NAME: &str = "sample/tally";
 
-/// One commit: its message and its files.
+/// A commit with message and files.
 struct Commit {
     message: &'static str,
     date: &'static str,
     files: &'static [(&'static str, &'static str)],
 }
 
-/// The text of a file of the sample.
+/// Includes the text of a sample file.
 macro_rules! file {
     ($path:literal) => {
         ($path, include_str!(concat!("../../sample/tally/", $path)))
@@ -67,11 +68,11 @@ const COMMITS: [Commit; 5] = [
 pub enum Home {
     /// In the data directory, with a working tree.
     DataDirectory,
-    /// Among the bare repositories of the rehearsal host.
+    /// Among the rehearsal host's bare repositories.
     RehearsalHost,
 }
 
-/// Creates the project and returns the path of its repository.
+/// Creates the project and returns the repository's path.
 pub fn make(data: &DataDir, home: Home) -> Result<PathBuf> {
     let (folder, name) = match home {
         Home::DataDirectory => (data.join("sample"), "tally"),

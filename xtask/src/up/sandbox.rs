@@ -1,4 +1,4 @@
-//! The sandbox of commands: installs bubblewrap where that is possible, and shows the kind.
+//! The command sandbox: installs bubblewrap where that is possible, and shows the kind.
 //!
 //! The bot's health names the kind, and `ars doctor` what is missing.
 
@@ -15,7 +15,7 @@ use crate::terminal::Step;
 /// The kind that leaves nothing open.
 const WHOLE: &str = "bubblewrap";
 
-/// A file of every Debian.
+/// A file that every Debian has.
 const DEBIAN: &str = "/etc/debian_version";
 
 /// Installs bubblewrap as root on Debian, if it is missing. Without it a weaker sandbox is used.
@@ -31,7 +31,7 @@ pub fn install() {
     }
 }
 
-/// Returns the lines about the sandbox of a bot of this machine.
+/// Returns the lines about the sandbox for a bot on this machine.
 pub fn lines(ars: &Path, bot: &str, config: &Path, data: &Path) -> Vec<String> {
     let health = http::get(&format!("{bot}/healthz")).map_or(Value::Null, |(_, health)| health);
     let finding = || {
@@ -70,7 +70,7 @@ fn of(health: &Value, finding: impl FnOnce() -> Option<Value>) -> Vec<String> {
     lines
 }
 
-/// Returns the finding about the sandbox among those of `ars doctor`, one a line.
+/// Returns the sandbox finding among those from `ars doctor`, each on a line.
 fn finding(output: &str) -> Option<Value> {
     let mut findings = output
         .lines()

@@ -1,7 +1,7 @@
-//! The end of `up --residents`: the work of all trees is saved before their containers are removed.
+//! Ends `up --residents`: saves all trees' work before their containers are removed.
 //!
-//! A tree is detached by force, which saves its work to a checkpoint. A refresh then makes a snapshot with the
-//! checkpoints, and the next start restores it.
+//! A tree is detached by force, which saves the work to a checkpoint. A refresh then makes a
+//! snapshot with the checkpoints, and the next start restores it.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const SAVE_LIMIT: Duration = Duration::from_secs(60);
 /// How often a refresh is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Saves what the containers of residents have only on their disks. What could not be saved is printed.
+/// Saves what the residents' containers have only on their disks. Prints what could not be saved.
 pub fn save(fleet: &Fleet, signals: &Signals) {
     let step = Step::begin("work on residents");
     let saving = Saving {
@@ -36,7 +36,7 @@ pub fn save(fleet: &Fleet, signals: &Signals) {
     }
 }
 
-/// One attempt to save everything.
+/// An attempt to save everything.
 struct Saving<'a> {
     fleet: &'a Fleet,
     signals: &'a Signals,
@@ -44,7 +44,8 @@ struct Saving<'a> {
 }
 
 impl Saving<'_> {
-    /// Returns the number of residents that made a snapshot for it. A failed one does not stop the others.
+    /// Returns the number of residents that made a snapshot for it. A failed resident does not stop
+    /// the others.
     fn all(&self, step: &Step) -> Result<usize> {
         let (mut saved, mut failed) = (0, Ok(()));
         for resident in self.fleet.residents()? {
@@ -82,7 +83,7 @@ impl Saving<'_> {
         Ok(is_needed)
     }
 
-    /// Refreshes the resident until its snapshot has its checkpoints.
+    /// Refreshes the resident until the snapshot has its checkpoints.
     fn refresh(&self, resource: &str, mut live: Value) -> Result<()> {
         let mut requested = None;
         loop {
@@ -116,17 +117,17 @@ impl Saving<'_> {
 /// What follows from a look at a resident with checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Its snapshot has them.
+    /// The snapshot has them.
     Done,
-    /// The refresh of the last request failed.
+    /// The last requested refresh failed.
     Fail,
-    /// A cycle runs, or a requested one is about to.
+    /// A cycle runs, or a requested cycle is about to.
     Wait,
     /// A refresh can be requested. During a cycle a request would be ignored.
     Request,
 }
 
-/// Decides from the view of a resident. `requested` is the state's time at the last request.
+/// Decides from a resident's view. `requested` is the state's time at the last request.
 fn next(live: &Value, requested: Option<&Value>) -> Next {
     // A cycle that began before the checkpoint may end after it, without it.
     let (saved_at, taken_at) = (

@@ -1,7 +1,8 @@
-//! The tokens of an installation: made once, kept in a private folder; the environment's own win.
+//! An installation's tokens: made once, kept in a private folder; the environment's own win.
 //!
-//! The folder is not the data directory, because working trees and run records are there. The secret of the run pages is
-//! made at every start and not stored. It is also the ingress token of the operator, so one token opens everything.
+//! The folder is not the data directory, because working trees and run records are there. The run
+//! pages' secret is made at every start and not stored. It is also the operator's ingress token, so
+//! a single token opens everything.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -18,52 +19,52 @@ use serde_json::{Map, Value, json};
 use super::data_dir::{DataDir, write_private};
 use super::environment::set;
 
-/// The bot's variable.
+/// The bot's variable for ingress tokens.
 pub const INGRESS_TOKENS: &str = "SERVICE_INGRESS_TOKENS";
 /// The state Worker's, and the bot's to reach it.
 pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
-/// The secret of the run pages in mode `token`.
+/// The run pages' secret in mode `token`.
 pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
 
-/// Random bytes of a token.
+/// Random bytes in a token.
 const TOKEN_BYTES: usize = 24;
 /// The scope that allows a token to start runs.
 const DISPATCH: &str = "dispatch";
 /// The file. Former versions kept it in the data directory.
 const FILE: &str = "secrets.json";
 
-/// A token of the ingress, and whom it stands for. No `Debug`: it holds a secret.
+/// An ingress token, and whom it stands for. No `Debug`: it holds a secret.
 #[derive(Clone, Serialize)]
 pub struct Token {
-    /// The bearer.
+    /// The bearer that callers send.
     pub token: String,
     /// Whom it stands for.
     pub subject: String,
     /// The channel it is pinned to.
     pub channel: Option<String>,
-    /// Its scopes.
+    /// Scopes that it grants.
     pub scopes: Vec<String>,
 }
 
-/// The bearers of the resident Worker. No `Debug`: it holds secrets.
+/// The resident Worker's bearers. No `Debug`: it holds secrets.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResidentTokens {
-    /// Of administrators.
+    /// The administrators' bearer token.
     pub admin: String,
-    /// Of operators.
+    /// The operators' bearer token.
     pub operator: String,
-    /// Of readers.
+    /// The readers' bearer token.
     pub read: String,
 }
 
 impl ResidentTokens {
-    /// Returns them in the order of [`RESIDENT_TOKENS`].
+    /// Returns them in the order that [`RESIDENT_TOKENS`] has.
     pub fn all(&self) -> [&str; 3] {
         [&self.admin, &self.operator, &self.read]
     }
 
-    /// Returns the variables of the bot, which has no bearer of readers.
+    /// Returns the bot's variables. It has no reader bearer.
     pub fn of_bot(&self) -> [(&'static str, &str); 2] {
         let [admin, operator, _] = RESIDENT_TOKENS;
         [(admin, &self.admin), (operator, &self.operator)]
@@ -80,11 +81,11 @@ pub struct Secrets {
     pub residents: ResidentTokens,
     /// The ingress token map as the bot reads it.
     pub ingress: String,
-    /// The tokens of that map, by name.
+    /// The map's tokens, by name.
     pub tokens: BTreeMap<String, Token>,
 }
 
-/// The content of the file.
+/// Content of the token file.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Kept {
@@ -93,7 +94,7 @@ struct Kept {
     residents: ResidentTokens,
 }
 
-/// The tokens that are made: one for each way a caller can be limited.
+/// The tokens that are made: each for a way in which a caller can be limited.
 const MADE: [(&str, Option<&str>, &[&str]); 4] = [
     ("demo", None, &[DISPATCH]),
     (OPERATOR, None, COMMANDS),
@@ -102,7 +103,7 @@ const MADE: [(&str, Option<&str>, &[&str]); 4] = [
 ];
 /// The token that may also invoke commands.
 const OPERATOR: &str = "operator";
-/// Its scopes.
+/// Scopes that it grants.
 const COMMANDS: &[&str] = &[
     DISPATCH,
     "help:read",
@@ -133,7 +134,7 @@ impl Secrets {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
         let state = variable(MEMORY_TOKEN).unwrap_or(kept.state);
-        // A configured secret of the run pages may be known to people who only view them.
+        // People who only view the run pages may know a configured secret.
         let of_start = dashboard.clone();
         let dashboard = variable(DASHBOARD_TOKEN).unwrap_or(dashboard);
         let made = kept.residents;
@@ -187,7 +188,7 @@ impl Secrets {
         self.tokens.get(OPERATOR)
     }
 
-    /// A token that may start runs, in any channel if there is one.
+    /// Returns a token that may start runs, in any channel if there is such a token.
     pub fn caller(&self) -> Option<&Token> {
         let may = || {
             self.tokens
@@ -200,7 +201,7 @@ impl Secrets {
     }
 }
 
-/// Returns the folder of a data directory's tokens (XDG), which only the user may open.
+/// Returns the folder with a data directory's tokens (XDG), which only the user may open.
 fn folder(data: &DataDir, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
     let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));

@@ -1,4 +1,4 @@
-//! The service: sets its parts up, demonstrates and serves.
+//! The service: sets up the parts, demonstrates and serves.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub fn run(options: &Options) -> Result<()> {
     let signals = Signals::listen()?;
     let done = start(options, &signals);
     match done {
-        // A signal during set-up ends whatever was running; its error is only the echo of that.
+        // A signal during set-up ends whatever was running; the error only echoes that.
         Err(_) if signals.received() => Err(Interrupted.into()),
         done => done,
     }
@@ -44,7 +44,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn start(options: &Options, signals: &Signals) -> Result<()> {
     let began = Instant::now();
-    // The environment has the keys of models. Other processes of the user could read it otherwise.
+    // The environment has model keys. The user's other processes could read it otherwise.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     ready::withdraw(options)?;
     options.check()?;
@@ -86,7 +86,7 @@ struct Up<'a> {
 }
 
 impl Up<'_> {
-    /// The engine and the image of residents, if there are any.
+    /// Returns the engine and the resident image, if there are any.
     fn ground(&self, engine: Option<&Rc<Engine>>) -> Result<Option<Ground>> {
         if !self.options.residents {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Up<'_> {
         Ground::prepare(engine).map(Some)
     }
 
-    /// The bot as a process of this machine.
+    /// Runs the bot as a process on this machine.
     fn native(self) -> Result<()> {
         let Self {
             options,
@@ -213,8 +213,8 @@ impl Up<'_> {
         ended.and(withdrawn).and(stopped)
     }
 
-    /// Reports readiness and runs the demonstration.
-    /// `trees` are the trees of its coding run, `sandbox` the lines about that of a bot of this machine.
+    /// Reports readiness and runs the demonstration. `trees` are the coding run's trees, `sandbox`
+    /// the lines about the sandbox for a bot on this machine.
     fn serving(
         &self,
         addresses: &Addresses,
@@ -292,7 +292,7 @@ fn print_next_steps(
         );
     }
     println!("  data      {}", data.path().display());
-    // The bot of a container has its own log, and runs no command.
+    // A container's bot has its own log, and runs no command.
     let Some(sandbox) = sandbox else { return };
     println!("  log       {}", data.log().display());
     for (index, line) in sandbox.iter().enumerate() {

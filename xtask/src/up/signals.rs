@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP stop all started parts at any time.
 //!
-//! During set-up, foreign tools run (cargo, npm): they are terminated, so that the step fails and the command exits.
-//! During serving, the owner of the parts stops them in order.
+//! During set-up, foreign tools run (cargo, npm): they are terminated, so that the step fails and
+//! the command exits. During serving, the parts' owner stops them in order.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,7 +17,7 @@ use signal_hook::iterator;
 
 use super::interrupted::Interrupted;
 
-/// Time between two rounds of ending tools: one may have been about to start another.
+/// Time between two rounds that end tools: a tool may have been about to start another.
 const ROUND: Duration = Duration::from_millis(100);
 
 /// The signals received so far.
@@ -51,7 +51,7 @@ impl Signals {
         Ok(Self { shared })
     }
 
-    /// Whether to stop.
+    /// Returns whether to stop.
     pub fn received(&self) -> bool {
         self.shared.received.load(Ordering::SeqCst) > 0
     }
@@ -85,7 +85,7 @@ fn end_tools() {
     }
 }
 
-/// Processes that this one started, directly or not.
+/// Returns the processes that this process started, directly or not.
 fn descendants(of: u32) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

@@ -1,6 +1,7 @@
 //! Ends processes that a killed `up` left running.
-//! The lock of a data directory has one owner, so a bot, a workerd or a code host that still runs in the directory has
-//! none.
+//!
+//! A data directory's lock has a single owner, so a bot, a workerd or a code host that still runs
+//! in the directory has none.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Ends them.
+/// Ends all such processes.
 pub fn end(data: &DataDir) -> Result<()> {
     let began = Instant::now();
     loop {
@@ -82,7 +83,7 @@ mod tests {
         let data = DataDir::claim(Some(dir.path())).unwrap();
         let start = |folder: &str| {
             let mut shell = Command::new("sh");
-            // A process that looks like a bot by its arguments, and ends with its input.
+            // A process whose arguments look like a bot's, and that ends with its input.
             shell
                 .args(["-c", "read _", "ars", "serve", "--data-dir"])
                 .arg(data.join(folder));

@@ -1,4 +1,5 @@
 //! The Workers: the state Worker, and the edge in front of the bot.
+//!
 //! The bot runs here, or the edge starts it in a container.
 
 use std::net::Ipv4Addr;
@@ -23,8 +24,8 @@ const PORT: &str = "PORT";
 /// How often it is asked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Builds and starts the state Worker, with its Durable Objects on disk.
-/// `host` is the address of this machine by which its clients reach it.
+/// Builds and starts the state Worker, with its Durable Objects on disk. `host` is this machine's
+/// address by which clients reach it.
 pub fn start_state(
     options: &Options,
     data: &DataDir,
@@ -113,7 +114,7 @@ fn passed_on(decided: &[(&str, String)]) -> Vec<(String, String)> {
             .map(|(name, value)| (name.as_str(), value.as_str())),
     );
     let is_decided = |name: &str| {
-        // The port is the container's own, and no variable of anybody's.
+        // The port belongs to the container, so it is no variable to pass on.
         [INGRESS_TOKENS, MEMORY_TOKEN, DASHBOARD_TOKEN, PORT].contains(&name)
             || decided.iter().any(|(known, _)| *known == name)
     };

@@ -1,7 +1,7 @@
 //! Installs the tests' missing Debian packages.
-//! They are a browser with its fonts, Python's `venv`, and the sandbox.
 //!
-//! Not here: the packages for containers (`ars_engine`).
+//! They are a browser with its fonts, Python's `venv`, and the sandbox. Not here: the packages for
+//! containers (`ars_engine`).
 
 use anyhow::Result;
 use ars_engine::debian::{Need, SANDBOX, ensure_packages};

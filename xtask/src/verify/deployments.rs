@@ -1,7 +1,7 @@
-//! Every Worker as deployed, up to the upload: configuration, build command, bundle, image of the bot.
+//! Every Worker as deployed, up to the upload: configuration, build command, bundle, bot image.
 //!
-//! Not here: the image of residents. It begins at public images, which not every machine reaches; `tests/residents`
-//! builds its first stage.
+//! Not here: the resident image. It begins at public images, which not every machine reaches;
+//! `tests/residents` builds its first stage.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use ars_workerd::{ensure_npm, repo_root};
 use super::stage::stage;
 use crate::terminal::Step;
 
-/// The Workers' settings, in the order of a deployment.
+/// The Workers' settings, in deployment order.
 const WORKERS: [(&str, &str); 3] = [
     ("state Worker", "workers/state/wrangler.toml"),
     ("edge Worker", "wrangler.toml"),
@@ -24,12 +24,12 @@ const WORKERS: [(&str, &str); 3] = [
 const RESIDENT: &str = "workers/resident/wrangler.toml";
 /// Those with an image that exists already.
 const RESIDENT_COPY: &str = "workers/resident/wrangler.dry-run.toml";
-/// The line that names the file of the image, and that of its context.
+/// The lines that name the image file and its context.
 const IMAGE_LINES: [&str; 2] = ["image =", "image_build_context ="];
 /// A reference in place of the file. A dry run does not look it up.
 const BUILT_IMAGE: &str = "image = \"registry.cloudflare.com/ars-resident:0\"";
 
-/// Goes through them.
+/// Checks each Worker in turn.
 pub fn check() -> Result<()> {
     let step = Step::begin("the requirements of a deployment");
     let npm = ensure_npm(&|line| step.update(line))?;
@@ -72,8 +72,8 @@ fn deploy(program: &Path, engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// Writes the settings of the resident Worker with a built image.
-/// They lie beside the original, because paths in them are relative.
+/// Writes the resident Worker's settings with a built image. They lie beside the original, because
+/// paths in them are relative.
 fn copy_with_built_image() -> Result<()> {
     let text = fs::read_to_string(repo_root().join(RESIDENT)).context(RESIDENT)?;
     let lines: Vec<_> = text

@@ -1,6 +1,7 @@
 //! `cargo xtask check` and `cargo xtask test`: the stages, in order.
 //!
-//! What fails fast comes first, and the test runner last, so that its own closing line is the last one printed.
+//! Whatever fails fast comes first, and the test runner last, so that its own closing line is
+//! printed last.
 
 mod debian;
 mod deployments;

@@ -1,4 +1,4 @@
-//! The commit that passed every stage with a clean tree, in a file of the cache. Not the stages.
+//! The commit that passed every stage with a clean tree, in a cache file. Not the stages.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// The name of the file.
 const FILE: &str = "passed";
 
-/// Returns the commit of a folder, or `None` if a file of it differs from the commit.
+/// Returns a folder's commit, or `None` if a file differs from the commit.
 pub fn clean_commit(folder: &Path) -> Result<Option<String>> {
     let git = |arguments: &[&str]| -> Result<String> {
         let output = Command::new("git")

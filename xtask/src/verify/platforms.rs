@@ -2,16 +2,16 @@
 
 use crate::cargo::Member;
 
-/// The target of Workers.
+/// The Workers' compile target.
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
-/// Folders of crates that build for wasm32 only.
+/// Folders with crates that build for wasm32 only.
 const WASM_ONLY: [&str; 3] = ["durable-objects/", "workers/", "tests/workerd/fixture"];
-/// Folders of crates for both platforms.
+/// Folder with crates for both platforms.
 const SHARED: &str = "shared/";
-/// Crates of that folder that are native by their purpose.
+/// Crates in that folder that are native by purpose.
 const NATIVE: [&str; 2] = ["shared/sql-native", "shared/testkit"];
 
-/// The crates, divided.
+/// The crates, divided by platform.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Platforms {
     wasm_only: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Platforms {
 }
 
 impl Platforms {
-    /// Divides the crates of the workspace.
+    /// Divides the workspace crates.
     pub fn of(members: &[Member]) -> Self {
         let (mut wasm_only, mut both) = (Vec::new(), Vec::new());
         for member in members {
@@ -36,7 +36,8 @@ impl Platforms {
         Self { wasm_only, both }
     }
 
-    /// Arguments that choose every crate but the wasm32 ones, so that a new crate needs no listing.
+    /// Returns arguments that choose every crate but the wasm32 ones, so that a new crate needs no
+    /// listing.
     pub fn native_args(&self) -> Vec<&str> {
         let excluded = self.wasm_only.iter().flat_map(|name| ["--exclude", name]);
         ["--workspace"].into_iter().chain(excluded).collect()

@@ -1,11 +1,11 @@
-//! One stage: announced, run in view, timed, and named when it fails.
+//! A single stage: announced, run in view, timed, and named when it fails.
 
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// Runs a stage to its end.
+/// Runs a stage to the end.
 pub fn stage(name: &str, command: &mut Command) -> Result<()> {
     let began = Instant::now();
     last_stage(name, command)?;
@@ -13,7 +13,7 @@ pub fn stage(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs the last stage; its own last line remains the last one printed.
+/// Runs the last stage; its own last line is also printed last.
 pub fn last_stage(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("\n▸ {name}");
     let status = command

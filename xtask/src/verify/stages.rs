@@ -12,15 +12,15 @@ use crate::bench;
 use crate::cargo::{self, command, members};
 use crate::terminal::Step;
 
-/// Warnings of these are errors, for `rustdoc` as for clippy.
+/// Turns warnings into errors, for `rustdoc` as for clippy.
 const DENY: [&str; 3] = ["--", "--deny", "warnings"];
-/// The crate that holds the rules of the tree.
+/// The crate that holds the tree's rules.
 const ARCHITECTURE: &str = "ars-tests-architecture";
 
-/// The Worker of the platform's tests.
+/// The Worker for the platform's tests.
 const PLATFORM_WORKER: &str = "tests/workerd/fixture";
 
-/// The quick part.
+/// Runs the quick part.
 pub fn check() -> Result<()> {
     let platforms = Platforms::of(&members()?);
     edge::ensure_rust_target(&|line| eprintln!("{line}"))?;
@@ -32,7 +32,7 @@ pub fn check() -> Result<()> {
     )
 }
 
-/// Everything.
+/// Runs all the stages.
 pub fn test() -> Result<()> {
     // A tree without git passes, too.
     let commit = passed::clean_commit(&edge::repo_root()).unwrap_or_default();
@@ -106,7 +106,8 @@ fn lints(platforms: &Platforms) -> Result<()> {
     )
 }
 
-/// Bans, licences and sources of dependencies, by `deny.toml`, which says why advisories are left out.
+/// Checks bans, licences and dependency sources by `deny.toml`, which explains why advisories are
+/// left out.
 fn dependencies() -> Result<()> {
     let step = Step::begin("cargo-deny");
     let deny = edge::ensure_cargo_deny(&|line| step.update(line))?;
@@ -117,7 +118,7 @@ fn dependencies() -> Result<()> {
     stage("dependencies and licences", &mut deny)
 }
 
-/// Checks that the fuzz targets compile (docs/decisions/0025). They are a workspace of their own.
+/// Checks that the fuzz targets compile (docs/decisions/0025). They are a separate workspace.
 fn fuzz_targets() -> Result<()> {
     let mut check = command("check");
     check.args([

@@ -20,9 +20,9 @@ use crate::support::{Up, data, get, listens, post, status_of};
 
 /// A request that the rehearsal knows.
 const MEND: &str = "agent:coding repo:sample/tally The test suite fails. Mend it.";
-/// The bearer of the run pages, which the bot reads from its environment.
+/// The run pages' bearer, which the bot reads from its environment.
 const VIEWED: &str = "[dashboard]\nauth = \"token\"\ntoken = { actor = \"access:viewer\" }\n";
-/// The token.
+/// That bearer's token.
 const VIEWER: &str = "a-viewers-token-of-tests";
 
 #[test]
@@ -91,7 +91,7 @@ fn service_demonstrates_and_serves_until_stopped() {
     assert!(!data.path().join("secrets.json").exists());
 }
 
-/// The start names the kind of sandbox, and what is missing where it is not the whole one.
+/// The start names the sandbox kind, and what is missing where it is not the whole sandbox.
 fn shows_its_sandbox(shown: &str, health: &str) {
     let health: Value = serde_json::from_str(health).unwrap();
     let (kind, network) = (
@@ -184,7 +184,7 @@ fn pull_request_has_its_evidence(ready: &Value) {
     );
 }
 
-/// The address signs in and leads to the clean one. Without the cookie the pages stay closed.
+/// The address signs in and leads to the clean address. Without the cookie the pages stay closed.
 /// Returns the secret.
 fn printed_link_opens_the_pages(shown: &str, ready: &Value) -> String {
     let link = shown
@@ -220,7 +220,7 @@ fn printed_link_opens_the_pages(shown: &str, ready: &Value) -> String {
 #[test]
 fn records_survive_a_second_start() {
     let data = data();
-    // The command of the README, whole: Worker, bot, demonstration.
+    // The README's whole command: Worker, bot, demonstration.
     let mut up = Up::start(data.path(), &[]);
     let shown = up.output_until("Serving until Ctrl-C");
     assert!(
@@ -352,7 +352,7 @@ fn service_runs_by_a_bot_in_a_container() {
 
     let engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
     another_beside_it_has_a_container_of_its_own(&engine, &ready);
-    // The other left this one's alone.
+    // The other left this bot's alone.
     assert_eq!(ask(&ready["tokens"]["demo"]["token"]).0, 200);
     assert!(matches!(containers(&engine, &ready).as_slice(), [bot] if bot.running));
     up.signal(Signal::INT);
@@ -362,7 +362,7 @@ fn service_runs_by_a_bot_in_a_container() {
     assert!(!listens(&ready["edge"]["url"]) && !listens(&ready["state"]["url"]));
 }
 
-/// While one serves on `first`, with another configuration.
+/// While another serves on `first`, with another configuration.
 fn another_beside_it_has_a_container_of_its_own(engine: &Engine, first: &Value) {
     let data = data();
     let config = data.path().join("own.toml");
@@ -382,8 +382,8 @@ fn another_beside_it_has_a_container_of_its_own(engine: &Engine, first: &Value) 
         (status_of(&pages, VIEWER), status_of(&pages, "nobody")),
         (200, 403)
     );
-    // The second set-up may take minutes without a request or a tick to the first, and its container may end.
-    // It has one again once it answers.
+    // The second set-up may take minutes without a request or a tick to the first, and its
+    // container may end. It runs again once it answers.
     assert_eq!(
         status_of(
             &format!("{}/healthz", first["edge"]["url"].as_str().unwrap()),
@@ -409,7 +409,7 @@ fn another_beside_it_has_a_container_of_its_own(engine: &Engine, first: &Value) 
     assert_eq!(containers(engine, &ready), []);
 }
 
-/// Those of a start, by the address they have of its state Worker, which no other has.
+/// Returns a start's containers, found by their state Worker address, which no other has.
 fn containers(engine: &Engine, ready: &Value) -> Vec<Container> {
     let port = ready["state"]["url"]
         .as_str()
@@ -434,7 +434,7 @@ fn containers(engine: &Engine, ready: &Value) -> Vec<Container> {
     all
 }
 
-/// Returns the run of a demonstration that worked in a resident.
+/// Returns the demonstration run that worked in a resident.
 fn shown_in_a_resident(shown: &str) -> String {
     let mut rest = shown;
     for part in
@@ -451,7 +451,7 @@ fn shown_in_a_resident(shown: &str) -> String {
     page.rsplit('/').next().unwrap().to_owned()
 }
 
-/// The stream and the record of a run in a resident.
+/// The stream and record of a run in a resident.
 fn run_is_recorded(ready: &Value, run: &str) {
     let bearer = format!(
         "Bearer {}",
@@ -473,7 +473,7 @@ fn run_is_recorded(ready: &Value, run: &str) {
     assert_eq!(record["record"]["status"], "completed", "{record}");
 }
 
-/// The bot's container has no git, so each operation on a tree is one of the resident.
+/// The bot's container has no git, so the resident performs each tree operation.
 #[test]
 fn resident_is_used_by_a_bot_in_a_container() {
     let data = data();
@@ -562,7 +562,7 @@ fn demonstration_runs_in_a_resident() {
     work_survives_a_restart(data.path(), up, &ready);
 }
 
-/// The work of trees that no run of the bot released is in the snapshot of the end.
+/// The final snapshot has the work in trees that no bot run released.
 fn work_survives_a_restart(data: &Path, up: Up, ready: &Value) {
     let call = |ready: &Value, path: &str, thread: &str, more: &Value| {
         let mut body = json!({ "resource": "repo:sample/tally", "threadKey": thread });
@@ -737,7 +737,7 @@ fn is_alive(pid: Pid) -> bool {
     fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).is_ok_and(|line| !line.is_empty())
 }
 
-/// Puts a script before a tool of that name; answers the PATH on which it is found.
+/// Puts a script before a tool with that name; returns the PATH on which it is found.
 fn shim(folder: &Path, tool: &str, script: &str) -> String {
     let place = folder.join(tool);
     fs::write(

@@ -1,4 +1,4 @@
-//! A running `cargo xtask up` under test: started on its own directory, stopped with its processes.
+//! A running `cargo xtask up` under test: in its own directory, stopped with its processes.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,16 +17,16 @@ use tempfile::TempDir;
 /// Time between two looks at a condition; the test runner's timeout limits the wait.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Numbers the starts.
+/// Numbers the starts in order.
 static STARTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Variables of the user that a test must not inherit.
+/// The user's variables that a test must not inherit.
 const OWN: &str = "ANTHROPIC_API_KEY ANTHROPIC_BASE_URL OPENAI_API_KEY OPENAI_BASE_URL BRAVE_SEARCH_API_KEY \
     GITHUB_APP_ID GITHUB_APP_INSTALLATION_ID GITHUB_APP_PRIVATE_KEY GH_TOKEN GITHUB_BASE_URL GITHUB_WEBHOOK_SECRET DASHBOARD_TOKEN OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS \
     SERVICE_INGRESS_TOKENS SERVICE_CONFIG MEMORY_TOKEN RESIDENT_OPERATOR_TOKEN RESIDENT_ADMIN_TOKEN RESIDENT_READ_TOKEN PUBLIC_BASE_URL RUST_LOG";
 
-/// The command.
-/// Dropping it kills it; processes it leaves are ended by the next start on its directory, or here.
+/// The command. Dropping it kills it; processes it leaves are ended by the next start on the same
+/// directory, or here.
 pub struct Up {
     child: Child,
     ready_file: PathBuf,
@@ -41,9 +41,9 @@ impl Up {
         Self::start_with(data, arguments, |_| {})
     }
 
-    /// Starts it with something changed about its process.
+    /// Starts it with a changed process setup.
     pub fn start_with(data: &Path, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Self {
-        // A separate file for each start, because that of a killed start remains.
+        // A separate file for each start, because a killed start's file remains.
         let ready_file = data.join(format!(
             "ready-{}.json",
             STARTS.fetch_add(1, Ordering::Relaxed)
@@ -85,7 +85,7 @@ impl Up {
         }
     }
 
-    /// Waits for the ready file and returns its content.
+    /// Waits for the ready file and returns the content.
     pub fn ready(&mut self) -> Value {
         loop {
             if let Ok(text) = fs::read_to_string(&self.ready_file) {
@@ -127,23 +127,23 @@ impl Up {
         kill_process(pid(self.child.id()), signal).unwrap();
     }
 
-    /// Returns the path of its ready file.
+    /// Returns the ready file's path.
     pub fn ready_file(&self) -> PathBuf {
         self.ready_file.clone()
     }
 
-    /// Waits for its end and returns its status and standard error.
+    /// Waits until it ends and returns status and standard error.
     pub fn end(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().unwrap();
         (status, self.stderr())
     }
 
-    /// The process of that name that it started, once there is one.
+    /// Returns the process with that name that it started, once it exists.
     pub fn child_that_is(&self, name: &str) -> Pid {
         let own = self.child.id();
         loop {
             let mut listed = String::new();
-            // Each thread has a list of the processes that it started.
+            // Each thread has a list with the processes that it started.
             for thread in fs::read_dir(format!("/proc/{own}/task")).unwrap() {
                 listed += &fs::read_to_string(thread.unwrap().path().join("children"))
                     .unwrap_or_default();
@@ -179,7 +179,7 @@ fn pid(id: u32) -> Pid {
     Pid::from_raw(i32::try_from(id).unwrap()).unwrap()
 }
 
-/// A data directory.
+/// Creates a data directory.
 pub fn data() -> TempDir {
     tempfile::tempdir().unwrap()
 }
@@ -203,7 +203,7 @@ pub fn post(url: &str, token: &Value, body: &Value) -> (u16, Value) {
     )
 }
 
-/// Returns the status of a GET with this bearer.
+/// Returns the GET status with this bearer.
 pub fn status_of(url: &str, token: &str) -> u16 {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .http_status_as_error(false)

@@ -1,7 +1,8 @@
-//! The part of workerd's configuration for buckets of the object storage.
+//! The part of workerd's configuration for object storage buckets.
 //!
-//! workerd has the binding, and the platform's own tools bring a Worker that stores the objects in a directory. It is
-//! a module of an npm package, used unchanged. Not here: the Worker that has the binding (`config`).
+//! workerd has the binding, and the platform's own tools bring a Worker that stores the objects in
+//! a directory. It is a module in an npm package, used unchanged. Not here: the Worker that has the
+//! binding (`config`).
 
 use std::path::Path;
 
@@ -10,14 +11,14 @@ use anyhow::Result;
 use crate::BucketBinding;
 use crate::config::text;
 
-/// The folder of a Worker's buckets, below that of its objects.
+/// Folder for a Worker's buckets, below its objects' folder.
 pub(crate) const FOLDER: &str = "buckets";
-/// The class of the object behind a bucket, in the package.
+/// The class behind a bucket's object, in the package.
 const CLASS: &str = "R2BucketObject";
 /// The Worker behind all buckets.
 const SERVICE: &str = "buckets";
 
-/// Pieces of the configuration, all empty without buckets.
+/// Configuration pieces, all empty without buckets.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) services: String,
@@ -25,7 +26,7 @@ pub(crate) struct Parts {
     pub(crate) extensions: String,
 }
 
-/// The binding of one bucket.
+/// Returns a bucket's binding.
 pub(crate) fn binding(bucket: &BucketBinding) -> Result<String> {
     Ok(format!(
         "(name = {}, r2Bucket = {})",
@@ -34,7 +35,8 @@ pub(crate) fn binding(bucket: &BucketBinding) -> Result<String> {
     ))
 }
 
-/// Everything but the bindings. Objects are stored below the directory of the Worker's own objects.
+/// Returns everything but the bindings. Objects are stored below the directory for the Worker's own
+/// objects.
 pub(crate) fn parts(buckets: &[BucketBinding], worker: &str, objects: &Path) -> Result<Parts> {
     if buckets.is_empty() {
         return Ok(Parts::default());

@@ -19,14 +19,14 @@ use crate::{
     ensure_rust_target, repo_root, resident_worker_dir, state_worker_dir, tools, wrangler,
 };
 
-/// Limit of the state Worker's compressed size, its JavaScript included.
-/// Our own limit for the start-up time, far below the platform's.
+/// Maximum compressed size of the state Worker, including JavaScript. Our own limit for the
+/// start-up time, far below the platform's.
 pub const STATE_WORKER_GZIP_LIMIT: u64 = 300_000;
 
-/// The same of the resident Worker.
+/// The same for the resident Worker.
 pub const RESIDENT_WORKER_GZIP_LIMIT: u64 = 450_000;
 
-/// The cargo profile for Workers with no other one in their manifest. It is in the root manifest.
+/// The cargo profile for Workers that name no other in their manifest. It is in the root manifest.
 const PROFILE: &str = "worker";
 /// Exports the stack pointer, which `runtime.js` resets after a trap.
 const EXPORTED_STACK_POINTER: &str = "link-arg=--export=__stack_pointer";
@@ -41,15 +41,15 @@ const BUILD_COMMIT: &str = "ARS_BUILD_COMMIT";
 pub struct Built {
     /// The crate it came from.
     pub crate_dir: PathBuf,
-    /// Its deployment settings.
+    /// Deployment settings file.
     pub settings: PathBuf,
     /// Where the modules are.
     pub modules: PathBuf,
     /// The commit that the crate was compiled from, with `-dirty` if the checkout differed.
     pub commit: Option<String>,
-    /// Their compressed size.
+    /// Compressed size in bytes.
     pub gzip_bytes: u64,
-    /// Nothing had changed.
+    /// Whether nothing had changed.
     pub reused: bool,
 }
 
@@ -66,7 +66,7 @@ pub fn build_resident_worker(progress: Progress<'_>) -> Result<Built> {
 /// Builds the edge Worker and sets up the tools it needs.
 ///
 /// # Errors
-/// The settings name a developer's bot, or a deployment would use an image of another commit.
+/// The settings name a developer's bot, or a deployment would use another commit's image.
 pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     edge::refuse_dev_bot(&wrangler::path_of(&edge_worker_dir()))?;
     let command = std::env::var(edge::WRANGLER_COMMAND).ok();
@@ -78,14 +78,14 @@ pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&edge_worker_dir(), progress)
 }
 
-/// Builds the Worker of the crate in `crate_dir` and sets up the tools it needs.
+/// Builds the Worker from the crate in `crate_dir` and sets up the tools it needs.
 pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     ensure_rust_target(progress)?;
     let cargo_tools = ensure_cargo_tools(progress)?;
     let npm_tools = ensure_npm(progress)?;
     let Package { name, profile } = Package::read(crate_dir)?;
     let modules = crate_dir.join("build");
-    // Two packings of one Worker would mix their outputs.
+    // Packing the same Worker twice would mix the outputs.
     let _lock = Lock::acquire(&modules)?;
 
     progress(&format!("{name}: compiling to wasm"));
@@ -156,17 +156,17 @@ fn compile(
         .current_dir(crate_dir)
         // Bindings to futures come from js-sys, as the `worker` crate expects.
         .env("WASM_BINDGEN_USE_JS_SYS", "1");
-    // By it the edge knows whether the container that runs is its own.
+    // It tells the edge whether the running container is its own.
     if let Some(commit) = commit {
         cargo.env(BUILD_COMMIT, commit);
     }
     command::run(cargo, "cargo", progress)
 }
 
-/// The part of a Worker's manifest that names its module.
+/// The part of a Worker's manifest that names the module.
 #[derive(Debug, PartialEq, Eq)]
 struct Package {
-    /// Of the library.
+    /// Name of the library.
     name: String,
     /// The cargo profile, from `package.metadata.worker`.
     profile: String,
@@ -214,7 +214,7 @@ pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
         .into())
 }
 
-/// Returns a digest of all inputs of the packing: the module, its JavaScript and the tools.
+/// Returns a digest over all packing inputs: the module, its JavaScript and the tools.
 fn stamp(entry: &str, wasm: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(entry);

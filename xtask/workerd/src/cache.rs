@@ -1,4 +1,4 @@
-//! The cache of pinned tools, shared by checkouts, and the lock between two set-ups.
+//! The cache for pinned tools, shared by checkouts, and the lock between two set-ups.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Waits for the lock of `dir`.
+    /// Waits for the lock on `dir`.
     pub(crate) fn acquire(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let path = dir.join(".ars-setup.lock");

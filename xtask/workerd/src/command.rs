@@ -1,4 +1,4 @@
-//! Runs a tool to its end, reports its output as progress and keeps the end of it for the error.
+//! Runs a tool to the end, reports output as progress and keeps the last lines for the error.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -8,11 +8,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::Progress;
 
-/// Lines of a failed tool's output that its error repeats.
+/// Lines from a failed tool's output that the error repeats.
 const TAIL_LINES: usize = 30;
 
-/// A cargo command without the variables of an outer cargo.
-/// They would change its settings, and build scripts that watch them would run again each time.
+/// Returns a cargo command without an outer cargo's variables. They would change the settings, and
+/// build scripts that watch them would run again each time.
 pub fn cargo(subcommand: &str) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.arg(subcommand);
@@ -28,7 +28,7 @@ pub fn cargo(subcommand: &str) -> Command {
     cargo
 }
 
-/// Runs `command`; `what` is its name in progress and errors.
+/// Runs `command`; `what` names it in progress and errors.
 pub fn run(mut command: Command, what: &str, progress: Progress<'_>) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
     command

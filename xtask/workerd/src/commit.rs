@@ -1,4 +1,4 @@
-//! The commit of a build.
+//! A build's commit.
 
 use std::process::Command;
 

@@ -1,9 +1,9 @@
-//! Writes workerd's configuration for one Worker.
+//! Writes workerd's configuration for a single Worker.
 //!
-//! It lists everything the Worker may reach: its Durable Objects, stored in one directory, and the names of its
-//! secrets, which workerd reads from its environment. It has no access to the network, unless its bot runs on this
-//! machine; its containers run on the engine of a socket. Tests of cron put a clock in front of it. Not here: the
-//! services behind its buckets (`bucket`).
+//! It lists everything the Worker may reach: its Durable Objects, stored in a directory, and its
+//! secrets' names, which workerd reads from its environment. It has no access to the network,
+//! unless its bot runs on this machine; its containers run on the engine behind a socket. Cron
+//! tests put a clock in front of it. Not here: the services behind its buckets (`bucket`).
 
 use std::path::Path;
 
@@ -11,10 +11,11 @@ use anyhow::{Result, ensure};
 
 use crate::{Engine, ObjectBinding, Settings, bucket};
 
-/// The one socket's name, in the configuration and in workerd's report of its port.
+/// The only socket's name, in the configuration and in workerd's port report.
 pub(crate) const SOCKET: &str = "http";
 
-/// The path at which a clock reports a minute to the Worker: that of the platform's own tools.
+/// The path at which a clock reports a minute to the Worker: the same as in the platform's own
+/// tools.
 pub const TICK_ROUTE: &str = "/cdn-cgi/handler/scheduled";
 
 /// The configuration's text. Modules are embedded from the import path; the first is the entry.
@@ -151,7 +152,7 @@ fn clock() -> String {
     )
 }
 
-/// One class of objects, and whether its objects own containers.
+/// Returns an object class, and whether its objects own containers.
 fn namespace(worker: &str, object: &ObjectBinding, engine: Option<&Engine>) -> Result<String> {
     let container = match engine.filter(|_| object.container) {
         None => String::new(),
@@ -165,7 +166,7 @@ fn namespace(worker: &str, object: &ObjectBinding, engine: Option<&Engine>) -> R
     ))
 }
 
-/// A text literal of the configuration language.
+/// Returns a text literal in the configuration language.
 pub(crate) fn text(value: &str) -> Result<String> {
     ensure!(
         !value.chars().any(char::is_control),

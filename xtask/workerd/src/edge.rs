@@ -1,4 +1,4 @@
-//! The edge Worker on this machine: in front of a bot that runs here, or of one in a container.
+//! The edge Worker on this machine: in front of a bot that runs here, or in a container.
 //!
 //! ```no_run
 //! # fn main() -> anyhow::Result<()> {
@@ -14,8 +14,9 @@
 //! # }
 //! ```
 //!
-//! `secret` sets variables as well. Dropping it, or `kill9`, leaves the container running, as a lost machine would: the
-//! next start on the same directory finds it, and replaces it when the image has another name.
+//! `secret` sets variables as well. Dropping it, or `kill9`, leaves the container running, as a
+//! lost machine would: the next start on the same directory finds it, and replaces it when the
+//! image has another name.
 
 use std::path::{Path, PathBuf};
 
@@ -26,13 +27,13 @@ use crate::{Built, Engine, NpmTools, Settings};
 
 /// The variable that names a bot on a developer's machine. No deployment may have it.
 pub const DEV_BOT_URL: &str = "DEV_BOT_URL";
-/// The variable that names the image, and by it the version, of a container here.
+/// The variable that names a container's image, and by it the version, here.
 const BOT_IMAGE: &str = "BOT_IMAGE";
 /// The variable in which wrangler names its command to a build.
 pub(crate) const WRANGLER_COMMAND: &str = "WRANGLER_COMMAND";
 /// Its word for a deployment, a dry one too.
 const DEPLOYING: &str = "deploy";
-/// The stamp of the image that a deployment takes.
+/// Stamp of the image that a deployment takes.
 pub(crate) const IMAGE_STAMP: &str = "containers/bot/build/build.json";
 
 /// Where the bot is.
@@ -45,7 +46,8 @@ pub enum Bot {
 }
 
 impl Settings {
-    /// Settings of the edge Worker in front of a bot, on the runtime that can start containers either way.
+    /// Returns settings for the edge Worker in front of a bot, on the runtime that can start
+    /// containers either way.
     pub fn edge(
         npm: &NpmTools,
         built: &Built,
@@ -70,7 +72,7 @@ impl Settings {
     }
 }
 
-/// Refuses a deployment's settings that name a developer's machine or an image of no build.
+/// Refuses a deployment with settings that name a developer's machine or an image from no build.
 pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
     let text = std::fs::read_to_string(settings)
         .with_context(|| format!("cannot read {}", settings.display()))?;
@@ -85,9 +87,9 @@ pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Rejects a deployment with an image of another commit.
-/// Its context is written by hand (docs/guide/cloudflare.md) and remains until the next time. `command` is wrangler's.
-/// Builds for this machine name their image differently.
+/// Rejects a deployment with another commit's image. Its context is written by hand
+/// (docs/guide/cloudflare.md) and remains until the next time. `command` is wrangler's. Builds for
+/// this machine name their image differently.
 pub(crate) fn refuse_stale_image(
     command: Option<&str>,
     stamp: &Path,

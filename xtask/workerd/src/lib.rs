@@ -37,7 +37,7 @@ pub use tools::{
 };
 pub use wrangler::{BucketBinding, ObjectBinding, Wrangler};
 
-/// Receives the progress of a long step, a line at a time.
+/// Receives a long step's progress, a line at a time.
 pub type Progress<'a> = &'a dyn Fn(&str);
 
 /// The checkout this binary was built from.

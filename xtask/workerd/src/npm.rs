@@ -16,27 +16,27 @@ use crate::{Progress, command, repo_root};
 /// Names the lockfile that `node_modules` was made from.
 const STAMP: &str = ".ars-lockfile";
 
-/// Paths of the tools.
+/// Paths to the tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NpmTools {
-    /// The edge runtime.
+    /// The edge runtime's binary.
     pub workerd: PathBuf,
     /// The edge runtime that starts containers, which is wrangler's own and older.
     /// Newer ones need a side image that no available registry has (docs/platform.md).
     pub container_workerd: PathBuf,
-    /// The deployment tool of Workers, run by Node.
+    /// The deployment tool for Workers, run by Node.
     pub wrangler: PathBuf,
     /// Bundles a Worker's JavaScript glue.
     pub esbuild: PathBuf,
     /// Shrinks a Worker's wasm.
     pub wasm_opt: PathBuf,
-    /// The platform's own simulation of its services, of which the object storage is used.
+    /// The platform's own service simulation; only the object storage is used.
     pub simulators: PathBuf,
-    /// The folder of packages, for tools this crate does not know.
+    /// The package folder, for tools this crate does not know.
     pub node_modules: PathBuf,
 }
 
-/// Runs `npm ci` when the lockfile is not the one that was installed last.
+/// Runs `npm ci` when the lockfile differs from the last installed lockfile.
 pub fn ensure_npm(progress: Progress<'_>) -> Result<NpmTools> {
     let root = repo_root();
     let lockfile = root.join("package-lock.json");

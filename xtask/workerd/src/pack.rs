@@ -1,8 +1,8 @@
 //! Packs a compiled Worker into the two modules that are deployed: `index.js` and `index_bg.wasm`.
 //!
-//! wasm-bindgen makes the bindings, esbuild bundles them with `runtime.js` and an entry that exports the classes of the
-//! Worker's settings, and wasm-opt shrinks the module. worker-build is not used, because it downloads its tools
-//! (docs/decisions/0014-workers-in-rust.md).
+//! wasm-bindgen makes the bindings, esbuild bundles them with `runtime.js` and an entry that
+//! exports the classes in the Worker's settings, and wasm-opt shrinks the module. worker-build is
+//! not used, because it downloads its tools (docs/decisions/0014-workers-in-rust.md).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::{CargoTools, NpmTools, Progress, command, repo_root};
 pub(crate) const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
 /// The JavaScript between the platform and the bindings.
 const RUNTIME: &str = "durable-objects/platform/js/runtime.js";
-/// The start of wasm-bindgen's import of the module.
+/// The start of wasm-bindgen's module import.
 const SOURCE_IMPORT: &str = "import source ";
 /// The globals that `runtime.js` replaces for each instance.
 const PARAMETERS: &str = "{ queueMicrotask, trackTask }";
-/// The global with the stack pointer, which the module exports by a flag of its linker (`build.rs`).
+/// The global with the stack pointer, which the module exports by a linker flag (`build.rs`).
 const STACK_POINTER: &str = "stackPointer: wasm.__stack_pointer";
 /// Features that every supported engine has. Without them wasm-opt rejects the module.
 const FEATURES: [&str; 6] = [
@@ -32,12 +32,12 @@ const FEATURES: [&str; 6] = [
     "multivalue",
 ];
 
-/// Returns the path of `runtime.js`.
+/// Returns the path to `runtime.js`.
 pub(crate) fn runtime() -> PathBuf {
     repo_root().join(RUNTIME)
 }
 
-/// Returns the entry of a Worker with these Durable Object classes, which must be static exports.
+/// Returns the entry for a Worker with these Durable Object classes, which must be static exports.
 pub(crate) fn entry(classes: &[&str]) -> String {
     let mut text =
         "import { handlers, objectClass } from \"./runtime.js\";\nexport default handlers;\n"
@@ -102,11 +102,12 @@ pub(crate) fn pack(
     fs::remove_dir_all(&staging).with_context(|| format!("cannot remove {}", staging.display()))
 }
 
-/// Turns the bindings into a function that returns a new instance with new bindings.
-/// The bindings hold one instance of the module. An instance that trapped can thus be replaced while its other calls
-/// finish. The function's parameters replace globals that the module calls.
+/// Turns the bindings into a function that returns a new instance with new bindings. The bindings
+/// hold a single module instance. An instance that trapped can thus be replaced while its other
+/// calls finish. The function's parameters replace globals that the module calls.
 ///
-/// The module is imported as Workers always could: wrangler's bundler does not know source phase imports.
+/// The module is imported as Workers always could: wrangler's bundler does not know source phase
+/// imports.
 fn instantiable(bindings: &str) -> Result<String> {
     ensure!(
         bindings.contains(SOURCE_IMPORT),
@@ -143,7 +144,7 @@ fn instantiable(bindings: &str) -> Result<String> {
 
 /// Returns an exported declaration as a property, `name` or `name: local`.
 fn export(declaration: &str) -> Option<String> {
-    // A local name differs where an import has the same one.
+    // A local name differs where an import has the same name.
     if let Some(aliased) = declaration.strip_prefix("{ ") {
         let (local, name) = aliased
             .trim_end_matches(['}', ';', ' '])

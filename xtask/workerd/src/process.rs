@@ -1,6 +1,6 @@
 //! A workerd process on a data directory. It is killed when its handle is dropped.
 //!
-//! It is `workerd serve` without a wrapper: one process and no Node (docs/platform.md).
+//! It is `workerd serve` without a wrapper: a single process and no Node (docs/platform.md).
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
@@ -21,33 +21,35 @@ use crate::{Built, NpmTools, Wrangler, bucket, config, pack::MODULES};
 
 /// Longest wait for a port and a first answer; a loaded machine needs under a second.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// Permissions of the runtime's program file.
+/// Mode of the runtime's program file.
 const EXECUTE_ONLY: u32 = 0o111;
-/// Bytes of workerd's log that the error of a failed start quotes.
+/// Log bytes that a failed start's error quotes.
 const LOG_TAIL_BYTES: usize = 4_000;
 
 /// The program and its data directory. No `Debug`: it holds secrets.
 #[derive(Clone)]
 pub struct Settings {
-    /// The runtime.
+    /// Path to the runtime.
     pub workerd: PathBuf,
     /// The built Worker's modules.
     pub modules: PathBuf,
     /// Workers that simulate the platform's services.
     pub simulators: PathBuf,
-    /// The Worker's settings.
+    /// The Worker's deployment settings.
     pub wrangler: Wrangler,
-    /// The directory of objects, configuration and log. A new process on it continues with its data.
+    /// The directory for objects, configuration and log. A new process on it continues with the
+    /// data.
     pub data_dir: PathBuf,
-    /// Names and values of the Worker's secrets, passed in the environment, never in arguments or files.
+    /// Names and values for the Worker's secrets, passed in the environment, never in arguments or
+    /// files.
     pub secrets: Vec<(String, String)>,
-    /// The address to listen on. Containers reach only the one of their bridge.
+    /// The address to listen on. Containers reach only their bridge's address.
     pub host: Ipv4Addr,
     /// The port there; 0 lets the system choose.
     pub port: u16,
-    /// The engine of its objects' containers, if any.
+    /// The engine for its objects' containers, if any.
     pub engine: Option<Engine>,
-    /// Whether the Worker may open connections, as one in front of a bot on this machine does.
+    /// Whether the Worker may open connections, as a Worker in front of a bot on this machine does.
     pub outbound: bool,
     /// Whether a start waits until `GET /healthz` succeeds.
     pub awaits_health: bool,
@@ -58,7 +60,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings of a Worker that was built, with a port of the system's choice and no secrets.
+    /// Returns settings for a built Worker, with a port that the system chooses and no secrets.
     pub fn new(npm: &NpmTools, built: &Built, data_dir: impl Into<PathBuf>) -> Result<Self> {
         Ok(Self {
             workerd: npm.workerd.clone(),
@@ -77,13 +79,13 @@ impl Settings {
         })
     }
 
-    /// Adds a secret.
+    /// Adds a named secret.
     pub fn secret(mut self, name: &str, value: &str) -> Self {
         self.secrets.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Returns the prefix of the names of its objects' containers.
+    /// Returns the name prefix for its objects' containers.
     pub fn containers_prefix(&self) -> String {
         format!("workerd-{}-", self.wrangler.name)
     }
@@ -93,18 +95,18 @@ impl Settings {
     }
 }
 
-/// The container engine of the Worker's objects, and the one image that it runs for them.
+/// The container engine for the Worker's objects, and the only image that it runs for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
-    /// The socket of a Docker-compatible engine.
+    /// Socket for a Docker-compatible engine.
     pub socket: PathBuf,
     /// The image's name there.
     pub image: String,
 }
 
 /// A running workerd; dropping it kills its process group at once.
-/// Dropping it kills its process group at once: acknowledged data is on disk (docs/platform.md, durability), so a
-/// slower end has no advantage.
+///
+/// Acknowledged data is on disk (docs/platform.md, durability), so a slower end has no advantage.
 #[derive(Debug)]
 pub struct Workerd {
     child: Child,
@@ -120,17 +122,17 @@ impl Workerd {
             .with_context(|| format!("workerd did not start; end of its log:\n{}", tail(&log)))
     }
 
-    /// Where it listens.
+    /// Returns where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its base URL, without a slash at the end.
+    /// Returns the base URL, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Returns the log of the runtime and the Worker.
+    /// Returns the log path for the runtime and the Worker.
     pub fn log_path(&self) -> &Path {
         &self.log
     }
@@ -140,7 +142,7 @@ impl Workerd {
         drop(self);
     }
 
-    /// Its process.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -177,7 +179,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
             .with_context(|| format!("cannot create {}", archives.display()))?;
     }
     let config = settings.data_dir.join("workerd.capnp");
-    // A Worker without wasm is one module.
+    // A Worker without wasm is a single module.
     let modules: Vec<_> = MODULES
         .into_iter()
         .filter(|name| settings.modules.join(name).is_file())
@@ -233,15 +235,15 @@ fn start(settings: &Settings) -> Result<Workerd> {
     Ok(workerd)
 }
 
-/// Takes the permission to read from the runtime's program file.
-/// The kernel then hides environment and memory of its processes from other processes of the user. A process cannot ask
-/// for that before `execve`, which resets it.
+/// Takes the read permission from the runtime's program file. The kernel then hides its processes'
+/// environment and memory from the user's other processes. A process cannot ask for that before
+/// `execve`, which resets it.
 fn hide_memory(program: &Path) {
-    // The files of a cache of another user stay readable.
+    // Another user's cache files stay readable.
     let _ = fs::set_permissions(program, Permissions::from_mode(EXECUTE_ONLY));
 }
 
-/// Returns the command of the runtime; `taskset` execs its program, so the process is the same.
+/// Returns the runtime's command; `taskset` execs its program, so the process is the same.
 fn program(settings: &Settings) -> Command {
     match settings.core {
         None => Command::new(&settings.workerd),
@@ -256,7 +258,7 @@ fn program(settings: &Settings) -> Command {
     }
 }
 
-/// Waits until workerd reports its port. A thread copies the later lines to the log.
+/// Waits until workerd reports the port. A thread copies the later lines to the log.
 fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -318,7 +320,8 @@ mod tests {
         command
     }
 
-    /// Whether another process of its user reads the environment of a process of this program.
+    /// Returns whether the user's other processes can read the environment of a process running
+    /// this program.
     fn is_readable(program: &Path) -> bool {
         let mut hidden = as_plain_user(program)
             .arg("60")

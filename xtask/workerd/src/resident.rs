@@ -1,4 +1,4 @@
-//! The resident Worker on this machine, with containers of an engine.
+//! The resident Worker on this machine, with an engine's containers.
 
 use std::path::PathBuf;
 
@@ -6,41 +6,41 @@ use anyhow::{Context, Result};
 
 use crate::{Built, Engine, NpmTools, Settings, commit};
 
-/// The variable that names the build of the image of containers here.
+/// The variable that names the build of the container image here.
 const RESIDENT_IMAGE: &str = "RESIDENT_IMAGE";
-/// The variable with the base address of the code host.
+/// The variable with the code host's base address.
 const CODE_HOST_URL: &str = "CODE_HOST_URL";
-/// The variables of the app: its id, its installation, its private key.
+/// The app's variables: id, installation, private key.
 const APP: [&str; 3] = [
     "GITHUB_APP_ID",
     "GITHUB_APP_INSTALLATION_ID",
     "GITHUB_APP_PRIVATE_KEY",
 ];
-/// The variables of the bearers: of administrators, operators, readers.
+/// The bearers' variables: for administrators, operators, readers.
 pub const RESIDENT_TOKENS: [&str; 3] = [
     "RESIDENT_ADMIN_TOKEN",
     "RESIDENT_OPERATOR_TOKEN",
     "RESIDENT_READ_TOKEN",
 ];
 
-/// What differs between resident Workers of this machine. No `Debug`: it holds secrets.
+/// What differs between resident Workers on this machine. No `Debug`: it holds secrets.
 pub struct ResidentSetup<'a> {
     /// The Worker's name, which is part of its containers' names.
     pub name: String,
-    /// The directory of its objects and archives.
+    /// The directory for its objects and archives.
     pub data_dir: PathBuf,
-    /// The engine, with the image of residents.
+    /// The engine, with the resident image.
     pub engine: Engine,
-    /// The base address of the code host, for the Worker and its containers.
+    /// The code host's base address, for the Worker and its containers.
     pub code_host: &'a str,
-    /// The app on the code host: its id, its installation, its private key.
+    /// The app on the code host: id, installation, private key.
     pub app: [&'a str; 3],
-    /// The bearers of administrators, operators and readers.
+    /// The administrators', operators' and readers' bearers.
     pub tokens: [&'a str; 3],
 }
 
-/// Settings of the resident Worker with the image of this checkout.
-/// It asks the code host for tokens, so it may open connections.
+/// Returns settings for the resident Worker with this checkout's image. It asks the code host for
+/// tokens, so it may open connections.
 ///
 /// # Errors
 /// The settings cannot be read, or the checkout has no commit.

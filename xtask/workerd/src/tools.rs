@@ -1,7 +1,7 @@
 //! The tools that come from crates, each kept under the cache by name and version.
 //!
-//! They are compiled once per machine (minutes) and found again by path, so an update of a pin never meets a
-//! stale binary, and two checkouts with different pins do not fight.
+//! They are compiled once per machine (minutes) and found again by path, so updating a pin never
+//! meets a stale binary, and two checkouts with different pins do not fight.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use anyhow::{Context, Result};
 use crate::cache::{Lock, cache_dir};
 use crate::{Progress, command, repo_root};
 
-/// Must be the version of the `wasm-bindgen` crate: the two share a private format.
+/// Must be the `wasm-bindgen` crate's version: the two share a private format.
 const WASM_BINDGEN: &str = "0.2.130";
 
 /// Checks dependencies and licences by `deny.toml`.
 const CARGO_DENY: &str = "0.20.2";
 
-/// Settings of cargo that halve the time to build a tool, which then runs for seconds.
+/// Cargo settings that halve the time to build a tool, which then runs for seconds.
 const QUICK_BUILD: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -26,13 +26,13 @@ const QUICK_BUILD: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
 ];
 
-/// The target of Workers.
+/// The Workers' compile target.
 pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
-/// Paths of the tools.
+/// Paths to the tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CargoTools {
-    /// `wasm-bindgen`.
+    /// Path to `wasm-bindgen`.
     pub wasm_bindgen: PathBuf,
 }
 
@@ -50,7 +50,7 @@ pub fn ensure_cargo_tools(progress: Progress<'_>) -> Result<CargoTools> {
     })
 }
 
-/// Installs cargo-deny if it is missing, and returns its path.
+/// Installs cargo-deny if it is missing, and returns the path.
 pub fn ensure_cargo_deny(progress: Progress<'_>) -> Result<PathBuf> {
     ensure(
         &cache_dir()?,
@@ -61,12 +61,12 @@ pub fn ensure_cargo_deny(progress: Progress<'_>) -> Result<PathBuf> {
     )
 }
 
-/// Adds the standard library of the Workers' target to the pinned toolchain.
+/// Adds the Workers target's standard library to the pinned toolchain.
 pub fn ensure_rust_target(progress: Progress<'_>) -> Result<()> {
     ensure_target(WASM_TARGET, progress)
 }
 
-/// Adds the standard library of a target to the pinned toolchain.
+/// Adds a target's standard library to the pinned toolchain.
 pub fn ensure_target(target: &str, progress: Progress<'_>) -> Result<()> {
     let out = Command::new("rustc")
         .args(["--target", target, "--print", "target-libdir"])
@@ -124,7 +124,8 @@ fn ensure(
             .current_dir(repo_root());
         command::run(install, krate, progress)
     };
-    // Its own lockfile is what it was released with; where that is not to be had, the newest of everything may do.
+    // The tool's own lockfile is what it was released with; where that is not available, the newest
+    // of everything may do.
     install(&["--locked"]).or_else(|_| install(&[]))?;
     discard(&home)?;
     fs::rename(&unfinished, &home)

@@ -10,48 +10,47 @@ use serde_json::Value;
 
 use crate::repo_root;
 
-/// The file's name.
 const FILE: &str = "wrangler.toml";
 
-/// A Worker's settings.
+/// A Worker's deployment settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrangler {
-    /// The Worker's name.
+    /// Name of the Worker.
     pub name: String,
-    /// The runtime's behaviour is that of this day.
+    /// The runtime behaves as on this day.
     pub compatibility_date: String,
     /// Behaviours switched on before their day.
     pub compatibility_flags: Vec<String>,
-    /// Durable Object bindings.
+    /// Bindings for Durable Objects.
     pub objects: Vec<ObjectBinding>,
-    /// Object storage bindings.
+    /// Bindings for object storage.
     pub buckets: Vec<BucketBinding>,
 }
 
-/// One Durable Object namespace.
+/// A Durable Object namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectBinding {
     /// The name the Worker knows it by.
     pub binding: String,
-    /// The exported class.
+    /// Name of the exported class.
     pub class: String,
-    /// Whether its storage is SQLite.
+    /// Whether it stores data in SQLite.
     pub sqlite: bool,
-    /// Whether each of its objects may own a container.
+    /// Whether each object may own a container.
     pub container: bool,
 }
 
-/// One bucket of the object storage.
+/// A bucket in the object storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketBinding {
     /// The name the Worker knows it by.
     pub binding: String,
-    /// The bucket's name.
+    /// Name of the bucket.
     pub name: String,
 }
 
-/// Reads the settings of the Worker in `crate_dir`: its own, or those at the root.
-/// Those at the root are for the Worker with an image of the whole checkout.
+/// Returns the path to the Worker's settings in `crate_dir`: its own, or those at the root. Those
+/// at the root are for the Worker with an image of the whole checkout.
 pub(crate) fn path_of(crate_dir: &Path) -> PathBuf {
     Some(crate_dir.join(FILE))
         .filter(|own| own.is_file())
@@ -59,7 +58,7 @@ pub(crate) fn path_of(crate_dir: &Path) -> PathBuf {
 }
 
 impl Wrangler {
-    /// Reads a `wrangler.toml`.
+    /// Reads a `wrangler.toml` file.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;

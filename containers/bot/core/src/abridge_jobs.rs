@@ -1,4 +1,4 @@
-//! The jobs of this process that abridge reviews: at most one per run.
+//! This process's jobs that abridge reviews: at most one per run.
 
 use std::{
     collections::BTreeMap,
@@ -9,10 +9,10 @@ use ars_codehost::review::{Abridged, Abridgement, Job};
 use ars_types::{RunId, UnixMillis};
 use tokio::sync::watch;
 
-/// Most ended jobs whose result is kept.
+/// Maximum number of ended jobs to remember.
 const MAX_ENDED_JOBS: usize = 200;
 
-/// The jobs.
+/// All abridge jobs of this process.
 #[derive(Default)]
 pub(crate) struct AbridgeJobs(Mutex<Jobs>);
 
@@ -24,7 +24,7 @@ pub(crate) struct Jobs {
     started: Vec<RunId>,
 }
 
-/// The state of a job.
+/// A job's state.
 #[derive(Debug, Clone)]
 pub(crate) enum JobState {
     Running { started_at: UnixMillis },
@@ -37,7 +37,7 @@ impl AbridgeJobs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the state of a run's job.
+    /// Returns a run's job state.
     pub(crate) fn state(&self, run: &RunId) -> Abridgement {
         let state = self
             .lock()
@@ -47,7 +47,7 @@ impl AbridgeJobs {
         state.map_or(Abridgement::Absent, JobState::into_abridgement)
     }
 
-    /// Waits until the job of a run has ended.
+    /// Waits until a run's job has ended.
     pub(crate) fn finished(&self, run: &RunId) -> impl Future<Output = Abridgement> + Send + use<> {
         let state = self.lock().by_run.get(run).cloned();
         async move {
@@ -57,7 +57,7 @@ impl AbridgeJobs {
             let ended = state
                 .wait_for(|state| !matches!(state, JobState::Running { .. }))
                 .await;
-            // A job that panicked leaves its last state.
+            // A job that panicked leaves the last state.
             let ended = ended.map(|state| state.clone());
             ended.map_or(Abridgement::Absent, JobState::into_abridgement)
         }
@@ -65,7 +65,7 @@ impl AbridgeJobs {
 }
 
 impl Jobs {
-    /// Returns the job of a run, for the decision about a call. A finished one is in the record.
+    /// Returns a run's job, for deciding about a call. A finished job is in the record.
     pub(crate) fn of(&self, run: &RunId) -> Job {
         match self.by_run.get(run).map(|state| state.borrow().clone()) {
             Some(JobState::Running { started_at }) => Job::Running { started_at },
@@ -74,7 +74,7 @@ impl Jobs {
         }
     }
 
-    /// Notes a job that starts. The sender receives its end.
+    /// Records that a job starts. The sender receives the job's end.
     pub(crate) fn start(&mut self, run: &RunId, now: UnixMillis) -> watch::Sender<JobState> {
         let sender = watch::Sender::new(JobState::Running { started_at: now });
         self.by_run.insert(run.clone(), sender.subscribe());

@@ -1,4 +1,4 @@
-//! The optional capabilities of an installation. A run works without any of them.
+//! An installation's optional capabilities. A run works without any of them.
 
 use std::sync::Arc;
 
@@ -8,43 +8,43 @@ use ars_types::Generation;
 
 use crate::{commands::CommandDeps, live::LiveStores, memory::MemoryDeps, overrides::Overrides};
 
-/// The capabilities of an installation.
+/// An installation's capabilities.
 #[derive(Default)]
 pub struct Capabilities {
-    /// The live-run ledger. Without it a run ends with its process.
+    /// The live-run ledger. Without it a run ends with the process.
     pub ledger: Option<LedgerDeps>,
-    /// Run-time changes of the configuration.
+    /// Run-time configuration changes.
     pub overrides: Option<Overrides>,
-    /// Memory across runs.
+    /// Memory shared across runs.
     pub memory: Option<MemoryDeps>,
-    /// The public web.
+    /// Access to the public web.
     pub web: Option<Arc<dyn Web>>,
     /// The code host. Without it no pull request, review or issue is posted.
     pub code_host: Option<Arc<dyn CodeHost>>,
-    /// The documents that keep the claims of posted reviews, firings and filed issues.
-    /// Without them the claims are this process's.
+    /// Documents that keep the claims of posted reviews, firings and filed issues. Without them,
+    /// claims live only in this process.
     pub claims: Option<Arc<dyn Documents>>,
-    /// Skills.
+    /// Skills that agents may load.
     pub skills: Option<Arc<dyn Skills>>,
-    /// Dependencies of commands.
+    /// Command dependencies.
     pub commands: CommandDeps,
-    /// The ingress tokens, by which work that another process accepted is authorized again.
-    /// Without them such work has the grants of its acceptance.
+    /// Ingress tokens that authorize work again when another process accepted it. Without them such
+    /// work keeps the grants it was accepted with.
     pub tokens: Option<Arc<TokenMap>>,
 }
 
 /// The dependencies that let runs outlast their process.
 pub struct LedgerDeps {
-    /// The stores of live runs.
+    /// Stores for live runs.
     pub stores: LiveStores,
     /// This process's generation.
     pub generation: Generation,
-    /// The channels of requesters of dead processes.
+    /// Reopens the requesters' channels of dead processes.
     pub channels: Arc<dyn Channels>,
-    /// Another process follows this one, so a drain hands runs off instead of waiting for them.
+    /// Another process succeeds this one, so a drain hands runs off instead of waiting for them.
     pub has_successor: bool,
     /// Whether this process reclaims runs.
     ///
-    /// Not where it cannot read the tokens of their senders: they wait for another.
+    /// It does not where it cannot read their senders' tokens: they wait for another process.
     pub reclaims: bool,
 }

@@ -1,7 +1,7 @@
-//! State that all stages of a run share: dependencies, registry, history, threads, ledger client.
+//! State shared by all stages of a run: dependencies, registry, history, threads, ledger client.
 //!
-//! Dispatch and the lifecycle of a run both depend on this file, and it depends on neither. The facade above them is
-//! `Core`.
+//! Dispatch and the run lifecycle both depend on this file, and it depends on neither. The facade
+//! above them is `Core`.
 
 use std::sync::Arc;
 
@@ -30,17 +30,17 @@ use crate::{
     work_claims::WorkClaims,
 };
 
-/// The dependencies of the core.
+/// The core's dependencies.
 pub struct Deps {
-    /// Time.
+    /// Source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Models by name.
+    /// Model clients by name.
     pub models: Arc<dyn Models>,
-    /// The working trees of threads.
+    /// Provides the threads' working trees.
     pub workspaces: Arc<dyn WorkspaceProvider>,
-    /// Durable history.
+    /// Durable run history.
     pub store: Arc<dyn RunStore>,
-    /// Optional capabilities.
+    /// The installation's optional capabilities.
     pub capabilities: Capabilities,
     /// Removes secrets from everything a run publishes.
     pub redactor: Arc<Redactor>,
@@ -48,7 +48,7 @@ pub struct Deps {
     pub settings: Settings,
 }
 
-/// The shared state of all runs. Cheap to clone.
+/// State shared by all runs. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct RunContext {
     inner: Arc<Inner>,
@@ -77,19 +77,18 @@ struct Inner {
 pub(crate) struct Requeued {
     /// The context it is dispatched in.
     pub(crate) context: RunContext,
-    /// The request.
     pub(crate) message: IncomingMessage,
-    /// The channel of its sender, or of the run that did not read it.
+    /// The sender's channel, or that of the run that did not read the message.
     pub(crate) io: Arc<dyn Channel>,
     /// Counted from the moment it is queued, so that a drain waits for it.
     pub(crate) in_flight: InFlight,
 }
 
-/// The receiving end of the queue of unread follow-ups.
+/// The receiving end of the queue for unread follow-ups.
 pub(crate) type RequeueReceiver = mpsc::UnboundedReceiver<Requeued>;
 
 impl RunContext {
-    /// A context with nothing in flight, and the queue its unread follow-ups come through.
+    /// Creates a context with nothing in flight, and the queue for unread follow-ups.
     pub(crate) fn new(
         randomness: Randomness,
         deps: Deps,
@@ -98,7 +97,7 @@ impl RunContext {
         let (clock, redactor) = (Arc::clone(&deps.clock), Arc::clone(&deps.redactor));
         let ledger = deps.capabilities.ledger.as_ref();
         let live = ledger.map(|ledger| Live::new(ledger.stores.clone(), ledger.generation.clone()));
-        // Unbounded: a run queues at most one turn, and what it did not read is bounded by its mailbox.
+        // Unbounded: a run queues at most one turn, and the mailbox bounds what it did not read.
         let (requeue, requeued) = mpsc::unbounded_channel();
         let inner = Inner {
             registry: Registry::drawing_from(randomness, clock, redactor),
@@ -144,12 +143,12 @@ impl RunContext {
         &self.inner.abridge_jobs
     }
 
-    /// The claims of posted reviews.
+    /// Claims on posted reviews.
     pub(crate) fn review_claims(&self) -> &ReviewClaimStore {
         &self.inner.review_claims
     }
 
-    /// The claims of firings and filed issues.
+    /// Claims on firings and filed issues.
     pub(crate) fn work_claims(&self) -> &WorkClaims {
         &self.inner.work_claims
     }
@@ -159,12 +158,12 @@ impl RunContext {
         &self.inner.onboarded
     }
 
-    /// The runs of this process.
+    /// This process's runs.
     pub(crate) fn registry(&self) -> &Registry {
         &self.inner.registry
     }
 
-    /// Durable history.
+    /// Durable run history.
     pub(crate) fn store(&self) -> &Arc<dyn RunStore> {
         &self.inner.deps.store
     }
@@ -174,12 +173,11 @@ impl RunContext {
         &self.inner.deps.settings
     }
 
-    /// Time.
+    /// Source of the current time.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.inner.deps.clock
     }
 
-    /// The dependencies.
     pub(crate) fn deps(&self) -> &Deps {
         &self.inner.deps
     }
@@ -189,12 +187,12 @@ impl RunContext {
         self.inner.deps.capabilities.tokens.as_deref()
     }
 
-    /// The commands of this installation.
+    /// This installation's commands.
     pub(crate) fn command_registry(&self) -> &ars_commands::Registry {
         &self.inner.commands
     }
 
-    /// The writer of run records.
+    /// Writes run records.
     pub(crate) fn history(&self) -> &HistoryWriter {
         &self.inner.history
     }
@@ -209,7 +207,7 @@ impl RunContext {
         &self.inner.hand_off
     }
 
-    /// The sources of the day's spend.
+    /// Where the day's spend is read from.
     pub(crate) fn spend_sources(&self) -> SpendSources<'_> {
         SpendSources {
             store: &**self.store(),
@@ -217,7 +215,7 @@ impl RunContext {
         }
     }
 
-    /// The day's spend of this process.
+    /// This process's spend for the day.
     pub(crate) fn day_spend(&self) -> &Arc<DaySpend> {
         &self.inner.day_spend
     }
@@ -227,7 +225,7 @@ impl RunContext {
         &self.inner.threads
     }
 
-    /// The slots of live runs.
+    /// Slots for live runs.
     pub(crate) fn slots(&self) -> &Slots {
         &self.inner.slots
     }

@@ -1,12 +1,14 @@
-//! The day's budget (UTC) of all runs: recorded cost, and reservations of live runs.
+//! The day's budget (UTC) for all runs: recorded cost, and live run reservations.
 //!
-//! The store sums the recorded cost of every process. Each query asks only for the records since the last one. A live
-//! run reserves its own cap until its cost is known, so that concurrent runs share the rest of the budget.
-//! Reservations of this process are known here, those of another process (during a deploy) by their rows in the
-//! ledger. The cache of these rows and the delay of a claim let two processes together exceed the cap by the runs that
-//! both start within seven seconds, and by runs that started during an outage of the ledger. It fails closed: without
-//! an answer of the store no run starts, and a run of unknown cost has cost its whole reservation. The cost that a dead
-//! process had not stored is not counted. Not here: the cap of one run, which the loop enforces (`ars_agent::money`).
+//! The store sums every process's recorded cost. Each query asks only for records since the last
+//! query. A live run reserves its own cap until the cost is known, so that concurrent runs share
+//! the rest of the budget. This process knows its own reservations, and learns another process's
+//! (during a deploy) from the ledger rows. Because these rows are cached and a claim takes time,
+//! two processes together can exceed the cap by the runs that both start within seven seconds, and
+//! by runs that started during a ledger outage. It fails closed: without a response from the store
+//! no run starts, and a run with unknown cost has cost the whole reservation. Cost that a dead
+//! process had not stored is not counted. Not here: a single run's cap, which the loop enforces
+//! (`ars_agent::money`).
 
 mod counted;
 mod hold;
@@ -27,26 +29,26 @@ use self::counted::Counted;
 pub use self::hold::Hold;
 use crate::live::Live;
 
-/// The sources of recorded and reserved cost.
+/// Sources for recorded and reserved cost.
 pub(crate) struct SpendSources<'a> {
-    /// The records.
+    /// Holds the recorded cost.
     pub(crate) store: &'a dyn RunStore,
-    /// The live runs of every process, with a ledger.
+    /// Every process's live runs, with a ledger.
     pub(crate) live: Option<&'a Live>,
 }
 
-/// The day's sum as of the last query, and the reservations of this process.
+/// The day's sum at the last query, and this process's reservations.
 #[derive(Default)]
 pub(crate) struct DaySpend {
-    /// Locked during a query of the store.
+    /// Locked while the store is queried.
     counted: Mutex<Counted>,
     own: Lock<Own>,
 }
 
-/// Runs of this process.
+/// This process's runs.
 #[derive(Default)]
 struct Own {
-    /// The sum of reservations.
+    /// Sum of all reservations.
     held: u64,
     /// The reserved runs that the ledger may list.
     runs: HashSet<RunId>,
@@ -106,7 +108,8 @@ impl DaySpend {
         })
     }
 
-    /// Reserves the amount of another process's run regardless of the budget, which allowed it already.
+    /// Reserves the amount for another process's run, even beyond the budget, which allowed it
+    /// already.
     pub(crate) fn hold(self: &Arc<Self>, run: &RunId, cap: MoneyCap) -> Hold {
         let mut own = self.own();
         own.held = own.held.saturating_add(cap.run_microusd);
@@ -120,7 +123,7 @@ impl DaySpend {
         hold
     }
 
-    /// Records the total cost of an ended run.
+    /// Records an ended run's total cost.
     pub(crate) fn cost(&self, run: &RunId, microusd: u64, at: UnixMillis) {
         self.own().ended.push(Ended {
             run: run.clone(),
@@ -134,7 +137,7 @@ impl DaySpend {
         self.own().runs.contains(run)
     }
 
-    /// Returns whether the cost of a run is recorded here and not yet in the sum.
+    /// Returns whether a run's cost is recorded here and not yet in the sum.
     fn has_settled(&self, run: &RunId) -> bool {
         self.own().ended.iter().any(|ended| ended.run == *run)
     }

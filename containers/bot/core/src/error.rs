@@ -1,4 +1,4 @@
-//! The errors of the core.
+//! The core's error types.
 
 use ars_auth::Denied;
 use ars_bot_ports::StoreError;
@@ -12,7 +12,7 @@ pub enum LoadError {
     /// The store did not answer in time.
     #[error("the store did not return the overrides in time")]
     Timeout,
-    /// The store failed.
+    /// The override store failed.
     #[error("the overrides cannot be loaded")]
     Store(#[source] StoreError),
     /// The document is not a valid overrides document.
@@ -26,7 +26,7 @@ pub enum ChangeError {
     /// The change is invalid.
     #[error("the change is refused")]
     Refused(#[source] Fault),
-    /// The store rejected the change, or its document is invalid.
+    /// The store rejected the change, or the document is invalid.
     #[error("the overrides are unavailable")]
     Unavailable(#[source] LoadError),
     /// Other writers' changes came first, more than once.
@@ -63,13 +63,13 @@ impl QueryError {
     }
 }
 
-/// The reason for which the outcome of a run is unknown.
+/// Why a run's outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OutcomeError {
-    /// The run ended, and its record is no longer stored.
+    /// The run ended, and the record is no longer stored.
     #[error("the run's record is no longer stored")]
     Gone,
-    /// The process shuts down before the run of another process ends.
+    /// The process shuts down before another process's run ends.
     #[error("the process shuts down")]
     ShuttingDown,
     /// The history or the ledger did not answer.
@@ -123,7 +123,7 @@ pub(crate) enum Refused {
     /// The thread has a newer run.
     #[error("the thread has a newer run")]
     Thread,
-    /// The disk of the thread's working tree fails or is full.
+    /// The disk with the thread's working tree fails or is full.
     #[error("the workspace could not be made ready: {0}")]
     Disk(String),
     /// The thread's working tree cannot be opened.
@@ -135,25 +135,25 @@ pub(crate) enum Refused {
     /// The thread's working tree belongs to another repository.
     #[error("the thread's working tree is of another repository")]
     AnotherTree,
-    /// Its stored conversation or events cannot be read.
+    /// The stored conversation or events cannot be read.
     #[error("its stored conversation or events cannot be read: {0}")]
     Unread(StoreError),
-    /// The store rejects its record with its events.
+    /// The store rejects the record with the events.
     #[error("its record with its events is rejected")]
     Record,
-    /// The step lacks the state of the loop.
+    /// The step lacks the loop state.
     #[error("the stored step lacks the state of the loop")]
     NoLoop,
     /// Another process reclaimed it.
     #[error("another process owns the run")]
     Fenced,
-    /// The request of a waiting run is rejected here.
+    /// A waiting run's request is rejected here.
     #[error("its request is rejected: {0}")]
     Request(String),
-    /// The ingress token of its sender is gone.
+    /// The sender's ingress token is gone.
     #[error("the token that sent it is no longer configured for it, so it was not run")]
     TokenRemoved,
-    /// Each of its starts ended with its process before a step was stored.
+    /// Every process that started it ended before a step was stored.
     #[error("it was started several times, and every process ended before its first step")]
     NoStep,
     /// No randomness for the run's token.
@@ -162,7 +162,7 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
-    /// Returns whether the run lost its working tree, which its record then notes.
+    /// Returns whether the run lost the working tree, which the record then notes.
     pub(crate) const fn is_of_tree(&self) -> bool {
         matches!(
             self,

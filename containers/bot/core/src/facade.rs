@@ -1,4 +1,4 @@
-//! The facade of the core: dispatch, queries, commands, background services, and a process's drain.
+//! The core's facade: dispatch, queries, commands, background services, and a process's drain.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Deadline of a drain.
+/// Default deadline for a drain.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(15 * 60);
 
 /// The core. Cheap to clone.
@@ -34,7 +34,7 @@ pub struct Core {
     requeue_ended: CancellationToken,
 }
 
-/// The load of the process, for its health probe.
+/// The process load, for the health probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Requests in dispatch or running, plus pending work after runs.
@@ -62,7 +62,7 @@ impl Core {
         let (context, requeued) = RunContext::new(randomness, deps, registry);
         let requeue_ended = CancellationToken::new();
         let ended = requeue_ended.clone().drop_guard();
-        // Ends with the last clone of the context, which owns the sender.
+        // Ends when the last context clone, which owns the sender, is dropped.
         tokio::spawn(async move {
             dispatch::serve_requeued(requeued).await;
             drop(ended);
@@ -73,24 +73,24 @@ impl Core {
         }
     }
 
-    /// Serves one request to its end and replies through `io`. Never fails.
+    /// Serves a request to the end and replies through `io`. Never fails.
     ///
-    /// Must be driven to its end even when the requester is gone: callers spawn it.
+    /// Must be driven to the end even when the requester is gone: callers spawn it.
     pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn Channel>) {
         dispatch::dispatch(&self.context, message, io).await;
     }
 
-    /// The runs of this process.
+    /// Returns this process's runs.
     pub fn registry(&self) -> &Registry {
         self.context.registry()
     }
 
-    /// Returns the queries of runs.
+    /// Returns the run queries.
     pub fn queries(&self) -> Queries {
         Queries::new(self.context.clone())
     }
 
-    /// Returns whether the gate of a repository admits an actor, with the grants of the configuration.
+    /// Returns whether a repository's gate admits an actor, with the configured grants.
     pub fn may_use_repository(&self, actor: &Actor, repository: &RepoSlug) -> bool {
         let settings = self.context.settings();
         let actor = granted(actor, &settings.grants);
@@ -117,7 +117,7 @@ impl Core {
         .await
     }
 
-    /// Records the end of a pull request that a run opened.
+    /// Records how a pull request that a run opened ended.
     ///
     /// # Errors
     /// The history did not answer.
@@ -128,32 +128,32 @@ impl Core {
         pull_ends::record(&self.context, ended).await
     }
 
-    /// Returns the follower of pull requests, or `None` without a code host or a run history.
+    /// Returns the pull request follower, or `None` without a code host or a run history.
     pub fn pull_request_follower(&self) -> Option<PullRequestFollower> {
         PullRequestFollower::of(&self.context)
     }
 
-    /// Returns the commands.
+    /// Returns this core's commands.
     pub fn commands(&self) -> Commands {
         Commands::new(self.context.clone())
     }
 
-    /// Durable history.
+    /// Returns the durable run history.
     pub fn store(&self) -> &Arc<dyn RunStore> {
         self.context.store()
     }
 
-    /// The installation's settings.
+    /// Returns the installation's settings.
     pub fn settings(&self) -> &Settings {
         self.context.settings()
     }
 
-    /// Time.
+    /// Returns the current time's source.
     pub fn clock(&self) -> &dyn Clock {
         self.context.clock()
     }
 
-    /// Returns the load of the process.
+    /// Returns the process load.
     pub fn load(&self) -> Load {
         let in_flight = self.context.in_flight();
         let drain_started_at = in_flight.drain_started_at();
@@ -166,7 +166,7 @@ impl Core {
         }
     }
 
-    /// Returns the sandbox of commands, or `None` where no command runs.
+    /// Returns the command sandbox, or `None` where no command runs.
     pub fn sandbox(&self) -> Option<CommandSandbox> {
         self.context.deps().workspaces.sandbox()
     }
@@ -176,7 +176,7 @@ impl Core {
         self.context.live().map(Live::generation)
     }
 
-    /// Returns the keys of threads with a live run in the ledger. Without a ledger there are none.
+    /// Returns the keys of threads with a live run in the ledger, none without a ledger.
     ///
     /// # Errors
     /// The ledger did not answer.
@@ -217,17 +217,18 @@ impl Core {
         }
     }
 
-    /// Polls for configuration changes of other processes until `end` fires.
+    /// Polls for other processes' configuration changes until `end` fires.
     pub async fn keep_overrides(&self, end: CancellationToken) {
         if let Some(overrides) = &self.context.deps().capabilities.overrides {
             overrides.keep_current(end).await;
         }
     }
 
-    /// Starts the drain and waits until nothing is in flight. Returns `false` when `limit` elapses first.
+    /// Starts the drain and waits until nothing is in flight. Returns `false` when `limit` elapses
+    /// first.
     ///
-    /// From its start on new requests are rejected. If the process has a successor, each run that the ledger tracks is
-    /// handed off at its next step boundary.
+    /// From then on new requests are rejected. If the process has a successor, each run that the
+    /// ledger tracks is handed off at the next step boundary.
     pub async fn drain(&self, limit: Duration) -> bool {
         self.context.in_flight().start_drain(self.clock().now());
         let ledger = self.context.deps().capabilities.ledger.as_ref();

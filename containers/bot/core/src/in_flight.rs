@@ -1,4 +1,4 @@
-//! The count of dispatches and pending post-run work, and the start of the drain that waits for it.
+//! Counts dispatches and pending post-run work, and starts the drain that waits for them.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use ars_bot_ports::metrics;
 use ars_types::UnixMillis;
 use tokio::sync::watch;
 
-/// The work in flight of one process.
+/// A process's work in flight.
 pub(crate) struct InFlightCount {
     count: watch::Sender<u64>,
     /// 0 while not draining.
@@ -25,7 +25,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlightCount {
-    /// A count of zero, not draining.
+    /// Starts at zero, not draining.
     pub(crate) fn new() -> Arc<Self> {
         let (count, _) = watch::channel(0);
         Arc::new(Self {

@@ -1,6 +1,7 @@
-//! The channel-agnostic core: `Core::dispatch(message, io)`, the run registry, and the life of a run.
+//! The channel-agnostic core: `Core::dispatch(message, io)`, the run registry, and a run's life.
 //!
-//! Not here: HTTP, chat, vendor APIs, files and processes. Those are adapters behind `ars-bot-ports`.
+//! Not here: HTTP, chat, vendor APIs, files and processes. Those are adapters behind
+//! `ars-bot-ports`.
 #![forbid(unsafe_code)]
 
 mod abridge;

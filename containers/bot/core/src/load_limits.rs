@@ -1,43 +1,43 @@
-//! The limits of requests and runs (docs/reference/ingress.md#limits).
+//! Request and run limits (docs/reference/ingress.md#limits).
 
 use ars_types::Platform;
 
-/// Default limit of the requests of a caller in a minute.
+/// Default limit for a caller's requests in a minute.
 const REQUESTS_PER_MINUTE_MAX: u32 = 60;
-/// Default limit of the live runs of a caller.
+/// Default limit for a caller's live runs.
 const RUNS_PER_CALLER_MAX: u32 = 8;
-/// Default limit of the live runs of a process.
+/// Default limit for a process's live runs.
 const RUNS_MAX: u32 = 64;
-/// Default limit of the runs of a caller that wait for a slot.
+/// Default limit for a caller's runs that wait for a slot.
 const QUEUED_RUNS_PER_CALLER_MAX: u32 = 32;
-/// Default limit of the runs of a process that wait for a slot.
+/// Default limit for a process's runs that wait for a slot.
 const QUEUED_RUNS_MAX: u32 = 256;
-/// Default limit of the unread follow-ups of a live run.
+/// Default limit for a live run's unread follow-ups.
 const FOLLOW_UPS_MAX: u32 = 50;
-/// Default limit of the bytes of these follow-ups.
+/// Default size limit for these follow-ups in bytes.
 const FOLLOW_UP_BYTES_MAX: u32 = 262_144;
 
-/// The limits of requests and runs. `None` is no limit.
+/// Request and run limits. `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadLimits {
-    /// Requests of a caller in a minute.
+    /// A caller's requests in a minute.
     pub requests_per_minute: Option<u32>,
-    /// Live runs of a caller.
+    /// Live runs per caller.
     pub runs_per_caller: Option<u32>,
-    /// Live runs.
+    /// Live runs per process.
     pub runs: Option<u32>,
-    /// Waiting runs of a caller.
+    /// A caller's runs waiting for a slot.
     pub queued_runs_per_caller: Option<u32>,
-    /// Waiting runs.
+    /// A process's runs waiting for a slot.
     pub queued_runs: Option<u32>,
-    /// Unread follow-ups of a live run.
+    /// A live run's unread follow-ups.
     pub follow_ups: Option<u32>,
-    /// Bytes of these follow-ups.
+    /// Total bytes of these follow-ups.
     pub follow_up_bytes: Option<u32>,
 }
 
 impl LoadLimits {
-    /// No limits.
+    /// Limits nothing at all.
     pub const NONE: Self = Self {
         requests_per_minute: None,
         runs_per_caller: None,
@@ -63,7 +63,8 @@ impl Default for LoadLimits {
     }
 }
 
-/// Returns the caller that an actor counts as. A token's subject is one caller over HTTP and MCP.
+/// Returns the caller that an actor counts as. A token's subject is a single caller over HTTP and
+/// MCP.
 pub fn caller(actor: &str) -> String {
     match Platform::split(actor) {
         Some((platform, name)) => platform.rules().counts_as.unwrap_or(platform).id(name),

@@ -16,18 +16,18 @@ use futures::future::join_all;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Timeout of the lookups of a text's repositories among the residents, which are concurrent.
+/// Timeout for looking up a text's repositories among the residents; the lookups are concurrent.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time without lookups after residents could not be reached.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(30);
 
 /// The repositories with a resident.
 ///
-/// Each lookup asks the registry, because a repository may have been onboarded a moment ago. The list of residents
-/// would need an answer of every one of them.
+/// Each lookup asks the registry, because a repository may have been onboarded a moment ago.
+/// Listing the residents would need every resident's response.
 pub(crate) struct OnboardedRepositories {
     residents: Option<Arc<dyn Residents>>,
-    /// End of the pause after residents could not be reached.
+    /// When the pause ends after residents could not be reached.
     paused_until: Mutex<Option<Instant>>,
 }
 
@@ -39,7 +39,7 @@ impl OnboardedRepositories {
         }
     }
 
-    /// Looks repositories up. An installation without residents knows none of them.
+    /// Looks repositories up. An installation without residents knows none.
     pub(crate) async fn look_up(&self, repositories: &[RepoSlug]) -> BTreeMap<RepoSlug, Listing> {
         let Some(residents) = self.residents.as_deref() else {
             return BTreeMap::new();

@@ -1,9 +1,10 @@
-//! Run-time overrides of the configuration file (docs/reference/configuration.md#layers).
+//! Run-time overrides for the configuration file (docs/reference/configuration.md#layers).
 //!
-//! The document is loaded at start and cached, so that a request waits for no store. It is polled, because a store may
-//! recover and other processes change it too. A change applies to a copy, is saved by compare-and-swap, and only then
-//! takes effect. After a conflict the newer document is loaded and the change applied to it, once. Not here: valid
-//! changes (`ars_settings`), permissions (`ars_auth::policy`), and the commands.
+//! The document is loaded at start and cached, so that a request waits for no store. It is polled,
+//! because a store may recover and other processes change it too. A change applies to a copy, is
+//! saved by compare-and-swap, and only then takes effect. After a conflict the newer document is
+//! loaded and the change applied to it, once. Not here: valid changes (`ars_settings`), permissions
+//! (`ars_auth::policy`), and the commands.
 
 #[cfg(test)]
 mod tests;
@@ -18,16 +19,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{ChangeError, LoadError};
 
-/// Maximum attempts of a change, one of them after a conflict.
+/// Maximum attempts per change, including a retry after a conflict.
 const ATTEMPTS: usize = 2;
-/// Interval and timeout of polls of the store, which bound the delay of another process's change.
+/// Store polling interval and timeout, which bound how late another process's change arrives.
 const REFRESH_EVERY: Duration = Duration::from_secs(30);
 
 /// The overrides in effect.
 pub struct Overrides {
     documents: Arc<dyn Documents>,
     loaded: watch::Sender<Loaded>,
-    /// Locked during a change or a poll, so that those of this process do not race.
+    /// Locked during a change or a poll, so that this process's changes do not race.
     changing: Mutex<()>,
 }
 
@@ -48,7 +49,8 @@ impl Overrides {
         }
     }
 
-    /// Loads the newest document. The current one stays in effect if the store fails or exceeds `timeout`.
+    /// Loads the newest document. The current document stays in effect if the store fails or
+    /// exceeds `timeout`.
     pub async fn refresh(&self, timeout: Duration) -> Result<(), LoadError> {
         let refreshing = async {
             let _one_at_a_time = self.changing.lock().await;

@@ -1,6 +1,7 @@
-//! Whether a pull request is the service's own: by its author, or by its branch's run.
+//! Whether a pull request is the service's own: by author, or by the branch's run.
 //!
-//! Everyone with access to a repository writes the body of a pull request and names its branch, so neither is evidence.
+//! Everyone with access to a repository writes the pull request body and names the branch, so
+//! neither is evidence.
 
 use ars_bot_ports::{RunStore, StoreError};
 use ars_codehost::run_of_branch;
@@ -26,7 +27,7 @@ pub(crate) async fn is_own(
         .is_some_and(|record| has_number(record.extra.get(PULL_REQUEST), (repository, number))))
 }
 
-/// Returns whether the fact of a record is about this pull request.
+/// Returns whether a record's fact is about this pull request.
 fn has_number(known: Option<&Value>, (repository, number): (&RepoSlug, u64)) -> bool {
     let known = fact::<PullRequestFact>(known);
     known.is_some_and(|known| {

@@ -1,6 +1,6 @@
 //! The schedules that fire in this installation.
 //!
-//! Not here: their firings (`schedules`), and the list of all (`commands/schedule`).
+//! Not here: their firings (`schedules`), and listing all (`commands/schedule`).
 
 use ars_schedules::{Action, BOT, SELF_IMPROVEMENT, Schedule};
 

@@ -1,6 +1,7 @@
-//! The end of a pull request, as a fact of the record of the run that opened it.
+//! A pull request's end, recorded as a fact on the run that opened it.
 //!
-//! A webhook reports it. Without webhooks the host is asked about the pull requests without a known end.
+//! A webhook reports it. Without webhooks the host is asked about the pull requests without a known
+//! end.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -24,8 +25,8 @@ const MAX_FAILED_REPOSITORIES: usize = 3;
 /// Interval at which the host is asked.
 const FOLLOW_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// Records the end of a pull request. One that is not the run's has no effect.
-/// An event may be late, so the host's time counts; one without a readable time ended now.
+/// Records a pull request's end. It has no effect unless the pull request is the run's. An event
+/// may be late, so the host's time counts; without a readable time it ended now.
 pub(crate) async fn record(
     context: &RunContext,
     ended: &EndedPullRequest,
@@ -52,7 +53,7 @@ pub(crate) async fn record(
         .map(drop)
 }
 
-/// The end of a pull request, or that it is open again.
+/// A pull request's end, or that it is open again.
 struct End<'a> {
     repository: &'a str,
     number: u64,
@@ -81,17 +82,18 @@ impl End<'_> {
     }
 }
 
-/// Asks the host about the pull requests of runs without a known end.
-/// A recently closed one is among them, because a person may open it again.
+/// Asks the host about runs' pull requests without a known end. Recently closed ones are included,
+/// because a person may open them again.
 pub struct PullRequestFollower {
     context: RunContext,
     host: Arc<dyn CodeHost>,
-    /// The place of the next request, so that all of them get their turn. Not a run: it may leave the list.
+    /// Where the next request begins, so that every pull request gets a turn. Not a run: it may
+    /// leave the list.
     next: usize,
 }
 
 impl PullRequestFollower {
-    /// Returns the follower of a process, or `None` without a code host or a run history.
+    /// Returns a process's follower, or `None` without a code host or a run history.
     pub(crate) fn of(context: &RunContext) -> Option<Self> {
         let host = context.deps().capabilities.code_host.clone()?;
         context.store().keeps_records().then(|| Self {
@@ -115,7 +117,7 @@ impl PullRequestFollower {
         }
     }
 
-    /// Asks about some of the pull requests, and records the ends.
+    /// Asks about some pull requests, and records how they ended.
     pub async fn ask(&mut self) {
         let open = match self.open().await {
             Ok(open) => open,
@@ -124,7 +126,7 @@ impl PullRequestFollower {
                 return;
             }
         };
-        // Begins behind the last one, and goes round.
+        // Begins behind the last, and goes round.
         let start = if self.next < open.len() { self.next } else { 0 };
         let turn = open
             .iter()
@@ -134,7 +136,7 @@ impl PullRequestFollower {
             .take(open.len().min(MAX_ASKED_PULL_REQUESTS));
         let (mut failed, mut leaving) = (BTreeSet::new(), Vec::new());
         for (place, (run, known)) in turn {
-            // The next ones of the repository would fail as well. Those of others may not.
+            // The repository's next ones would fail as well. Those in others may not.
             if failed.len() >= MAX_FAILED_REPOSITORIES {
                 return;
             }
@@ -179,7 +181,7 @@ impl PullRequestFollower {
         }
     }
 
-    /// Returns the pull requests of runs that are open as far as is known, or were closed recently.
+    /// Returns the runs' pull requests that are open as far as is known, or were closed recently.
     async fn open(&self) -> Result<Vec<(RunId, PullRequestFact)>, StoreError> {
         let everyone = Viewer::new(Actor::cli_local());
         let queries = Queries::new(self.context.clone());
@@ -205,13 +207,13 @@ impl PullRequestFollower {
     }
 }
 
-/// Returns the place behind this one, in the list without those that leave it.
+/// Returns the place behind this place, in the list without those that leave it.
 fn next_place(place: usize, leaving: &[usize]) -> usize {
     let before = leaving.iter().filter(|left| **left <= place).count();
     (place + 1).saturating_sub(before)
 }
 
-/// Returns the state of a pull request, and when it ended, if it did.
+/// Returns a pull request's state, and when it ended, if it did.
 fn state_of(facts: &PullRequestFacts) -> Option<(PullRequestState, Option<UnixMillis>)> {
     match facts.pull_request.state {
         review::PullRequestState::Open => Some((PullRequestState::Open, None)),

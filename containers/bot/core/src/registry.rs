@@ -1,7 +1,8 @@
-//! The registry of this process's runs, live and recently finished (docs/reference/runs.md#registry).
+//! Registers this process's runs, live and recently finished (docs/reference/runs.md#registry).
 //!
-//! It numbers events, redacts them, keeps a bounded backlog, and serves any number of viewers. A viewer reads the
-//! backlog at its own pace, so a slow one delays no other. Not here: durable history (`history`), HTTP.
+//! It numbers events, redacts them, keeps a bounded backlog, and serves any number of viewers. A
+//! viewer reads the backlog at its own pace, so a slow viewer delays no other. Not here: durable
+//! history (`history`), HTTP.
 
 mod backlog;
 mod run;
@@ -26,7 +27,7 @@ pub use subscription::{Frame, Subscription};
 use ars_bot_ports::{Clock, Randomness};
 use run::Run;
 
-/// Retention of a finished run, so that its viewers receive the end.
+/// How long a finished run is kept, so that viewers receive the end.
 const FINISHED_RETENTION_MS: i64 = 60_000;
 /// Index changes a slow viewer may lag behind before it has to start over.
 const INDEX_BACKLOG: usize = 256;
@@ -35,30 +36,30 @@ const TOKEN_BYTES: usize = 32;
 /// Random bytes in a run's id, a UUID.
 const ID_BYTES: usize = 16;
 
-/// The facts of a run at its creation.
+/// A run's facts at creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFacts {
-    /// Its label in lists.
+    /// Label shown in lists.
     pub label: String,
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// `provider/model`.
+    /// Model name as `provider/model`.
     pub model: Option<String>,
-    /// Namespaced channel.
+    /// Namespaced id of the channel.
     pub channel_id: String,
-    /// Namespaced user.
+    /// Namespaced id of the user.
     pub user_id: String,
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: ThreadKey,
     /// Who may see the channel.
     pub visibility: Visibility,
-    /// The repository.
+    /// Repository, if the run has any.
     pub repo: Option<String>,
     /// When the request arrived.
     pub received_at: UnixMillis,
 }
 
-/// A change of the index of runs.
+/// A change in the run index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexChange {
     /// The run was created or changed.
@@ -67,7 +68,7 @@ pub enum IndexChange {
     Removed(RunId),
 }
 
-/// The result of a stop request.
+/// How a stop request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopOutcome {
     /// The run received the stop.
@@ -78,7 +79,7 @@ pub enum StopOutcome {
     Unknown,
 }
 
-/// The runs of this process. Cheap to clone.
+/// This process's runs. Cheap to clone.
 #[derive(Clone)]
 pub struct Registry {
     inner: Arc<Inner>,
@@ -88,13 +89,13 @@ struct Inner {
     clock: Arc<dyn Clock>,
     redactor: Arc<Redactor>,
     randomness: Randomness,
-    /// By id, so that the order of operations on all runs is deterministic.
+    /// Ordered by id, so that operations on all runs are deterministic.
     runs: Mutex<BTreeMap<RunId, Arc<Run>>>,
     index: broadcast::Sender<IndexChange>,
 }
 
 impl Registry {
-    /// An empty registry.
+    /// Creates an empty registry.
     pub fn new(clock: Arc<dyn Clock>, redactor: Arc<Redactor>) -> Self {
         Self::drawing_from(Randomness::default(), clock, redactor)
     }
@@ -122,7 +123,7 @@ impl Registry {
         mint_id(&self.inner.randomness)
     }
 
-    /// Creates a run. Its events are published through the handle.
+    /// Creates a run. Events are published through the handle.
     ///
     /// # Errors
     /// The operating system has no randomness.
@@ -134,11 +135,12 @@ impl Registry {
         self.restore(id, facts, origin)
     }
 
-    /// Restores a run of another process.
-    /// Its events keep their seqs and later ones follow them, and its token stays valid.
+    /// Restores another process's run. The events keep their seqs and later ones follow them, and
+    /// the token stays valid.
     ///
-    /// Events that the other process published but the ledger never received are lost, and their seqs are reused. A
-    /// viewer of such events continues after the stored ones (docs/decisions/0011).
+    /// Events that the other process published but the ledger never received are lost, and their
+    /// seqs are reused. A viewer that saw such events continues after the stored ones
+    /// (docs/decisions/0011).
     pub fn restore(
         &self,
         id: RunId,
@@ -159,7 +161,7 @@ impl Registry {
         Ok(RunHandle::new(run, self.clone()))
     }
 
-    /// Removes a run that another process owns. Its viewers' streams end, and they reconnect there.
+    /// Removes a run that another process owns. The viewers' streams end, and they reconnect there.
     pub fn forget(&self, id: &RunId) {
         let removed = self.lock().remove(id);
         if let Some(run) = removed {
@@ -173,12 +175,12 @@ impl Registry {
         self.find(id).map(|run| run.view())
     }
 
-    /// Returns a run's current state for its capability token; a wrong token equals an unknown run.
+    /// Returns a run's current state for the capability token; a wrong token equals an unknown run.
     pub fn open(&self, id: &RunId, token: &str) -> Option<LiveRun> {
         self.authorized(id, token).map(|run| run.view())
     }
 
-    /// Returns every run of this process, newest first.
+    /// Returns every run in this process, newest first.
     pub fn list(&self) -> Vec<LiveRun> {
         self.evict();
         let mut runs: Vec<LiveRun> = self.lock().values().map(|run| run.view()).collect();
@@ -186,18 +188,18 @@ impl Registry {
         runs
     }
 
-    /// Subscribes to a run's events after `after_seq`, authorized by its capability token.
+    /// Subscribes to a run's events after `after_seq`, authorized by the capability token.
     pub fn subscribe(&self, id: &RunId, token: &str, after_seq: u64) -> Option<Subscription> {
         self.authorized(id, token)
             .map(|run| Subscription::new(run, after_seq))
     }
 
-    /// Subscribes to changes of the index.
+    /// Subscribes to index changes.
     pub fn subscribe_index(&self) -> broadcast::Receiver<IndexChange> {
         self.inner.index.subscribe()
     }
 
-    /// Stops a run, authorized by its capability token. Such a stop carries no actor.
+    /// Stops a run, authorized by the capability token. Such a stop carries no actor.
     pub fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
         self.authorized(id, token)
             .map_or(StopOutcome::Unknown, |run| {
@@ -205,7 +207,7 @@ impl Registry {
             })
     }
 
-    /// Stops a run on behalf of an authorized actor.
+    /// Stops a run for an authorized actor.
     pub fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         self.find(id).map_or(StopOutcome::Unknown, |run| {
             self.request_stop(&run, mode, Some(actor))
@@ -238,7 +240,7 @@ impl Registry {
         self.lock().get(id).cloned()
     }
 
-    /// Sets the cost of a run's reflection, as long as the run is kept.
+    /// Sets a run's reflection cost, as long as the run is kept.
     pub(crate) fn reflected(&self, id: &RunId, microusd: u64) {
         if let Some(run) = self.find(id) {
             run.lock().reflection_cost = Some(microusd);
@@ -300,7 +302,7 @@ fn mint_id(randomness: &Randomness) -> RunId {
     }
 }
 
-/// Returns whether a stored token has the form of a capability token.
+/// Returns whether a stored token looks like a capability token.
 pub(crate) fn is_token(token: &str) -> bool {
     token.len() == 2 * TOKEN_BYTES
         && token

@@ -1,7 +1,7 @@
-//! The retry policies of stores.
+//! Retry policies for stores.
 //!
-//! Only transient failures are retried: an overloaded or unreachable store. A conflict is a result and not retried. Not
-//! here: the reaction to a permanent failure.
+//! Only transient failures are retried: an overloaded or unreachable store. A conflict is a result
+//! and not retried. Not here: the reaction to a permanent failure.
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -13,7 +13,7 @@ use ars_types::RunId;
 use backon::Retryable as _;
 use tokio_util::sync::CancellationToken;
 
-/// The waits between the attempts of one kind of request.
+/// Waits between attempts, for a request kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     waits: &'static [Duration],
@@ -23,13 +23,12 @@ pub struct Policy {
 /// Jitter, which keeps clients that failed together from retrying together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Jitter {
-    /// No jitter, for short waits of a run.
+    /// No jitter, for a run's short waits.
     None,
     /// Each wait times 0.5 to 1.5.
     Half,
 }
 
-/// Number of jitter steps.
 const JITTER_STEPS: u64 = 1000;
 
 impl Policy {
@@ -48,10 +47,10 @@ impl Policy {
         waits: &[Duration::from_millis(200)],
         jitter: Jitter::None,
     };
-    /// The dispatcher's state. The next change replaces a lost one.
+    /// For dispatcher state. The next change replaces a lost change.
     pub const STATE: Self = Self::STEP;
 
-    /// Runs attempts until one succeeds, fails permanently, or the waits are used up. `run` is for the log.
+    /// Runs attempts until success, permanent failure, or no waits are left. `run` is for the log.
     pub async fn run<T, F, A>(self, run: &RunId, attempt: A) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,

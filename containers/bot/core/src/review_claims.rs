@@ -1,7 +1,7 @@
-//! The claims of posted reviews, in a document that all processes of an installation share.
+//! Claims on posted reviews, in a document that all of an installation's processes share.
 //!
-//! Not here: the rules of a claim (`ars_codehost::review::ReviewClaims`). An installation without documents has one
-//! process, and keeps the claims in it.
+//! Not here: claim rules (`ars_codehost::review::ReviewClaims`). An installation without documents
+//! has a single process, and keeps the claims in it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,17 +11,17 @@ use ars_types::{RunId, UnixMillis};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-/// Key of the document.
+/// The document's key.
 const DOCUMENT: &str = "review-claims";
-/// Maximum attempts of a claim, the others after a conflict with another process.
+/// Maximum attempts per claim; all but the first follow a conflict with another process.
 const MAX_CLAIM_ATTEMPTS: usize = 8;
 
-/// The claims.
+/// Stores the review claims.
 #[derive(Default)]
 pub(crate) struct ReviewClaimStore {
     documents: Option<Arc<dyn Documents>>,
     local: Mutex<ReviewClaims>,
-    /// Locked during a claim, so that those of this process do not conflict.
+    /// Locked during a claim, so that this process's claims do not conflict.
     claiming: tokio::sync::Mutex<()>,
 }
 
@@ -38,7 +38,7 @@ impl ReviewClaimStore {
         self.change(run, |claims| claims.claim(key, run, now)).await
     }
 
-    /// Claims a review whose owner ended without a post. `None` if the store does not answer.
+    /// Claims a review when the owner ended without a post. `None` if the store does not answer.
     pub(crate) async fn claim_of_ended(
         &self,
         key: &str,
@@ -50,7 +50,7 @@ impl ReviewClaimStore {
             .await
     }
 
-    /// Releases the claim of a run that posted nothing. It expires if the store does not answer.
+    /// Releases the claim for a run that posted nothing. It expires if the store does not answer.
     pub(crate) async fn release(&self, key: &str, run: &RunId) {
         self.change(run, |claims| claims.release(key, run)).await;
     }

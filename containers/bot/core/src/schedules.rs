@@ -1,7 +1,8 @@
-//! Firings of the schedules that the bot itself fires (docs/reference/code-host.md#weekly-issues).
+//! Fires the bot's own schedules (docs/reference/code-host.md#weekly-issues).
 //!
-//! A firing is a message of the schedule's own actor, with the permissions of its entry under `[grants]`. Not
-//! here: when a schedule is due (`ars_schedules::due`), and the record of firings (the `Schedules` port).
+//! A firing is a message by the schedule's own actor, with the permissions from the entry under
+//! `[grants]`. Not here: when a schedule is due (`ars_schedules::due`), and the firing record (the
+//! `Schedules` port).
 
 use std::{
     collections::BTreeMap,
@@ -24,13 +25,13 @@ use crate::{Core, own_schedules::is_on, work_claims::MAX_WORK_CLAIM_AGE_MS};
 /// Interval at which due firings are searched.
 const FIRING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Fires the schedules of this process.
+/// Fires this process's schedules.
 pub struct Scheduler {
     core: Core,
     store: Arc<dyn Schedules>,
-    /// The last firings of this process, for the time that the store does not answer.
+    /// This process's last firings, for when the store does not answer.
     fired: BTreeMap<&'static str, UnixMillis>,
-    /// When firings first met other work. They are repeated until a claim of then has expired.
+    /// When firings first met other work. They are repeated until a claim from then has expired.
     conflicts: BTreeMap<&'static str, UnixMillis>,
 }
 
@@ -44,7 +45,7 @@ struct Due {
 }
 
 impl Scheduler {
-    /// Returns the scheduler of a core, or `None` if no schedule of the bot is on.
+    /// Returns a core's scheduler, or `None` if none of the bot's schedules is on.
     pub fn of(core: &Core) -> Option<Self> {
         let deps = core.context.deps();
         let store = Arc::clone(deps.capabilities.commands.schedules.as_ref()?);
@@ -74,8 +75,8 @@ impl Scheduler {
         }
     }
 
-    /// Fires what is due, and waits until the firings have ended and are recorded.
-    /// A process that shuts down fires nothing, because the next one does.
+    /// Fires whatever is due, and waits until the firings have ended and are recorded. A process
+    /// that shuts down fires nothing, because the next process does.
     pub async fn fire_due(&mut self) {
         if self.core.load().draining {
             return;
@@ -106,7 +107,7 @@ impl Scheduler {
             let since = self.conflicts.get(schedule).copied().unwrap_or(now);
             let repeats_conflict = now.saturating_sub(since) <= MAX_WORK_CLAIM_AGE_MS;
             let (core, store) = (self.core.clone(), Arc::clone(&self.store));
-            // In a separate task, because a message is dispatched to its end.
+            // In a separate task, because a message is dispatched to the end.
             let fired = tokio::spawn(async move {
                 let fired = fire(&core, schedule, command, identity, now).await;
                 let fired = fired.filter(|fired| !(fired.has_conflict && repeats_conflict));
@@ -169,11 +170,12 @@ impl Scheduler {
 /// A firing that was answered.
 struct Fired {
     firing: Firing,
-    /// Its command met other work, such as that of a process that died and whose claim expires.
+    /// The command met other work, for example from a process that died, with a claim yet to
+    /// expire.
     has_conflict: bool,
 }
 
-/// Dispatches the message of a firing. Returns `None` if the process shuts down instead.
+/// Dispatches a firing's message. Returns `None` if the process shuts down instead.
 async fn fire(
     core: &Core,
     schedule: &str,
@@ -183,7 +185,7 @@ async fn fire(
 ) -> Option<Fired> {
     let channel = Arc::new(FiringChannel::default());
     let message = IncomingMessage {
-        // The entry of the configuration replaces the grants of a schedule.
+        // The configuration entry replaces a schedule's grants.
         actor: Actor::new(identity, Grants::default()),
         channel_id: identity.to_owned(),
         thread_key: ThreadKey::new(Platform::Schedule, schedule, &firing::thread(schedule, now)),
@@ -218,7 +220,7 @@ async fn fire(
     })
 }
 
-/// The channel of a firing, which collects its outcome.
+/// A firing's channel, which collects the outcome.
 #[derive(Default)]
 struct FiringChannel {
     outcome: Mutex<FiringOutcome>,
@@ -228,7 +230,7 @@ struct FiringChannel {
 struct FiringOutcome {
     replies: Vec<String>,
     ended: Option<(RunId, RunStatus)>,
-    /// The code of the failed command.
+    /// The failed command's error code.
     failure: Option<ErrorCode>,
     is_rejected_by_shutdown: bool,
 }

@@ -19,69 +19,71 @@ use crate::load_limits::LoadLimits;
 /// The installation's settings.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// Agent of a request that names none. `general` when unset.
+    /// Agent for requests that name none. `general` when unset.
     pub default_agent: Option<String>,
-    /// Model of a request that names none if its agent has no model.
+    /// Model for requests that name none if the agent has no model.
     pub default_model: Option<ModelRef>,
-    /// Model used after a long overload of the first one.
+    /// Model used after the first has been overloaded for long.
     pub fallback_model: Option<ModelRef>,
-    /// Model per agent.
+    /// Configured model per agent.
     pub models: BTreeMap<String, ModelRef>,
-    /// Effort per agent.
+    /// Configured effort per agent.
     pub efforts: BTreeMap<String, Effort>,
-    /// Maximum output tokens of a model call, in place of the agent's own.
+    /// Maximum output tokens per model call, in place of the agent's own.
     pub max_tokens: Option<u32>,
-    /// Settings of channels and users.
+    /// Channel and user settings.
     pub scopes: Scopes,
     /// Budget per agent, where it differs from the agent's own.
     pub budgets: BTreeMap<String, Budget>,
-    /// Window of a model in tokens, by `provider/model`, where it is not the default.
+    /// Model windows in tokens, by `provider/model`, where they differ from the default.
     pub windows: BTreeMap<String, u64>,
-    /// Prices of models.
+    /// Price table by model.
     pub prices: PriceTable,
-    /// Caps of the cost of runs.
+    /// Caps on run cost.
     pub money: MoneyCaps,
     /// Repositories a request may name, by slug or short name.
     pub repositories: Vec<Repository>,
-    /// Repository of a coding request if neither the request nor its thread has one.
+    /// Repository for a coding request if neither the request nor the thread has any.
     pub default_repository: Option<String>,
-    /// Prefixes of paths and URLs that any request may name directly. The machine's own user may name any.
+    /// Path and URL prefixes that any request may name directly. The machine's own user may name
+    /// any.
     pub allowed_origins: Vec<String>,
-    /// Agents and repositories closed to all but holders of a grant.
+    /// Agents and repositories closed to all without a grant.
     pub restrictions: Restrictions,
     /// Grants added to actors by id.
     pub grants: BTreeMap<String, Grants>,
-    /// Limits of requests and runs.
+    /// Request and run limits.
     pub load: LoadLimits,
-    /// Base of run links, without a trailing slash.
+    /// Base URL for run links, without a trailing slash.
     pub public_base_url: Option<String>,
-    /// Earlier turns of the thread are published as `context` events.
+    /// The thread's earlier turns are published as `context` events.
     pub include_context: bool,
-    /// Minimum runs with one cause of friction for a report to show it, in place of the report's default.
+    /// Minimum runs with the same friction cause for a report to show it, in place of the report's
+    /// default.
     pub report_min_runs: Option<usize>,
-    /// Issues about friction.
+    /// Settings for friction issues.
     pub proposals: ProposalSettings,
-    /// Reading diffs of reviews.
+    /// Settings for reviews' reading diffs.
     pub reading_diff: ReadingDiffSettings,
 }
 
 /// Where issues about friction are filed, and how many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProposalSettings {
-    /// The repository of a call that names none.
+    /// The repository for a call that names none.
     pub repository: Option<RepoSlug>,
-    /// Label, in place of the default.
+    /// Issue label, in place of the default.
     pub label: Option<String>,
-    /// Maximum issues of one call, in place of the default.
+    /// Maximum issues per call, in place of the default.
     pub top: Option<usize>,
 }
 
-/// Caps of the cost of runs, in micro-dollars. No cap by default.
+/// Run cost caps in micro-dollars. No cap by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MoneyCaps {
-    /// One run.
+    /// Cap for each run.
     pub run: Option<u64>,
-    /// All runs of a day (UTC).
+    /// Cap for a day's runs together (UTC).
     pub day: Option<u64>,
 }
 
@@ -93,7 +95,7 @@ const ANTHROPIC_WINDOW_TOKENS: u64 = 200_000;
 const ANTHROPIC: &str = "anthropic";
 
 impl Settings {
-    /// Returns the limits of a run of this agent with this model, apart from its budget.
+    /// Returns the limits for a run with this agent and model, apart from the budget.
     pub fn limits(&self, agent: &AgentSpec, model: &ModelRef) -> Limits {
         Limits {
             context: Some(ContextLimit::new(
@@ -118,7 +120,7 @@ impl Settings {
             .unwrap_or(default)
     }
 
-    /// Returns the maximum output tokens of a model call of this agent.
+    /// Returns the maximum output tokens per model call for this agent.
     pub fn max_output_tokens(&self, agent: &AgentSpec) -> u32 {
         self.max_tokens.unwrap_or(agent.max_output_tokens)
     }

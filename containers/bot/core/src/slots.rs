@@ -1,7 +1,7 @@
-//! The slots of live runs, and the queue of runs that wait for one (docs/reference/ingress.md#queue).
+//! Live run slots, and the queue of runs waiting for a slot (docs/reference/ingress.md#queue).
 //!
-//! A free slot goes to the waiting caller with the fewest live runs, and of two such callers to the older request. So
-//! a caller with many requests delays its own and no other's.
+//! A free slot goes to the waiting caller with the fewest live runs, and between two such callers
+//! to the older request. So a caller with many requests delays its own and no other's.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::{load_limits::LoadLimits, registry::QueuePlace};
 
-/// The slots of a process. Cheap to clone.
+/// A process's slots. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Slots {
     inner: Arc<Inner>,
@@ -29,7 +29,7 @@ struct Inner {
 struct State {
     /// Live runs by caller. Absent callers have none.
     live: HashMap<String, u32>,
-    /// By the order of their requests.
+    /// Ordered by request time.
     waiting: Vec<Waiter>,
     next_ticket: u64,
 }
@@ -44,19 +44,19 @@ struct Waiter {
 /// How far a waiting run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It waits.
+    /// The run still waits.
     Waits(QueuePlace),
     /// It has a slot.
     Granted,
 }
 
-/// The slot of a live run, until it is dropped.
+/// A live run's slot, until it is dropped.
 pub(crate) struct Slot {
     slots: Slots,
     caller: String,
 }
 
-/// The place of a run in the queue, until it is dropped.
+/// A run's queue place, until it is dropped.
 pub(crate) struct Place {
     slots: Slots,
     ticket: u64,
@@ -65,11 +65,11 @@ pub(crate) struct Place {
     is_taken: bool,
 }
 
-/// The slot of an admitted run.
+/// An admitted run's slot.
 pub(crate) enum RunSlot {
     /// It has a slot.
     Free(Slot),
-    /// It waits for one.
+    /// The run waits for a slot.
     Awaited(Place),
 }
 
@@ -100,13 +100,14 @@ impl Slots {
     /// Takes a free slot, or a place in the queue.
     ///
     /// # Errors
-    /// The limit of the queue.
+    /// The queue limit.
     pub(crate) fn take_or_wait(
         &self,
         caller: &str,
         since: UnixMillis,
     ) -> Result<RunSlot, Overload> {
-        // One lock for the check and the change: concurrent requests must not pass a limit together.
+        // A single lock for the check and the change: concurrent requests must not pass a limit
+        // together.
         let mut state = self.lock();
         if state.check(caller, &self.inner.limits).is_ok() {
             state.begin(caller);
@@ -119,7 +120,7 @@ impl Slots {
         Ok(RunSlot::Awaited(self.place(&mut state, caller, since)))
     }
 
-    /// Takes a place in the queue, whatever its length: for a run that waited in another process.
+    /// Takes a place in the queue, at any length: for a run that waited in another process.
     pub(crate) fn wait(&self, caller: &str, since: UnixMillis) -> Place {
         self.place(&mut self.lock(), caller, since)
     }
@@ -177,7 +178,7 @@ impl State {
         }
     }
 
-    /// Checks whether the caller may begin one more run.
+    /// Checks whether the caller may begin another run.
     fn check(&self, caller: &str, limits: &LoadLimits) -> Result<(), Overload> {
         let (own, all) = (self.of(caller), self.live.values().sum::<u32>());
         if let Some(limit) = limits.runs_per_caller.filter(|limit| own >= *limit) {
@@ -189,7 +190,7 @@ impl State {
         }
     }
 
-    /// Checks whether one more run of the caller may wait.
+    /// Checks whether another of the caller's runs may wait.
     fn check_queue(&self, caller: &str, limits: &LoadLimits) -> Result<(), Overload> {
         let own = self
             .waiting
@@ -205,7 +206,7 @@ impl State {
         }
     }
 
-    /// Adds a waiter by the time of its request. Returns its ticket and its progress.
+    /// Adds a waiter by request time. Returns the ticket and progress.
     fn enqueue(&mut self, caller: &str, since: UnixMillis) -> (u64, watch::Receiver<Progress>) {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
@@ -239,7 +240,7 @@ impl State {
         self.number(limits);
     }
 
-    /// Returns the next waiter of the eligible ones if the callers have these live runs.
+    /// Returns the next eligible waiter if the callers have these live runs.
     fn next(
         &self,
         live: &HashMap<String, u32>,
@@ -254,7 +255,7 @@ impl State {
         })
     }
 
-    /// Gives each waiting run its position: the order in which they would start if no live run ended.
+    /// Gives each waiting run a position: the order in which they would start if no live run ended.
     fn number(&self, limits: &LoadLimits) {
         let mut live = self.live.clone();
         let mut is_numbered = vec![false; self.waiting.len()];

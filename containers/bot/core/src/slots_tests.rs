@@ -1,4 +1,4 @@
-//! Tests of the slots and their queue.
+//! Tests for slots and the queue.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Stops of runs of this process: applied to the driver, and recorded in the ledger for later owners.
+//! Stops this process's runs: applied to the driver, and recorded in the ledger for later owners.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{context::RunContext, registry::StopOutcome, retry::Policy};
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 impl RunContext {
-    /// Stops a run, authorized by its capability token. Such a stop carries no actor.
+    /// Stops a run, authorized by the capability token. Such a stop carries no actor.
     pub(crate) async fn stop_with_token(
         &self,
         id: &RunId,
@@ -23,7 +23,7 @@ impl RunContext {
         self.record_stop(id, mode, None, outcome).await
     }
 
-    /// Stops a run of this process on behalf of an authorized actor.
+    /// Stops this process's run for an authorized actor.
     pub(crate) async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         let outcome = self.registry().stop(id, mode, actor.clone());
         self.record_stop(id, mode, Some(actor), outcome).await

@@ -1,7 +1,7 @@
-//! Thread claims within this process: one live run per thread.
+//! Thread claims within this process: a single live run per thread.
 //!
-//! The claim across processes is the ledger's (`live`). A later message of an occupied thread finds the run to steer
-//! here. Not here: the permission to steer (`dispatch`).
+//! The claim across processes is the ledger's (`live`). A later message on an occupied thread finds
+//! the run to steer here. Not here: the permission to steer (`dispatch`).
 
 mod mailbox;
 mod note;
@@ -27,30 +27,30 @@ pub struct Threads {
 /// The run that owns a thread.
 #[derive(Clone)]
 pub struct Occupant {
-    /// Its agent.
+    /// Agent that the run uses.
     pub agent: &'static str,
-    /// Its repository.
+    /// Repository that the owner works on.
     pub repository: Option<String>,
-    /// The requested ref.
+    /// Git ref, if requested.
     pub git_ref: Option<String>,
-    /// Its id, once it is created.
+    /// Run id, once it is created.
     pub run: Option<RunId>,
     /// When it claimed the thread.
     pub since: UnixMillis,
-    /// Its mailbox.
+    /// Queues the owner's follow-ups.
     pub mailbox: Mailbox,
     /// Fires when the thread is free again.
     freed: CancellationToken,
 }
 
-/// The facts of a run that its follow-ups are checked against.
+/// Run facts that follow-ups are checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
-    /// Its agent.
+    /// Agent that the run uses.
     pub agent: &'static str,
-    /// The repository.
+    /// Repository, if the run has any.
     pub repository: Option<&'a str>,
-    /// The requested ref.
+    /// Git ref, if requested.
     pub git_ref: Option<&'a str>,
 }
 
@@ -64,7 +64,7 @@ pub struct Claim {
 }
 
 impl Threads {
-    /// Claims a thread, or returns its owner.
+    /// Claims a thread, or returns the owner.
     pub fn claim(
         &self,
         thread: &ThreadKey,
@@ -100,7 +100,7 @@ impl Threads {
         })
     }
 
-    /// Returns the owner of a thread, if it has one.
+    /// Returns a thread's owner, if it has any.
     pub fn occupant(&self, thread: &ThreadKey) -> Option<Occupant> {
         self.lock().get(thread).cloned()
     }
@@ -111,14 +111,14 @@ impl Threads {
 }
 
 impl Claim {
-    /// Sets the run of the claim.
+    /// Sets the claim's run id.
     pub fn set_run(&self, run: &RunId) {
         if let Some(occupant) = self.threads.lock().get_mut(&self.thread) {
             occupant.run = Some(run.clone());
         }
     }
 
-    /// Returns the agent of the claim.
+    /// Returns the claim's agent.
     pub fn agent(&self) -> &'static str {
         self.agent
     }
@@ -128,14 +128,15 @@ impl Claim {
         &self.mailbox
     }
 
-    /// Releases the thread, and returns the mailbox, which stays open for follow-ups of the final flush.
+    /// Releases the thread, and returns the mailbox, which stays open for the final flush's
+    /// follow-ups.
     pub(crate) fn release(mut self) -> Mailbox {
         std::mem::take(&mut self.mailbox)
     }
 }
 
 impl Occupant {
-    /// Waits until the thread is free: its run ended and its record is written or lost.
+    /// Waits until the thread is free: the run ended and the record is written or lost.
     pub async fn released(&self) {
         self.freed.cancelled().await;
     }

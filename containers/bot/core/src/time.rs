@@ -10,7 +10,7 @@ pub fn iso(at: UnixMillis) -> String {
     }
 }
 
-/// Returns the time that a text of RFC 3339 names.
+/// Parses an RFC 3339 time.
 pub fn parsed(text: &str) -> Option<UnixMillis> {
     text.parse::<jiff::Timestamp>()
         .ok()

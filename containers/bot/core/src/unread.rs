@@ -1,11 +1,11 @@
-//! The way of unread follow-ups back to dispatch: those of one run or claim become one turn.
+//! Sends unread follow-ups back to dispatch: a run's or claim's become a single turn.
 
 use crate::{
     context::RunContext,
     threads::{Claim, Closed, Sender},
 };
 
-/// Releases a thread without a run. Follow-ups that its claim received become a turn.
+/// Releases a thread without a run. Follow-ups that the claim received become a turn.
 pub(crate) fn release(context: &RunContext, claim: Claim) {
     let agent = claim.agent();
     let unread = claim.mailbox().close(Closed::Ended);
@@ -17,7 +17,7 @@ pub(crate) fn release(context: &RunContext, claim: Claim) {
     );
 }
 
-/// Queues the messages of these senders as one turn of this agent, in the name of the last sender.
+/// Queues these senders' messages as a single turn for this agent, in the last sender's name.
 pub(crate) fn requeue_as_one_turn(
     context: &RunContext,
     agent: &str,

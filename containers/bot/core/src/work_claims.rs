@@ -1,8 +1,8 @@
-//! Claims of work that one process of an installation does at a time.
+//! Claims on work that only a single process of an installation does at a time.
 //!
 //! They are in a document that all processes share.
 //!
-//! An installation without documents has one process, and keeps the claims in it.
+//! An installation without documents has a single process, and keeps the claims in it.
 
 use std::{
     collections::BTreeMap,
@@ -14,22 +14,22 @@ use ars_types::{RunId, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Key of the document.
+/// The document's key.
 const DOCUMENT: &str = "work-claims";
-/// Maximum attempts of a claim of work, the others after a conflict with another process.
+/// Maximum attempts per work claim; all but the first follow a conflict with another process.
 const MAX_WORK_CLAIM_ATTEMPTS: usize = 8;
-/// Maximum age of a live claim of work in milliseconds.
-/// A process that ended in between blocks no other one.
+/// Maximum age of a live work claim in milliseconds. A process that ended in between blocks no
+/// other.
 pub(crate) const MAX_WORK_CLAIM_AGE_MS: i64 = 900_000;
 
-/// The claims.
+/// Stores the work claims.
 #[derive(Default)]
 pub(crate) struct WorkClaims {
     documents: Option<Arc<dyn Documents>>,
     local: Mutex<Known>,
-    /// Locked during a claim, so that those of this process do not conflict.
+    /// Locked during a claim, so that this process's claims do not conflict.
     claiming: tokio::sync::Mutex<()>,
-    /// Locked while this process files issues, so that its calls wait for each other.
+    /// Locked while this process files issues, so that the calls wait for each other.
     filing: tokio::sync::Mutex<()>,
 }
 
@@ -86,7 +86,7 @@ impl WorkClaims {
         }
     }
 
-    /// Waits until no other call of this process files issues.
+    /// Waits until this process files no issues in another call.
     pub(crate) async fn filing(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.filing.lock().await
     }

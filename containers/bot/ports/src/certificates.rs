@@ -1,10 +1,10 @@
-//! The public keys of an access proxy.
+//! An access proxy's public keys.
 
 use async_trait::async_trait;
 
 use super::WebError;
 
-/// The source of the keys.
+/// Where the keys come from.
 #[async_trait]
 pub trait Certificates: Send + Sync {
     /// Fetches the proxy's current JSON Web Key Set.

@@ -9,16 +9,17 @@ use crate::{ChannelEvent, ReplyError};
 
 /// The channel a request came through.
 ///
-/// A channel that wraps another one forwards `send` with one call, so that no event can be forgotten.
+/// A channel that wraps another channel forwards `send` with a single call, so that no event can be
+/// forgotten.
 #[async_trait]
 pub trait Channel: Send + Sync {
     /// Returns the traits on which the core decides.
     fn traits(&self) -> ChannelTraits;
 
-    /// Returns the earlier turns of the thread, oldest first.
+    /// Returns the thread's earlier turns, oldest first.
     async fn history(&self) -> Vec<HistoryTurn>;
 
-    /// Sends an event, or ignores one that the channel has no form for.
+    /// Sends an event, or ignores it when the channel has no form for it.
     ///
     /// # Errors
     /// The requester did not receive a message. The run survives that.
@@ -26,7 +27,8 @@ pub trait Channel: Send + Sync {
 }
 
 impl dyn Channel + '_ {
-    /// Sends an event about the progress of a request. A failure is logged, because no run depends on it.
+    /// Sends an event about a request's progress. A failure is logged, because no run depends on
+    /// it.
     pub async fn inform(&self, event: ChannelEvent) {
         if let Err(error) = self.send(event).await {
             tracing::debug!(%error, "event not delivered");
@@ -39,10 +41,10 @@ impl dyn Channel + '_ {
     }
 }
 
-/// One earlier turn of a thread.
+/// An earlier turn in a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryTurn {
-    /// The speaker.
+    /// Who wrote the turn.
     pub role: Role,
     /// The text, which may be empty.
     pub text: String,

@@ -1,4 +1,4 @@
-//! The events of a channel: messages to the requester, and the progress of the request.
+//! A channel's events: messages to the requester, and the request's progress.
 
 use ars_types::{RunId, RunStatus};
 use ars_wire::{ErrorCode, idempotency::FirstUse};
@@ -8,48 +8,48 @@ use crate::{Notice, Refusal, texts};
 /// An event that the core sends to a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelEvent {
-    /// An answer.
+    /// An answer to the requester.
     Reply(String),
     /// An answer with a file. A channel without files sends the content.
     File {
         /// Message above the file.
         message: String,
-        /// The file.
+        /// The file to send.
         file: TextFile,
     },
     /// The request is refused.
     Refused(Refusal),
     /// A message that is neither an answer nor a refusal.
     Notice(Notice),
-    /// The request is rejected because the process shuts down; its refusal follows.
-    /// No work was started, and the next process accepts the request when it is sent again.
+    /// The request is rejected because the process shuts down; the refusal follows. No work was
+    /// started, and the next process accepts the request when it is sent again.
     RejectedByShutdown,
     /// An earlier request had the message's idempotency key; no effect and no reply follow.
     Repeated(FirstUse),
     /// A short status line.
     Status(String),
-    /// The message was a command; its reply follows.
+    /// The message was a command; the reply follows.
     CommandAnswered {
-        /// Code of its failure, if it failed.
+        /// The failure code, if it failed.
         failure: Option<ErrorCode>,
     },
     /// A run was created.
     RunStarted(RunId),
     /// The run's cost in millionths of a dollar, if it is known, before `RunFinished`.
     RunCost(u64),
-    /// The run is finished in the registry; its reply follows.
+    /// The run is finished in the registry; the reply follows.
     RunFinished {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// Its final status.
+        /// How the run ended.
         status: RunStatus,
     },
     /// Another process continues the run, and cannot reach this channel.
     /// Neither `RunFinished` nor the run's reply follows, so that a channel with a waiting caller answers it.
     RunMoved {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The run's page: a URL or, without a public base URL, its path.
+        /// The run's page: a URL or, without a public base URL, a path.
         page: String,
     },
 }
@@ -57,14 +57,14 @@ pub enum ChannelEvent {
 /// A text that is sent as a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
-    /// Its name.
+    /// File name with extension.
     pub name: &'static str,
-    /// Its content.
+    /// Text of the file.
     pub content: String,
 }
 
 impl ChannelEvent {
-    /// Returns the text of a message on a channel without other forms. An event about progress has none.
+    /// Returns a message's text on a channel without other forms. A progress event has none.
     pub fn into_text(self) -> Option<String> {
         match self {
             Self::Reply(text) => Some(text),

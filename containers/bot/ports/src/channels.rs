@@ -1,4 +1,4 @@
-//! Channels by name: the way back to a requester of a request that another process accepted.
+//! Channels by name: the way back to a requester when another process accepted the request.
 
 use std::sync::Arc;
 
@@ -8,9 +8,10 @@ use async_trait::async_trait;
 
 use super::{Channel, ChannelEvent, HistoryTurn, ReplyError};
 
-/// The channels of the installation.
+/// The installation's channels.
 pub trait Channels: Send + Sync {
-    /// Returns the channel of a run's requester, or `None` for one that is gone, such as a closed terminal.
+    /// Returns the channel of a run's requester, or `None` if it is gone, such as a closed
+    /// terminal.
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn Channel>>;
 }
 

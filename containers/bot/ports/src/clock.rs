@@ -2,7 +2,7 @@
 
 use ars_types::UnixMillis;
 
-/// The wall clock.
+/// The wall clock, replaceable in tests.
 pub trait Clock: Send + Sync {
     /// Returns the current time.
     fn now(&self) -> UnixMillis;

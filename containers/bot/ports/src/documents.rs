@@ -1,6 +1,6 @@
 //! The document port: versioned configuration documents.
 //!
-//! Not here: the content of the documents (`ars_bot_core::overrides`).
+//! Not here: what the documents contain (`ars_bot_core::overrides`).
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::StoreError;
 /// Documents by key, replaced by compare-and-swap on their version.
 #[async_trait]
 pub trait Documents: Send + Sync {
-    /// Returns the newest version of the document under a key, a lowercase slug.
+    /// Returns the document's newest version under a key, a lowercase slug.
     async fn newest(&self, key: &str) -> Result<Document, StoreError>;
 
     /// Replaces version `expected`, which is 0 before there is a document, with this object.
@@ -22,16 +22,16 @@ pub trait Documents: Send + Sync {
     ) -> Result<Replacement, StoreError>;
 }
 
-/// A stored document.
+/// A stored document and version.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
     /// The document, or `None` before the first write.
     pub document: Option<Value>,
-    /// The number of writes.
+    /// Number of writes so far.
     pub version: u64,
 }
 
-/// The result of a replacement.
+/// How a replacement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
     /// The document was written as this version.

@@ -1,4 +1,4 @@
-//! The errors of the ports.
+//! The ports' error types.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("store: {message}")]
 pub struct StoreError {
-    /// The kind of failure, which decides about retries.
+    /// The failure kind, which decides about retries.
     pub kind: StoreErrorKind,
-    /// For logs.
+    /// Text for logs only.
     pub message: String,
 }
 
-/// Classes of failure.
+/// Failure classes that decide about retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreErrorKind {
     /// The store does not have the route, as in an older deploy. Never retried.
@@ -31,7 +31,7 @@ pub enum StoreErrorKind {
 #[error("reply not delivered: {0}")]
 pub struct ReplyError(pub String);
 
-/// A model of a provider that is not configured.
+/// A model whose provider is not configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the model's provider is not configured. The providers are: {known}.")]
 pub struct UnknownProvider {
@@ -43,13 +43,13 @@ pub struct UnknownProvider {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{kind}: {message}")]
 pub struct ModelError {
-    /// The kind of failure.
+    /// The failure kind, which decides the reaction.
     pub kind: ModelErrorKind,
     /// A message that is safe to show: never a key, never a header.
     pub message: String,
 }
 
-/// Kinds of failure, by the possible reaction.
+/// Failure kinds, by the possible reaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelErrorKind {
     /// The provider is overloaded.
@@ -73,16 +73,16 @@ pub enum ModelErrorKind {
     /// The conversation no longer fits the model's window.
     #[error("context too long")]
     ContextTooLong,
-    /// The provider rejects an image or a document of the conversation.
+    /// The provider rejects an image or document in the conversation.
     #[error("file refused")]
     FileRejected,
     /// The connection failed or broke.
     #[error("model unreachable")]
     Unreachable,
-    /// The provider answered with an error of its own.
+    /// The provider answered with its own error.
     #[error("model failed")]
     Failed,
-    /// The provider broke its own protocol, or ended the stream early.
+    /// The provider broke the protocol, or ended the stream early.
     #[error("model protocol error")]
     Protocol,
     /// The run was stopped.
@@ -91,19 +91,19 @@ pub enum ModelErrorKind {
 }
 
 impl ModelErrorKind {
-    /// Returns whether the provider is overloaded or limits the rate of requests.
+    /// Returns whether the provider is overloaded or limits the request rate.
     pub const fn is_overload(&self) -> bool {
         matches!(self, Self::Overloaded { .. } | Self::RateLimited { .. })
     }
 }
 
-/// The reason for a failed fetch or search. No variant carries text of the remote side.
+/// Why a fetch or search failed. No variant carries the remote side's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebError {
-    /// Not an absolute http or https URL, or one with credentials in it.
+    /// Not an absolute http or https URL, or a URL with credentials.
     #[error("`url` must be an absolute http or https URL without a user name or password")]
     Url,
-    /// The host is private, local or reserved by its name, its literal address, or a resolved address.
+    /// The host is private, local or reserved by name, literal address, or resolved address.
     #[error(
         "the address is not on the public internet; private, local and reserved addresses are refused"
     )]
@@ -111,16 +111,16 @@ pub enum WebError {
     /// Nothing is fetched, because commands have no network either.
     #[error("nothing is fetched here, because `sandbox.network` is \"none\"")]
     NoNetwork,
-    /// Nothing is fetched.
+    /// Fetching is turned off.
     #[error("nothing is fetched here, because `web.hosts` is \"none\"")]
     NoHosts,
-    /// The host is not on the list of the run.
+    /// The host is not on the run's list.
     #[error("{0} is not on the list of hosts of this run; an operator can add it to `web.allow`")]
     Unlisted(String),
     /// A redirect led to a rejected URL.
     #[error("a redirect was refused: {0}")]
     Redirect(Box<WebError>),
-    /// Too many redirects.
+    /// There were too many redirects.
     #[error("more than {0} redirects")]
     Redirects(usize),
     /// The name has no address.
@@ -129,10 +129,10 @@ pub enum WebError {
     /// The connection failed or broke.
     #[error("the host could not be reached or broke the connection off")]
     Unreachable,
-    /// The fetch exceeded its time limit.
+    /// The fetch exceeded the time limit.
     #[error("no full answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// An image or document exceeded its limit.
+    /// An image or document exceeded the limit.
     #[error("the body is larger than {0} bytes and is refused, not cut")]
     TooLarge(usize),
     /// The body's compression was not requested or is corrupt.
@@ -147,7 +147,7 @@ pub enum WebError {
     /// The search service's answer could not be parsed.
     #[error("the search service's answer could not be read")]
     SearchAnswer,
-    /// The access proxy did not answer with its keys, but with this status.
+    /// The access proxy did not answer with keys, but with this status.
     #[error("the access proxy answered with status {0}")]
     Keys(u16),
     /// The run was stopped.
@@ -161,7 +161,7 @@ pub enum WorkspaceError {
     /// The path leaves the workspace, or is not a valid relative path.
     #[error("path `{0}` is outside the workspace")]
     PathEscape(String),
-    /// No such file.
+    /// There is no such file.
     #[error("no such file: {0}")]
     NotFound(String),
     /// The model's request is invalid (a directory, a bad pattern).
@@ -190,7 +190,7 @@ pub enum SourceError {
     /// It is larger than the limit.
     #[error("the source must have at most {max_bytes} bytes")]
     TooLarge {
-        /// The limit.
+        /// The size limit in bytes.
         max_bytes: u64,
     },
 }

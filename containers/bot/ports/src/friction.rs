@@ -1,4 +1,4 @@
-//! The friction port: diagnoses of runs, by ledger.
+//! The friction port: run diagnoses, by ledger.
 
 use ars_types::{StoreKey, UnixMillis};
 use ars_wire::friction::FrictionRecord;
@@ -6,10 +6,11 @@ use async_trait::async_trait;
 
 use super::StoreError;
 
-/// Friction ledgers.
+/// Records and reads friction ledgers.
 #[async_trait]
 pub trait FrictionRecords: Send + Sync {
-    /// Writes a diagnosis, replacing an earlier one of its run. Returns how many the ledger holds.
+    /// Writes a diagnosis, replacing the run's earlier diagnosis. Returns how many the ledger
+    /// holds.
     async fn record(&self, ledger: &StoreKey, record: &FrictionRecord) -> Result<u64, StoreError>;
 
     /// Returns the newest diagnoses, oldest first, that finished at or after `since`.

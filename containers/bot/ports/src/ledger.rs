@@ -16,10 +16,10 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::{StoreError, Stored};
 
-/// The ledger of live runs.
+/// The live-run ledger.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Makes a run live on its thread. Repeating a granted claim changes nothing.
+    /// Makes a run live on the thread. Repeating a granted claim changes nothing.
     async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError>;
 
     /// Returns the first request with an idempotency key, or `None` for an unknown or expired key.
@@ -28,10 +28,10 @@ pub trait Ledger: Send + Sync {
     /// Returns every live run, earliest start first.
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError>;
 
-    /// Returns the live run of a thread, without reading other threads' runs.
+    /// Returns a thread's live run, without reading other threads' runs.
     async fn live_of_thread(&self, thread_key: &str) -> Result<Option<LiveRun>, StoreError>;
 
-    /// Writes the state of the run's loop. A record with the same step replaces the earlier one.
+    /// Writes the run's loop state. A record with the same step replaces the earlier record.
     async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError>;
 
     /// Extends the lease by the store's clock and returns a requested stop.
@@ -46,11 +46,12 @@ pub trait Ledger: Send + Sync {
     /// Acquires the reply permit, which is granted once.
     async fn finishing(&self, owner: &Owner) -> Result<Owned, StoreError>;
 
-    /// Writes the run's record and ends the live run, then clears its transcript on a best-effort basis.
+    /// Writes the run's record and ends the live run, then clears the transcript on a best-effort
+    /// basis.
     async fn finish(&self, owner: &Owner, record: &RunRecord) -> Result<Owned<Stored>, StoreError>;
 
-    /// Requests a stop of a live run.
-    /// Its owner receives it with the next heartbeat, and its note names the actor.
+    /// Requests that a live run stop. The owner receives it with the next heartbeat, and the note
+    /// names the actor.
     async fn stop(
         &self,
         run: &RunId,
@@ -58,14 +59,14 @@ pub trait Ledger: Send + Sync {
         actor: Option<&Actor>,
     ) -> Result<Stop, StoreError>;
 
-    /// Queues a follow-up for a live run. Returns its number, or `None` when the run is not live.
+    /// Queues a follow-up for a live run. Returns the number, or `None` when the run is not live.
     async fn inbox(
         &self,
         run: &RunId,
         message: &Map<String, Value>,
     ) -> Result<Option<u64>, StoreError>;
 
-    /// Offers runs of this generation to the next one. Returns those that could be offered.
+    /// Offers this generation's runs to the next. Returns those that could be offered.
     async fn handoff(
         &self,
         generation: &Generation,
@@ -82,12 +83,13 @@ pub trait Ledger: Send + Sync {
         except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError>;
 
-    /// Returns the events appended to a run after a seq, none for an unknown run.
-    /// A store of an earlier version ignores the seq and returns all of them.
+    /// Returns the events appended to a run after a seq, none for an unknown run. An earlier
+    /// version's store ignores the seq and returns them all.
     async fn live_events(&self, run: &RunId, after_seq: u64) -> Result<Vec<Value>, StoreError>;
 
-    /// Appends events to many runs of one generation and, with a lease, extends it for each of them.
-    /// Returns one reply per run, in the order given (docs/decisions/0007). A fenced run does not affect the others.
+    /// Appends events to many runs of a generation and, with a lease, extends it for each run.
+    /// Returns a reply per run, in the order given (docs/decisions/0007). A fenced run does not
+    /// affect the others.
     async fn flush(
         &self,
         generation: &Generation,
@@ -96,29 +98,29 @@ pub trait Ledger: Send + Sync {
     ) -> Result<Vec<Owned<FlushAnswer>>, StoreError>;
 }
 
-/// The part of a flush that concerns one run.
+/// A single run's part in a flush.
 #[derive(Debug, Clone)]
 pub struct FlushBatch {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Events, each replacing the one with the same seq.
+    /// Events, each replacing the event with the same seq.
     pub events: Vec<Box<RawValue>>,
-    /// The number of the last follow-up received. Later ones are returned.
+    /// The last received follow-up's number. Later ones are returned.
     pub inbox_after: u64,
 }
 
-/// The reply to a flush for one run.
+/// The flush reply for a single run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlushAnswer {
-    /// The requested stop.
+    /// The stop, once requested.
     pub stop: Option<StopMode>,
-    /// The requester of the stop, if the request named one.
+    /// Who requested the stop, if the request named them.
     pub stop_actor: Option<Actor>,
-    /// Follow-ups after the last one received.
+    /// Follow-ups after the last received.
     pub inbox: Vec<Followup>,
 }
 
-/// The result of a claim.
+/// How a claim ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Claim {
     /// The run is live and owned by this generation.
@@ -129,19 +131,19 @@ pub enum Claim {
     Repeated(FirstUse),
 }
 
-/// The result of an owner's write.
+/// How an owner's write ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owned<T = ()> {
-    /// Done.
+    /// The write was done.
     Done(T),
-    /// Another generation owns the run, or its phase forbids the write. Nothing was written.
+    /// Another generation owns the run, or the phase forbids the write. Nothing was written.
     Fenced,
     /// There is no such live run. Nothing was written.
     UnknownRun,
 }
 
 impl<T> Owned<T> {
-    /// Maps the value of `Done`.
+    /// Maps the value in `Done`.
     pub fn map<U>(self, view: impl FnOnce(T) -> U) -> Owned<U> {
         match self {
             Self::Done(done) => Owned::Done(view(done)),
@@ -151,7 +153,7 @@ impl<T> Owned<T> {
     }
 }
 
-/// The result of a stop request.
+/// How a stop request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The stop was recorded.

@@ -1,7 +1,7 @@
-//! The ports of the bot: the core's traits for the world, their data, and metric and trace names.
+//! The bot's ports: core traits for the world, their data, and metric and trace names.
 //!
-//! Adapters implement them, tests script them. Not here: the life of a run (`ars-bot-core`) and the tools
-//! (`ars-bot-tools`).
+//! Adapters implement them, tests script them. Not here: a run's life (`ars-bot-core`) and the
+//! tools (`ars-bot-tools`).
 #![forbid(unsafe_code)]
 
 mod certificates;

@@ -1,6 +1,6 @@
 //! The memory port: records remembered in each scope.
 //!
-//! Not here: the scopes of a request, the ranking of their records, and the block in the prompt.
+//! Not here: a request's scopes, ranking the records, and the block in the prompt.
 
 use ars_types::StoreKey;
 use ars_wire::memory::{Candidate, MemoryRecord};
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::StoreError;
 
-/// Memory, by scope.
+/// Reads and writes memory by scope.
 #[async_trait]
 pub trait Memory: Send + Sync {
     /// Returns at most `limit` (1 to 50) matching records, best first, and counts them as used.
@@ -35,7 +35,7 @@ pub trait Memory: Send + Sync {
     async fn forget(&self, scope: &StoreKey, id: &str) -> Result<bool, StoreError>;
 }
 
-/// The result of writing candidates.
+/// What writing candidates did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// Candidates that became a record.

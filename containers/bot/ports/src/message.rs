@@ -1,4 +1,4 @@
-//! A request in the form the core knows, independent of its channel.
+//! A request in the form the core knows, independent of the channel.
 
 use ars_auth::Actor;
 use ars_events::InputSource;
@@ -12,11 +12,11 @@ pub struct IncomingMessage {
     pub actor: Actor,
     /// Namespaced channel, such as `http:default`.
     pub channel_id: String,
-    /// The conversation.
+    /// Key of the conversation's thread.
     pub thread_key: ThreadKey,
     /// Who may see the channel.
     pub visibility: Visibility,
-    /// The request, untrimmed.
+    /// The request text, untrimmed.
     pub text: String,
     /// When the adapter accepted it.
     pub received_at: UnixMillis,
@@ -24,18 +24,18 @@ pub struct IncomingMessage {
     pub choices: Choices,
     /// Where the request was written.
     pub source: Option<InputSource>,
-    /// The caller's idempotency key, which the claim of the run stores.
+    /// The caller's idempotency key, which the run's claim stores.
     pub idempotency: Option<IdempotencyKey>,
 }
 
-/// The choices of a request.
+/// What a request chooses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// The agent's name.
+    /// Name of the agent.
     pub agent: Option<String>,
-    /// The model.
+    /// The model, if chosen.
     pub model: Option<ModelRef>,
-    /// The effort.
+    /// The effort, if chosen.
     pub effort: Option<Effort>,
     /// A configured repository's name, or a path or URL.
     pub repository: Option<String>,

@@ -1,8 +1,9 @@
-//! The metrics of the bot: every metric's name, and one function for each event that is counted.
+//! The bot's metrics: every metric name, and a function for each counted event.
 //!
-//! Labels come from closed sets (agents, statuses, configured providers, tools the run has), so that no request can
-//! grow the number of series or put text into one. Not here: the collector (`ars-bot-telemetry`), without which every
-//! call is a no-op. docs/logging.md lists the metrics for operators.
+//! Labels come from closed sets (agents, statuses, configured providers, tools the run has), so
+//! that no request can grow the number of series or put text into a label. Not here: the collector
+//! (`ars-bot-telemetry`), without which every call is a no-op. docs/logging.md lists the metrics
+//! for operators.
 
 use std::time::Duration;
 
@@ -29,17 +30,17 @@ const QUEUED_RUNS: &str = "ars_queued_runs";
 const QUEUE_SECONDS: &str = "ars_run_queue_duration_seconds";
 const LOST_RECORDS: &str = "ars_run_records_lost_total";
 
-/// Label of a tool that the run does not have, because a model can invent any name.
+/// Label for a tool that the run does not have, because a model can invent any name.
 const UNKNOWN_TOOL: &str = "unknown";
 
-/// The outcome of a call.
+/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It succeeded.
+    /// The call succeeded.
     Ok,
-    /// It failed.
+    /// The call itself failed.
     Failed,
-    /// Its infrastructure failed: the sandbox or the network.
+    /// The infrastructure failed: the sandbox or the network.
     Infra,
 }
 
@@ -62,7 +63,7 @@ impl Outcome {
     }
 }
 
-/// Registers the description of each metric. Call it once, after the collector is installed.
+/// Registers each metric's description. Call it once, after the collector is installed.
 pub fn describe() {
     describe_counter!(RUNS_STARTED, "Runs started, by agent");
     describe_counter!(RUNS_FINISHED, "Runs finished, by agent and status");
@@ -103,7 +104,7 @@ pub fn run_started(agent: &'static str) {
     counter!(RUNS_STARTED, "agent" => agent).increment(1);
 }
 
-/// Counts a run that ended, with its duration.
+/// Counts an ended run, with the duration.
 pub fn run_finished(agent: &'static str, status: RunStatus, took: Duration) {
     counter!(RUNS_FINISHED, "agent" => agent, "status" => status.as_str()).increment(1);
     histogram!(RUN_SECONDS, "agent" => agent, "status" => status.as_str()).record(took);
@@ -114,7 +115,7 @@ pub fn in_flight(count: u64) {
     gauge!(IN_FLIGHT).set(count as f64);
 }
 
-/// Counts a model turn, its retries included. `provider` is the name of a configured provider.
+/// Counts a model turn, including retries. `provider` names a configured provider.
 pub fn model_turn(provider: &str, outcome: Outcome, took: Duration) {
     let provider = provider.to_owned();
     counter!(MODEL_TURNS, "provider" => provider.clone(), "outcome" => outcome.as_str())
@@ -123,7 +124,7 @@ pub fn model_turn(provider: &str, outcome: Outcome, took: Duration) {
         .record(took);
 }
 
-/// Counts the tokens of a model turn and, if the model has a price, its cost in millionths of a dollar.
+/// Counts a model turn's tokens and, if the model has a price, the cost in millionths of a dollar.
 pub fn model_usage(provider: &str, usage: Usage, microdollars: Option<u64>) {
     let kinds = [
         ("input", usage.input_tokens),
@@ -139,7 +140,7 @@ pub fn model_usage(provider: &str, usage: Usage, microdollars: Option<u64>) {
     }
 }
 
-/// Counts a tool call. `tool` is `None` if the run has no tool of the name the model gave.
+/// Counts a tool call. `tool` is `None` if the run has no tool with the name the model gave.
 pub fn tool_call(tool: Option<&str>, outcome: Outcome, took: Duration) {
     let tool = tool.unwrap_or(UNKNOWN_TOOL).to_owned();
     counter!(TOOL_CALLS, "tool" => tool.clone(), "outcome" => outcome.as_str()).increment(1);
@@ -159,7 +160,7 @@ pub fn store_request(operation: &'static str, outcome: Outcome, took: Duration) 
     histogram!(STORE_SECONDS, "operation" => operation, "outcome" => outcome.as_str()).record(took);
 }
 
-/// Counts a request that a limit refuses. `limit` is the name of the limit's setting.
+/// Counts a request that a limit refuses. `limit` is the limit's setting name.
 pub fn refused(limit: &'static str) {
     counter!(REFUSED, "limit" => limit).increment(1);
 }
@@ -179,11 +180,11 @@ pub fn record_lost() {
     counter!(LOST_RECORDS).increment(1);
 }
 
-/// Counts a viewer of a stream until dropped.
+/// Counts a stream's viewer until dropped.
 #[derive(Debug)]
 pub struct Viewer(());
 
-/// Counts a viewer.
+/// Counts a viewer until it is dropped.
 pub fn viewer() -> Viewer {
     gauge!(VIEWERS).increment(1);
     Viewer(())
@@ -303,7 +304,7 @@ mod tests {
         let text = rendered(|| {
             let (stays, leaves) = (viewer(), viewer());
             drop(leaves);
-            // Its drop would be counted by another recorder.
+            // Another recorder would count the drop.
             std::mem::forget(stays);
         });
         assert_has(&text, &["ars_stream_viewers 1"]);

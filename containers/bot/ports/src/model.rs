@@ -1,4 +1,4 @@
-//! The model port: one call of one model, streamed.
+//! The model port: a single streamed model call.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{ModelError, UnknownProvider};
 
-/// One model call.
+/// A single model call.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRequest<'a> {
     /// The model's name at the provider.
@@ -25,11 +25,11 @@ pub struct ModelRequest<'a> {
     pub turns: &'a [Turn],
     /// Output limit in tokens.
     pub max_tokens: u32,
-    /// The reasoning effort.
+    /// Reasoning effort, if set.
     pub effort: Option<Effort>,
 }
 
-/// Models by name.
+/// Model clients by name.
 pub trait Models: Send + Sync {
     /// Returns the client that serves this model.
     fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider>;
@@ -38,15 +38,15 @@ pub trait Models: Send + Sync {
 /// A streamed part of a model's turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelDelta {
-    /// A piece of text.
+    /// A text fragment, in order.
     Text(String),
-    /// The usage of the current attempt so far. Each value replaces the previous one.
+    /// The current attempt's usage so far. Each value replaces the previous value.
     Usage(Usage),
     /// The call failed, and another attempt follows.
     Retrying {
-        /// Attempts so far.
+        /// Number of attempts so far.
         attempt: u32,
-        /// Wait before the next one.
+        /// Wait before the next attempt.
         wait: Duration,
         /// Why the attempt failed.
         cause: RetryCause,
@@ -59,23 +59,24 @@ pub enum RetryCause {
     /// The provider is overloaded or limits the rate.
     #[error("is busy")]
     Overload,
-    /// No connection, or one that broke.
+    /// No connection, or a broken connection.
     #[error("cannot be reached")]
     Unreachable,
-    /// The provider answered with an error of its own.
+    /// The provider answered with its own error.
     #[error("failed to answer")]
     Failed,
-    /// The provider ended its answer early or broke its protocol.
+    /// The provider ended the response early or broke the protocol.
     #[error("broke off its answer")]
     BrokenAnswer,
 }
 
-/// A configured provider.
+/// Client for a configured provider.
 #[async_trait]
 pub trait ModelClient: Send + Sync {
-    /// Calls the model once, retrying by the kind of the provider's errors, and returns the whole turn.
+    /// Calls the model once, retrying by the provider's error kind, and returns the whole turn.
     ///
-    /// `cancel` closes the connection at once and yields [`ModelErrorKind::Cancelled`](crate::ModelErrorKind).
+    /// `cancel` closes the connection at once and yields
+    /// [`ModelErrorKind::Cancelled`](crate::ModelErrorKind).
     async fn turn(
         &self,
         request: ModelRequest<'_>,

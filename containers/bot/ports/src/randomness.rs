@@ -1,16 +1,16 @@
-//! The source of run ids and capability tokens: the operating system, or a seed in a simulation.
+//! Where run ids and capability tokens come from: the operating system, or a simulation's seed.
 
 use std::sync::Arc;
 
-/// A source of random bytes. Cheap to clone; by default the operating system's.
+/// Produces random bytes. Cheap to clone; by default the operating system's.
 #[derive(Clone)]
 pub struct Randomness(Arc<Fill>);
 
 type Fill = dyn Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync;
 
 impl Randomness {
-    /// A source given by the caller.
-    /// Its bytes become tokens that open runs, so they must not be guessable in production.
+    /// Uses the caller's source. The bytes become tokens that open runs, so they must not be
+    /// guessable in production.
     pub fn of(
         fill: impl Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync + 'static,
     ) -> Self {

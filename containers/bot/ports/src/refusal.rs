@@ -1,13 +1,13 @@
-//! The reasons for which the core rejects a request, and its notices to a requester, as values.
+//! Why the core rejects a request, and notices to a requester, as values.
 //!
-//! A refusal names its error code, which fixes HTTP status, JSON-RPC code and exit code (`ars_wire`). Not here: the
-//! texts, which the channel renders (`texts`).
+//! A refusal names the error code, which fixes HTTP status, JSON-RPC code and exit code
+//! (`ars_wire`). Not here: the texts, which the channel renders (`texts`).
 
 use ars_wire::ErrorCode;
 
 use super::{UnknownProvider, WorkspaceError};
 
-/// The reason for which a request is rejected, or its run ends before the first model call.
+/// Why a request is rejected, or the run ends before the first model call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// The process shuts down.
@@ -18,28 +18,28 @@ pub enum Refusal {
     InvalidDirective(DirectiveFault),
     /// The configured or chosen agent does not exist.
     UnknownAgent {
-        /// Every agent.
+        /// Lists every agent name.
         known: String,
     },
     /// The requester lacks the grant for the agent.
     AgentForbidden {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
     },
     /// Neither the request nor the configuration names a model.
     NoModel,
     /// The model's provider is not configured.
     UnknownProvider(UnknownProvider),
-    /// The named repository is unknown, or none is named where one is needed.
+    /// The named repository is unknown, or none is named where it is needed.
     Repository {
-        /// The request names one.
+        /// Whether the request names a repository.
         is_named: bool,
-        /// Every configured repository.
+        /// Lists every configured repository.
         known: Vec<String>,
     },
     /// The residents do not answer, so it is open whether the request names this repository.
     RepositoryUndetermined {
-        /// The repository.
+        /// Name of the repository.
         repository: String,
     },
     /// The requester lacks the grant for the repository.
@@ -55,12 +55,12 @@ pub enum Refusal {
         /// The cap in millionths of a dollar.
         cap: u64,
     },
-    /// The rest of the day's budget is reserved by live runs.
+    /// Live runs have reserved the rest of the day's budget.
     BudgetReserved {
         /// The cap in millionths of a dollar.
         cap: u64,
     },
-    /// The store rejects the facts of the run, such as a name that is too long.
+    /// The store rejects the run's facts, such as a name that is too long.
     NotRecordable,
     /// The run could not be created.
     NotStarted,
@@ -71,41 +71,41 @@ pub enum Refusal {
 /// A limit that a request exceeds. A later request may succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overload {
-    /// The caller's requests of a minute.
+    /// The caller's requests in a minute.
     Rate {
-        /// The limit.
+        /// The limit per minute.
         limit: u32,
         /// Seconds until the next request is accepted.
         wait_s: u32,
     },
     /// The caller's live runs.
     OwnRuns {
-        /// The limit.
+        /// The limit per caller.
         limit: u32,
     },
-    /// The live runs of all callers.
+    /// All callers' live runs together.
     Runs {
-        /// The limit.
+        /// The limit per process.
         limit: u32,
     },
     /// The caller's runs that wait for a slot.
     OwnQueue {
-        /// The limit.
+        /// The limit per caller.
         limit: u32,
     },
-    /// The waiting runs of all callers.
+    /// All callers' waiting runs together.
     Queue {
-        /// The limit.
+        /// The limit per process.
         limit: u32,
     },
-    /// The unread follow-ups of a live run.
+    /// A live run's unread follow-ups.
     FollowUps {
-        /// The limit.
+        /// The maximum number unread.
         limit: u32,
     },
-    /// The bytes of the unread follow-ups of a live run.
+    /// A live run's unread follow-ups in bytes.
     FollowUpBytes {
-        /// The limit.
+        /// The maximum in bytes.
         limit: u32,
     },
 }
@@ -130,7 +130,7 @@ impl Overload {
         }
     }
 
-    /// Returns the name of the limit's setting, which is its label in metrics too.
+    /// Returns the limit's setting name, which is the metric label too.
     pub const fn setting(self) -> &'static str {
         match self {
             Self::Rate { .. } => "requestsPerMinute",
@@ -150,32 +150,32 @@ impl From<Overload> for Refusal {
     }
 }
 
-/// The reason for which a message of an occupied thread is rejected.
+/// Why a message on an occupied thread is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThreadRefusal {
     /// The requester lacks the grant for the live run's agent.
     AgentForbidden {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
     },
     /// The requester lacks the grant for the live run's repository.
     RepositoryForbidden {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
     },
     /// The request names another agent than the live run's.
     OtherAgent(LiveRunFacts),
-    /// The ledger did not confirm a follow-up for a run of another process.
+    /// The ledger did not confirm a follow-up for another process's run.
     FollowUpUnconfirmed {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
     },
-    /// A run of another process is ending and no longer reads follow-ups.
+    /// Another process's run is ending and no longer reads follow-ups.
     RunEnding {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
     },
-    /// Another process owns the thread, and its run cannot be read.
+    /// Another process owns the thread, and that run cannot be read.
     OwnerUnknown,
     /// Other processes owned the thread at each attempt.
     Busy,
@@ -184,70 +184,70 @@ pub enum ThreadRefusal {
 /// A directive with an invalid value, which is left out because it may be a pasted secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectiveFault {
-    /// No such agent.
+    /// There is no such agent.
     Agent {
-        /// Every agent.
+        /// Lists every agent name.
         known: String,
     },
-    /// No such effort.
+    /// There is no such effort.
     Effort {
-        /// Every effort.
+        /// Lists every effort name.
         known: String,
     },
     /// The value is too long.
     TooLong {
-        /// The directive.
+        /// The directive's key.
         key: &'static str,
         /// The characters that it may have.
         max: usize,
     },
-    /// No ref has the value as its name.
+    /// The value is no valid ref name.
     Ref,
 }
 
-/// The facts of a thread's live run that a requester may know.
+/// Facts about a thread's live run that a requester may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveRunFacts {
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
     /// Seconds since the run claimed the thread.
     pub seconds: i64,
-    /// The address of the run's page, once the run is created.
+    /// The run page's address, once the run is created.
     pub url: Option<String>,
 }
 
 /// A message to a requester that is neither an answer nor a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The message was queued as a follow-up of the thread's live run.
+    /// The message was queued as a follow-up for the thread's live run.
     Steered(LiveRunFacts),
     /// An unread follow-up was dispatched and rejected.
     FollowUpRejected {
-        /// The reason.
+        /// Why it was rejected.
         refusal: Refusal,
-        /// The message.
+        /// Text of the message.
         text: String,
     },
     /// The run was stopped before it read the sender's follow-up.
     Stopped,
-    /// The run was stopped before it read this follow-up of another process.
+    /// The run was stopped before it read this follow-up from another process.
     StoppedUnread {
-        /// The message.
+        /// Text of the message.
         text: String,
     },
-    /// The follow-up came too late for the run and cannot run in its sender's name.
+    /// The follow-up came too late for the run and cannot run in the sender's name.
     TooLate {
-        /// The message.
+        /// Text of the message.
         text: String,
     },
     /// The ingress token of the follow-up's sender is gone.
     TokenRemoved {
-        /// The message.
+        /// Text of the message.
         text: String,
     },
     /// The run's new owner could not be given the follow-up.
     NotRequeued {
-        /// The message.
+        /// Text of the message.
         text: String,
     },
 }

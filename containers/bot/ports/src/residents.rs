@@ -1,8 +1,8 @@
 //! The residents port: repository environments that are kept warm between runs.
 //!
-//! One method per route of the resident Worker, over its wire types. Implemented by a client of the Worker, and by an
-//! engine on this machine. Not here: the choice between a resident and a local tree, and the workspace on a resident
-//! (`ars-bot-adapters`).
+//! Each resident Worker route has a method, over the wire types. Implemented by a client for the
+//! Worker, and by an engine on this machine. Not here: choosing between a resident and a local
+//! tree, and the workspace on a resident (`ars-bot-adapters`).
 
 use ars_resident::{
     refusal::Refusal,
@@ -18,114 +18,116 @@ use ars_resident::{
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-/// Residents: their registry, and the trees of threads in them.
+/// Residents: their registry, and the threads' trees in them.
 ///
-/// A cancelled call returns [`ResidentsError::Cancelled`] at once. Work that the resident began runs to its end.
+/// A cancelled call returns [`ResidentsError::Cancelled`] at once. Work that the resident began
+/// runs to the end.
 #[async_trait]
 pub trait Residents: Send + Sync {
-    /// Adds a repository and starts its provisioning.
+    /// Adds a repository and starts provisioning it.
     async fn onboard(
         &self,
         request: &OnboardRequest,
         cancel: &CancellationToken,
     ) -> Result<OnboardAnswer, ResidentsError>;
 
-    /// Removes a repository, or plans that. A part that could not be removed is an entry of the report.
+    /// Removes a repository, or plans that. A part that could not be removed is an entry in the
+    /// report.
     async fn offboard(
         &self,
         request: &OffboardRequest,
         cancel: &CancellationToken,
     ) -> Result<Offboarded, ResidentsError>;
 
-    /// Changes the record of a repository.
+    /// Changes a repository's record.
     async fn reconfigure(
         &self,
         request: &ReconfigureRequest,
         cancel: &CancellationToken,
     ) -> Result<ReconfigureAnswer, ResidentsError>;
 
-    /// Discards the snapshots of a repository and provisions it anew, or plans that.
+    /// Discards a repository's snapshots and provisions it anew, or plans that.
     async fn rebuild(
         &self,
         request: &RebuildRequest,
         cancel: &CancellationToken,
     ) -> Result<RebuildPlan, ResidentsError>;
 
-    /// Returns every resident with its live view.
+    /// Returns every resident with the live view.
     async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError>;
 
-    /// Returns the state of a resident. The registry is asked each time.
+    /// Returns a resident's state. The registry is asked each time.
     async fn status(
         &self,
         request: &StatusRequest,
         cancel: &CancellationToken,
     ) -> Result<StatusAnswer, ResidentsError>;
 
-    /// Binds a thread to a ref and prepares its tree.
+    /// Binds a thread to a ref and prepares the tree.
     async fn attach(
         &self,
         request: &AttachRequest,
         cancel: &CancellationToken,
     ) -> Result<AttachAnswer, ResidentsError>;
 
-    /// Removes the tree of a thread, unless that would lose work. The binding stays.
+    /// Removes a thread's tree, unless that would lose work. The binding stays.
     async fn detach(
         &self,
         request: &DetachRequest,
         cancel: &CancellationToken,
     ) -> Result<DetachAnswer, ResidentsError>;
 
-    /// Runs an operation of the command table without a model. A failing command is a result.
+    /// Runs an operation from the command table without a model. A failing command is a result.
     async fn op(
         &self,
         request: &OpRequest,
         cancel: &CancellationToken,
     ) -> Result<OpReply, ResidentsError>;
 
-    /// Runs a command in the tree of a thread. A non-zero exit code is a result.
+    /// Runs a command in a thread's tree. A non-zero exit code is a result.
     async fn exec(
         &self,
         request: &ExecRequest,
         cancel: &CancellationToken,
     ) -> Result<ExecAnswer, ResidentsError>;
 
-    /// Reads a file of a thread's tree.
+    /// Reads a file in a thread's tree.
     async fn read(
         &self,
         request: &ReadRequest,
         cancel: &CancellationToken,
     ) -> Result<ReadAnswer, ResidentsError>;
 
-    /// Replaces a file of a thread's tree.
+    /// Replaces a file in a thread's tree.
     async fn write(
         &self,
         request: &WriteRequest,
         cancel: &CancellationToken,
     ) -> Result<WriteAnswer, ResidentsError>;
 
-    /// Pushes a commit of a thread's tree to a branch of its run, never with force.
-    /// A rejection of the code host is a result.
+    /// Pushes a commit from a thread's tree to the run's branch, never with force. A rejection by
+    /// the code host is a result.
     async fn push(
         &self,
         request: &PushRequest,
         cancel: &CancellationToken,
     ) -> Result<PushAnswer, ResidentsError>;
 
-    /// Checks a commit of the code host out in the tree of a thread.
+    /// Checks a commit from the code host out in a thread's tree.
     async fn check_out(
         &self,
         request: &CheckOutRequest,
         cancel: &CancellationToken,
     ) -> Result<CheckOutAnswer, ResidentsError>;
 
-    /// Saves the tree of a thread as a commit in the mirror. The tree is unchanged.
+    /// Saves a thread's tree as a commit in the mirror. The tree is unchanged.
     async fn checkpoint(
         &self,
         request: &CheckpointRequest,
         cancel: &CancellationToken,
     ) -> Result<CheckpointAnswer, ResidentsError>;
 
-    /// Gives a tree without work the content of a run's last checkpoint.
+    /// Restores a run's last checkpoint in a tree without work.
     async fn restore(
         &self,
         request: &CheckpointRequest,
@@ -145,25 +147,26 @@ pub enum Offboarded {
 /// The answer to an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpReply {
-    /// A command of the table ended.
+    /// A table command ended.
     Ended(Box<OpAnswer>),
-    /// The stored facts, of the operation `status`.
+    /// The stored facts, for operation `status`.
     Status(Box<OpStatus>),
 }
 
 /// A failed call. No variant carries a bearer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResidentsError {
-    /// The resident rejects the request. A repetition of it is rejected too, unless the state changes.
+    /// The resident rejects the request. A repeated request is rejected too, unless the state
+    /// changes.
     #[error("{}", .0.error())]
     Refused(Box<Refusal>),
-    /// No capacity is free (`fleet-busy`). Neither a rejection nor a failure of the resident.
+    /// No capacity is free (`fleet-busy`). Neither a rejection nor a resident failure.
     #[error("no capacity is free")]
     Busy,
-    /// The request or its answer did not arrive. The text names the reason.
+    /// The request or the response did not arrive. The text names the reason.
     #[error("resident unreachable: {0}")]
     Unreachable(String),
-    /// An answer arrived that is none of the interface, such as a 5xx without a known error.
+    /// The response does not fit the interface, such as a 5xx without a known error.
     #[error("resident failed: {0}")]
     Failed(String),
     /// The caller cancelled the call.

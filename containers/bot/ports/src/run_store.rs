@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::StoreError;
 
-/// Durable run history.
+/// Stores the durable run history.
 #[async_trait]
 pub trait RunStore: Send + Sync {
     /// Returns `false` if run history is off, so that every record is dropped.
@@ -16,7 +16,7 @@ pub trait RunStore: Send + Sync {
         true
     }
 
-    /// Writes a record, replacing an earlier one of the same id whole.
+    /// Writes a record, replacing the whole earlier record with the same id.
     async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError>;
 
     /// Returns the whole record, or `None` when it is unknown, expired or hidden.
@@ -28,7 +28,7 @@ pub trait RunStore: Send + Sync {
     /// Returns a page of records without events, newest first.
     async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError>;
 
-    /// Returns a page of one run's events, or `None` when the run is unknown.
+    /// Returns a page of a run's events, or `None` when the run is unknown.
     async fn events(
         &self,
         id: &RunId,
@@ -40,7 +40,7 @@ pub trait RunStore: Send + Sync {
     async fn delete(&self, id: &RunId) -> Result<bool, StoreError>;
 }
 
-/// The result of writing a record.
+/// What writing a record did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     /// The record survived the retention policy.

@@ -6,17 +6,17 @@ use async_trait::async_trait;
 
 use super::StoreError;
 
-/// Firings of schedules.
+/// Stores when schedules fired.
 #[async_trait]
 pub trait Schedules: Send + Sync {
-    /// Returns the schedules.
+    /// Returns every known schedule.
     fn schedules(&self) -> &'static [Schedule] {
         SCHEDULES
     }
 
-    /// Writes a firing. Returns how many firings of its schedule are stored.
+    /// Writes a firing. Returns how many firings are stored for the schedule.
     async fn record(&self, firing: &Firing) -> Result<u64, StoreError>;
 
-    /// Returns the newest firing of each schedule, by name.
+    /// Returns each schedule's newest firing, by name.
     async fn latest(&self) -> Result<Vec<Firing>, StoreError>;
 }

@@ -4,9 +4,9 @@ use async_trait::async_trait;
 
 use super::SourceError;
 
-/// Files and standard input of the command line.
+/// The command line's files and standard input.
 #[async_trait]
 pub trait Sources: Send + Sync {
-    /// Returns the content of a source: a path, or `-` for standard input.
+    /// Returns a source's content: a path, or `-` for standard input.
     async fn read(&self, source: &str) -> Result<Vec<u8>, SourceError>;
 }

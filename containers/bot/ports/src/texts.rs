@@ -1,7 +1,7 @@
-//! The texts of refusals, notices and failed runs.
+//! Texts for refusals, notices and failed runs.
 //!
-//! A channel receives a refusal and a notice as values and may render its own form. The answer of a failed run is text,
-//! because it is stored with the run.
+//! A channel receives a refusal and a notice as values and may render its own form. A failed run's
+//! answer is text, because it is stored with the run.
 
 use ars_agent::money::dollars;
 use ars_events::checkpoint_note;
@@ -12,14 +12,14 @@ use super::{
     Refusal, ThreadRefusal,
 };
 
-/// The answer of a run that panicked.
+/// The answer when a run panicked.
 pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
 
-/// The reply of an interrupted run on a channel that replaces replies.
+/// An interrupted run's reply on a channel that replaces replies.
 pub const INTERRUPTED: &str =
     "⚠️ The run was interrupted before its answer. Send the request again.";
 
-/// Returns the text of a refusal.
+/// Returns a refusal's text.
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::ShuttingDown => {
@@ -69,7 +69,7 @@ pub fn refusal(refusal: &Refusal) -> String {
     }
 }
 
-/// Returns the exceeded limit and the time of another attempt, for error bodies.
+/// Returns the exceeded limit and when to try again, for error bodies.
 pub fn overload(overload: Overload) -> String {
     format!(
         "the limit of {} is reached; try again in {} s",
@@ -90,7 +90,7 @@ fn limit_words(overload: Overload) -> String {
     }
 }
 
-/// Returns the place of a run that waits: its position, and the limit that leaves no slot free.
+/// Returns a waiting run's place: the position, and the limit that leaves no slot free.
 pub fn queue_place(position: u32, limit: Option<Overload>) -> String {
     match limit {
         Some(limit) => format!(
@@ -101,7 +101,7 @@ pub fn queue_place(position: u32, limit: Option<Overload>) -> String {
     }
 }
 
-/// Returns the status line and event text of a run that waits.
+/// Returns a waiting run's status line and event text.
 pub fn queued(position: u32, limit: Option<Overload>) -> String {
     format!("waiting for a free slot, {}", queue_place(position, limit))
 }
@@ -115,7 +115,7 @@ pub fn tree_removed(commit: Option<&str>) -> String {
     )
 }
 
-/// Returns the event text about a checkpoint of the working tree.
+/// Returns the event text about a working tree checkpoint.
 pub fn tree_saved(saved: &Checkpoint) -> String {
     let mut text = checkpoint_note(&saved.git_ref, &saved.commit);
     if !saved.withheld.is_empty() {
@@ -127,7 +127,7 @@ pub fn tree_saved(saved: &Checkpoint) -> String {
     text
 }
 
-/// Returns the note, for people and the model, that a run continues in the tree of a checkpoint.
+/// Returns the note, for people and the model, that a run continues in a checkpoint's tree.
 pub fn tree_restored(name: &str) -> String {
     format!(
         "The working tree was gone and was made again from the checkpoint `{name}`. Changes after that checkpoint and \
@@ -135,17 +135,17 @@ pub fn tree_restored(name: &str) -> String {
     )
 }
 
-/// Returns the event text of a follow-up of a removed ingress token.
+/// Returns the event text for a follow-up with a removed ingress token.
 pub fn follow_up_without_token(text: &str) -> String {
     format!("not read, because its token is no longer configured: {text}")
 }
 
-/// Returns the event text of a run that waited.
+/// Returns the event text for a run that waited.
 pub fn left_queue(seconds: i64) -> String {
     format!("started after waiting {seconds} s for a free slot")
 }
 
-/// The answer of a run that was stopped while it waited for a slot.
+/// The answer when a run was stopped while it waited for a slot.
 pub const STOPPED_IN_QUEUE: &str =
     "⏹️ The run was stopped while it waited for a free slot. Nothing was run.";
 
@@ -171,12 +171,12 @@ pub fn model_failure(model: &ModelRef, error: &ModelError) -> String {
     format!("❌ The model {model} {failure}. {}", error.message)
 }
 
-/// Returns the text in place of the answer of a run that ended without one.
+/// Returns the text in place of the answer when a run ended without it.
 pub fn run_without_answer(page: &str) -> String {
     format!("⚠️ The run ended without an answer. See its page: {page}")
 }
 
-/// Returns the text of an invalid directive, which begins in lower case.
+/// Returns an invalid directive's text, which begins in lower case.
 pub fn directive_fault(fault: &DirectiveFault) -> String {
     match fault {
         DirectiveFault::Agent { known } => {
@@ -240,7 +240,7 @@ fn repository(is_named: bool, known: &[String]) -> String {
     }
 }
 
-/// Returns the text of a notice.
+/// Returns a notice's text.
 pub fn notice(notice: &Notice) -> String {
     match notice {
         Notice::Steered(LiveRunFacts {

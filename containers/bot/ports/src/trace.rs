@@ -1,7 +1,7 @@
-//! The ids and names of a run's spans outside its stream, and the sink for ended spans.
+//! Ids and names for a run's spans outside the stream, and the sink for ended spans.
 //!
-//! Ids are derived, not generated, so that a resumed run stays one trace. Not here: the span events of the stream, and
-//! what the sink does with a span (`ars-bot-telemetry`).
+//! Ids are derived, not generated, so that a resumed run stays a single trace. Not here: the
+//! stream's span events, and what the sink does with a span (`ars-bot-telemetry`).
 
 use std::sync::OnceLock;
 
@@ -9,16 +9,16 @@ use ars_events::{EndedSpan, EventBody, SpanSink};
 use ars_types::RunId;
 use sha2::{Digest as _, Sha256};
 
-/// Most characters of a span's name.
+/// Maximum span name length in characters.
 const NAME_MAX: usize = 64;
-/// Hexadecimal digits of a trace's id (W3C Trace Context).
+/// Hexadecimal digits in a trace id (W3C Trace Context).
 const TRACE_ID_DIGITS: usize = 32;
-/// Hexadecimal digits of a span's id, which `ars-bot-telemetry` derives in the same way.
+/// Hexadecimal digits in a span id, which `ars-bot-telemetry` derives in the same way.
 const SPAN_ID_DIGITS: usize = 16;
 /// Hexadecimal digits that distinguish two names with the same beginning.
 const SUFFIX_DIGITS: usize = 8;
 
-/// Receives the ended spans of this process.
+/// Receives this process's ended spans.
 static SINK: OnceLock<Box<dyn SpanSink>> = OnceLock::new();
 
 /// Sends every span that ends from now on to `sink`. Only the first call in a process has an effect.
@@ -27,7 +27,7 @@ pub fn set_sink(sink: Box<dyn SpanSink>) {
     let _ = SINK.set(sink);
 }
 
-/// Returns the id of a run's trace, as in `run_meta` and the log: the run's own id when that is a UUID.
+/// Returns a run's trace id, as in `run_meta` and the log: the run's own id when that is a UUID.
 pub fn trace_id(run: &RunId) -> String {
     let digits: String = run.as_str().chars().filter(|c| *c != '-').collect();
     let is_id = digits.len() == TRACE_ID_DIGITS
@@ -68,11 +68,11 @@ pub fn ended(run: &RunId, end: &EventBody) {
 }
 
 tokio::task_local! {
-    /// The `traceparent` of the current task's span.
+    /// The `traceparent` for the current task's span.
     static TRACEPARENT: String;
 }
 
-/// Runs `work` as a part of this span: requests to our own hosts carry its `traceparent`.
+/// Runs `work` as a part of this span: requests to our own hosts carry the `traceparent`.
 pub async fn within<W: Future>(run: &RunId, span: &str, work: W) -> W::Output {
     let trace = trace_id(run);
     let parent = hash(&format!("{trace}/{span}"), SPAN_ID_DIGITS);
@@ -81,8 +81,8 @@ pub async fn within<W: Future>(run: &RunId, span: &str, work: W) -> W::Output {
         .await
 }
 
-/// Returns the `traceparent` for a request to our own hosts; others must not learn of our traces.
-/// `None` outside a run's work, and without a sink.
+/// Returns the `traceparent` for a request to our own hosts; others must not learn about our
+/// traces. `None` outside a run's work, and without a sink.
 pub fn traceparent() -> Option<String> {
     SINK.get()?;
     TRACEPARENT.try_with(Clone::clone).ok()
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// One test, because a process has one sink.
+    /// A single test, because a process has a single sink.
     #[tokio::test]
     async fn sink_receives_span_ends_and_enables_traceparent() {
         let uuid = RunId::parse("0b5e1a52-6f3c-4d89-9c1e-2f6f3a1d7e44").unwrap();
@@ -140,7 +140,7 @@ mod tests {
             end,
         };
         let received = recorder.0.lock().unwrap().clone();
-        // Other tests of this process may end spans too.
+        // Other tests in this process may end spans too.
         assert_eq!(
             received
                 .into_iter()
@@ -150,7 +150,8 @@ mod tests {
         );
         assert_eq!(traceparent(), None);
         let traceparent = within(&run, "s1", async { traceparent() }).await.unwrap();
-        // The collector's span of this name has this id (`ars-bot-telemetry`, `export/convert.rs`).
+        // The collector's span with this name has this id (`ars-bot-telemetry`,
+        // `export/convert.rs`).
         assert_eq!(
             traceparent,
             "00-0123456789abcdef0123456789abcdef-dc77fb9e4dd41485-01"

@@ -1,6 +1,6 @@
 //! The transcript port: a live run's conversation, for a generation that resumes it.
 //!
-//! Not here: the encoding of turns in parts, and whether a transcript is complete enough to resume.
+//! Not here: encoding turns in parts, and whether a transcript is complete enough to resume.
 
 use ars_types::RunId;
 use ars_wire::{
@@ -11,13 +11,13 @@ use async_trait::async_trait;
 
 use super::{Owned, StoreError};
 
-/// Transcripts of live runs, fenced apart from the ledger.
+/// Live run transcripts, fenced apart from the ledger.
 #[async_trait]
 pub trait Transcripts: Send + Sync {
     /// Sets the generation that may write.
     async fn set_owner(&self, owner: &Owner) -> Result<(), StoreError>;
 
-    /// Writes parts and attachments atomically, each replacing the one with its key.
+    /// Writes parts and attachments atomically, each replacing the entry with its key.
     async fn write(
         &self,
         owner: &Owner,

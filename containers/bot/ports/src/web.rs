@@ -1,7 +1,7 @@
-//! The web port: pages of the public internet, and a search over them.
+//! The web port: pages on the public internet, and a search over them.
 //!
-//! Not here: the check for public addresses and the conversion of a body to text (the adapter), and the presentation to
-//! the model (`ars-bot-tools`).
+//! Not here: checking for public addresses and converting a body to text (the adapter), and the
+//! presentation to the model (`ars-bot-tools`).
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::WebError;
 
-/// A client of the public web. It never reaches a private address.
+/// A client for the public web. It never reaches a private address.
 #[async_trait]
 pub trait Web: Send + Sync {
     /// Fetches a page for a run. An answer with an error status is a result.
@@ -22,7 +22,7 @@ pub trait Web: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<Fetched, WebError>;
 
-    /// Returns the best matches of a query, best first.
+    /// Returns a query's best matches, best first.
     async fn search(
         &self,
         query: &str,
@@ -34,26 +34,26 @@ pub trait Web: Send + Sync {
 /// The run that fetches, as far as it decides about hosts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FetchScope<'a> {
-    /// The agent.
+    /// Name of the agent.
     pub agent: &'a str,
     /// Whether the run has a working tree.
     pub has_tree: bool,
-    /// The repository's name.
+    /// Name of the repository, if any.
     pub repository: Option<&'a str>,
-    /// The repository's origin.
+    /// Origin of the repository, if any.
     pub origin: Option<&'a str>,
 }
 
-/// The limits of one fetch (docs/reference/limits.md#tools).
+/// Limits for a fetch (docs/reference/limits.md#tools).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchLimits {
     /// From the call to the last byte, redirects included.
     pub time: Duration,
-    /// Bytes of text after decompression; more is cut.
+    /// Text bytes after decompression; more is cut.
     pub text_bytes: usize,
-    /// Bytes of an image. A larger one is rejected.
+    /// Maximum image size in bytes. A larger image is rejected.
     pub image_bytes: usize,
-    /// Bytes of a document. A larger one is rejected.
+    /// Maximum document size in bytes. A larger document is rejected.
     pub document_bytes: usize,
 }
 
@@ -68,44 +68,44 @@ impl Default for FetchLimits {
     }
 }
 
-/// The answer of a URL. Every field is untrusted.
+/// A URL's response. Every field is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     /// The URL after the last redirect.
     pub url: String,
-    /// The HTTP status.
+    /// HTTP status of the response.
     pub status: u16,
     /// The media type the answer declares, without parameters, or empty.
     pub media_type: String,
-    /// The body.
+    /// Body, by declared type.
     pub body: FetchedBody,
 }
 
-/// A body, by its declared type.
+/// A body, by declared type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FetchedBody {
     /// Text, made readable when it was HTML.
     Text {
-        /// The text.
+        /// Text after conversion.
         text: String,
         /// The text was longer than the limit.
         cut: bool,
     },
     /// A JPEG, PNG, GIF or WebP image, whole.
     Image(Vec<u8>),
-    /// A PDF, whole.
+    /// A whole PDF document.
     Document(Vec<u8>),
-    /// A body of another type, which was not read.
+    /// A body with another type, which was not read.
     Other,
 }
 
-/// One search result.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebHit {
-    /// The page's title.
+    /// Title of the page.
     pub title: String,
-    /// Its address.
+    /// Address of the page.
     pub url: String,
-    /// An excerpt.
+    /// An excerpt from the page.
     pub description: String,
 }

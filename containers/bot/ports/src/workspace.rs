@@ -12,20 +12,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::WorkspaceError;
 
-/// Creates workspaces, one per thread. A follow-up of a thread gets the same one.
+/// Creates workspaces, each for a thread. A thread's follow-up gets the same workspace.
 #[async_trait]
 pub trait WorkspaceProvider: Send + Sync {
-    /// Returns the sandbox of commands, or `None` where workspaces cannot be opened.
+    /// Returns the command sandbox, or `None` where workspaces cannot be opened.
     fn sandbox(&self) -> Option<CommandSandbox> {
         None
     }
 
-    /// Returns the repository of the thread's workspace, or `None` if the thread has no workspace yet.
+    /// Returns the repository in the thread's workspace, or `None` if the thread has no workspace
+    /// yet.
     async fn repository_of(&self, thread: &ThreadKey)
     -> Result<Option<Repository>, WorkspaceError>;
 
-    /// Looks for a tree of the thread that this machine has no note of, and notes it.
-    /// The run that continues names the repository.
+    /// Looks for a thread's tree that this machine has no note of, and notes it. The run that
+    /// continues names the repository.
     async fn find_elsewhere(
         &self,
         _thread: &ThreadKey,
@@ -34,8 +35,8 @@ pub trait WorkspaceProvider: Send + Sync {
         Ok(false)
     }
 
-    /// Gives the thread back the tree of a run's last checkpoint.
-    /// A tree with unsaved work is never replaced.
+    /// Gives the thread back the tree from a run's last checkpoint. A tree with unsaved work is
+    /// never replaced.
     async fn restore(
         &self,
         _thread: &ThreadKey,
@@ -60,11 +61,11 @@ pub const NO_CHECKPOINT: &str = "this run has no checkpoint here";
 /// A working tree that was saved as a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Its name: `refs/ars/<run>/<number>`.
+    /// The ref name: `refs/ars/<run>/<number>`.
     pub git_ref: String,
-    /// Its commit.
+    /// The commit it points at.
     pub commit: String,
-    /// The tree had changed since the last one.
+    /// The tree had changed since the last checkpoint.
     pub is_new: bool,
     /// Files that it lacks, or has without their secrets.
     pub withheld: Vec<String>,
@@ -73,28 +74,28 @@ pub struct Checkpoint {
 /// A request for a workspace.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkspaceRequest<'a> {
-    /// The thread.
+    /// Thread that owns the tree.
     pub thread: &'a ThreadKey,
-    /// The authorized repository. `None` reuses the thread's, or creates an empty one.
+    /// The authorized repository. `None` reuses the thread's, or creates an empty repository.
     pub repository: Option<&'a Repository>,
-    /// The thread's own repository, cloned again if its tree was removed to free the disk.
+    /// The thread's own repository, cloned again if the tree was removed to free the disk.
     pub own: Option<&'a Repository>,
     /// The ref to start from. `None` means the repository's default.
     pub git_ref: Option<&'a RefName>,
     /// The agent that runs commands in it, because agents can be allowed more hosts.
     pub agent: Option<&'a str>,
-    /// The use of the tree by that agent.
+    /// How that agent uses the tree.
     pub access: TreeAccess,
     /// Why it is opened.
     pub purpose: OpenFor,
 }
 
-/// The use of a tree by an agent.
+/// How an agent uses a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeAccess {
-    /// Its commits may be pushed.
+    /// The commits may be pushed.
     Write,
-    /// Nothing of it leaves the tree. Commands may change files, as tests do.
+    /// Nothing leaves the tree. Commands may change files, as tests do.
     Read,
 }
 
@@ -105,36 +106,36 @@ pub enum OpenFor {
     Run,
     /// A run that continues and needs the tree that it worked in.
     Resume,
-    /// A viewer of its changes, who causes no work.
+    /// A viewer of the changes, who causes no work.
     View,
 }
 
-/// The sandbox of commands.
+/// The sandbox that commands run in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandSandbox {
-    /// Its kind.
+    /// How commands are isolated.
     pub kind: SandboxKind,
-    /// The network of commands.
+    /// What network commands have.
     pub network: SandboxNetwork,
     /// Why a stronger kind was skipped.
     pub skipped: Option<String>,
-    /// The control groups of runs.
+    /// Control groups for runs.
     pub cgroup: Cgroup,
 }
 
 /// Where a working tree is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// The place.
+    /// Where the tree is.
     pub tree: TreePlace,
-    /// The sandbox of commands. `None` if it is not the provider's.
+    /// The command sandbox. `None` if it is not the provider's.
     pub sandbox: Option<CommandSandbox>,
     /// Text about the place for the run's reader, such as why it is not on a resident.
     pub note: Option<String>,
 }
 
 impl Placement {
-    /// Returns the placement of a tree on the disk of the bot.
+    /// Returns the placement for a tree on the bot's disk.
     pub fn local(note: Option<String>) -> Self {
         Self {
             tree: TreePlace::Local,
@@ -144,7 +145,7 @@ impl Placement {
     }
 }
 
-/// How a run leaves its tree.
+/// How a run leaves the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
     /// The run ended by itself. A tree with unsaved work stays.
@@ -168,10 +169,11 @@ impl<'a> WorkspaceRequest<'a> {
     }
 }
 
-/// A repository and its origin, checked by configuration and still passed to git as one argument.
+/// A repository and the origin, checked by configuration and still passed to git as a single
+/// argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
-    /// Its name in events and records, such as `owner/name` or the folder's name.
+    /// The name in events and records, such as `owner/name` or the folder's name.
     pub name: String,
     /// Path or URL for `git clone`.
     pub origin: String,
@@ -180,24 +182,25 @@ pub struct Repository {
 /// The service's own folder in a tree. The adapter excludes it from git.
 pub const KEPT_FOLDER: &str = ".ars";
 
-/// One thread's working tree.
+/// A thread's working tree.
 #[async_trait]
 pub trait Workspace: Send + Sync {
-    /// Returns the repository's name, if the workspace has one.
+    /// Returns the repository's name, if the workspace has any.
     fn repository(&self) -> Option<&str>;
 
-    /// Returns whether the thread's former tree was removed to free the disk, and this one is a new clone.
+    /// Returns whether the thread's former tree was removed to free the disk, and this tree is a
+    /// new clone.
     fn is_cloned_again(&self) -> bool {
         false
     }
 
-    /// Returns the name of the checkpoint from which a lost tree was made again.
+    /// Returns the checkpoint's name from which a lost tree was made again.
     fn restored_from(&self) -> Option<&str> {
         None
     }
 
-    /// Saves the tree as a commit outside of it. The tree and its index are unchanged.
-    /// Returns the last checkpoint if nothing changed since, and `None` if there is nothing to save.
+    /// Saves the tree as a commit outside it. The tree and the index are unchanged. Returns the
+    /// last checkpoint if nothing changed since, and `None` if there is nothing to save.
     async fn checkpoint(
         &self,
         _run: &RunId,
@@ -206,23 +209,23 @@ pub trait Workspace: Send + Sync {
         Ok(None)
     }
 
-    /// Returns the address of the repository, without credentials.
+    /// Returns the repository's address, without credentials.
     fn origin(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the commit that a local tree started from. Commands of other trees push nothing.
+    /// Returns the commit that a local tree started from. Commands in other trees push nothing.
     fn base(&self) -> Option<String> {
         None
     }
 
-    /// Returns the branch that commits of the thread were last pushed to.
+    /// Returns the branch that the thread's commits were last pushed to.
     async fn pushed_branch(&self) -> Option<RefName> {
         None
     }
 
-    /// Pushes a commit of the tree to a branch of the service at the origin, never with force.
-    /// The credential is minted for this operation, and no command of the tree receives it.
+    /// Pushes a commit from the tree to a service branch at the origin, never with force. The
+    /// credential is minted for this operation, and no command in the tree receives it.
     async fn push(
         &self,
         _commit: &Commit,
@@ -232,7 +235,7 @@ pub trait Workspace: Send + Sync {
         Err(WorkspaceError::Refused(NO_REMOTE.into()))
     }
 
-    /// Fetches the head of a pull request from the origin, and checks out the commit.
+    /// Fetches a pull request's head from the origin, and checks out the commit.
     async fn check_out(
         &self,
         _pull_request: u64,
@@ -247,37 +250,39 @@ pub trait Workspace: Send + Sync {
         Placement::local(None)
     }
 
-    /// Gives up the tree after the reply of a run. Never loses work; a failure is logged.
+    /// Gives up the tree after a run's reply. Never loses work; a failure is logged.
     async fn release(&self, _how: Release) {}
 
-    /// Returns the commit of the tree, or `None` before a first commit.
+    /// Returns the tree's commit, or `None` before a first commit.
     async fn head(&self) -> Result<Option<String>, WorkspaceError>;
 
     /// Returns uncommitted and new changes against the commit the thread started from, as a unified diff.
     async fn diff(&self) -> Result<String, WorkspaceError>;
 
-    /// Runs a shell command of the model. The whole process group is killed at the timeout or on cancel.
+    /// Runs a shell command for the model. The whole process group is killed at the timeout or on
+    /// cancel.
     async fn exec(
         &self,
         request: ExecRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError>;
 
-    /// Runs one git command of the service in the tree; a non-zero exit is a result.
-    /// It is an argv: no shell, no hook, no helper program of the tree's configuration, no network.
+    /// Runs a git command for the service in the tree; a non-zero exit is a result. It is an argv:
+    /// no shell, no hook, no helper program from the tree's configuration, no network.
     async fn git(
         &self,
         request: GitRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<GitAnswer, WorkspaceError>;
 
-    /// Reads at most `limit` bytes of a file. The second value is the file's whole size.
+    /// Reads at most `limit` bytes from a file. The second value is the file's whole size.
     async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError>;
 
     /// Replaces a file atomically, creating parent directories.
     async fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError>;
 
-    /// Stores a long output for tools, ignored by git, and returns its path, which equal texts share.
+    /// Stores a long output for tools, ignored by git, and returns the path, which equal texts
+    /// share.
     async fn keep_output(&self, text: &str) -> Result<String, WorkspaceError> {
         let digest = Sha256::digest(text.as_bytes());
         let name = hex::encode(&digest[..6]);
@@ -297,13 +302,13 @@ pub trait Workspace: Send + Sync {
     ) -> Result<(Vec<SearchHit>, bool), WorkspaceError>;
 }
 
-/// The problem of a tree without an origin that git reaches over a network.
+/// The problem when a tree has no origin that git reaches over a network.
 const NO_REMOTE: &str = "this tree has no remote repository";
 
-/// The refs of a tree for the commits that were pushed, each with the name of its branch.
+/// A tree's refs for the commits that were pushed, each named after its branch.
 pub const PUSHED_REFS: &str = "refs/ars/pushed/";
 
-/// The result of a push.
+/// How a push ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushOutcome {
     /// The branch has the commit.
@@ -315,41 +320,41 @@ pub enum PushOutcome {
 /// A command to run.
 #[derive(Debug, Clone, Copy)]
 pub struct ExecRequest<'a> {
-    /// Passed to `bash -c` as one argument.
+    /// Passed to `bash -c` as a single argument.
     pub command: &'a str,
     /// The process group is killed after this time.
     pub timeout: Duration,
-    /// Maximum bytes of output kept. The middle of a longer output is dropped.
+    /// Maximum kept output in bytes. A longer output loses the middle.
     pub output_limit: usize,
 }
 
-/// The result of a command.
+/// What a command produced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecOutcome {
-    /// Exit code: 128 + signal when killed by one, 124 after a timeout.
+    /// Exit code: 128 + signal when a signal killed it, 124 after a timeout.
     pub exit_code: i32,
     /// Standard output and error in the order written, lossy UTF-8.
     pub output: String,
-    /// The middle of the output was dropped.
+    /// The output's middle was dropped.
     pub truncated: bool,
     /// The timeout killed it.
     pub timed_out: bool,
-    /// Hosts that its proxy refused, and that no earlier command of the run was refused.
+    /// Hosts that the proxy refused, and that no earlier command in the run was refused.
     pub refused: Vec<RefusedHost>,
-    /// Limits that the processes of the run reached.
+    /// Limits that the run's processes reached.
     pub reached: Vec<ReachedLimit>,
 }
 
-/// A limit that the processes of a run reached while a command was running.
+/// A limit that a run's processes reached while a command was running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReachedLimit {
-    /// The memory of the run, in bytes. All its processes were killed.
+    /// The run's memory, in bytes. All its processes were killed.
     Memory(u64),
     /// The memory of the machine, or of a group around the run.
     OtherMemory,
-    /// Processes and threads of the run.
+    /// The run's processes and threads.
     Processes {
-        /// The limit.
+        /// The limit on their number.
         max: u64,
         /// They did not stop starting more, so all were killed.
         is_killed: bool,
@@ -387,14 +392,14 @@ impl fmt::Display for ReachedLimit {
     }
 }
 
-/// A host that a command could not reach, because the list of hosts does not allow it.
+/// A host that a command could not reach, because the host list does not allow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedHost {
-    /// The host, with its port if the port is the reason.
+    /// The host, with the port if the port is the reason.
     pub host: String,
     /// Why it was refused.
     pub reason: String,
-    /// The setting that allows it, if one does.
+    /// The setting that allows it, if any does.
     pub setting: Option<String>,
 }
 
@@ -408,42 +413,42 @@ impl fmt::Display for RefusedHost {
     }
 }
 
-/// A git command of the service. Words from a model or a message appear only as parsed refs.
+/// A git command for the service. Words from a model or a message appear only as parsed refs.
 #[derive(Debug, Clone, Copy)]
 pub struct GitRequest<'a> {
-    /// Subcommand first.
+    /// Arguments, subcommand first.
     pub arguments: &'a [&'a str],
-    /// Maximum bytes of output kept, from its start.
+    /// Maximum bytes of output kept, from the start.
     pub output_limit: usize,
 }
 
-/// The result of a git command.
+/// What a git command produced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitAnswer {
-    /// Its exit code.
+    /// Exit code of git.
     pub exit_code: i32,
-    /// Standard output.
+    /// Standard output as bytes.
     pub output: Vec<u8>,
     /// The output was longer than the limit.
     pub truncated: bool,
 }
 
-/// One listed file.
+/// A listed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Relative path.
+    /// Path relative to the root.
     pub path: String,
-    /// Bytes.
+    /// File size in bytes.
     pub size: u64,
 }
 
-/// Maximum bytes of a line that a search reads, from its start. Bounds the size of its hits.
+/// Maximum bytes of a line that a search reads, from the start. Bounds the hit size.
 pub const LINE_BYTES: usize = 16 << 10;
 
-/// One matching line.
+/// A line that matched a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchHit {
-    /// Relative path.
+    /// Path relative to the root.
     pub path: String,
     /// Line number from 1.
     pub line: u64,

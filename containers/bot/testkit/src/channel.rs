@@ -1,4 +1,4 @@
-//! A channel that records its events, and channels that are all that one when they are reopened.
+//! A channel that records events, and channels that all reopen as that channel.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -11,22 +11,22 @@ use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-/// A channel that records its events.
+/// A channel that records all events.
 #[derive(Debug)]
 pub struct RecordingChannel {
-    /// Traits.
+    /// Traits that the core asks for.
     pub traits: ChannelTraits,
-    /// Earlier turns of the thread.
+    /// The thread's earlier turns.
     pub history: Vec<HistoryTurn>,
-    /// Permits each read of the history, if it is set.
+    /// Permits each history read, if it is set.
     pub history_permit: Option<Arc<Notify>>,
     /// Whether every message fails.
     pub is_broken: bool,
-    /// What it recorded.
+    /// Everything it recorded so far.
     pub record: ChannelRecord,
 }
 
-/// The record of a channel, which its methods read.
+/// A channel's record, which the methods read.
 #[derive(Debug, Default)]
 pub struct ChannelRecord {
     events: Mutex<Vec<ChannelEvent>>,
@@ -51,7 +51,7 @@ impl RecordingChannel {
         self.lock().clone()
     }
 
-    /// Returns the text of each message.
+    /// Returns each message's text.
     pub fn said(&self) -> Vec<String> {
         self.each(ChannelEvent::into_text)
     }
@@ -80,7 +80,7 @@ impl RecordingChannel {
         })
     }
 
-    /// Returns the status of each finished run.
+    /// Returns each finished run's status.
     pub fn finished(&self) -> Vec<RunStatus> {
         self.each(|event| match event {
             ChannelEvent::RunFinished { status, .. } => Some(status),
@@ -110,7 +110,7 @@ impl RecordingChannel {
         self.record.history_reads.load(Ordering::SeqCst)
     }
 
-    /// Forgets the events.
+    /// Forgets all recorded events.
     pub fn clear(&self) {
         self.lock().clear();
     }
@@ -150,7 +150,7 @@ impl Channel for RecordingChannel {
     }
 }
 
-/// Channels that are all this one when they are reopened.
+/// Channels that all reopen as this channel.
 #[derive(Debug, Clone, Default)]
 pub struct ReopenedChannel(pub Arc<RecordingChannel>);
 

@@ -1,6 +1,7 @@
-//! Test doubles of the bot's ports, each once.
+//! Test doubles for the bot's ports, each once.
 //!
-//! For tests only: no deployed crate depends on it. Not here: doubles of what lies behind an adapter (`ars-testkit`).
+//! For tests only: no deployed crate depends on it. Not here: doubles for what lies behind an
+//! adapter (`ars-testkit`).
 #![forbid(unsafe_code)]
 
 mod channel;

@@ -1,4 +1,4 @@
-//! The agents as data: the tools, budget and prompt of each.
+//! The agents as data: each agent's tools, budget and prompt.
 
 mod skills;
 
@@ -12,39 +12,39 @@ use crate::{Tool, Toolset};
 
 pub use skills::skills_block;
 
-/// One agent.
+/// An agent, described as data.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentSpec {
-    /// Its name, as in `agent:<name>`.
+    /// The name, as in `agent:<name>`.
     pub name: &'static str,
-    /// One line for people choosing an agent.
+    /// A line for people choosing an agent.
     pub description: &'static str,
     /// The tools it may call.
     pub toolset: Toolset,
-    /// The budget of a run.
+    /// Budget for a run.
     pub budget: Budget,
-    /// Output limit of one model call, in tokens.
+    /// Output limit per model call, in tokens.
     pub max_output_tokens: u32,
-    /// The default effort of its model.
+    /// The model's default effort.
     pub effort: Option<Effort>,
     /// It works on a repository and gets a workspace.
     pub needs_repository: bool,
-    /// Its system prompt.
+    /// System prompt for the runs.
     pub prompt: &'static str,
 }
 
 impl AgentSpec {
-    /// Returns whether its runs end in a verdict, which decides their answer's first line.
+    /// Returns whether runs end in a verdict, which decides the answer's first line.
     pub fn gives_verdict(&self) -> bool {
         self.toolset == Toolset::Readonly
     }
 
-    /// Returns whether its runs may open a pull request.
+    /// Returns whether runs may open a pull request.
     pub fn changes_code(&self) -> bool {
         self.toolset == Toolset::Full
     }
 
-    /// Returns how it uses the tree of its thread.
+    /// Returns how it uses the thread's tree.
     pub fn tree_access(&self) -> TreeAccess {
         if self.changes_code() {
             TreeAccess::Write
@@ -53,8 +53,8 @@ impl AgentSpec {
         }
     }
 
-    /// Returns its tools in an installation with these skills and code host.
-    /// Skill tools need a skill for it.
+    /// Returns the tools in an installation with these skills and code host. Skill tools need a
+    /// skill for it.
     pub fn tools(
         &self,
         skills: Option<&dyn Skills>,
@@ -72,16 +72,16 @@ impl AgentSpec {
     }
 }
 
-/// The part of the prompt of runs that may open a pull request.
+/// The prompt part for runs that may open a pull request.
 pub const PULL_REQUEST_PROMPT: &str = include_str!("agents/pull_request.md");
 
-/// The agent of a request if neither the request nor the configuration names one.
+/// The agent for requests when neither the request nor the configuration names any.
 pub const DEFAULT_AGENT: &str = "general";
 
 /// The tools that only make sense with skills.
 const OF_SKILLS: [&str; 2] = ["list_skills", "use_skill"];
 
-/// Starts of the names of the tools that only make sense with a code host.
+/// Name prefixes of tools that only make sense with a code host.
 const OF_CODE_HOST: [&str; 2] = ["github_", "submit_pr_"];
 
 const MINUTE_MS: i64 = 60_000;
@@ -142,7 +142,7 @@ pub static AGENTS: &[AgentSpec] = &[
     },
 ];
 
-/// Returns the agent of that name.
+/// Returns the agent with that name.
 pub fn find(name: &str) -> Option<&'static AgentSpec> {
     AGENTS.iter().find(|agent| agent.name == name)
 }

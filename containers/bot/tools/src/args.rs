@@ -1,4 +1,4 @@
-//! Parsing of arguments, with errors that name field and expected type, never the model's value.
+//! Parses arguments, with errors that name field and expected type, never the model's value.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,13 @@ use super::ToolOutput;
 /// Maximum characters of an unknown field's name in an error.
 const NAME_CHARS: usize = 40;
 
-/// One call's arguments.
+/// A call's arguments.
 pub(super) struct Args<'a> {
     fields: &'a Map<String, Value>,
 }
 
 impl<'a> Args<'a> {
-    /// Parses an object of known fields. Text that was not valid JSON arrives as a string.
+    /// Parses an object with known fields. Text that was not valid JSON arrives as a string.
     pub(super) fn of(input: &'a Value, known: &[&str]) -> Result<Self, ToolOutput> {
         let fields = match input {
             Value::Object(fields) => fields,
@@ -69,7 +69,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Returns the required number of an item.
+    /// Returns an item's required number.
     pub(super) fn number(&self) -> Result<u64, ToolOutput> {
         let number = self.optional_count("number")?.filter(|number| *number > 0);
         number.ok_or_else(|| ToolOutput::refused("`number` is required and must be 1 or more."))
@@ -82,7 +82,7 @@ impl<'a> Args<'a> {
             .map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX)))
     }
 
-    /// Returns an optional list of texts.
+    /// Returns an optional text list.
     pub(super) fn texts(&self, field: &str) -> Result<Option<Vec<String>>, ToolOutput> {
         let wrong = || ToolOutput::refused(format!("`{field}` must be a list of strings."));
         match self.fields.get(field) {
@@ -112,12 +112,12 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Returns a text field of any input, for summaries. Never fails.
+/// Returns a text field from any input, for summaries. Never fails.
 pub(super) fn peek<'a>(input: &'a Value, field: &str) -> &'a str {
     input.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Joins the lines of a text, for summaries.
+/// Joins a text's lines, for summaries.
 pub(super) fn one_line(text: &str) -> String {
     text.trim()
         .lines()

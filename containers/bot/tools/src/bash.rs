@@ -19,24 +19,23 @@ use super::{
 
 /// Longest command. A longer text is written by `write_file`.
 const COMMAND_BYTES_MAX: usize = 1 << 20;
-/// Default timeout.
+/// Default timeout in milliseconds.
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;
-/// Minimum timeout. A shorter one is raised to it.
+/// Minimum timeout in milliseconds. A shorter timeout is raised to it.
 const MIN_TIMEOUT_MS: u64 = 1_000;
-/// Maximum timeout. A longer one is lowered to it.
+/// Maximum timeout in milliseconds. A longer timeout is lowered to it.
 const MAX_TIMEOUT_MS: u64 = 1_200_000;
 /// Time reserved for the run's answer.
 const RESERVE: Duration = Duration::from_secs(60);
 /// Maximum characters of output shown to the model.
 const OUTPUT_CHARS: usize = 30_000;
-/// Bytes of output kept of a command. The model can read the part that is not shown in a file.
+/// Bytes kept from a command's output. The model can read the part that is not shown in a file.
 const OUTPUT_BYTES: usize = 4 << 20;
-/// Characters of these reserved for the truncation note.
+/// Characters reserved from these for the truncation note.
 const NOTE_CHARS: usize = 60;
-/// The exit code of a command that timed out, as in a shell.
+/// A command's exit code after a timeout, as in a shell.
 const TIMED_OUT: i32 = 124;
 
-/// The tool.
 pub(super) struct Bash;
 
 #[async_trait]
@@ -130,7 +129,8 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let mut raw = None;
     if let Some(plain) = terminal::plain(&outcome.output) {
         let hidden = (context.run.hide)(plain.clone());
-        // Codes between its letters hid a secret in the raw text, which is cut before it is searched again.
+        // Codes between the letters hid a secret in the raw text, which is cut before it is
+        // searched again.
         let has_secret = hidden != plain;
         raw = Some(std::mem::replace(&mut outcome.output, hidden)).filter(|_| !has_secret);
     }
@@ -150,7 +150,8 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     Ok(output)
 }
 
-/// Returns the timeout within its bounds and the run's remaining time, or `None` inside the reserve.
+/// Returns the timeout within the bounds and the run's remaining time, or `None` inside the
+/// reserve.
 fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
     let available = remaining
         .checked_sub(RESERVE)
@@ -158,7 +159,7 @@ fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
     Some(Duration::from_millis(wanted_ms.clamp(MIN_TIMEOUT_MS, MAX_TIMEOUT_MS)).min(available))
 }
 
-/// Returns the text for the model. The first line of a failed command's output is its exit code.
+/// Returns the text for the model. A failed command's output starts with a line for the exit code.
 fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> ToolOutput {
     let text = describe_text(outcome, timeout, kept);
     ToolOutput {
@@ -182,7 +183,7 @@ fn describe_text(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -
     for reached in &outcome.reached {
         text.push_str(&format!("({reached})\n"));
     }
-    // First, because it explains the failure of a client that prints no answer of a proxy.
+    // First, because it explains why a client fails that does not print a proxy's response.
     for refused in &outcome.refused {
         text.push_str(&format!("({refused})\n"));
     }

@@ -18,18 +18,17 @@ use super::{
 use crate::review::{Base, git_of_range};
 use changes::Change;
 
-/// Records of each file's change and then its counts, NUL-terminated so that no path needs quoting.
+/// Each file's change record and then the counts, NUL-terminated so that no path needs quoting.
 const OPTIONS: &[&str] = &["--raw", "--numstat", "-z", "--find-renames"];
-/// Maximum bytes of git's output: about ten thousand files.
+/// Maximum size in bytes of git's output: about ten thousand files.
 const ANSWER_BYTES: usize = 2 << 20;
 /// Files shown, those with the most changed lines first.
 const MAX_FILES: usize = 200;
 /// Files named per risk.
 const MAX_NAMED: usize = 10;
-/// Maximum characters of a path.
+/// Maximum characters per path.
 const PATH_CHARS: usize = 200;
 
-/// The tool.
 pub(super) struct DiffDigest;
 
 #[async_trait]
@@ -71,7 +70,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let named = Args::of(input, &["base"])?
         .optional_text("base")?
         .map(|name| {
-            // People and git itself write the branch with its remote.
+            // People and git itself write the branch with the remote.
             let name = name.trim();
             RefName::parse(name.strip_prefix("origin/").unwrap_or(name))
                 .map_err(|error| ToolOutput::refused(format!("`base` is no ref: a {error}.")))
@@ -164,7 +163,7 @@ fn line(change: &Change) -> String {
     format!("{} {counts} {}{from}\n", change.kind, shown(&change.path))
 }
 
-/// Flattens and truncates a path, because its committer chose its characters.
+/// Flattens and truncates a path, because the committer chose the characters.
 fn shown(path: &str) -> String {
     let plain: String = path
         .chars()

@@ -1,5 +1,4 @@
-//! Digests of scripted git output.
-//! `containers/bot/adapters/tests/workspace/ranges.rs` tests against real git.
+//! Digests scripted git output. `containers/bot/adapters/tests/workspace/ranges.rs` tests real git.
 
 use super::*;
 

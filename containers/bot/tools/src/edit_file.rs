@@ -1,4 +1,4 @@
-//! `edit_file`: replaces one exact passage of a file.
+//! `edit_file`: replaces an exact passage in a file.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,9 @@ use super::{
 };
 use crate::error::EditError;
 
-/// Maximum size of an edited file.
+/// Maximum size of an edited file in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// The tool.
 pub(super) struct EditFile;
 
 #[async_trait]
@@ -101,8 +100,7 @@ fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usi
     }
 }
 
-/// Returns the new text with CRLF if all lines of the file end so.
-/// A model writes LF only.
+/// Returns the new text with CRLF if all lines in the file end so. A model writes LF only.
 pub(super) fn with_ends_of<'a>(file: &str, new: &'a str) -> Cow<'a, str> {
     let (lines, crlf) = (file.matches('\n').count(), file.matches("\r\n").count());
     match crlf > 0 && crlf == lines {

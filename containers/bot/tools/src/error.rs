@@ -1,9 +1,9 @@
-//! The errors of the tools, as the model reads them.
+//! The tools' errors, as the model reads them.
 
 /// Why an edit changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
-    /// `old` is empty.
+    /// The `old` text is empty.
     #[error("`old` must not be empty.")]
     Empty,
     /// `old` and `new` are equal.

@@ -1,13 +1,12 @@
-//! The instructions of a repository for its agents: the `AGENTS.md` at its root.
+//! A repository's instructions for agents: the `AGENTS.md` at the root.
 //!
-//! The text reaches only the system prompt, marked as untrusted: agent, model, effort, repository and tools are
-//! resolved before it is read, and directives in it are never parsed. Agents may read files of that name deeper in
-//! the tree themselves.
+//! The text reaches only the system prompt, marked as untrusted: agent, model, effort, repository
+//! and tools are resolved before it is read, and directives in it are never parsed. Agents may read
+//! such files deeper in the tree themselves.
 
 use ars_bot_ports::{Workspace, WorkspaceError};
 use ars_events::{Redactor, delimit};
 
-/// The file name.
 const FILE: &str = "AGENTS.md";
 /// Maximum bytes read. A note marks a truncated file.
 const MAX_BYTES: u64 = 32 << 10;

@@ -1,7 +1,8 @@
-//! The tools an agent may call, one per file, the agents as data, and the artifacts of a review.
+//! The tools an agent may call, each in a file, the agents as data, and a review's artifacts.
 //!
-//! A tool returns text and never fails for expected faults: invalid arguments, a missing file or a failing command
-//! are results the model can act on. Not here: the loop that calls the tools (`ars-bot-core`).
+//! A tool returns text and never fails for expected faults: invalid arguments, a missing file or a
+//! failing command are results the model can act on. Not here: the loop that calls the tools
+//! (`ars-bot-core`).
 #![forbid(unsafe_code)]
 
 pub mod agents;

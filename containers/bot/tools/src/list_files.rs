@@ -1,4 +1,4 @@
-//! `list_files`: lists the files of the workspace that git does not ignore.
+//! `list_files`: lists the workspace files that git does not ignore.
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;
@@ -12,7 +12,6 @@ use super::{
 /// Files listed at once.
 const MAX_FILES: usize = 1_000;
 
-/// The tool.
 pub(super) struct ListFiles;
 
 #[async_trait]

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{Effects, Tool, ToolContext, ToolOutput, args::Args};
 
-/// The tool.
 pub(super) struct ListSkills;
 
 #[async_trait]

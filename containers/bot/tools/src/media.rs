@@ -1,7 +1,7 @@
 //! Images and PDFs as parts of a tool's output, detected by their first bytes.
 //!
-//! Names and declared types are not trusted, because a model's vendor rejects the whole conversation for one image of
-//! another type. Not here: size limits (each tool's own).
+//! Names and declared types are not trusted, because a model's vendor rejects the whole
+//! conversation for a single image with another type. Not here: size limits (each tool's own).
 
 use ars_agent::ToolContent;
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use base64::Engine as _;
 /// A PDF's media type.
 pub(super) const PDF: &str = "application/pdf";
 
-/// Returns the media type of bytes a model accepts, or `None`.
+/// Returns the media type for bytes a model accepts, or `None`.
 pub(super) fn sniff(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
@@ -35,7 +35,7 @@ pub(super) fn sniff(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the content part for bytes of a type `sniff` returned.
+/// Returns the content part for bytes with a type that `sniff` returned.
 pub(super) fn part(media_type: &str, bytes: &[u8]) -> ToolContent {
     let data = base64::engine::general_purpose::STANDARD.encode(bytes);
     let media_type = media_type.to_owned();

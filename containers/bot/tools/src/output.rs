@@ -1,25 +1,25 @@
-//! The output of a tool call.
+//! A tool call's output.
 
 use ars_agent::{Sandbox, ToolContent, ToolOutcome};
 use ars_bot_ports::WorkspaceError;
 
-/// The output of a tool call.
+/// A tool call's output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
     /// `false` when the tool failed, and for bash when the command exited non-zero.
     pub ok: bool,
-    /// For the model.
+    /// Content for the model.
     pub content: Vec<ToolContent>,
     /// The command's exit code, for bash.
     pub exit_code: Option<i32>,
-    /// The state of the run's sandbox, as far as the call observed it.
+    /// The sandbox state, as far as the call observed it.
     pub sandbox: Sandbox,
     /// The text for people, if it is not the model's.
     pub raw: Option<String>,
 }
 
 impl ToolOutput {
-    /// A successful text.
+    /// Creates a successful text output.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             ok: true,
@@ -38,7 +38,7 @@ impl ToolOutput {
         }
     }
 
-    /// Converts it to the outcome of a call in the loop.
+    /// Converts it to a call's outcome in the loop.
     pub fn into_outcome(self, call_id: &str) -> ToolOutcome {
         ToolOutcome {
             call_id: call_id.to_owned(),

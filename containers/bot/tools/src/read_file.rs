@@ -1,4 +1,4 @@
-//! `read_file`: shows a text file, an image or a PDF of the workspace.
+//! `read_file`: shows a text file, image or PDF from the workspace.
 
 use ars_agent::{ToolContent, ToolSpec, context::is_oversized};
 use async_trait::async_trait;
@@ -10,18 +10,17 @@ use super::{
     media::{self, PDF},
 };
 
-/// Maximum bytes read of any file: one more than the largest file shown whole.
+/// Maximum bytes read from any file: a byte more than the largest file shown whole.
 const READ_BYTES: u64 = MAX_PDF_BYTES as u64 + 1;
 /// Maximum characters shown at once, as for command output.
 const MAX_SHOWN_CHARS: usize = 30_000;
 /// Default number of lines shown.
 const DEFAULT_LINES: usize = 2_000;
-/// Maximum size of an image for the model (docs/reference/limits.md#tools).
+/// Maximum image size in bytes for the model (docs/reference/limits.md#tools).
 const MAX_IMAGE_BYTES: usize = 5 << 20;
-/// Maximum size of a PDF for the model.
+/// Maximum PDF size in bytes for the model.
 const MAX_PDF_BYTES: usize = 10 << 20;
 
-/// The tool.
 pub(super) struct ReadFile;
 
 #[async_trait]
@@ -120,7 +119,7 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
         .map_or(0, |last| last + 1)]
 }
 
-/// Returns an image or PDF, detected by its first bytes and not by its name.
+/// Returns an image or PDF, detected by the first bytes and not by the name.
 fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, ToolOutput> {
     let Some(media_type) = media::sniff(bytes) else {
         return Ok(None);
@@ -138,7 +137,7 @@ fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, Too
     Ok(Some(media::part(media_type, bytes)))
 }
 
-/// Returns at most `limit` lines from a line and a character of it, within the maximum of characters.
+/// Returns at most `limit` lines from a line and a character in it, within the character maximum.
 fn numbered(text: &str, (first, column): (usize, usize), limit: usize) -> String {
     if text.is_empty() {
         return "(the file is empty)".into();

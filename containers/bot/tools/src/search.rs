@@ -1,7 +1,7 @@
-//! `search`: finds lines of the workspace's files that match a regular expression.
+//! `search`: finds workspace lines that match a regular expression.
 //!
-//! A pattern that is no regular expression, such as `call(`, is searched as plain text, because its rejection cost
-//! a second call (docs/reference/friction.md#found-in-our-own-runs).
+//! A pattern that is no regular expression, such as `call(`, is searched as plain text, because
+//! rejecting it cost a second call (docs/reference/friction.md#found-in-our-own-runs).
 
 use std::borrow::Cow;
 
@@ -18,14 +18,13 @@ use super::{
 
 /// Matches shown at once.
 const MAX_HITS: usize = 200;
-/// Maximum characters shown of a line.
+/// Maximum characters shown per line.
 const LINE_CHARS: usize = 300;
-/// First line of the result of a pattern that is no regular expression.
+/// The result's first line for a pattern that is no regular expression.
 const AS_TEXT: &str = "(`pattern` is no regular expression: searched as plain text)\n";
 /// Characters dropped from the end of an incompletely read line, because it could end within a secret.
 const TAIL_CHARS: usize = 4 << 10;
 
-/// The tool.
 pub(super) struct Search;
 
 #[async_trait]
@@ -97,8 +96,8 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     Ok(ToolOutput::text(text))
 }
 
-/// Returns the regular expression of a pattern, and a note if the pattern is none itself.
-/// One that is too large stays as it is and is rejected.
+/// Returns a pattern's regular expression, and a note if the pattern itself is none. A pattern that
+/// is too large stays as it is and is rejected.
 fn searched(pattern: &str) -> (Cow<'_, str>, &'static str) {
     match Regex::new(pattern) {
         Err(regex::Error::Syntax(_)) => (regex::escape(pattern).into(), AS_TEXT),

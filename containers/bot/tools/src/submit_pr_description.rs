@@ -1,7 +1,7 @@
-//! `submit_pr_description`: submits the description of a change for its pull request.
+//! `submit_pr_description`: submits a change's description for the pull request.
 //!
-//! The last valid call wins, so a repeated one changes nothing. Not here: the pull request, which code opens and edits
-//! after the run.
+//! The last valid call wins, so a repeated call changes nothing. Not here: the pull request, which
+//! code opens and edits after the run.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,15 +18,14 @@ use super::{
 
 const NAME: &str = "submit_pr_description";
 
-/// The tool.
 pub(super) struct SubmitPrDescription;
 
-/// Holds the description of one coding run. The last one wins.
+/// Holds a coding run's description. The last wins.
 #[derive(Debug, Default)]
 pub struct DescriptionSlot(Mutex<Option<Description>>);
 
 impl DescriptionSlot {
-    /// Replaces the description.
+    /// Replaces any earlier description.
     pub fn submit(&self, description: Description) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(description);
     }
@@ -120,7 +119,7 @@ impl Tool for SubmitPrDescription {
     }
 }
 
-/// Removes secrets from every text of a value.
+/// Removes secrets from every text in a value.
 fn hide(value: &mut Value, hidden: &(dyn Fn(String) -> String + Send + Sync)) {
     match value {
         Value::String(text) => *text = hidden(std::mem::take(text)),
@@ -130,7 +129,7 @@ fn hide(value: &mut Value, hidden: &(dyn Fn(String) -> String + Send + Sync)) {
     }
 }
 
-/// Returns the description of a conversation's last accepted call, for a resumed run.
+/// Returns the description from a conversation's last accepted call, for a resumed run.
 pub fn description_in(turns: &[Turn]) -> Option<Description> {
     let parts = || turns.iter().flat_map(|turn| &turn.parts);
     let was_taken = |id: &str| {

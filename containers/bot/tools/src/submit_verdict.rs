@@ -1,6 +1,7 @@
 //! `submit_verdict`: submits a review's decision.
 //!
-//! The last call wins, so a repeated one changes nothing. Not here: the use of the decision (`review`).
+//! The last call wins, so a repeated call changes nothing. Not here: how the decision is used
+//! (`review`).
 
 use ars_agent::{Part, ToolSpec, Turn};
 use ars_codehost::{diff::Side, review::Finding};
@@ -15,15 +16,14 @@ use super::{
 use crate::review::{Decision, Remarks, Verdict};
 
 const NAME: &str = "submit_verdict";
-/// Minimum hexadecimal digits of a commit.
+/// Minimum hexadecimal digits in a commit.
 const HEAD_MIN: usize = 7;
-/// Maximum hexadecimal digits of a commit.
+/// Maximum hexadecimal digits in a commit.
 const HEAD_MAX: usize = 40;
 
-/// Maximum findings on lines of one verdict.
+/// Maximum line findings per verdict.
 const MAX_FINDINGS: usize = 200;
 
-/// The tool.
 pub(super) struct SubmitVerdict;
 
 #[async_trait]
@@ -96,7 +96,7 @@ impl Tool for SubmitVerdict {
     }
 }
 
-/// Returns the verdict of a conversation's last accepted call, for a resumed review.
+/// Returns the verdict from a conversation's last accepted call, for a resumed review.
 pub fn verdict_in(turns: &[Turn]) -> Option<(Verdict, Remarks)> {
     let parts = || turns.iter().flat_map(|turn| &turn.parts);
     let was_taken = |id: &str| {
@@ -180,7 +180,7 @@ fn findings(input: &Value) -> Result<Vec<Finding>, ToolOutput> {
     }
     let finding = |one: SubmittedFinding| Finding {
         path: one.path,
-        // One line is no range.
+        // A single line is no range.
         start: one.start.filter(|start| *start != one.line),
         line: one.line,
         side: match one.side {

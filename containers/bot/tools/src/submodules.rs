@@ -1,7 +1,8 @@
-//! The submodules of a repository that are not checked out, for the system prompt.
+//! A repository's submodules that are not checked out, for the system prompt.
 //!
-//! A clone has their folders empty. Without a word an agent takes them for missing code. Their names come from the
-//! repository, so they are marked as untrusted. Not here: fetching them, which is a command of the agent.
+//! A clone has their folders empty. Without a word an agent takes them for missing code. Their
+//! names come from the repository, so they are marked as untrusted. Not here: fetching them, which
+//! is up to the agent's command.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,17 +11,17 @@ use ars_events::{clean, delimit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// The file with the submodules of a repository.
+/// The file that lists a repository's submodules.
 const FILE: &str = ".gitmodules";
 /// Time to find the submodules.
 const SUBMODULES_TIMEOUT: Duration = Duration::from_secs(10);
-/// Most bytes of git's answer about it that are read.
+/// Maximum bytes read from git's output about it.
 const MAX_SUBMODULES_BYTES: usize = 64 << 10;
 /// Most submodules that are named.
 const MAX_SUBMODULES: usize = 20;
-/// Most characters of the path of one.
+/// Maximum characters of a submodule path.
 const MAX_SUBMODULE_CHARS: usize = 200;
-/// The start of keys in the settings.
+/// The prefix of keys in the settings.
 const SECTION: &str = "submodule.";
 /// The text before the paths.
 const WARNING: &str = "Submodules of this repository are not checked out: their folders are empty here, and their code is \
@@ -51,7 +52,7 @@ async fn missing(workspace: &dyn Workspace) -> Option<String> {
         Err(_) => return None,
     }
     let known = values(workspace, &["--blob", "HEAD:.gitmodules"], "path").await;
-    // Git notes the address of a submodule when it is checked out.
+    // Git notes a submodule's address when it is checked out.
     let present: BTreeSet<String> = values(workspace, &["--local"], "url")
         .await
         .into_iter()
@@ -70,7 +71,7 @@ async fn missing(workspace: &dyn Workspace) -> Option<String> {
     (!lines.is_empty()).then(|| delimit(WARNING, &lines.join("\n")))
 }
 
-/// Returns one value of each submodule in some settings, by the name of the submodule.
+/// Returns each submodule's value for a key in some settings, by submodule name.
 async fn values(workspace: &dyn Workspace, settings: &[&str], key: &str) -> Vec<(String, String)> {
     let (pattern, end) = (format!("^submodule\\..*\\.{key}$"), format!(".{key}"));
     let arguments = [&["config", "-z"], settings, &["--get-regexp", &pattern]].concat();
@@ -87,7 +88,7 @@ async fn values(workspace: &dyn Workspace, settings: &[&str], key: &str) -> Vec<
         let name = name.strip_prefix(SECTION)?.strip_suffix(&end)?;
         Some((name.to_owned(), value.to_owned()))
     };
-    // The last entry of a cut answer may be incomplete.
+    // The last entry in a cut response may be incomplete.
     text.split_inclusive('\0')
         .filter_map(|line| entry(line.strip_suffix('\0')?))
         .collect()

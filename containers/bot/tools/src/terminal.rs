@@ -1,6 +1,7 @@
 //! Reduces a command's output to what a terminal would show.
 //!
-//! Removes codes and keeps the last state of each line. Not here: movements between lines, which are left out.
+//! Removes codes and keeps each line's last state. Not here: movements between lines, which are
+//! left out.
 
 use anstyle_parse::{Params, Parser, Perform, Utf8Parser};
 
@@ -18,10 +19,10 @@ pub(super) fn plain(text: &str) -> Option<String> {
         // The command may print a file, whose line ends stay.
         let content = line.trim_end_matches(['\r', '\n']);
         let mut screen = Line::default();
-        // A new parser for each line, so that a code without an end hides one line at most.
+        // A new parser for each line, so that a code without an end hides a single line at most.
         let mut parser = Parser::<Utf8Parser>::new();
         content.chars().for_each(|letter| match letter {
-            // Each is another form of a code that begins with Escape.
+            // Each is another form for a code that begins with Escape.
             '\u{80}'..='\u{9f}' => {
                 [0x1b, letter as u8 - 0x40]
                     .into_iter()
@@ -38,7 +39,7 @@ pub(super) fn plain(text: &str) -> Option<String> {
     Some(shown)
 }
 
-/// Returns the text with each redrawn state of a line as a line of its own.
+/// Returns the text with each redrawn line state as a separate line.
 pub(super) fn every_state(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let content = line.trim_end_matches(['\r', '\n']);
@@ -70,8 +71,8 @@ impl Line {
         self.column += 1;
     }
 
-    /// Moves to a column.
-    /// A gap behind the text is one space, whatever its width: a few bytes must not become thousands.
+    /// Moves to a column. A gap behind the text is a single space at any width: a few bytes must
+    /// not become thousands.
     fn go_to(&mut self, column: usize) {
         if column > self.letters.len() {
             self.letters.push(' ');

@@ -196,7 +196,7 @@ async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
         .await
 }
 
-/// Returns the first text of an output.
+/// Returns an output's first text.
 pub(crate) fn said(output: &ToolOutput) -> &str {
     match &output.content[..] {
         [ToolContent::Text { text }, ..] => text,
@@ -204,14 +204,14 @@ pub(crate) fn said(output: &ToolOutput) -> &str {
     }
 }
 
-/// Returns the text of a success.
+/// Returns the text after a success.
 async fn ok(memory: &Memory, name: &str, input: Value) -> String {
     let output = call(memory, name, input).await;
     assert!(output.ok, "{output:?}");
     said(&output).to_owned()
 }
 
-/// Returns the text of a failure outside the infrastructure.
+/// Returns the text after a failure outside the infrastructure.
 async fn refused(memory: &Memory, name: &str, input: Value) -> String {
     let output = call(memory, name, input).await;
     assert!(

@@ -1,4 +1,4 @@
-//! The trait of a tool and its context within a run.
+//! The tool trait and a tool's context within a run.
 
 use std::time::Duration;
 
@@ -17,19 +17,20 @@ use crate::{
 /// Maximum characters of a call's one-line summary.
 const SUMMARY_MAX: usize = 200;
 
-/// One tool.
+/// A tool that agents may call.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// Returns the description for the model.
     fn spec(&self) -> ToolSpec;
 
-    /// Returns the effects of a call.
+    /// Returns which effects a call has.
     fn effects(&self) -> Effects;
 
-    /// Returns one event line for any input: `$ <command>` for bash, else the name and its target.
+    /// Returns a single event line for any input: `$ <command>` for bash, else the name and its
+    /// target.
     fn summary(&self, input: &Value) -> String;
 
-    /// Returns the maximum characters of that line.
+    /// Returns that line's maximum length in characters.
     fn summary_max(&self) -> usize {
         SUMMARY_MAX
     }
@@ -43,12 +44,12 @@ pub trait Tool: Send + Sync {
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput;
 }
 
-/// The context of a call.
+/// The context for a call.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
     /// The working tree, absent for agents without a repository.
     pub workspace: Option<&'a dyn Workspace>,
-    /// The public web, absent in a deployment without one.
+    /// The public web, absent in a deployment without it.
     pub web: Option<&'a dyn Web>,
     /// Time left in the run.
     pub remaining: Duration,
@@ -58,18 +59,18 @@ pub struct ToolContext<'a> {
     pub run: RunFacilities<'a>,
 }
 
-/// The facilities of a run for its tools.
+/// What a run offers the tools.
 #[derive(Clone, Copy)]
 pub struct RunFacilities<'a> {
     /// The agent that calls.
     pub agent: &'a str,
-    /// The installation's skills of all agents, if it has any.
+    /// The installation's skills for all agents, if it has any.
     pub skills: Option<&'a dyn Skills>,
-    /// The slot of the verdict, absent for agents that give none.
+    /// Receives the verdict, absent for agents that give none.
     pub verdict: Option<&'a VerdictSlot>,
-    /// The slot of the description of a pull request, absent for runs that open none.
+    /// Receives a pull request's description, absent for runs that open none.
     pub description: Option<&'a DescriptionSlot>,
-    /// The code host with the requester's gate, absent in an installation without one.
+    /// The code host with the requester's gate, absent in an installation without it.
     pub code_host: Option<CodeHostAccess<'a>>,
     /// Publishes an event between the call's and its result's.
     pub publish: &'a (dyn Fn(EventBody) + Send + Sync),
@@ -81,7 +82,7 @@ pub struct RunFacilities<'a> {
 }
 
 impl<'a> RunFacilities<'a> {
-    /// The facilities of an agent with a workspace only.
+    /// Offers an agent a workspace only.
     pub fn bare(agent: &'a str) -> Self {
         Self {
             agent,
@@ -97,13 +98,13 @@ impl<'a> RunFacilities<'a> {
 }
 
 impl<'a> ToolContext<'a> {
-    /// Returns the workspace, or the output of a tool that needs one.
+    /// Returns the workspace, or the output for a tool that needs it.
     pub(crate) fn workspace(&self) -> Result<&'a dyn Workspace, ToolOutput> {
         self.workspace
             .ok_or_else(|| ToolOutput::refused("This run has no working tree."))
     }
 
-    /// Returns the web, or the output of a tool that needs it.
+    /// Returns the web, or the output for a tool that needs it.
     pub(crate) fn web(&self) -> Result<&'a dyn Web, ToolOutput> {
         self.web
             .ok_or_else(|| ToolOutput::refused("This run has no access to the web."))

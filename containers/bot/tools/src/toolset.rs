@@ -1,4 +1,4 @@
-//! The tools of each toolset.
+//! Which tools each toolset has.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ pub enum Toolset {
     Full,
     /// Reads a working tree and gives a verdict. Commands may run, but no tool changes files.
     Readonly,
-    /// No working tree.
+    /// Without a working tree.
     Assistant,
     /// No working tree, but the web.
     Web,
 }
 
 impl Toolset {
-    /// Returns its tools in the order of their description to the model.
+    /// Returns the tools in the order in which the model reads about them.
     pub fn tools(self) -> Vec<Arc<dyn Tool>> {
         let mut tools = self.own();
         tools.extend(GitHubTool::READS.map(shared));

@@ -12,10 +12,10 @@ use super::{
     args::{Args, peek},
 };
 
-/// Maximum characters of a checklist in the call's event, which shows it whole, not its first line.
+/// Maximum characters of a checklist in the call's event, which shows it whole, not only the first
+/// line.
 const CHECKLIST_MAX: usize = 4_000;
 
-/// The tool.
 pub(super) struct UpdateStatus;
 
 #[async_trait]

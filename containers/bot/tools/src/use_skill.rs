@@ -1,4 +1,4 @@
-//! `use_skill`: returns a skill's body to the agent and publishes its use.
+//! `use_skill`: returns a skill's body to the agent and publishes that it was used.
 
 use ars_agent::ToolSpec;
 use ars_events::EventBody;
@@ -10,7 +10,6 @@ use super::{
     args::{Args, one_line, peek},
 };
 
-/// The tool.
 pub(super) struct UseSkill;
 
 #[async_trait]

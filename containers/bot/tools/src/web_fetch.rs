@@ -1,7 +1,7 @@
-//! `web_fetch`: shows a page, an image or a PDF of the public web.
+//! `web_fetch`: shows a page, image or PDF from the public web.
 //!
-//! The whole answer of the remote side, its address and type included, is marked as untrusted. Not here: the check of
-//! addresses and the conversion of a body to text (the `Web` port's adapter).
+//! The remote side's whole response, including address and type, is marked as untrusted. Not here:
+//! checking addresses and converting a body to text (the `Web` port's adapter).
 
 use std::ops::Range;
 
@@ -17,11 +17,11 @@ use super::{
     media,
 };
 
-/// Maximum characters of a page in one answer, below the limit of any output in the conversation.
-/// The note about the next page is then kept. The rest of the page is read by `offset`.
+/// Maximum characters of a page per answer, below the limit for any output in the conversation. The
+/// note about the next page is then kept. `offset` reads the rest of the page.
 const PAGE_CHARS: usize = 50_000;
 
-/// The tool.
+/// Fetches pages from the web.
 pub struct WebFetch;
 
 #[async_trait]
@@ -92,7 +92,7 @@ fn scope_of<'a>(context: &ToolContext<'a>) -> FetchScope<'a> {
     }
 }
 
-/// Returns the page of a text that starts at `offset`.
+/// Returns a text's page that starts at `offset`.
 fn page(text: &str, offset: usize) -> Range<usize> {
     let at = |chars: usize| {
         text.char_indices()
@@ -125,7 +125,8 @@ fn note(text: &str, page: Range<usize>, offset: usize, limit: Option<usize>) -> 
     }
 }
 
-/// Returns the answer as parts for the model. An error status is a failure that still shows its page.
+/// Returns the response as parts for the model. An error status is a failure that still shows the
+/// page.
 fn shown(fetched: &Fetched, limits: FetchLimits, offset: usize) -> ToolOutput {
     let (body, note, part) = match &fetched.body {
         FetchedBody::Text { text, cut } => {

@@ -15,12 +15,12 @@ use super::{
     args::{Args, one_line, peek},
 };
 
-/// Maximum characters of a query, the search service's own limit.
+/// Maximum characters per query, the search service's own limit.
 const QUERY_MAX: usize = 400;
-/// Timeout of a search, equal to a fetch's.
+/// Timeout for a search, equal to a fetch's.
 const TIME_LIMIT: Duration = Duration::from_secs(12);
 
-/// The tool.
+/// Searches the public web.
 pub struct WebSearch;
 
 #[async_trait]

@@ -1,6 +1,6 @@
-//! `write_file`: replaces a file of the workspace.
+//! `write_file`: replaces a workspace file.
 //!
-//! The byte order mark of a file stays, and so do lines that all end with CRLF: a model writes neither.
+//! A file's byte order mark stays, and so do lines that all end with CRLF: a model writes neither.
 
 use std::borrow::Cow;
 
@@ -14,12 +14,11 @@ use super::{
     edit_file::with_ends_of,
 };
 
-/// Maximum size of a former file whose form is kept.
+/// Maximum size in bytes of a former file whose form is kept.
 const MAX_COMPARED_BYTES: u64 = 8 << 20;
-/// The byte order mark of a UTF-8 file.
+/// A UTF-8 file's byte order mark.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The tool.
 pub(super) struct WriteFile;
 
 #[async_trait]
@@ -64,7 +63,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         Ok((bytes, size)) if size <= MAX_COMPARED_BYTES => {
             String::from_utf8(bytes).unwrap_or_default()
         }
-        // A new file, or one whose form is not kept. A broken workspace fails the write.
+        // A new file, or a file without a form to keep. A broken workspace fails the write.
         Ok(_) | Err(_) => String::new(),
     };
     let content = &*in_form_of(&former, content);
@@ -79,7 +78,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     )))
 }
 
-/// Returns the content with the line ends and the byte order mark of the former file.
+/// Returns the content with the former file's line ends and byte order mark.
 fn in_form_of<'a>(former: &str, content: &'a str) -> Cow<'a, str> {
     let content = with_ends_of(former, content);
     let lacks_mark = former.starts_with(BYTE_ORDER_MARK) && !content.starts_with(BYTE_ORDER_MARK);

@@ -1,4 +1,4 @@
-//! The alarm of one resident: a task that sleeps until the next due time.
+//! A resident's alarm: a task that sleeps until the next due time.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::host::LocalHost;
 /// Delay after an alarm that failed.
 const RETRY_DELAY_MS: i64 = 30_000;
 
-/// The time of the next alarm.
+/// When the next alarm rings.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     at: Cell<Option<UnixMillis>>,
@@ -20,14 +20,13 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Replaces the time.
     pub(crate) fn set(&self, at: UnixMillis) {
         self.at.set(Some(at));
         self.changed.notify_one();
     }
 }
 
-/// Calls the engine at each alarm, for the life of the thread.
+/// Calls the engine at each alarm, for the thread's life.
 pub(crate) async fn ring(alarm: Rc<Alarm>, engine: Rc<Engine<NativeSql, LocalHost>>) {
     loop {
         let Some(at) = alarm.at.get() else {

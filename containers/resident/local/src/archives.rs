@@ -7,7 +7,8 @@ use ars_resident_engine::ObjectCounts;
 
 use crate::places::{ARCHIVE_SUFFIX, Places};
 
-/// Moves an archive from the daemon to its folder. The rename is last, so an archive is complete.
+/// Moves an archive from the daemon to the archive folder. The rename is last, so an archive is
+/// complete.
 pub(crate) fn store(places: &Places, id: &BackupId) -> io::Result<()> {
     fs::create_dir_all(places.archives())?;
     let (from, to) = (places.transfer(id), places.archive(id));
@@ -15,7 +16,7 @@ pub(crate) fn store(places: &Places, id: &BackupId) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Offers an archive to the daemon. Both folders are on one file system, so a link is enough.
+/// Offers an archive to the daemon. Both folders are on the same file system, so a link is enough.
 pub(crate) fn offer(places: &Places, id: &BackupId) -> io::Result<()> {
     let (from, to) = (places.archive(id), places.transfer(id));
     if let Some(folder) = to.parent() {
@@ -28,7 +29,7 @@ pub(crate) fn offer(places: &Places, id: &BackupId) -> io::Result<()> {
     fs::hard_link(from, to)
 }
 
-/// Deletes archives. A missing one counts as deleted.
+/// Deletes archives. A missing archive counts as deleted.
 pub(crate) fn delete(places: &Places, ids: &[BackupId]) -> io::Result<()> {
     for id in ids {
         match fs::remove_file(places.archive(id)) {
@@ -39,7 +40,7 @@ pub(crate) fn delete(places: &Places, ids: &[BackupId]) -> io::Result<()> {
     Ok(())
 }
 
-/// Counts the files of a resident's folder of archives. The name of an archive begins with its id.
+/// Counts the files in a resident's archive folder. An archive's name begins with the id.
 pub(crate) fn count(places: &Places) -> io::Result<ObjectCounts> {
     let mut counts = ObjectCounts::default();
     let entries = match fs::read_dir(places.archives()) {
@@ -62,7 +63,7 @@ pub(crate) fn count(places: &Places) -> io::Result<ObjectCounts> {
     Ok(counts)
 }
 
-/// Deletes all archives of a resident. Returns their numbers.
+/// Deletes all of a resident's archives. Returns their numbers.
 pub(crate) fn delete_all(places: &Places) -> io::Result<ObjectCounts> {
     let counts = count(places)?;
     match fs::remove_dir_all(places.archives()) {

@@ -1,4 +1,4 @@
-//! The registry and the engines of this process.
+//! This process's registry and engines.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
@@ -19,7 +19,7 @@ use crate::{
     settings::Settings,
 };
 
-/// An engine of this process.
+/// An engine in this process.
 type LocalEngine = Rc<Engine<NativeSql, LocalHost>>;
 
 /// The registry and the engines.
@@ -30,7 +30,7 @@ pub(crate) struct LocalFleet {
 }
 
 impl LocalFleet {
-    /// Opens the registry.
+    /// Opens the resident registry.
     pub(crate) fn open(settings: Settings) -> Result<Self, Fault> {
         let sql = NativeSql::open(&settings.folder.join("registry.sqlite3"))?;
         let registry = Rc::new(Registry::open(sql, &settings.build)?);
@@ -41,7 +41,7 @@ impl LocalFleet {
         })
     }
 
-    /// Continues the work of every resident.
+    /// Continues every resident's work.
     pub(crate) async fn resume(&self) -> Result<(), Fault> {
         let RegistryReply::Records { records, .. } = self.registry.answer(RegistryCall::List)?
         else {
@@ -61,7 +61,7 @@ impl LocalFleet {
         Ok(())
     }
 
-    /// Answers a call. A command ends once its caller has left.
+    /// Answers a call. A command ends once the caller has left.
     pub(crate) async fn call(
         &self,
         resource: &Resource,

@@ -1,4 +1,4 @@
-//! The handle of local residents, which every thread may use.
+//! The local residents' handle, which every thread may use.
 
 use std::{
     fs, io,
@@ -22,7 +22,7 @@ use crate::{
     thread::{Job, serve},
 };
 
-/// Permissions of the folder of residents.
+/// Permissions for the residents' folder.
 const PRIVATE: u32 = 0o700;
 
 /// Why local residents cannot be opened.
@@ -39,7 +39,7 @@ pub enum OpenError {
     Thread(#[source] io::Error),
 }
 
-/// Residents of this machine. The last handle ends their thread, and with it every step.
+/// This machine's residents. The last handle ends their thread, and with it every step.
 #[derive(Clone)]
 pub struct LocalResidents {
     inner: Arc<Inner>,
@@ -52,7 +52,7 @@ struct Inner {
 }
 
 impl LocalResidents {
-    /// Opens the residents of a folder and continues their work.
+    /// Opens the residents in a folder and continues their work.
     ///
     /// Blocks while the registry is opened and migrated.
     ///
@@ -94,7 +94,7 @@ impl LocalResidents {
 
     /// Sends a request as an administrator. `None` if the thread ended.
     ///
-    /// Dropping the future ends a command; any other work runs to its end.
+    /// Dropping the future ends a command; any other work runs to the end.
     pub async fn send(
         &self,
         route: Route,

@@ -1,4 +1,4 @@
-//! The effects of one resident on this machine.
+//! A resident's effects on this machine.
 
 use std::{
     cell::RefCell,
@@ -24,10 +24,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{alarm::Alarm, archives, places::Places, settings::Settings};
 
-/// Interval at which the bytes of a transfer are reported.
+/// Interval at which a transfer's bytes are reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The effects of one resident.
+/// Performs a resident's effects.
 pub(crate) struct LocalHost {
     resource: Resource,
     places: Places,
@@ -35,7 +35,7 @@ pub(crate) struct LocalHost {
     registry: Rc<Registry<NativeSql>>,
     alarm: Rc<Alarm>,
     daemon: RefCell<Option<Arc<Daemon>>>,
-    /// One start at a time.
+    /// Allows a single start at a time.
     starting: tokio::sync::Mutex<()>,
 }
 
@@ -58,7 +58,7 @@ impl LocalHost {
         }
     }
 
-    /// Returns the daemon, unless its disk is gone.
+    /// Returns the daemon, unless the disk is gone.
     fn daemon(&self) -> Option<Arc<Daemon>> {
         if !self.places.has_disk() {
             self.daemon.replace(None);
@@ -66,7 +66,7 @@ impl LocalHost {
         self.daemon.borrow().clone()
     }
 
-    /// Returns the daemon of the disk, opened if an earlier process left that disk.
+    /// Returns the disk's daemon, opened if an earlier process left that disk.
     async fn existing(&self) -> Result<Arc<Daemon>, HostError> {
         let _guard = self.starting.lock().await;
         if !self.places.has_disk() {
@@ -75,7 +75,7 @@ impl LocalHost {
         self.opened().await
     }
 
-    /// Returns the daemon. One caller at a time opens it.
+    /// Returns the daemon. A single caller at a time opens it.
     async fn opened(&self) -> Result<Arc<Daemon>, HostError> {
         if let Some(daemon) = self.daemon() {
             return Ok(daemon);

@@ -1,8 +1,9 @@
-//! Residents on one machine: no Worker, no container engine.
+//! Residents on a single machine: no Worker, no container engine.
 //!
-//! The engine of `ars-resident-engine` runs on a thread with SQLite files below the data directory. The daemon of
-//! `ars-sandboxd` runs in this process in its host mode, and commands run in the sandbox that the caller supplies.
-//! Archives are files. Not here: decisions (`ars-resident`), routes and state (`ars-resident-engine`).
+//! The engine from `ars-resident-engine` runs on a thread with SQLite files below the data
+//! directory. The daemon from `ars-sandboxd` runs in this process in host mode, and commands run in
+//! the sandbox that the caller supplies. Archives are files. Not here: decisions (`ars-resident`),
+//! routes and state (`ars-resident-engine`).
 #![forbid(unsafe_code)]
 
 mod alarm;

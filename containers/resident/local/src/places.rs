@@ -1,4 +1,4 @@
-//! The folders of one resident.
+//! A resident's folders.
 
 use std::{
     fs, io,
@@ -8,25 +8,25 @@ use std::{
 
 use ars_resident::names::{BackupId, Resource, RuntimeId};
 
-/// Permissions of folders.
+/// Permissions for created folders.
 const PRIVATE: u32 = 0o700;
-/// End of the name of an archive, after its id.
+/// Suffix of an archive's name, after the id.
 pub(crate) const ARCHIVE_SUFFIX: &str = ".tar.zst";
-/// Start of the name of a disk that is being removed.
+/// Name prefix of a disk that is being removed.
 const REMOVED: &str = "removed-";
-/// Path of the marker of a disk below its workspace, see `ars_resident::layout::RUNTIME`.
+/// Path to a disk's marker below the workspace, see `ars_resident::layout::RUNTIME`.
 const RUNTIME: &str = ".resident/runtime";
-/// Path of archives on their way below a workspace, see `ars_resident::layout::TRANSFERS`.
+/// Path to archives on their way below a workspace, see `ars_resident::layout::TRANSFERS`.
 const TRANSFERS: &str = ".resident/transfers";
 
-/// The folders of one resident.
+/// A resident's folders.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     base: PathBuf,
 }
 
 impl Places {
-    /// Creates the folder of a resident. A resource has no `..`, so it stays below `all`.
+    /// Creates a resident's folder. A resource has no `..`, so it stays below `all`.
     pub(crate) fn create(all: &Path, resource: &Resource) -> io::Result<Self> {
         let base = all.join(resource.slug());
         fs::DirBuilder::new()
@@ -36,7 +36,7 @@ impl Places {
         Ok(Self { base })
     }
 
-    /// Returns the database.
+    /// Returns the database file's path.
     pub(crate) fn database(&self) -> PathBuf {
         self.base.join("state.sqlite3")
     }
@@ -46,22 +46,22 @@ impl Places {
         self.base.join("workspace")
     }
 
-    /// Returns the homes of commands.
+    /// Returns the folder with the commands' homes.
     pub(crate) fn homes(&self) -> PathBuf {
         self.base.join("homes")
     }
 
-    /// Returns the folder of archives.
+    /// Returns the archive folder.
     pub(crate) fn archives(&self) -> PathBuf {
         self.base.join("archives")
     }
 
-    /// Returns the place of an archive.
+    /// Returns an archive's path.
     pub(crate) fn archive(&self, id: &BackupId) -> PathBuf {
         self.archives().join(format!("{id}{ARCHIVE_SUFFIX}"))
     }
 
-    /// Returns the place of an archive between the daemon and its folder.
+    /// Returns an archive's path between the daemon and the archive folder.
     pub(crate) fn transfer(&self, id: &BackupId) -> PathBuf {
         self.workspace()
             .join(TRANSFERS)
@@ -73,7 +73,7 @@ impl Places {
         self.workspace().join(RUNTIME).exists()
     }
 
-    /// Returns the id of the disk, if there is one.
+    /// Returns the disk id, if there is a disk.
     pub(crate) fn runtime(&self) -> Option<RuntimeId> {
         let text = fs::read_to_string(self.workspace().join(RUNTIME)).ok()?;
         RuntimeId::parse(text.trim()).ok()
@@ -110,13 +110,13 @@ impl Places {
     }
 }
 
-/// Removes a disk that has its last name.
+/// Removes a disk that has the final name.
 pub(crate) fn remove(disk: &Path) -> io::Result<()> {
     make_writable(disk)?;
     fs::remove_dir_all(disk)
 }
 
-/// Gives the folders of a tree the permission to remove their entries: store entries are read-only.
+/// Permits a tree's folders to remove their entries: store entries are read-only.
 fn make_writable(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(PRIVATE))?;
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Settings of local residents.
+//! Local resident settings.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -7,34 +7,34 @@ use ars_resident_engine::{HostError, Minted, TokenUse};
 use ars_sandboxd::Confine;
 use futures::future::BoxFuture;
 
-/// Returns the origin of a repository, a path or URL for git, or `None` for an unknown one.
+/// Returns a repository's origin, a path or URL for git, or `None` if it is unknown.
 pub type Origins = Arc<dyn Fn(&Resource) -> Option<String> + Send + Sync>;
 
-/// Returns the confinement of the commands of a repository.
+/// Returns how a repository's commands are confined.
 pub type Confinements = Arc<dyn Fn(&Resource) -> Arc<dyn Confine> + Send + Sync>;
 
-/// Mints a token of the code host for a repository. `true` permits a cached one.
+/// Mints a code host token for a repository. `true` permits a cached token.
 pub type Tokens = Arc<
     dyn Fn(&Resource, TokenUse, bool) -> BoxFuture<'static, Result<Option<Minted>, HostError>>
         + Send
         + Sync,
 >;
 
-/// Settings of local residents.
+/// Settings for local residents.
 #[derive(Clone)]
 pub struct Settings {
-    /// Folder of all residents. It is created and private to this user.
+    /// Folder for all residents. It is created and private to this user.
     pub folder: PathBuf,
-    /// Confinements of commands.
+    /// Confines a repository's commands.
     pub confine: Confinements,
-    /// Environment of commands. `PATH` is among it.
+    /// Command environment, including `PATH`.
     pub environment: Vec<(String, String)>,
-    /// More environment of the service's own git, such as the address of a proxy. Commands never have it.
+    /// More environment for the service's own git, such as a proxy address. Commands never have it.
     pub of_service: Vec<(String, String)>,
-    /// Origins of repositories.
+    /// Looks up repository origins.
     pub origins: Origins,
-    /// Tokens of the code host. Without them, git works anonymously.
+    /// Mints code host tokens. Without it, git works anonymously.
     pub tokens: Option<Tokens>,
-    /// Build stamp.
+    /// Build stamp of this program.
     pub build: String,
 }

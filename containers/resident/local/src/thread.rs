@@ -1,4 +1,4 @@
-//! The thread of the engines: serves requests until every handle is dropped.
+//! The engines' thread: serves requests until every handle is dropped.
 
 use std::{rc::Rc, time::Duration};
 
@@ -12,16 +12,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fleet::LocalFleet;
 
-/// Interval of passes of the watchdog.
+/// Interval between watchdog passes.
 const WATCHDOG_INTERVAL: Duration = Duration::from_secs(600);
 
-/// A request and the place of its reply.
+/// A request and where the reply goes.
 pub(crate) struct Job {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) resource: Option<String>,
     pub(crate) body: String,
-    /// The receiver may be gone; work except a command runs to its end, as it does over HTTP.
+    /// The receiver may be gone; work except a command runs to the end, as it does over HTTP.
     pub(crate) reply: oneshot::Sender<Reply>,
     /// Cancelled once the caller has left.
     pub(crate) left: CancellationToken,

@@ -1,4 +1,4 @@
-//! A resident on this machine with real git: from the first clone to its removal.
+//! A resident on this machine with real git: from the first clone to the removal.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(
@@ -29,7 +29,7 @@ const RESOURCE: &str = "repo:acme/app";
 const TIMEOUT: Duration = Duration::from_secs(90);
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A code host with one repository, and a data directory.
+/// A code host with a single repository, and a data directory.
 struct World {
     folder: TempDir,
     residents: Option<LocalResidents>,
@@ -59,7 +59,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Opens the residents of a world's data directory.
+/// Opens the residents in a world's data directory.
 fn open(world: &Path) -> LocalResidents {
     let origin = world.join("origin.git").display().to_string();
     let residents = LocalResidents::open(Settings {
@@ -120,7 +120,7 @@ impl World {
         self.folder.path().join("data")
     }
 
-    /// Opens the residents of the data directory, as another process would.
+    /// Opens the residents in the data directory, as another process would.
     fn start(&mut self) {
         self.residents = None;
         self.residents = Some(open(self.folder.path()));
@@ -149,7 +149,7 @@ impl World {
     }
 
     fn onboard(&self) -> Value {
-        // The installation of packages is a command that writes a folder, with the time at which it ran.
+        // Installing packages is a command that writes a folder, with the time at which it ran.
         let commands = json!({
             "install": "mkdir -p node_modules/dep && cd node_modules/dep && echo 1 > index.js && date +%s%N > at",
             "build": "mkdir -p dist && cp README.md dist/",
@@ -194,7 +194,7 @@ impl World {
     }
 }
 
-/// A caller who leaves ends its command, and the thread may be detached.
+/// A caller who leaves ends the command, and the thread may be detached.
 #[test]
 fn command_ends_with_its_caller() {
     let world = World::new();
@@ -392,7 +392,7 @@ fn threads_have_users_of_their_own_and_keep_their_trees() {
     }
 }
 
-/// The disk of an earlier process is there before its daemon is, so nothing counts as gone.
+/// An earlier process's disk is there before the daemon is, so nothing counts as gone.
 #[test]
 fn unsaved_work_survives_a_restart_and_a_sweep() {
     let mut world = World::new();
@@ -455,19 +455,19 @@ fn stop_ends_commands_before_the_disk_is_removed() {
     });
 }
 
-/// The variable with the folder of the world that this process serves until it is killed.
+/// The variable for the world folder that this process serves until it is killed.
 const HOSTED: &str = "ARS_TEST_HOSTED_WORLD";
 /// The test that starts itself as such a process.
 const KILLED: &str = "killed_process_continues_at_every_step";
-/// Steps of provisioning that started before the process is killed.
-/// Beyond the last one, a thread is at work.
+/// Provisioning steps that started before the process is killed. Beyond the last step, a thread is
+/// at work.
 const KILLS: [u64; 9] = [2, 4, 6, 8, 10, 12, 14, 16, u64::MAX];
 
-/// Onboards, lets a thread work, and waits for its end.
+/// Onboards, lets a thread work, and waits until it ends.
 fn host(world: PathBuf) {
     let hosted = World {
         residents: Some(open(&world)),
-        // Within the world, which its creator removes.
+        // Within the world, which the creator removes.
         folder: tempfile::tempdir_in(&world).unwrap(),
         runtime: tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -493,7 +493,7 @@ fn host(world: PathBuf) {
     );
 }
 
-/// Returns the number of steps that started, and the current one.
+/// Returns the number of steps that started, and the current step.
 fn progress(world: &Path) -> (u64, String) {
     let database = world.join("data/acme/app/state.sqlite3");
     let read = || {
@@ -507,13 +507,13 @@ fn progress(world: &Path) -> (u64, String) {
             state["cycle"]["step"].as_str().unwrap_or("none").to_owned(),
         ))
     };
-    // Before it has a log, another connection would lock its creator out.
+    // Before it has a log, another connection would lock the creator out.
     let has_log = database.with_extension("sqlite3-wal").exists();
     has_log.then(read).flatten().unwrap_or_default()
 }
 
-/// Kills a process at a number of started steps, and continues in this process.
-/// Returns the step at its death.
+/// Kills a process at a number of started steps, and continues in this process. Returns the step
+/// when it died.
 fn kill_and_continue(kill_at: u64) -> String {
     let mut world = World::unopened();
     let folder = world.folder.path().to_owned();
@@ -561,8 +561,8 @@ fn kill_and_continue(kill_at: u64) -> String {
     step
 }
 
-/// `kill -9` at any step of provisioning or under a running command.
-/// Another process continues on the disk.
+/// `kill -9` at any provisioning step or under a running command. Another process continues on the
+/// disk.
 #[test]
 fn killed_process_continues_at_every_step() {
     if let Some(world) = std::env::var_os(HOSTED) {
@@ -591,7 +591,7 @@ fn soak_of_a_local_resident_is_flat() {
     let database = NativeSql::open(&world.data().join("acme/app/state.sqlite3")).unwrap();
     for _ in 0..soak.rounds() {
         for _ in 0..soak.units() {
-            // Always the same thread, because one is bound for life.
+            // Always the same thread, because a thread is bound for life.
             let thread = "load:1";
             let call = |route, fields| world.thread(route, thread, fields);
             assert!(call(Route::Attach, json!({ "refHint": "main" }))["user"].is_string());

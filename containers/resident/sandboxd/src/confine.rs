@@ -1,4 +1,4 @@
-//! The confinement of a program on a host, which the caller supplies.
+//! Confines a program on a host, as the caller supplies it.
 
 use std::{
     ffi::OsString,
@@ -15,32 +15,32 @@ use ars_resident::daemon::RefusedHost;
 use futures::future::BoxFuture;
 use tokio::process::Child;
 
-/// The folders of one program.
+/// A program's folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Folders that it may change.
     pub writable: Vec<PathBuf>,
-    /// Folders of the workspace that it may read.
+    /// Workspace folders that it may read.
     pub readable: Vec<PathBuf>,
-    /// Its folder for temporary files, in one of `writable`.
+    /// The folder for temporary files, inside `writable`.
     pub temporary: PathBuf,
-    /// It is a command of a caller or of the command table, which may need the network.
+    /// A caller's or table command, which may need the network.
     pub has_network: bool,
 }
 
 /// Confines programs that a repository or a caller chose.
 pub trait Confine: Send + Sync + 'static {
-    /// Returns the confinement of one program. It is dropped after the end of the program.
+    /// Confines a single program. Dropped after the program ends.
     ///
     /// # Errors
     /// The program is not started.
     fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>>;
 
-    /// Starts the sandbox that the commands of a tree share, in the background.
+    /// Starts a tree's shared command sandbox, in the background.
     fn prepare_shared(&self, _place: &Place) {}
 
-    /// Returns the sandbox that the commands of a tree share, which is started if need be.
-    /// `None` if the command needs a separate sandbox, such as one beside another command.
+    /// Returns a tree's shared command sandbox, which is started if need be. `None` if the command
+    /// needs a separate sandbox, such as beside another command.
     fn share(&self, _place: &Place) -> BoxFuture<'_, Option<Box<dyn SharedSandbox>>> {
         Box::pin(ready(None))
     }
@@ -52,15 +52,14 @@ pub trait Confine: Send + Sync + 'static {
 
 /// A shared sandbox while a command has it.
 pub trait SharedSandbox: Send {
-    /// Returns more environment variables of the command, such as the address of a proxy.
+    /// Returns more environment variables for the command, such as a proxy address.
     ///
     /// # Errors
     /// The command has no proxy.
     fn variables(&mut self) -> io::Result<Vec<(OsString, OsString)>>;
 
-    /// Runs a command until it ends or must stop, and kills what it left.
-    /// The descriptors are those of its standard output and its standard error.
-    /// `None` if the sandbox ended before the command began.
+    /// Runs a command until it ends or must stop, and kills what it left. The descriptors are for
+    /// standard output and standard error. `None` if the sandbox ended before the command began.
     fn run<'a>(
         self: Box<Self>,
         command: &'a Command,
@@ -69,29 +68,29 @@ pub trait SharedSandbox: Send {
     ) -> BoxFuture<'a, io::Result<Option<SharedEnd>>>;
 }
 
-/// The end of a command in a shared sandbox.
+/// How a command ended in a shared sandbox.
 #[derive(Debug, Clone)]
 pub struct SharedEnd {
     /// 128 + signal if a signal ended it. `None` if it had to stop.
     pub exit_code: Option<i32>,
-    /// Hosts that its proxy refused.
+    /// Hosts that the proxy refused.
     pub refused: Vec<RefusedHost>,
 }
 
-/// The confinement of one program.
+/// Confines a single program.
 pub trait Confined: Send + Sync + 'static {
-    /// Returns the command that becomes the program of these words.
+    /// Returns the command that becomes the program with these words.
     fn command(&self, words: Vec<OsString>) -> Command;
 
-    /// Starts the command. Rights and limits hold from the first instruction of the program.
-    /// The input is read from its current position. Its absence is empty input.
+    /// Starts the command. Rights and limits hold from the program's first instruction. The input
+    /// is read from the current position. Without input the program reads nothing.
     fn start(
         self: Arc<Self>,
         command: Command,
         input: Option<File>,
     ) -> BoxFuture<'static, io::Result<Started>>;
 
-    /// Returns more environment variables of the program, such as the address of a proxy.
+    /// Returns more environment variables for the program, such as a proxy address.
     fn variables(&self) -> Vec<(OsString, OsString)> {
         Vec::new()
     }
@@ -102,9 +101,9 @@ pub trait Confined: Send + Sync + 'static {
     }
 }
 
-/// A started program.
+/// A program that was started.
 pub struct Started {
-    /// Its first process, the leader of a process group.
+    /// The first process, which leads a process group.
     pub child: Child,
     /// What lasts as long as the program.
     pub hold: Box<dyn Hold>,

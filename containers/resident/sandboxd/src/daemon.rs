@@ -1,4 +1,4 @@
-//! The daemon: accepts steps and performs them in order of the mirror's lock.
+//! The daemon: accepts steps and performs them in the order they lock the mirror.
 
 use std::{
     path::PathBuf,
@@ -28,16 +28,17 @@ use crate::{
     trash::Trash,
 };
 
-/// Timeout of a measurement of the disk.
+/// Timeout for measuring the disk.
 const DISK_TIMEOUT: Duration = Duration::from_secs(120);
-/// Timeout of the search for torn checkpoints, which is tried once.
+/// Timeout for the search for torn checkpoints, which is tried once.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The daemon of one workspace.
+/// A single workspace's daemon.
 #[derive(Debug)]
 pub struct Daemon {
     runtime: Arc<Runtime>,
-    /// The lock of the mirror, and whether it was searched for torn checkpoints. It is fair.
+    /// Locks the mirror, and records whether it was searched for torn checkpoints. The lock is
+    /// fair.
     mirror: tokio::sync::Mutex<bool>,
     shared: Shared,
 }
@@ -76,7 +77,7 @@ impl Daemon {
         })
     }
 
-    /// Performs a step. Its processes end before it does. `cancel` ends it.
+    /// Performs a step. The step's processes end before it does. `cancel` ends it.
     pub async fn perform(
         &self,
         request: &StepRequest,
@@ -119,7 +120,7 @@ impl Daemon {
         self.shared.trash.close().await;
     }
 
-    /// Returns the state of the daemon.
+    /// Returns the daemon's state.
     pub fn status(&self) -> Status {
         let (fenced_attempt, running) = self.shared.registry.list();
         Status {
@@ -134,7 +135,7 @@ impl Daemon {
     /// Measures the disk.
     ///
     /// # Errors
-    /// The size of the disk cannot be read.
+    /// The disk size cannot be read.
     pub async fn disk(&self, request: &DiskRequest) -> std::result::Result<Sample, StepFailure> {
         disk::sample(
             &self.runtime,
@@ -144,7 +145,7 @@ impl Daemon {
         .await
     }
 
-    /// Returns the path of an archive that the engine reads or writes.
+    /// Returns an archive's path that the engine reads or writes.
     ///
     /// # Errors
     /// The path cannot be mapped.

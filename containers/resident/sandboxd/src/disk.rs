@@ -1,4 +1,4 @@
-//! Measures the disk and its parts.
+//! Measures the disk and the parts of it.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use crate::{
     stop::Stop,
 };
 
-/// Bytes of the program's output that are read.
+/// Maximum bytes read from the program's output.
 const OUTPUT_MAX: usize = 1 << 20;
 
 /// Measures the disk. A part that could not be read is `None`.
@@ -67,7 +67,7 @@ pub(crate) async fn sample(
     ))
 }
 
-/// Measures folders by one program, which walks them in this order.
+/// Measures folders with a single program, which walks them in this order.
 async fn measure(
     runtime: &Runtime,
     folders: &[&PathBuf],
@@ -78,7 +78,7 @@ async fn measure(
         .args(words(["-xsk", "--"]))
         .args(folders.iter().map(|path| path.as_os_str()));
     let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
-    // It reports missing folders by its exit code, and measures the others.
+    // The exit code reports missing folders, and it measures the others.
     if let Some(why) = run(runtime, program, &streams, stop).await?.stopped {
         return Err(why.into());
     }

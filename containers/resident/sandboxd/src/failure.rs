@@ -1,17 +1,17 @@
-//! Failures of steps, and of the start.
+//! Why steps, or the daemon's start, fail.
 
 use std::io;
 
 use ars_resident::daemon::{FailureKind, StepFailure};
 use rustix::io::Errno;
 
-/// Result of a part of a step.
+/// The result of a step's part.
 pub(crate) type Result<T> = std::result::Result<T, StepFailure>;
 
 /// The daemon cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A folder of the workspace cannot be created.
+    /// A workspace folder cannot be created.
     #[error("the workspace cannot be prepared: {0}")]
     Workspace(#[source] io::Error),
     /// A program is missing.
@@ -22,14 +22,14 @@ pub enum OpenError {
     NotRoot,
 }
 
-/// Makes a failure of the request.
+/// Makes a failure that the request causes.
 pub(crate) fn invalid(text: impl Into<String>) -> StepFailure {
     StepFailure::new(FailureKind::Invalid, text)
 }
 
-/// Adds the attempted action to an error of the system.
+/// Adds the attempted action to a system error.
 pub(crate) trait Context<T> {
-    /// Makes the error a failure of the step.
+    /// Makes the error a step failure.
     fn context(self, what: &str) -> Result<T>;
 }
 
@@ -47,7 +47,7 @@ fn kind_of(error: &io::Error) -> FailureKind {
         Some(Errno::NOSPC | Errno::DQUOT) => FailureKind::NoSpace,
         Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM) => FailureKind::Exhausted,
         Some(Errno::NOENT | Errno::NOTDIR) => FailureKind::NotFound,
-        // The path leaves its folder, or leads through a link.
+        // The path leaves the folder, or leads through a link.
         Some(Errno::XDEV | Errno::LOOP) => FailureKind::Invalid,
         _ if error.kind() == io::ErrorKind::NotFound => FailureKind::NotFound,
         // `cap-std` reports an escape without a number.

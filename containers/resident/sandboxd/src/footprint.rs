@@ -1,8 +1,8 @@
-//! The footprint of a repository: the files that have its refs, its index and its ignore rules.
+//! A repository's footprint: the files that hold refs, index and ignore rules.
 //!
-//! A file that was written since has another inode or another time of change, and no program can set that time back.
-//! Equal footprints therefore mean equal refs. All calls block. Used for trees on residents and for those on the disk of
-//! the bot.
+//! A file that was written since has another inode or another change time, and no program can set
+//! that time back. Equal footprints therefore mean equal refs. All calls block. Used for trees on
+//! residents and for those on the bot's disk.
 
 use std::{
     collections::BTreeSet,
@@ -12,21 +12,21 @@ use std::{
 
 use cap_std::fs::{Dir, MetadataExt as _};
 
-/// Most files and folders of refs. A repository with more has no footprint.
+/// Maximum files and folders with refs. A repository with more has no footprint.
 const ENTRIES_MAX: usize = 1_000;
-/// Maximum folders with watched rules of ignored files.
+/// Maximum folders with watched ignore rules.
 const FOLDERS_MAX: usize = 500;
-/// The repository.
+/// The repository's folder in a tree.
 const REPOSITORY: &str = ".git";
-/// The file that names another place of the refs.
+/// The file that names another place for the refs.
 const OTHER_PLACE: &str = ".git/commondir";
-/// The folder of refs.
+/// The folder with the refs.
 const REFS: &str = ".git/refs";
-/// The settings.
+/// The repository's settings file.
 const SETTINGS: &str = ".git/config";
-/// The file with rules of ignored files.
+/// The file with ignore rules.
 const IGNORE: &str = ".gitignore";
-/// Files that decide about a checkpoint beside those of the tree.
+/// Files that decide about a checkpoint beside those in the tree.
 const FILES: [&str; 7] = [
     ".git/HEAD",
     SETTINGS,
@@ -37,7 +37,7 @@ const FILES: [&str; 7] = [
     ".git/reftable/tables.list",
 ];
 
-/// The kind of a name in a tree.
+/// What a tree's name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
@@ -46,7 +46,7 @@ enum Kind {
     Other,
 }
 
-/// The state of a file or folder, without its content.
+/// A file's or folder's state, without the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     kind: Kind,
@@ -55,7 +55,7 @@ struct Stamp {
     changed: (i64, i64),
 }
 
-/// Returns the stamp of a path, without following a link, or `None` if it cannot be read.
+/// Returns a path's stamp, without following a link, or `None` if it cannot be read.
 fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
     let metadata = match tree.symlink_metadata(path) {
         Ok(metadata) => metadata,
@@ -83,13 +83,13 @@ fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
     })
 }
 
-/// Stamps of files and folders by their paths.
+/// File and folder stamps by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footprint(Vec<(PathBuf, Stamp)>);
 
 impl Footprint {
-    /// Returns the footprint of a tree's repository.
-    /// Returns `None` for an unusual one, such as one with links or with its refs elsewhere.
+    /// Returns the footprint of a tree's repository. Returns `None` if it is unusual, for example
+    /// with links or with refs elsewhere.
     #[must_use]
     pub fn of(tree: &Dir) -> Option<Self> {
         let kind = |path: &str| stamp(tree, Path::new(path)).map(|stamp| stamp.kind);
@@ -121,7 +121,7 @@ impl Footprint {
         Some(Self(found))
     }
 
-    /// Returns whether both are equal but for the settings of the repository.
+    /// Returns whether both are equal except for the repository's settings.
     #[must_use]
     pub fn has_same_refs(&self, other: &Self) -> bool {
         let is_compared = |(path, _): &&(PathBuf, Stamp)| path != Path::new(SETTINGS);
@@ -131,7 +131,7 @@ impl Footprint {
             .eq(other.0.iter().filter(is_compared))
     }
 
-    /// Returns the footprint of the rules about files in these folders, or `None` for too many folders.
+    /// Returns the footprint for the ignore rules in these folders, or `None` for too many folders.
     fn of_rules(tree: &Dir, folders: &BTreeSet<PathBuf>) -> Option<Self> {
         if folders.len() > FOLDERS_MAX {
             return None;
@@ -148,13 +148,14 @@ impl Footprint {
 #[derive(Debug)]
 pub struct Watched {
     footprint: Footprint,
-    /// Folders of files that the tree's own index lacks, with the rules of ignored files in them.
+    /// Folders with files that the tree's own index lacks, with the ignore rules in them.
     folders: BTreeSet<PathBuf>,
     rules: Footprint,
 }
 
 impl Watched {
-    /// Watches a tree, of which `git add --verbose` printed these lines. `None` if it cannot be watched.
+    /// Watches a tree for which `git add --verbose` printed these lines. `None` if it cannot be
+    /// watched.
     #[must_use]
     pub fn new(tree: &Dir, footprint: Footprint, added: &[u8]) -> Option<Self> {
         let folders = folders_of(added)?;
@@ -173,7 +174,7 @@ impl Watched {
             && Footprint::of_rules(tree, &self.folders).is_some_and(|rules| rules == self.rules)
     }
 
-    /// Watches the folders of further files too.
+    /// Watches further files' folders too.
     #[must_use]
     pub fn followed(mut self, tree: &Dir, added: &[u8]) -> Option<Self> {
         self.folders.extend(folders_of(added)?);
@@ -182,8 +183,8 @@ impl Watched {
     }
 }
 
-/// Returns the folders with the rules about added files, from the lines of `git add --verbose`.
-/// Returns `None` for lines that are no such.
+/// Returns the folders with the rules about added files, from the lines printed by `git add
+/// --verbose`. Returns `None` for any other lines.
 fn folders_of(lines: &[u8]) -> Option<BTreeSet<PathBuf>> {
     let mut folders = BTreeSet::new();
     for line in std::str::from_utf8(lines).ok()?.lines() {

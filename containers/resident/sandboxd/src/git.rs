@@ -1,8 +1,9 @@
-//! Git as the daemon calls it: the git program with settings of the daemon.
+//! Git as the daemon calls it: the git program with the daemon's settings.
 //!
-//! A call runs no hook and no monitor, waits at no prompt, uses only listed transports, and reads no configuration but
-//! the daemon's and that of its repository. Root's calls run in the mirror only, which no other user can change. A call
-//! in a tree runs as the user of the tree. A credential is in a file for one call, never in an argument or variable.
+//! A call runs no hook and no monitor, waits at no prompt, uses only listed transports, and reads
+//! no configuration but the daemon's and the repository's. Root's calls run in the mirror only,
+//! which no other user can change. A call in a tree runs as the tree's user. A credential is in a
+//! file for a single call, never in an argument or variable.
 
 use std::{
     ffi::OsString,
@@ -29,7 +30,7 @@ const SETTINGS: [&str; 11] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.quotePath=false",
-    // Without them git reads a home's `.config/git`, which a command of its user may have written.
+    // Without them git reads a home's `.config/git`, which the user's command may have written.
     "core.excludesFile=/dev/null",
     "core.attributesFile=/dev/null",
     "advice.detachedHead=false",
@@ -39,51 +40,47 @@ const SETTINGS: [&str; 11] = [
     "protocol.ext.allow=never",
     "credential.helper=",
 ];
-/// Transports of calls. `file` is that of the mirror.
+/// Transports that calls may use. `file` is the mirror's.
 const TRANSPORTS: &str = "file:http:https";
 /// A file without settings.
 const NO_FILE: &str = "/dev/null";
-/// The author of commits.
+/// The commit author's name.
 const NAME: &str = "Agent Request Service";
-/// The author's address.
+/// The commit author's address.
 const EMAIL: &str = "agent@localhost";
-/// Bytes of output that a call returns.
+/// Maximum output bytes that a call returns.
 const OUTPUT_MAX: usize = 8 << 20;
-/// Permissions of a credential file.
+/// File mode for a credential file.
 const SECRET_MODE: u32 = 0o600;
 
-/// A call of git.
+/// A single git call.
 #[derive(Debug)]
 pub(crate) struct GitCall<'a> {
-    /// Its user.
     pub(crate) user: User,
-    /// Folder.
+    /// Folder to run in.
     pub(crate) cwd: PathBuf,
-    /// Arguments.
     pub(crate) args: Vec<OsString>,
-    /// Credential of the code host.
+    /// Credential for the code host.
     pub(crate) credential: Option<&'a GitCredential>,
-    /// Input.
     pub(crate) input: Input,
-    /// Further variables.
+    /// Variables besides the settings.
     pub(crate) variables: Vec<(OsString, OsString)>,
-    /// A shell script that calls git, which is its first argument. The others follow.
+    /// A shell script that calls git, which is the first argument. The others follow.
     pub(crate) script: Option<&'static str>,
 }
 
-/// The result of a call.
+/// A call's result.
 #[derive(Debug)]
 pub(crate) struct GitOutput {
-    /// Exit code.
     pub(crate) exit_code: i32,
-    /// Output.
+    /// Bytes from standard output.
     pub(crate) stdout: Vec<u8>,
-    /// Error output.
+    /// Bytes from standard error.
     pub(crate) stderr: Vec<u8>,
 }
 
 impl GitOutput {
-    /// Returns the output of a call that must succeed.
+    /// Returns the output from a call that must succeed.
     pub(crate) fn succeeded(self, runtime: &Runtime) -> Result<Self> {
         if self.exit_code == 0 {
             return Ok(self);
@@ -97,7 +94,7 @@ impl GitOutput {
         })
     }
 
-    /// Returns the output as text without its line end.
+    /// Returns the output as text without the line end.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout)
             .trim_end_matches('\n')
@@ -106,7 +103,7 @@ impl GitOutput {
 }
 
 impl<'a> GitCall<'a> {
-    /// Makes a call of root in the mirror.
+    /// Makes a call by root in the mirror.
     pub(crate) fn in_mirror<const N: usize>(runtime: &Runtime, args: [&str; N]) -> Result<Self> {
         Ok(Self::new(
             User::ROOT,
@@ -115,12 +112,11 @@ impl<'a> GitCall<'a> {
         ))
     }
 
-    /// Makes a call in the tree of a user.
+    /// Makes a call in a user's tree.
     pub(crate) fn in_tree<const N: usize>(user: User, tree: &Path, args: [&str; N]) -> Self {
         Self::new(user, tree.to_owned(), words(args).to_vec())
     }
 
-    /// Makes a call.
     pub(crate) fn new(user: User, cwd: PathBuf, args: Vec<OsString>) -> Self {
         Self {
             user,
@@ -133,12 +129,11 @@ impl<'a> GitCall<'a> {
         }
     }
 
-    /// Sets the index.
     pub(crate) fn with_index(self, index: &Path) -> Self {
         self.with_variable("GIT_INDEX_FILE", index)
     }
 
-    /// Writes new objects to a folder. Those of the other one are known.
+    /// Writes new objects to a folder. Those in the other folder are known.
     pub(crate) fn with_objects(self, objects: &Path, known: &Path) -> Self {
         self.with_variable("GIT_OBJECT_DIRECTORY", objects)
             .with_variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", known)
@@ -149,13 +144,12 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Makes it a call of a script, because a start in a tree costs more than a call of git.
+    /// Makes it a script call, because a start in a tree costs more than a git call.
     pub(crate) fn with_script(mut self, script: &'static str) -> Self {
         self.script = Some(script);
         self
     }
 
-    /// Sets the input.
     pub(crate) fn with_input(mut self, input: Input) -> Self {
         self.input = input;
         self
@@ -172,7 +166,7 @@ impl<'a> GitCall<'a> {
         })
     }
 
-    /// Runs the call and returns its streams.
+    /// Runs the call and returns the streams.
     pub(crate) async fn run_streams(
         self,
         runtime: &Runtime,
@@ -222,7 +216,8 @@ impl<'a> GitCall<'a> {
         }
         program = program.args(self.args);
         program.input = self.input;
-        // On a host a tree's git is confined and cannot read the file, and one user owns the mirror.
+        // On a host a tree's git is confined and cannot read the file, and the mirror has a single
+        // owner.
         let global = match (&runtime.settings.mode, &program.place) {
             (Mode::Host(_), Some(_)) => NO_FILE.into(),
             (Mode::Host(_), None) | (Mode::Users, _) => runtime.places.real(GLOBAL)?,
@@ -254,7 +249,7 @@ impl<'a> GitCall<'a> {
     }
 }
 
-/// Returns the settings for the calls of a script.
+/// Returns the settings for a script's calls.
 fn variables_of_settings() -> impl Iterator<Item = (OsString, OsString)> {
     let count = ("GIT_CONFIG_COUNT".into(), SETTINGS.len().to_string().into());
     let each = SETTINGS.iter().enumerate().flat_map(|(number, setting)| {
@@ -269,7 +264,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Writes the daemon's settings of git.
+/// Writes the daemon's git settings.
 pub(crate) fn write_settings(runtime: &Runtime) -> io::Result<()> {
     let real = |path| {
         runtime
@@ -289,7 +284,7 @@ pub(crate) fn write_settings(runtime: &Runtime) -> io::Result<()> {
     )
 }
 
-/// The file of a credential for one call.
+/// A credential file for a single call.
 #[derive(Debug)]
 struct CredentialFile {
     path: PathBuf,
@@ -321,7 +316,7 @@ impl Drop for CredentialFile {
     }
 }
 
-/// Returns the setting of a helper that reads a file.
+/// Returns the setting for a helper that reads a file.
 fn store_helper(path: &Path) -> OsString {
     format!("credential.helper={}", store_command(path)).into()
 }
@@ -334,7 +329,7 @@ pub(crate) fn store_command(path: &Path) -> String {
     )
 }
 
-/// Returns the line of a credential file. Git offers it to its host only.
+/// Returns the line for a credential file. Git offers it to that host only.
 pub(crate) fn credential_line(credential: &GitCredential) -> Result<String> {
     let Some((scheme @ ("http" | "https"), host)) = credential.origin.split_once("://") else {
         return Err(invalid(

@@ -1,7 +1,8 @@
-//! Homes of users and their folders for temporary files: made, and replaced by empty ones.
+//! User homes and temporary folders: made, and replaced by empty ones.
 //!
-//! A user serves one thread after another, so nothing of a home is kept between them: a settings file of one thread
-//! would run programs in the other. Not here: when a user is free (the engine), and its processes (`crate::process`).
+//! A user serves a thread after another, so nothing in a home is kept between them: a thread's
+//! settings file would run programs in the other. Not here: when a user is free (the engine), and
+//! the user's processes (`crate::process`).
 
 use std::{
     fs, io,
@@ -19,22 +20,22 @@ use crate::{
     users::{self, Owner},
 };
 
-/// Folder of a home for temporary files, where no user owns its own files.
+/// A home's folder for temporary files, where no user owns its own files.
 pub(crate) const TEMPORARY: &str = "tmp";
-/// Permissions of folders of one user.
+/// Mode for folders private to a user.
 const PRIVATE: u32 = 0o700;
-/// Folders of the container that every user may write to.
+/// Container folders that every user may write to.
 const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-/// Entries of the shared folders that are looked at.
-/// What a user has beyond them stays until the container ends.
+/// Maximum entries examined in the shared folders. What a user has beyond them stays until the
+/// container ends.
 const SHARED_ENTRIES_MAX: usize = 100_000;
 
-/// Returns the folder for temporary files of a user, which cannot replace it.
+/// Returns a user's folder for temporary files, which the user cannot replace.
 pub(crate) fn temporary_of(user: User) -> String {
     format!("{TEMPORARIES}/{}", users::name(user))
 }
 
-/// Returns the folders of a user, as paths of plans.
+/// Returns a user's folders, as plan paths.
 pub(crate) fn folders_of(mode: &Mode, user: User) -> Vec<String> {
     let home = format!("{HOMES}/{}", users::name(user));
     match mode {
@@ -43,15 +44,15 @@ pub(crate) fn folders_of(mode: &Mode, user: User) -> Vec<String> {
     }
 }
 
-/// Makes the outermost folders of a user, as far as they are missing.
-/// Nothing within them is touched: an earlier holder may have left links.
+/// Makes a user's outermost folders, as far as they are missing. Nothing within them is touched: an
+/// earlier holder may have left links.
 pub(crate) fn prepare(places: &Places, settings: &Settings, user: User) -> io::Result<()> {
     folders_of(&settings.mode, user)
         .into_iter()
         .try_for_each(|path| make_folder(&real(places, &path)?, PRIVATE))
 }
 
-/// Makes the folders of a user, which are empty or missing.
+/// Makes a user's folders, which are empty or missing.
 pub(crate) fn make(places: &Places, settings: &Settings, user: User) -> io::Result<()> {
     for path in folders_of(&settings.mode, user) {
         let folder = real(places, &path)?;
@@ -65,7 +66,7 @@ pub(crate) fn make(places: &Places, settings: &Settings, user: User) -> io::Resu
     Ok(())
 }
 
-/// Replaces the homes of all users that an earlier daemon left. Their processes have ended.
+/// Replaces all users' homes that an earlier daemon left. Their processes have ended.
 pub(crate) fn replace_all(places: &Places, settings: &Settings) -> io::Result<()> {
     for user in users::all() {
         for path in folders_of(&settings.mode, user) {
@@ -79,13 +80,13 @@ pub(crate) fn replace_all(places: &Places, settings: &Settings) -> io::Result<()
     Ok(())
 }
 
-/// Returns what a user left in folders of the whole container.
-/// The list is a hint: the user itself removes it.
+/// Returns what a user left in container-wide folders. The list is a hint: the user itself removes
+/// it.
 pub(crate) fn left_in_shared(places: &Places, owner: Owner) -> Vec<PathBuf> {
     left_in(&SHARED.map(PathBuf::from), &places.roots(), owner.0)
 }
 
-/// Returns the outermost entries of a user below `folders`, but not below `without`.
+/// Returns a user's outermost entries below `folders`, but not below `without`.
 fn left_in(folders: &[PathBuf], without: &[&Path], uid: u32) -> Vec<PathBuf> {
     let (mut found, mut pending, mut seen) = (Vec::new(), folders.to_vec(), 0);
     while let Some(folder) = pending.pop() {
@@ -97,7 +98,7 @@ fn left_in(folders: &[PathBuf], without: &[&Path], uid: u32) -> Vec<PathBuf> {
             if seen > SHARED_ENTRIES_MAX {
                 return found;
             }
-            // Of a link itself.
+            // The link's own metadata.
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
@@ -111,7 +112,7 @@ fn left_in(folders: &[PathBuf], without: &[&Path], uid: u32) -> Vec<PathBuf> {
     found
 }
 
-/// Creates a folder, or gives an existing one these permissions.
+/// Creates a folder, or gives an existing folder these permissions.
 pub(crate) fn make_folder(path: &Path, mode: u32) -> io::Result<()> {
     match fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

@@ -1,6 +1,7 @@
-//! The start of the next checkpoint of a tree: the index of the last one, or the state of the attach.
+//! Where a tree's next checkpoint starts: the last checkpoint's index, or the attach's state.
 //!
-//! It counts while refs, index and rules of ignored files are unchanged. Not here: checkpoints (`crate::steps`).
+//! It counts while refs, index and ignore rules are unchanged. Not here: checkpoints
+//! (`crate::steps`).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,7 +13,7 @@ use cap_std::fs::Dir;
 
 use crate::footprint::{Footprint, Watched};
 
-/// A copy of the index, beside it. It is removed when dropped.
+/// A copy beside the index. It is removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) folder: Dir,
@@ -27,24 +28,24 @@ impl Drop for Index {
     }
 }
 
-/// The folder of the objects that quick checkpoints made. It is removed when dropped.
+/// The folder with the objects that quick checkpoints made. It is removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Objects {
     pub(crate) tree: Dir,
     pub(crate) path: PathBuf,
     pub(crate) real: PathBuf,
-    /// The ids of those that the mirror has.
+    /// Ids that the mirror has.
     pub(crate) adopted: HashSet<String>,
 }
 
 impl Drop for Objects {
     fn drop(&mut self) {
-        // A remaining folder is one that git ignores.
+        // Git ignores a folder that remains.
         let _ = self.tree.remove_dir_all(&self.path);
     }
 }
 
-/// A commit of the mirror that a tree was made of.
+/// A mirror commit that a tree was made from.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
     pub(crate) sha: String,
@@ -58,28 +59,28 @@ pub(crate) struct Attached {
     pub(crate) footprint: Footprint,
 }
 
-/// The last checkpoint of a tree, and the state that it was made of.
+/// A tree's last checkpoint, and the state that it was made from.
 #[derive(Debug, Clone)]
 pub(crate) struct Saved {
-    /// The checkpoints of the run.
+    /// The run's checkpoint refs.
     pub(crate) namespace: String,
-    /// 0 before the first one. The other values are those of `HEAD` then.
+    /// 0 before the first checkpoint. The other values are from `HEAD` then.
     pub(crate) number: u64,
     pub(crate) sha: String,
     pub(crate) tree: String,
-    /// The commit of `HEAD` and the tips of other branches.
+    /// The `HEAD` commit and the other branches' tips.
     pub(crate) parents: Vec<String>,
     pub(crate) head_tree: String,
 }
 
 impl Saved {
-    /// Returns the ref.
+    /// Returns the checkpoint's ref name.
     pub(crate) fn git_ref(&self) -> String {
         format!("{}/{}", self.namespace, self.number)
     }
 }
 
-/// The start of the next checkpoint of a tree.
+/// Where a tree's next checkpoint starts.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) saved: Saved,
@@ -88,23 +89,22 @@ pub(crate) struct Kept {
     pub(crate) watched: Watched,
 }
 
-/// What is known of a tree.
+/// What is known about a tree.
 #[derive(Debug)]
 pub(crate) enum Known {
     Attached(Attached),
     Kept(Box<Kept>),
 }
 
-/// The known states of all trees.
+/// All trees' known states.
 #[derive(Debug, Default)]
 pub(crate) struct AllKnown {
     trees: Mutex<HashMap<PathBuf, Known>>,
-    /// The commit of the spare tree.
+    /// The spare tree's commit.
     spare: Mutex<Option<Base>>,
 }
 
 impl AllKnown {
-    /// Takes the state of a tree.
     pub(crate) fn take(&self, tree: &Path) -> Option<Known> {
         self.trees
             .lock()
@@ -119,7 +119,7 @@ impl AllKnown {
         all.insert(tree.to_owned(), known);
     }
 
-    /// Sets the commit of the spare tree. Returns the one before.
+    /// Sets the spare tree's commit. Returns the previous commit.
     pub(crate) fn set_spare(&self, base: Option<Base>) -> Option<Base> {
         std::mem::replace(
             &mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner),

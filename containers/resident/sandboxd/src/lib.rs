@@ -1,8 +1,9 @@
-//! The daemon of resident repository environments.
+//! The daemon for resident repository environments.
 //!
-//! Performs the steps of plans (`ars_resident::plan`) with real git and real processes, and answers with the types of
-//! `ars_resident::daemon`. Two modes: in a container as root with a user per thread, or on a host as one user with a
-//! sandbox that the caller supplies. Not here: decisions about steps, and the engine that requests them.
+//! Performs plan steps (`ars_resident::plan`) with real git and real processes, and answers with
+//! the types in `ars_resident::daemon`. Two modes: in a container as root with a user per thread,
+//! or on a host as a single user with a sandbox that the caller supplies. Not here: decisions about
+//! steps, and the engine that requests them.
 
 mod archive;
 mod confine;

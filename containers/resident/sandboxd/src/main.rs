@@ -1,4 +1,4 @@
-//! The daemon in a resident's container: reads its settings and serves until it receives SIGTERM.
+//! The daemon in a resident's container: reads settings and serves until it receives SIGTERM.
 
 use std::{
     env,

@@ -1,7 +1,7 @@
-//! The one mapping of paths in plans to paths on the disk.
+//! The only mapping from plan paths to disk paths.
 //!
-//! A path begins with `/workspace` or `/home` and has no `.` and `..`. Folders are opened beneath their root, and no link
-//! is followed on the way. Not here: the paths of plans (`ars_resident::layout`).
+//! A path begins with `/workspace` or `/home` and has no `.` and `..`. Folders are opened beneath
+//! their root, and no link is followed on the way. Not here: plan paths (`ars_resident::layout`).
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,10 +19,10 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
 
 use crate::failure::{Context as _, Result, invalid};
 
-/// Components of a thread's tree, and of an operation's checkout, below the workspace.
+/// Path components of a thread's tree, and of an operation's checkout, below the workspace.
 const TREE_DEPTH: usize = 3;
 
-/// The two roots.
+/// The workspace and home roots.
 #[derive(Debug)]
 pub(crate) struct Places {
     root: PathBuf,
@@ -55,7 +55,7 @@ impl Places {
         [&self.root, &self.homes]
     }
 
-    /// Returns the real path of a path of a plan.
+    /// Returns a plan path's real path.
     pub(crate) fn real(&self, path: &str) -> Result<PathBuf> {
         let (base, rest) = self.split(path)?;
         Ok(if rest.as_os_str().is_empty() {
@@ -65,7 +65,7 @@ impl Places {
         })
     }
 
-    /// Returns an argument of a program: a path of the workspace becomes real, other text is unchanged.
+    /// Returns a program argument: a workspace path becomes real, other text is unchanged.
     pub(crate) fn argument(&self, text: &str) -> Result<OsString> {
         let is_path = text == WORKSPACE || text.starts_with(&format!("{WORKSPACE}/"));
         if is_path {
@@ -75,7 +75,7 @@ impl Places {
         }
     }
 
-    /// Opens a folder. A link anywhere in its path is refused.
+    /// Opens a folder. Refuses a link anywhere in the path.
     pub(crate) fn open_dir(&self, path: &str) -> Result<OwnedFd> {
         self.open_as(path, OFlags::RDONLY)
     }
@@ -95,9 +95,8 @@ impl Places {
         open_with(root, rest, flags).context(path)
     }
 
-    /// Opens the folder of a command.
-    /// Its owner gets the rights back that an earlier command removed, without which no command could start there. A link
-    /// anywhere in its path is refused.
+    /// Opens a command's folder. The owner gets the rights back that an earlier command removed,
+    /// without which no command could start there. Refuses a link anywhere in the path.
     pub(crate) fn open_usable_dir(&self, path: &str) -> Result<OwnedFd> {
         let folder = self.open_as(path, OFlags::PATH)?;
         let mode = fstat(&folder).context(path)?.st_mode;
@@ -110,7 +109,7 @@ impl Places {
         self.open_dir(path)
     }
 
-    /// Opens the folder of a path, and returns its last component.
+    /// Opens a path's folder, and returns the last component.
     pub(crate) fn parent(&self, path: &str) -> Result<(OwnedFd, OsString)> {
         self.split(path)?;
         match path.rsplit_once('/') {
@@ -124,8 +123,8 @@ impl Places {
         }
     }
 
-    /// Opens the tree of a path, of a thread or an operation, and returns the rest of the path.
-    /// Links in the rest are followed within the tree only.
+    /// Opens a path's tree, for a thread or an operation, and returns the rest of the path. Links
+    /// in the rest are followed within the tree only.
     pub(crate) fn in_tree(&self, path: &str) -> Result<(Dir, PathBuf)> {
         let (_, rest) = self.split(path)?;
         if !path.starts_with(&format!("{THREADS}/")) && !path.starts_with(&format!("{OPS}/")) {
@@ -164,7 +163,7 @@ impl Places {
     }
 }
 
-/// Opens a folder beneath another one, without links.
+/// Opens a folder beneath another folder, without links.
 pub(crate) fn open_beneath(base: &OwnedFd, rest: &Path) -> rustix::io::Result<OwnedFd> {
     open_with(base, rest, OFlags::RDONLY)
 }

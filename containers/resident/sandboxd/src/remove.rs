@@ -1,4 +1,4 @@
-//! The removal of files and folders by one program, within a step or outside of one.
+//! Removes files and folders with a single program, within a step or outside it.
 
 use std::path::Path;
 

@@ -44,7 +44,7 @@ pub(crate) struct Registered<'a> {
 }
 
 impl Registry {
-    /// Registers a step. A newer attempt fences out older ones.
+    /// Registers a step. A newer attempt fences out older attempts.
     pub(crate) fn register(
         &self,
         job: Job,
@@ -83,7 +83,7 @@ impl Registry {
         })
     }
 
-    /// Fences out an attempt and all older ones.
+    /// Fences out an attempt and all older attempts.
     pub(crate) fn fence(&self, attempt: u64) {
         let mut running = self.lock();
         running.fenced = running.fenced.max(attempt);

@@ -23,9 +23,9 @@ use crate::{
     users,
 };
 
-/// The daemon's settings of git: all users may read the mirror.
+/// The daemon's git settings: all users may read the mirror.
 pub(crate) const GLOBAL: &str = "/workspace/.gitconfig";
-/// The folders of the daemon's own programs. Nothing in a tree is in one of them.
+/// Folders with the daemon's own programs. Nothing in a tree is inside them.
 const TRUSTED: [&str; 7] = [
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -35,18 +35,18 @@ const TRUSTED: [&str; 7] = [
     "/bin",
     "/run/current-system/sw/bin",
 ];
-/// Permissions of folders that everyone may enter.
+/// Mode for folders that everyone may enter.
 const OPEN: u32 = 0o755;
-/// Permissions of folders of one user.
+/// Mode for folders private to a user.
 const PRIVATE: u32 = 0o700;
 
-/// Programs of the daemon.
+/// The daemon's programs.
 #[derive(Debug)]
 pub(crate) struct Programs {
     pub(crate) git: PathBuf,
-    /// The shell of commands.
+    /// The shell that runs commands.
     pub(crate) shell: PathBuf,
-    /// The shell of scripts of the daemon, which starts faster.
+    /// The shell for the daemon's scripts, which starts faster.
     pub(crate) sh: PathBuf,
     pub(crate) rm: PathBuf,
     pub(crate) chmod: PathBuf,
@@ -64,7 +64,7 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    /// Creates the folders of the workspace, and ends processes of an earlier daemon in it.
+    /// Creates the workspace folders, and ends an earlier daemon's processes in them.
     pub(crate) fn open(settings: Settings) -> Result<Self, OpenError> {
         if matches!(settings.mode, Mode::Users) && !rustix::process::geteuid().is_root() {
             return Err(OpenError::NotRoot);
@@ -83,7 +83,7 @@ impl Runtime {
         })
     }
 
-    /// Returns the tag of the next program of a user.
+    /// Returns the tag for a user's next program.
     pub(crate) fn next_tag(&self, user: User) -> String {
         // The end keeps apart the numbers 1 and 10.
         format!(
@@ -94,7 +94,7 @@ impl Runtime {
         )
     }
 
-    /// Returns the start of the tags of a user's programs.
+    /// Returns the prefix of a user's program tags.
     pub(crate) fn tags_of(&self, user: User) -> String {
         format!("{}/{}/", self.id, users::name(user))
     }
@@ -104,19 +104,19 @@ impl Runtime {
         self.space().map(|(_, free)| free)
     }
 
-    /// Returns size and free space of the disk in KiB.
+    /// Returns the disk's size and free space in KiB.
     pub(crate) fn space(&self) -> Option<(u64, u64)> {
         let stat = statvfs(self.places.root()).ok()?;
         let kib = |blocks: u64| blocks.saturating_mul(stat.f_frsize) / 1024;
         Some((kib(stat.f_blocks), kib(stat.f_bavail)))
     }
 
-    /// Returns the folder of streams.
+    /// Returns the folder for streams.
     pub(crate) fn streams(&self) -> crate::failure::Result<PathBuf> {
         self.places.real(STREAMS)
     }
 
-    /// Returns the folders of a program that works in `tree`.
+    /// Returns the folders for a program that works in `tree`.
     pub(crate) fn place(
         &self,
         user: User,
@@ -129,8 +129,8 @@ impl Runtime {
         if has_users {
             readable.push(self.places.real(GLOBAL)?);
         }
-        // The daemon's git reads the mirror, commands of a repository do not: it has the saved work of all threads. On a
-        // host its user could change it.
+        // The daemon's git reads the mirror, a repository's commands do not: it has all threads'
+        // saved work. On a host the user could change it.
         if !has_network && (has_users || user == User::BUILD) {
             readable.push(self.places.real(MIRROR)?);
         }
@@ -200,7 +200,7 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
     Ok(places)
 }
 
-/// Returns the id of this disk. A new container has an empty one, which gets another id.
+/// Returns this disk's id. A new container has an empty disk, which gets another id.
 fn identify(places: &Places) -> io::Result<RuntimeId> {
     let path = places
         .real(RUNTIME)
@@ -216,7 +216,7 @@ fn identify(places: &Places) -> io::Result<RuntimeId> {
     RuntimeId::parse(text).map_err(io::Error::other)
 }
 
-/// Returns words as arguments of a program.
+/// Returns words as program arguments.
 pub(crate) fn words<const N: usize>(words: [&str; N]) -> [OsString; N] {
     words.map(OsString::from)
 }

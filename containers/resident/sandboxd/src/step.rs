@@ -27,12 +27,11 @@ use crate::{
 pub struct Progress(Arc<AtomicU64>);
 
 impl Progress {
-    /// Returns the bytes.
+    /// Returns the bytes counted so far.
     pub fn bytes(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Adds bytes.
     pub(crate) fn add(&self, bytes: u64) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -43,14 +42,14 @@ impl Progress {
 pub(crate) struct Shared {
     /// Steps in progress.
     pub(crate) registry: Registry,
-    /// One installation for each key.
+    /// Locks by key, for a single installation at a time.
     pub(crate) installs: Mutex<HashMap<LockfileKey, Arc<tokio::sync::Mutex<()>>>>,
-    /// The turn of the build user. Its steps could otherwise change each other's files and processes.
-    /// It is taken before the lock of the mirror.
+    /// The build user's turn. Steps could otherwise change each other's files and processes. It is
+    /// taken before the mirror's lock.
     pub(crate) builder: tokio::sync::Mutex<()>,
-    /// The starts of the next checkpoints.
+    /// Where next checkpoints start.
     pub(crate) known: AllKnown,
-    /// Removed trees.
+    /// Deletes removed trees.
     pub(crate) trash: Trash,
     /// The client for archives.
     pub(crate) http: reqwest::Client,
@@ -67,7 +66,7 @@ pub(crate) struct StepContext<'a> {
 }
 
 impl StepContext<'_> {
-    /// Returns the unprivileged user of a step that works in a tree.
+    /// Returns the unprivileged user for a step that works in a tree.
     pub(crate) fn tree_user(&self) -> Result<Unprivileged> {
         match self.request.step.user {
             User::Unprivileged(user) => Ok(user),
@@ -75,7 +74,7 @@ impl StepContext<'_> {
         }
     }
 
-    /// Refuses a step of another user than root.
+    /// Refuses a step by any user but root.
     pub(crate) fn require_root(&self) -> Result<()> {
         match self.request.step.user {
             User::Root(_) => Ok(()),
@@ -94,7 +93,7 @@ impl StepContext<'_> {
     }
 }
 
-/// Waits for the lock of the mirror, or for the turn of the build user.
+/// Waits for the mirror's lock, or for the build user's turn.
 pub(crate) async fn lock<'a, T>(
     mutex: &'a tokio::sync::Mutex<T>,
     wait: &Stop,

@@ -1,4 +1,4 @@
-//! The end of a step from outside: its cancellation or its deadline.
+//! Ends a step from outside: by cancellation or deadline.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ pub(crate) enum Why {
     Cancelled,
 }
 
-/// The cancellation and the deadline of a step.
+/// A step's cancellation and deadline.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop {
     token: CancellationToken,
@@ -22,7 +22,6 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Makes the stop of a step.
     pub(crate) fn new(token: CancellationToken, timeout: Duration) -> Self {
         Self {
             token,

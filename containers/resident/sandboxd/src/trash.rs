@@ -1,7 +1,7 @@
-//! The deletion of removed trees, which takes long and happens after their removal.
+//! Deletes removed trees, which takes long and happens after their removal.
 //!
-//! Only root reaches the trash, so the user of a removed tree can serve another thread at once. The leftovers of a killed
-//! daemon are deleted by the next one. Not here: the move into the trash (`crate::steps`).
+//! Only root reaches the trash, so a removed tree's user can serve another thread at once. The next
+//! daemon deletes a killed daemon's leftovers. Not here: the move into the trash (`crate::steps`).
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
 /// Time in which the trash is deleted.
 const DELETION_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// The deletion of removed trees, one after the other.
+/// Deletes removed trees in turn.
 #[derive(Debug, Default)]
 pub(crate) struct Trash {
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -45,14 +45,14 @@ impl Trash {
         empty(&self.turn, runtime, stop).await
     }
 
-    /// Ends the deletion, and waits for the end of its processes.
+    /// Ends the deletion, and waits until all processes end.
     pub(crate) async fn close(&self) {
         self.closed.cancel();
         drop(self.turn.lock().await);
     }
 }
 
-/// Deletes the content of the trash. A tree that cannot be deleted does not keep the others.
+/// Deletes the trash's content. A tree that cannot be deleted does not keep the others.
 async fn empty(turn: &tokio::sync::Mutex<()>, runtime: &Runtime, stop: &Stop) -> Result<()> {
     let _turn = stop.until(turn.lock()).await?;
     let mut result = Ok(());

@@ -1,4 +1,4 @@
-//! Users of programs: ids, names and homes.
+//! Program users: ids, names and homes.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -11,23 +11,21 @@ use rustix::fs::{Gid, Uid};
 use crate::places::Places;
 use crate::settings::Mode;
 
-/// Owner of a file: user and group of one number.
+/// A file's owner: user and group with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner(pub(crate) u32);
 
 impl Owner {
-    /// Returns the user.
     pub(crate) fn uid(self) -> Uid {
         Uid::from_raw(self.0)
     }
 
-    /// Returns the group.
     pub(crate) fn gid(self) -> Gid {
         Gid::from_raw(self.0)
     }
 }
 
-/// Returns the owner of a user's files. `None` if the daemon's own user owns everything.
+/// Returns the owner for a user's files. `None` if the daemon's own user owns everything.
 pub(crate) fn owner(mode: &Mode, user: User) -> Option<Owner> {
     match (mode, user) {
         (Mode::Host(_), _) => None,
@@ -37,7 +35,7 @@ pub(crate) fn owner(mode: &Mode, user: User) -> Option<Owner> {
     }
 }
 
-/// Returns the name of a user. It is also the name of its home.
+/// Returns a user's name, which also names the home.
 pub(crate) fn name(user: User) -> String {
     match user {
         User::Root(_) => "root".to_owned(),
@@ -46,7 +44,7 @@ pub(crate) fn name(user: User) -> String {
     }
 }
 
-/// Returns the home of a user. Root has none.
+/// Returns a user's home. Root has none.
 pub(crate) fn home(places: &Places, user: User) -> Result<PathBuf, StepFailure> {
     match user {
         User::Root(_) => Ok(places.root().to_owned()),

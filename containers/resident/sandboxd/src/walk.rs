@@ -1,7 +1,8 @@
 //! Walks over trees that other users may change at the same time: copies, hard links, owners.
 //!
-//! Each folder is opened beneath the base and without links, so no walk leaves it. One folder is open at a time, so the
-//! depth of a tree is bounded by the length of paths only. Sockets, pipes and devices are left out.
+//! Each folder is opened beneath the base and without links, so no walk leaves it. A single folder
+//! is open at a time, so only the path length bounds a tree's depth. Sockets, pipes and devices are
+//! left out.
 
 use std::{
     ffi::CStr,
@@ -30,18 +31,17 @@ use crate::{
 /// Permission bits that a copy keeps: no set-user and set-group bits.
 const PERMISSIONS: u32 = 0o777;
 
-/// Decides by its path in the copied folder whether a file is linked.
+/// Decides by the path in the copied folder whether a file is linked.
 pub(crate) type LinkRule = fn(&Path) -> bool;
 
-/// A copy of a folder's content.
+/// Copies a folder's content.
 pub(crate) struct Copy<'a> {
-    /// Owner of what is created. `None` keeps the daemon's own user.
+    /// Owner for what is created. `None` keeps the daemon's own user.
     pub(crate) owner: Option<Owner>,
     /// Files that become hard links. `None` copies all.
     pub(crate) links: Option<LinkRule>,
     /// Copies can be written by their owner.
     pub(crate) is_writable: bool,
-    /// Stops the copy.
     pub(crate) stop: &'a Stop,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Copied {
     pub(crate) unlinked: u64,
 }
 
-/// Returns the entries of a folder, without itself and its parent.
+/// Returns a folder's entries, without itself and the parent.
 pub(crate) fn entries(folder: impl AsFd) -> Result<Vec<(std::ffi::CString, Stat)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(&folder).context("folder")? {
@@ -71,13 +71,13 @@ pub(crate) fn entries(folder: impl AsFd) -> Result<Vec<(std::ffi::CString, Stat)
     Ok(found)
 }
 
-/// Returns the type of an entry.
+/// Returns an entry's type.
 pub(crate) fn type_of(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
 impl Copy<'_> {
-    /// Copies the content of `from` into the empty folder `to`.
+    /// Copies the content from `from` into the empty folder `to`.
     pub(crate) fn run(&self, from: &OwnedFd, to: &OwnedFd) -> Result<Copied> {
         let mut copied = Copied::default();
         let mut pending = vec![PathBuf::from(".")];
@@ -122,7 +122,7 @@ impl Copy<'_> {
     }
 
     fn file(&self, source: &OwnedFd, target: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<()> {
-        // Does not wait if a pipe took the place of the file.
+        // Does not wait if a pipe took the file's place.
         let read = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let write = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut from = File::from(openat(source, name, read, Mode::empty())?);
@@ -147,10 +147,10 @@ impl Copy<'_> {
     }
 }
 
-/// Changes the owner of a folder and its content.
+/// Changes the owner of a folder and the content.
 ///
-/// A file with several links may be part of the dependency store, and a file of another user is not the daemon's to give
-/// away: both keep their owner.
+/// A file with several links may be part of the dependency store, and another user's file is not
+/// the daemon's to give away: both keep their owner.
 pub(crate) fn change_owner(folder: &OwnedFd, owner: Owner, stop: &Stop) -> Result<()> {
     let (uid, gid) = (Some(owner.uid()), Some(owner.gid()));
     let daemon = rustix::process::geteuid().as_raw();
@@ -174,8 +174,8 @@ pub(crate) fn change_owner(folder: &OwnedFd, owner: Owner, stop: &Stop) -> Resul
     Ok(())
 }
 
-/// Removes the write permissions of all files, and gives everything to `owner`.
-/// The owner of a file could restore them.
+/// Removes all files' write permissions, and gives everything to `owner`. The files' owner could
+/// restore them.
 pub(crate) fn harden(folder: &OwnedFd, owner: Option<Owner>, stop: &Stop) -> Result<()> {
     let (uid, gid) = (owner.map(Owner::uid), owner.map(Owner::gid));
     let mut pending = vec![PathBuf::from(".")];

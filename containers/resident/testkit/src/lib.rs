@@ -1,6 +1,6 @@
-//! Test tools of the crates of residents: a host without confinement.
+//! Test tools for resident crates: a host without confinement.
 //!
-//! Crates use it as a dev-dependency only. Not here: the confinement of a real host (the bot's adapters),
+//! Crates use it as a dev-dependency only. Not here: confining a real host (the bot's adapters),
 //! and test tools without the daemon (`shared/testkit`).
 #![forbid(unsafe_code)]
 

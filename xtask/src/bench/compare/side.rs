@@ -1,4 +1,4 @@
-//! A side of the comparison: a running Worker, or the server behind the Workers.
+//! A side in the comparison: a running Worker, or the server behind the Workers.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use tempfile::TempDir;
 
 use super::WORKER_CORE;
 
-/// One of the sides.
+/// A side to compare.
 pub struct Side {
-    /// Its name in messages.
+    /// The name in messages.
     pub name: &'static str,
     /// The address it listens on.
     pub address: SocketAddr,
-    /// Its process.
+    /// Process id of the side.
     pub pid: u32,
     /// The Worker's process and data, which are removed with it.
     _running: Option<(Workerd, TempDir)>,
 }
 
 impl Side {
-    /// A server of this process.
+    /// Measures a server in this process.
     pub fn direct(address: SocketAddr) -> Self {
         Self {
             name: "direct",
@@ -34,7 +34,7 @@ impl Side {
         }
     }
 
-    /// Starts a Worker with its data under `dir`.
+    /// Starts a Worker with data under `dir`.
     pub fn start(
         name: &'static str,
         dir: &Path,
@@ -64,7 +64,7 @@ impl Side {
     }
 }
 
-/// Bundles the TypeScript Worker of this entry, from the root, below `data`, with migrations as text.
+/// Bundles this entry's TypeScript Worker, from the root, below `data`, with migrations as text.
 pub fn bundle(npm: &NpmTools, entry: &str, data: &Path) -> Result<PathBuf> {
     let modules = data.join("modules");
     let output = Command::new(&npm.esbuild)

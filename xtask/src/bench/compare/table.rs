@@ -1,16 +1,16 @@
-//! The table: our Worker beside its TypeScript twin, with the ratio of ours to the twin's.
+//! The table: our Worker beside the TypeScript twin, with the ratio between them.
 
 use std::time::Duration;
 
 use super::Slice;
 
-/// The head of the table.
+/// The table's head.
 pub const HEAD: &str = "\
 | | direct p50 | Rust p50 | TS p50 | ratio | Rust p99 | TS p99 | ratio | Rust req/s | TS req/s | ratio | Rust CPU | TS CPU | ratio |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
 
-/// Returns a line of the table.
-/// The last two slices are ours and the twin's; before them may be the server asked directly.
+/// Returns a table line. The last two slices are ours and the twin's; before them may be the server
+/// asked directly.
 pub fn line(name: &str, slices: &mut [Slice]) -> String {
     let ours = slices.len() - 2;
     let base = if ours > 0 {

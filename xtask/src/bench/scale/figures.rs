@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::bench::bot::Counts;
 
-/// The value below which this share of them lies.
+/// Returns the value below which this share lies.
 pub fn percentile(values: &mut [Duration], share: f64) -> Duration {
     values.sort_unstable();
     let at = (values.len().saturating_sub(1)) as f64 * share;
@@ -17,7 +17,7 @@ pub fn spread(values: &mut [Duration]) -> String {
     format!("p50 {:.1} ms, p99 {:.1} ms", ms(0.5), ms(0.99))
 }
 
-/// Kilobytes as megabytes.
+/// Converts kilobytes to megabytes.
 pub fn mb(kb: u64) -> f64 {
     kb as f64 / 1024.0
 }

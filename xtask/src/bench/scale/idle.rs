@@ -1,4 +1,4 @@
-//! Runs that wait for their model: the time until each is accepted, and its memory.
+//! Runs that wait for their model: how long until each is accepted, and the memory they use.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::terminal::Step;
 /// Runs before the first look at the memory, so that one-time allocations are not counted.
 const WARM: u32 = 10;
 
-/// Measures and prints.
+/// Measures and prints idle runs.
 pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<()> {
     let step = Step::begin("idle runs");
     let bench = Bench::start(
@@ -37,7 +37,7 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
         let began = Instant::now();
         bench.begin(&format!("idle{mark}"))?;
         accepted.push(began.elapsed());
-        // Its tool turn, and the call that it waits in.
+        // The tool turn, and the call that it waits in.
         bench.model.calls(2)?;
     }
     let full = resident_kb(bench.pid())?;

@@ -1,4 +1,4 @@
-//! Two hundred runs at once in one process, each with a slow model, beside one run alone.
+//! Two hundred runs at once in a process, each with a slow model, beside a run alone.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use crate::bench::model::{Call, Script};
 use crate::bench::process::{Usage, peak_kb, resident_kb};
 use crate::terminal::Step;
 
-/// Pause before each event of an answer: a turn lasts two seconds, a hundred a second come together.
+/// Pause before each response event: a turn lasts two seconds, a hundred a second come together.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Measures and prints.
+/// Measures and prints concurrent runs.
 pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<()> {
     println!();
     for runs in [1, size.at_once] {

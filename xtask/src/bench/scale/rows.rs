@@ -6,7 +6,7 @@ use super::{Row, Size, idle, many, sandbox, soak, watched};
 use crate::bench::aims::Verdicts;
 use crate::bench::bot::Programs;
 
-/// Measures one thing and prints it.
+/// Takes a single measurement and prints it.
 type Measure = fn(&Programs, Size, &mut Verdicts) -> Result<()>;
 
 /// Runs and prints the requested measurements.

@@ -1,4 +1,4 @@
-//! The cost of a command under each kind of sandbox, beside none.
+//! A command's cost under each sandbox kind, beside none.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::bench::report::Sample;
 use crate::bench::turns;
 use crate::terminal::Step;
 
-/// The kinds by their configuration. The first one is the baseline.
+/// The kinds by configuration. The first is the baseline.
 const KINDS: [(&str, &str); 3] = [
     ("without", "kind = \"none\"\nnetwork = \"open\""),
     ("landlock", "kind = \"landlock\""),
     ("bubblewrap", "kind = \"bubblewrap\""),
 ];
 
-/// Measures and prints.
+/// Measures and prints each sandbox kind.
 pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<()> {
     println!("\nA turn with the command `true`, {} turns:", size.commands);
     let mut baseline = None;

@@ -1,4 +1,4 @@
-//! One run of two thousand turns, each of which prints 64 KiB: its memory must not grow with them.
+//! A run with two thousand turns, each of which prints 64 KiB: its memory must not grow with them.
 
 use std::time::Instant;
 
@@ -12,10 +12,10 @@ use crate::bench::model::Script;
 use crate::bench::process::{Usage, peak_kb, resident_kb};
 use crate::terminal::Step;
 
-/// The output of each turn.
+/// Each turn's output in bytes.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// Measures and prints.
+/// Measures and prints the long run.
 pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<()> {
     let turns = size.soak.last().copied().unwrap_or_default();
     let step = Step::begin(&format!("a run of {turns} turns"));

@@ -1,4 +1,4 @@
-//! Viewers of one run: connections that measure the age of each event on arrival.
+//! A run's viewers: connections that measure each event's age on arrival.
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -8,16 +8,16 @@ use anyhow::{Context, Result, ensure};
 use ars_raw_http::Connection;
 use serde_json::Value;
 
-/// Stack of a viewer's thread: it holds one line.
+/// Stack size for a viewer's thread: it holds a line.
 const STACK: usize = 128 << 10;
 /// Bytes a viewer reads at once.
 const BUFFER: usize = 8 << 10;
 /// Longest wait for a viewer to end.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
-/// The events of one viewer.
+/// The events a viewer saw.
 struct Seen {
-    /// Age of each event that happened after all viewers were there.
+    /// Each event's age, for events after all viewers were there.
     ages: Vec<Duration>,
     /// The last event's number.
     last_seq: u64,
@@ -25,14 +25,14 @@ struct Seen {
     ended: bool,
 }
 
-/// Viewers at work.
+/// Viewers that are watching.
 pub struct Viewers {
     count: usize,
     seen: Receiver<Result<Seen>>,
 }
 
 impl Viewers {
-    /// Connects so many.
+    /// Connects this many viewers.
     pub fn watch(events: &str, count: usize) -> Result<Self> {
         let (address, path) = events
             .strip_prefix("http://")
@@ -51,8 +51,8 @@ impl Viewers {
         Ok(Self { count, seen })
     }
 
-    /// Waits until all streams are over and returns the ages of all events.
-    /// Every viewer must have seen the same last event.
+    /// Waits until all streams are over and returns all events' ages. Every viewer must have seen
+    /// the same last event.
     pub fn ages(self) -> Result<Vec<Duration>> {
         let mut ages = Vec::new();
         let mut last = None;
@@ -112,7 +112,7 @@ fn read(stream: Connection, since: Duration) -> Result<Seen> {
     Ok(seen)
 }
 
-/// The number of an event, and when it happened.
+/// Returns an event's number, and when it happened.
 fn event(json: &str) -> Option<(u64, Duration)> {
     let event: Value = serde_json::from_str(json).ok()?;
     Some((

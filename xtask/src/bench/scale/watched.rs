@@ -1,5 +1,6 @@
-//! One run with no, a hundred and a thousand viewers: the events' age and the costs.
-//! The age is that on arrival; the costs are those of the run and of the process.
+//! A run with no, a hundred and a thousand viewers: the events' age and the costs.
+//!
+//! The age is that on arrival; the costs are the run's and the process's.
 
 use std::time::Duration;
 
@@ -14,12 +15,13 @@ use crate::bench::model::Script;
 use crate::bench::process::{Usage, peak_kb};
 use crate::terminal::Step;
 
-/// The share of the turns before which all viewers are there.
+/// All viewers are there before this share of the turns.
 const JOINED: usize = 3;
-/// Before each event of an answer: a turn takes about a quarter of a second, as the fastest models do.
+/// Pause before each response event: a turn takes about a quarter of a second, as the fastest
+/// models do.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// Measures and prints.
+/// Measures and prints watched runs.
 pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<()> {
     println!();
     for &count in size.viewers {
@@ -38,7 +40,7 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
     Ok(())
 }
 
-/// Returns a line, and the p99 of an event's age in milliseconds.
+/// Returns a line, and the p99 event age in milliseconds.
 fn measure(programs: &Programs, count: usize, turns: u32) -> Result<(String, f64)> {
     let bench = Bench::start(
         programs,

@@ -1,4 +1,4 @@
-//! Calls about abridged diffs, and the start of their jobs.
+//! Decides `review.abridge` calls and starts their jobs.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::{
     context::{Deps, RunContext},
 };
 
-/// A call of `review.abridge`.
+/// A `review.abridge` call.
 #[derive(Debug, Clone)]
 pub(crate) struct AbridgeRequest {
-    /// The model, in place of the configured one.
+    /// Overrides the configured model.
     pub(crate) model: Option<ModelRef>,
     /// A stored artifact is made anew.
     pub(crate) is_forced: bool,
@@ -39,13 +39,13 @@ pub(crate) enum AbridgeError {
     Refused(AbridgeRefused),
     /// The requester may not use the repository.
     Forbidden,
-    /// No model is configured, or its provider is not.
+    /// No model is configured, or the provider is missing.
     NoModel,
     /// The installation has no code host.
     NoCodeHost,
 }
 
-/// Returns the model that abridges: the named one, the configured one, or that of reviews.
+/// Returns the model that abridges: the named, the configured, or the review model.
 fn model_of(deps: &Deps, named: Option<&ModelRef>) -> Option<ModelRef> {
     let settings = &deps.settings;
     let configured = settings
@@ -60,13 +60,12 @@ fn model_of(deps: &Deps, named: Option<&ModelRef>) -> Option<ModelRef> {
         .or_else(|| settings.default_model.clone())
 }
 
-/// The agent of reviews.
 const REVIEW: &str = "review";
 
 /// Returns the parts that abridging needs.
 fn parts(deps: &Deps) -> AbridgerParts {
     AbridgerParts {
-        // The abridger is a call of a model about the host's diff.
+        // The abridger is a model call about the host's diff.
         has_abridger: deps.capabilities.code_host.is_some(),
         has_model_key: model_of(deps, None).is_some_and(|model| deps.models.client(&model).is_ok()),
         has_history: deps.store.keeps_records(),
@@ -133,12 +132,12 @@ pub(crate) async fn answer(
     Ok(context.abridge_jobs().state(&record.id))
 }
 
-/// Returns the state of a run's job.
+/// Returns a run's job state.
 pub(crate) fn state(context: &RunContext, id: &RunId) -> Abridgement {
     context.abridge_jobs().state(id)
 }
 
-/// Starts the job of a review that ended, if the configuration says so. Never delays or fails the run.
+/// Starts an ended review's job, if the configuration says so. Never delays or fails the run.
 pub(crate) fn automatically(context: &RunContext, record: &RunRecord) {
     let deps = context.deps();
     if !is_review(record) || !deps.settings.reading_diff.is_automatic(parts(deps)) {

@@ -1,4 +1,4 @@
-//! The abridged artifact as an event of the stored record.
+//! The abridged artifact as an event in the stored record.
 
 use ars_codehost::review::Abridged;
 use ars_events::{ArtifactKind, DiffProvider, EventBody, MeatTokens};
@@ -10,17 +10,16 @@ use serde_json::{Value, json};
 /// A finished artifact with its diff.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
-    /// The facts.
     pub(super) artifact: Abridged,
     /// The diff that the model read.
     pub(super) diff: String,
     /// The branch that the pull request is for.
     pub(super) base_ref: String,
-    /// Cost of the call in millionths of a dollar, if known.
+    /// Call cost in millionths of a dollar, if known.
     pub(super) microusd: Option<u64>,
 }
 
-/// Returns the newest abridged artifact of these events.
+/// Returns the newest abridged artifact among these events.
 pub(super) fn stored(events: &[Value]) -> Option<Abridged> {
     let is_abridged =
         |event: &&Value| event["type"] == "review_artifact" && event["poweredBy"] == "meat";

@@ -1,7 +1,7 @@
-//! Abridged reading diffs of finished reviews (docs/reference/code-host.md#reviews).
+//! Abridged reading diffs for finished reviews (docs/reference/code-host.md#reviews).
 //!
-//! One job per run fetches the diff of the pull request, asks a model once, and appends the result to the stored record.
-//! Not here: the decision about a call, and the texts (`ars_codehost::review`).
+//! Each run's job fetches the pull request's diff, asks a model once, and appends the result to the
+//! stored record. Not here: deciding about a call, and the texts (`ars_codehost::review`).
 
 mod answer;
 mod artifact;

@@ -1,4 +1,4 @@
-//! The pull request that a review was about, by its stored record.
+//! Finds the pull request that a review was about in the stored record.
 
 use ars_bot_ports::CodeHost;
 use ars_codehost::parse_slug;
@@ -7,14 +7,14 @@ use ars_types::RepoSlug;
 
 use crate::context::Deps;
 
-/// The pull request of a review.
+/// A review's pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) repository: RepoSlug,
     pub(super) number: u64,
 }
 
-/// Returns the pull request of a review: that of its post, or that of its target.
+/// Returns a review's pull request: from the post, or from the target.
 pub(super) fn target(deps: &Deps, host: &dyn CodeHost, record: &RunRecord) -> Option<Target> {
     if let Some(posted) = fact::<PostedReviewFact>(record.extra.get(POSTED_REVIEW)) {
         return Some(Target {

@@ -1,4 +1,4 @@
-//! The context of one invocation.
+//! The context for a single invocation.
 
 use std::sync::Arc;
 
@@ -9,31 +9,30 @@ use ars_settings::Scopes;
 use super::{Caller, error::CommandError};
 use crate::{context::RunContext, overrides::Overrides, queries::Queries, queries::Reader};
 
-/// One invocation, authorized and validated.
+/// An authorized and validated invocation.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
-    /// The state of the process.
+    /// The process state.
     pub(super) context: &'a RunContext,
-    /// The caller, with the grants of the configuration.
+    /// The caller, with the configured grants.
     pub(super) caller: &'a Caller,
-    /// The caller as a reader of runs.
+    /// The caller as a run reader.
     pub(super) viewer: &'a Viewer,
-    /// The command.
     pub(super) definition: &'static Definition,
 }
 
 impl<'a> Call<'a> {
-    /// Returns the commands of this installation.
+    /// Returns this installation's commands.
     pub(super) fn registry(&self) -> &'a Registry {
         self.context.command_registry()
     }
 
-    /// Returns the queries of runs.
+    /// Returns the run queries.
     pub(super) fn queries(&self) -> Queries {
         Queries::new(self.context.clone())
     }
 
-    /// Returns the reader of a run, without a capability token.
+    /// Returns the caller as a run reader without a capability token.
     pub(super) fn reader(&self) -> Reader<'a> {
         Reader {
             viewer: self.viewer,
@@ -48,7 +47,7 @@ impl<'a> Call<'a> {
         overrides.map(Overrides::current).unwrap_or_default()
     }
 
-    /// Returns the channel of the input, or the caller's own.
+    /// Returns the channel from the input, or the caller's own.
     ///
     /// # Errors
     ///

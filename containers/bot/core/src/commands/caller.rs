@@ -1,4 +1,4 @@
-//! The caller of a command: an authenticated actor on a surface.
+//! A command's caller: an authenticated actor on a surface.
 
 use ars_auth::{Actor, Ingress, TokenEntry, policy::stamp};
 use ars_bot_ports::IncomingMessage;
@@ -6,30 +6,30 @@ use ars_commands::Surface;
 use ars_events::ActorKind;
 use ars_types::{CLI_LOCAL, Platform, Visibility};
 
-/// A caller.
+/// An authenticated command caller.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The surface.
+    /// Where the call came from.
     pub surface: Surface,
-    /// The kind of caller, for the audit line and for stops.
+    /// The caller kind, for the audit line and for stops.
     pub kind: ActorKind,
-    /// The actor, with or without the grants of the configuration: they are added here.
+    /// The actor, with or without the configured grants: they are added here.
     pub actor: Actor,
-    /// The caller's own channel, if it has one.
+    /// The caller's own channel, if present.
     pub origin: Option<Origin>,
 }
 
-/// A channel.
+/// The channel that a caller calls from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Namespaced id.
+    /// Namespaced channel id.
     pub channel: String,
     /// Who may see it.
     pub visibility: Visibility,
 }
 
 impl Caller {
-    /// Returns the user of the command line.
+    /// Returns the command line user.
     pub fn cli() -> Self {
         let origin = Origin {
             channel: CLI_LOCAL.to_owned(),
@@ -43,7 +43,7 @@ impl Caller {
         }
     }
 
-    /// Returns a viewer of the dashboard that calls `/api`. It has no channel.
+    /// Returns a dashboard viewer that calls `/api`, which has no channel.
     pub fn dashboard(actor: Actor) -> Self {
         Self {
             surface: Surface::Api,
@@ -53,7 +53,7 @@ impl Caller {
         }
     }
 
-    /// Returns the holder of an ingress token that calls a tool. Its channel is the pinned one.
+    /// Returns an ingress token's holder that calls a tool, with the pinned channel.
     pub fn mcp(entry: &TokenEntry) -> Self {
         let channel = entry
             .channel
@@ -72,7 +72,7 @@ impl Caller {
         }
     }
 
-    /// Returns the sender of a message that is a command, whatever its channel.
+    /// Returns the sender of a command message, in any channel.
     pub fn chat(message: &IncomingMessage) -> Self {
         let origin = Origin {
             channel: message.channel_id.clone(),

@@ -1,4 +1,4 @@
-//! One command: its definition, its types and its handler.
+//! A single command: definition, types and handler.
 
 use std::{
     future::{Future, ready},
@@ -13,13 +13,12 @@ use serde_json::Value;
 
 use super::{call::Call, error::CommandError, settle::Settled};
 
-/// A command.
+/// A command with typed input and output.
 pub(super) trait Command {
-    /// The definition.
     const DEFINITION: Definition;
     /// The validated input, in camelCase.
     type Input: DeserializeOwned + Send;
-    /// The output of every surface.
+    /// The output on every surface.
     type Output: Serialize + DeserializeOwned + JsonSchema + Send;
 
     /// Handles an authorized call.
@@ -36,7 +35,7 @@ pub(super) trait Command {
         Self::text(output)
     }
 
-    /// Sets the time of an output that was read from JSON, for durations of live runs.
+    /// Sets the time on output read from JSON, for live run durations.
     fn set_now(_output: &mut Self::Output, _now: UnixMillis) {}
 
     /// Returns the second reply to a message, once the effect has settled.
@@ -54,14 +53,14 @@ pub(super) trait Command {
     }
 }
 
-/// Input of a command without arguments and options.
+/// Input for a command without arguments and options.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 pub(super) struct NoInput {}
 
-/// The rendered output.
+/// Rendered command output.
 #[derive(Debug, Clone)]
 pub(super) struct Rendered {
-    /// The JSON in one line: the bytes of every surface.
+    /// The JSON in a single line: the bytes that every surface sends.
     pub(super) json: String,
     /// The text, on text surfaces.
     pub(super) text: Option<String>,
@@ -70,7 +69,7 @@ pub(super) struct Rendered {
 type Handling<'a> = Pin<Box<dyn Future<Output = Result<Rendered, CommandError>> + Send + 'a>>;
 type Polling<'a> = Pin<Box<dyn Future<Output = Result<Settled, CommandError>> + Send + 'a>>;
 
-/// A command without its types.
+/// A command with its types erased.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub(super) definition: &'static Definition,

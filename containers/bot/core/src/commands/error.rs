@@ -1,4 +1,4 @@
-//! The failure of a handler.
+//! Handler failures.
 
 use ars_auth::Denied;
 use ars_bot_ports::StoreError;
@@ -13,9 +13,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandError {
     pub(super) code: ErrorCode,
-    /// For the caller. Never contains a value of the input.
+    /// For the caller. Never contains an input value.
     pub(super) message: String,
-    /// The reason of a denial, for the audit line.
+    /// The denial reason, for the audit line.
     pub(super) denied: Option<Denied>,
 }
 
@@ -61,7 +61,7 @@ impl CommandError {
         Self::new(ErrorCode::Internal, super::text::INTERNAL)
     }
 
-    /// Logs the detail of a store's failure. `what` begins the message to the caller.
+    /// Logs a store failure's detail. `what` begins the message to the caller.
     pub(super) fn store(what: &str, error: &StoreError) -> Self {
         tracing::error!(error = %error, what, "store not available to a command");
         Self::unavailable(format!(

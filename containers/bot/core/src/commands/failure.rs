@@ -1,4 +1,4 @@
-//! The failure of an invocation, as surfaces render it.
+//! An invocation's failure, as surfaces render it.
 
 use ars_auth::Denied;
 use ars_commands::{Capability, Definition, InvalidInput};
@@ -10,15 +10,15 @@ use super::{error::CommandError, text};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// The command, or `None` for an unknown one.
+    /// The command, or `None` if unknown.
     pub command: Option<&'static str>,
     /// The error code, which fixes HTTP status, JSON-RPC code and exit code.
     pub code: ErrorCode,
     /// The text for the caller. Names fields, never their values.
     pub message: String,
-    /// Who decided.
+    /// Who decided on this failure.
     pub decided_by: DecidedBy,
-    /// The reason of a denial, for the audit line only.
+    /// The denial reason, for the audit line only.
     pub(super) denied: Option<Denied>,
 }
 
@@ -27,7 +27,7 @@ pub struct Failure {
 pub enum DecidedBy {
     /// The registry: visibility, authorization, validation.
     Registry,
-    /// The command's handler.
+    /// The command's own handler decided.
     Handler,
 }
 
@@ -42,12 +42,12 @@ impl DecidedBy {
 }
 
 impl Failure {
-    /// Returns the failure of a command that does not exist here.
+    /// Returns the failure for a command that does not exist here.
     pub(super) fn unknown() -> Self {
         Self::registry(None, ErrorCode::NotFound, text::UNKNOWN.to_owned())
     }
 
-    /// Returns the failure of a command whose capability is off.
+    /// Returns the failure for a command with the capability off.
     pub(super) fn off(definition: &'static Definition) -> Self {
         let text = definition
             .capability
@@ -55,7 +55,7 @@ impl Failure {
         Self::registry(Some(definition), ErrorCode::NotFound, text.to_owned())
     }
 
-    /// Returns the failure of a message that resembles a command.
+    /// Returns the failure for a message that resembles a command.
     pub(super) fn mistyped(meant: &'static Definition) -> Self {
         let hint = format!(
             "{}: did you mean `{}`?",

@@ -1,9 +1,9 @@
-//! Fences around the free text of run events and diagnoses (docs/reference/events.md#untrusted-text).
+//! Fences the free text in run events and diagnoses (docs/reference/events.md#untrusted-text).
 
 use ars_events::wrap_untrusted;
 use serde_json::Value;
 
-/// Members of an event that are free text, by the event's type. Other members of these types are facts.
+/// Event members with free text, by event type. Other members of these types are facts.
 const FREE: [(&str, &[&str]); 13] = [
     ("input", &["text"]),
     ("context", &["text"]),
@@ -20,10 +20,10 @@ const FREE: [(&str, &[&str]); 13] = [
     ("turn", &[]),
 ];
 
-/// Members of an event of an unknown type that are not fenced.
+/// Members that are not fenced in an event with an unknown type.
 const COMMON: [&str; 3] = ["type", "seq", "at"];
 
-/// Fences the free text of an event. In an event of an unknown type, every text is free.
+/// Fences an event's free text. If the event type is unknown, every text is free.
 pub(super) fn event(mut event: Value) -> Value {
     let kind = event
         .get("type")
@@ -47,7 +47,7 @@ pub(super) fn event(mut event: Value) -> Value {
     event
 }
 
-/// Fences the summaries of a diagnosis, which quote tool calls.
+/// Fences a diagnosis's summaries, which quote tool calls.
 pub(super) fn diagnosis(mut diagnosis: Value) -> Value {
     let findings = diagnosis.get_mut("findings").and_then(Value::as_array_mut);
     for finding in findings.into_iter().flatten() {

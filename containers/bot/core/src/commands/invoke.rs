@@ -1,4 +1,4 @@
-//! An invocation: visibility, authorization, validation, handler, and one audit line.
+//! Invokes a command: visibility, authorization, validation, handler, and an audit line.
 
 use std::panic::AssertUnwindSafe;
 
@@ -22,23 +22,23 @@ use super::{
 };
 use crate::context::RunContext;
 
-/// Most characters of a command id on an audit line. A longer one is not a command's.
+/// Maximum characters of a command id on an audit line. Anything longer is not a command's.
 const AUDITED_ID_MAX: usize = 64;
-/// Stands for the command on the audit line of a mistyped message.
+/// Stands for the command on a mistyped message's audit line.
 const MISTYPED: &str = "mistyped";
 
-/// The commands of one core. Cheap to clone.
+/// A single core's commands. Cheap to clone.
 #[derive(Clone)]
 pub struct Commands {
     context: RunContext,
 }
 
-/// The result of an invocation.
+/// A successful invocation's result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Success {
-    /// The command.
+    /// The invoked command's definition.
     pub definition: &'static Definition,
-    /// The output as JSON in one line. Every surface sends these bytes.
+    /// The output as JSON in a single line. Every surface sends these bytes.
     pub json: String,
     /// The output for people. Empty on surfaces for machines.
     pub text: String,
@@ -49,18 +49,19 @@ impl Commands {
         Self { context }
     }
 
-    /// Returns the commands of this installation.
+    /// Returns this installation's commands.
     pub fn registry(&self) -> &Registry {
         self.context.command_registry()
     }
 
-    /// Returns the schema of a command's output.
+    /// Returns a command's output schema.
     pub fn output_schema(&self, id: &str) -> Option<Value> {
         table::find(id).map(|entry| (entry.output_schema)())
     }
 
-    /// Returns a visible command if the caller may invoke it; a target in its input is not decided yet.
-    /// Surfaces that read a body call this first, so that an unauthorized caller cannot send one.
+    /// Returns a visible command if the caller may invoke it; a target in the input is not decided
+    /// yet. Surfaces that read a body call this first, so that an unauthorized caller cannot send
+    /// it.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl Commands {
         admitted
     }
 
-    /// Invokes a command. Writes one audit line, for unknown commands too.
+    /// Invokes a command. Writes an audit line, for unknown commands too.
     ///
     /// # Errors
     ///
@@ -139,22 +140,22 @@ impl Commands {
         }
     }
 
-    /// Returns the failure of a command that the caller's surface does not have, and writes its audit line.
+    /// Fails a command that the caller's surface does not have, and writes the audit line.
     pub fn unknown(&self, caller: &Caller, id: &str) -> Failure {
         let failure = self.missing(caller, id);
         audit(&self.known(caller), id, Err(&failure));
         failure
     }
 
-    /// Returns the failure of a command that a hard stop interrupted, and writes its audit line.
+    /// Fails a command that a hard stop interrupted, and writes the audit line.
     pub(crate) fn interrupted(&self, caller: &Caller, definition: &'static Definition) -> Failure {
         let failure = Failure::of_handler(definition, CommandError::stopped());
         audit(caller, definition.id, Err(&failure));
         failure
     }
 
-    /// Returns the second reply, if there is one.
-    /// Waits until the effect of the invocation has settled, or its time is over.
+    /// Returns the second reply, if present. Waits until the invocation's effect has settled, or
+    /// the time is over.
     pub(crate) async fn settled(&self, caller: &Caller, success: &Success) -> Option<String> {
         let definition = success.definition;
         let (limits, entry) = (definition.settle?, table::find(definition.id)?);
@@ -174,7 +175,8 @@ impl Commands {
         }
     }
 
-    /// Answers with the help or a part of it. A message may always ask for it: it names no data.
+    /// Answers with the help or a section from it. A message may always ask for it: it names no
+    /// data.
     fn help(
         &self,
         caller: &Caller,
@@ -203,7 +205,7 @@ impl Commands {
             viewer: &viewer,
             definition,
         };
-        // A panic is the failure of one invocation.
+        // A panic fails only a single invocation.
         let handled = AssertUnwindSafe((entry.handle)(call, input))
             .catch_unwind()
             .await;
@@ -234,7 +236,7 @@ impl Commands {
         Ok((entry, input))
     }
 
-    /// Returns the caller with the grants of the configuration.
+    /// Returns the caller with the configured grants.
     fn known(&self, caller: &Caller) -> Caller {
         let actor = granted(&caller.actor, &self.context.settings().grants);
         Caller {
@@ -243,8 +245,8 @@ impl Commands {
         }
     }
 
-    /// Returns the failure of a command that the caller's surface does not have.
-    /// Only who may call it learns what turns it on.
+    /// Fails a command that the caller's surface does not have. Only who may call it learns what
+    /// turns it on.
     fn missing(&self, caller: &Caller, id: &str) -> Failure {
         let off = self.registry().get_off(id, caller.surface);
         let off = off.filter(|definition| authorize(&self.known(caller), definition, None).is_ok());

@@ -1,4 +1,4 @@
-//! The polls for the second reply of a command, which follows once its effect has settled.
+//! Polls for a command's second reply, which follows once the effect has settled.
 
 use std::future::Future;
 
@@ -7,21 +7,21 @@ use tokio::time::{Instant, sleep};
 
 use super::error::CommandError;
 
-/// The state of an effect.
+/// An effect's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Settled {
     /// It is not known yet.
     Pending,
-    /// The second reply.
+    /// With the second reply.
     Reply(String),
     /// There is no second reply.
     Silent,
 }
 
-/// The end of the polls.
+/// How the polls ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Polled {
-    /// The second reply.
+    /// With the second reply.
     Reply(String),
     /// There is no second reply.
     Silent,

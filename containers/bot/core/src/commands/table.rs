@@ -1,4 +1,4 @@
-//! Every command, in the order of help and of tool lists.
+//! Every command, in the order that help and tool lists use.
 
 use ars_commands::{Capability, Definition, Registry, check};
 use ars_types::UnixMillis;
@@ -9,12 +9,10 @@ use super::{
 };
 use crate::{abridge, context::Deps};
 
-/// Defines the table of these commands.
+/// Defines the table from these commands.
 macro_rules! table {
     ($($command:ty),+ $(,)?) => {
-        /// The definitions.
         pub(super) const DEFINITIONS: &[&Definition] = &[$(&<$command>::DEFINITION),+];
-        /// The commands.
         static ENTRIES: &[Entry] = &[$(Entry::of::<$command>()),+];
     };
 }
@@ -57,13 +55,13 @@ pub(super) fn find(id: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.definition.id == id)
 }
 
-/// Returns the text for a terminal of an output that another process gave as JSON.
-/// It is `None` if the JSON is no output of this command.
+/// Returns the terminal text for an output that another process gave as JSON. It is `None` if the
+/// JSON is no output of this command.
 pub fn text_of(id: &str, json: &str, now: UnixMillis) -> Option<String> {
     find(id).and_then(|entry| (entry.text_of)(json, now).ok())
 }
 
-/// Returns the commands of an installation that has every capability.
+/// Returns the commands available with every capability.
 pub fn catalogue() -> Registry {
     catalogue_of(&[
         Capability::Memory,
@@ -74,7 +72,7 @@ pub fn catalogue() -> Registry {
     ])
 }
 
-/// Returns the commands of an installation.
+/// Returns an installation's commands.
 pub(crate) fn registry(deps: &Deps) -> Registry {
     let capabilities = &deps.capabilities;
     let mut available = Vec::new();
@@ -96,7 +94,7 @@ pub(crate) fn registry(deps: &Deps) -> Registry {
     catalogue_of(&available)
 }
 
-/// Returns the commands of an installation with these capabilities.
+/// Returns the commands available with these capabilities.
 pub fn catalogue_of(available: &[Capability]) -> Registry {
     Registry::new(DEFINITIONS, available).unwrap_or_else(|fault| {
         // The table is checked when it is compiled.

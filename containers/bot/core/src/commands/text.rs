@@ -1,10 +1,10 @@
-//! Fixed texts of failures.
+//! Fixed failure texts.
 
-/// Of a command that the caller may not invoke.
+/// For a command that the caller may not invoke.
 pub(super) const DENIED: &str = "you do not have permission to do this";
-/// Of a command that does not exist here.
+/// For a command that does not exist here.
 pub(super) const UNKNOWN: &str = "there is no such command";
-/// Of a command that a hard stop interrupted.
+/// For a command that a hard stop interrupted.
 pub(super) const STOPPED: &str = "it was stopped; changes that it made before remain";
-/// Of a fault of the service.
+/// For a service fault.
 pub(super) const INTERNAL: &str = "internal error";

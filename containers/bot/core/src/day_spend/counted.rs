@@ -1,4 +1,4 @@
-//! The day's recorded cost of all runs, and the reservations of other processes by the ledger's rows.
+//! The day's recorded cost over all runs, and other processes' reservations by ledger row.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -12,34 +12,34 @@ use super::{DaySpend, Own, SpendSources};
 use crate::live::{Live, Meta};
 use ars_agent::run_end::RECORD_RETRY_TIMEOUT;
 
-/// Milliseconds of a day.
+/// A day in milliseconds.
 pub(super) const DAY_MS: i64 = 86_400_000;
-/// Records requested at once: the maximum of a list.
+/// Records per request: the list maximum.
 const PAGE: u32 = 200;
 /// Allowance for a record's retries and clock skew.
 const SLACK_MS: i64 = 120_000;
-/// Overlap of each query with the previous one.
-/// A record keeps its run's finish time even if it is written late, after an outage as late as retries allow.
+/// Overlap between two successive queries. A record keeps the run's finish time even if it is
+/// written late, after an outage as late as retries allow.
 const OVERLAP_MS: i64 = RECORD_RETRY_TIMEOUT.as_millis() as i64 + SLACK_MS;
-/// Time for which the ledger's rows are cached.
-/// Each is as large as a prompt, and 200 runs may start at once. A failed store is not queried again for the same time:
-/// all waiting requests receive the one failure.
+/// How long the ledger rows are cached. Each is as large as a prompt, and 200 runs may start at
+/// once. A failed store is not queried again for the same time: all waiting requests receive the
+/// same failure.
 pub(super) const ANSWER_KEPT: Duration = Duration::from_secs(2);
 
-/// The day's sum by the store, and the reservations of other processes by the ledger.
+/// The day's sum from the store, and other processes' reservations from the ledger.
 #[derive(Default)]
 pub(super) struct Counted {
-    /// The start of the day that is counted.
+    /// Start of the counted day.
     pub(super) day: UnixMillis,
     pub(super) microusd: u64,
-    /// The cost of each run.
+    /// Cost by run id.
     runs: HashMap<String, u64>,
     asked_to: UnixMillis,
     held_by_others: Option<HeldByOthers>,
     failed: Option<Failed>,
 }
 
-/// Reservations of runs without a reservation of this process.
+/// Reservations held by runs that have none in this process.
 #[derive(Debug, Clone, Copy)]
 struct HeldByOthers {
     microusd: u64,
@@ -76,7 +76,7 @@ impl Counted {
         result
     }
 
-    /// Returns the reservations of runs without a reservation of this process.
+    /// Returns the reservations held by runs that have none in this process.
     pub(super) fn held_by_others(&self) -> u64 {
         self.held_by_others.map_or(0, |held| held.microusd)
     }
@@ -125,8 +125,8 @@ impl Counted {
             Err(error) if error.kind == StoreErrorKind::RouteMissing => Vec::new(),
             rows => rows?,
         };
-        // Includes a run that this process owns by its row but gave up or never knew, and one that ended here although
-        // another process owns it.
+        // Includes a run that this process owns by row but gave up or never knew, and a run that
+        // ended here although another process owns it.
         let is_over = |run: &RunId| spend.has_settled(run) || self.runs.contains_key(run.as_str());
         let is_counted = |row: &LiveRun| {
             spend.holds_for(&row.run_id)
@@ -172,7 +172,7 @@ impl Counted {
         Ok(())
     }
 
-    /// A run's cost only grows, so a smaller value is an older one.
+    /// A run's cost only grows, so a smaller value is older.
     pub(super) fn count(&mut self, run: &str, cost: u64) {
         let known = self.runs.entry(run.to_owned()).or_default();
         self.microusd = self.microusd.saturating_add(cost.saturating_sub(*known));
@@ -180,12 +180,12 @@ impl Counted {
     }
 }
 
-/// Returns the start of a time's day.
+/// Returns when the time's day starts.
 fn day_of(now: UnixMillis) -> UnixMillis {
     now - now.rem_euclid(DAY_MS)
 }
 
-/// Returns the amount of a list's item, or `None` without a cost or a reservation.
+/// Returns a list item's amount, or `None` without a cost or a reservation.
 fn cost_in(item: &StoredRun) -> Option<u64> {
     let after = item
         .reflection_micro_usd

@@ -1,4 +1,4 @@
-//! The reservation of one run in the day's budget.
+//! A run's reservation in the day's budget.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use ars_types::{RunId, UnixMillis};
 
 use super::DaySpend;
 
-/// An amount reserved for one run until it is settled or dropped.
+/// An amount reserved for a run until it is settled or dropped.
 pub struct Hold {
     pub(super) spend: Arc<DaySpend>,
     pub(super) microusd: u64,
@@ -15,7 +15,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Returns the maximum cost of its run.
+    /// Returns the run's maximum cost.
     pub(crate) fn cap(&self) -> MoneyCap {
         MoneyCap {
             run_microusd: self.microusd,
@@ -31,7 +31,7 @@ impl Hold {
         own.runs.insert(run.clone());
     }
 
-    /// Replaces the reservation by the cost of the ended run, whether its record is written or not.
+    /// Replaces the reservation with the ended run's cost, whether the record is written or not.
     pub(crate) fn settle(mut self, run: &RunId, cost: Option<u64>, at: UnixMillis) {
         self.spend.cost(run, cost.unwrap_or(self.microusd), at);
         if let Some(run) = self.run.take() {

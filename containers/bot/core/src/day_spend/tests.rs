@@ -122,7 +122,7 @@ async fn later_cost_is_counted_once() {
     assert_eq!(left(&spend, &store, NOON).await, 7);
     spend.cost(&run, 4, NOON);
     assert_eq!(left(&spend, &store, NOON).await, 6);
-    // Its record comes later, with the older sum.
+    // The record comes later, with the older sum.
     store.add("r1", NOON, 3);
     assert_eq!(left(&spend, &store, NOON + MINUTE).await, 6);
     assert_eq!(left(&spend, &store, NOON + DAY_MS).await, CAP);

@@ -1,7 +1,7 @@
 //! Stage 4, admit (docs/reference/ingress.md#admission).
-//! The message becomes a follow-up of the thread's live run, or claims the thread for a new run.
 //!
-//! Not here: the permission to steer and its delivery (`steer`), and the plan of a new run (`plan`).
+//! The message becomes a follow-up for the thread's live run, or claims the thread for a new run.
+//! Not here: the permission to steer and its delivery (`steer`), and planning a new run (`plan`).
 
 use ars_bot_ports::{Notice, Overload, Refusal};
 use ars_types::{RefName, ThreadKey};
@@ -23,32 +23,31 @@ use crate::{
     threads::{Claim, Work},
 };
 
-/// The result of admission.
+/// How a request was admitted.
 pub(super) enum Admission {
     /// The request owns its thread.
     Claimed(Box<AdmittedRequest>),
-    /// The message is a follow-up of a live run.
+    /// The message is a live run's follow-up.
     Steered(Notice),
 }
 
 /// A request that owns its thread in this process.
 pub(crate) struct AdmittedRequest {
-    /// The claim of the thread.
+    /// The thread claim.
     pub(crate) claim: Claim,
-    /// The slot of its run, or its place in the queue.
+    /// The run's slot, or place in the queue.
     pub(crate) slot: RunSlot,
-    /// The stored request of a run that waits.
+    /// A waiting run's stored request.
     pub(crate) queued: Option<Value>,
-    /// The plan of its run.
     pub(crate) plan: RunPlan,
     /// The stages so far.
     pub(crate) stages: Stages,
 }
 
-/// Steers the live run of the thread, or claims the thread.
+/// Steers the thread's live run, or claims the thread.
 ///
-/// Only a message that gets its own run needs a model and a repository, and the thread is claimed after both are
-/// resolved, so that a refusal never occupies it.
+/// Only a message that gets its own run needs a model and a repository, and the thread is claimed
+/// after both are resolved, so that a refusal never occupies it.
 pub(super) async fn admit(
     context: &RunContext,
     authorized: &AuthorizedRequest<'_>,
@@ -126,8 +125,8 @@ fn slot(
     Ok((slot, Some(queued)))
 }
 
-/// Returns whether another process has a live run of the thread.
-/// From a listing that many messages share.
+/// Returns whether another process has a live run on the thread, from a listing that many messages
+/// share.
 async fn is_occupied_elsewhere(context: &RunContext, thread: &ThreadKey) -> bool {
     let Some(live) = context.live() else {
         return false;
@@ -140,7 +139,7 @@ async fn is_occupied_elsewhere(context: &RunContext, thread: &ThreadKey) -> bool
     })
 }
 
-/// Returns the facts that later messages of the thread are checked against.
+/// Returns the facts that the thread's later messages are checked against.
 fn work<'a>(authorized: &'a AuthorizedRequest<'_>, plan: &'a RunPlan) -> Work<'a> {
     let agent = authorized.resolved.agent;
     Work {

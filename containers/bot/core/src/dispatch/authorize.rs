@@ -1,6 +1,6 @@
-//! Stage 3, authorize: the gate of the resolved agent (docs/reference/configuration.md#policy).
+//! Stage 3, authorize: the resolved agent's gate (docs/reference/configuration.md#policy).
 //!
-//! The gate of the repository follows once it is resolved (`repositories`).
+//! The repository's gate follows once it is resolved (`repositories`).
 
 use ars_auth::{Actor, can_run_agent};
 use ars_bot_ports::Refusal;
@@ -11,11 +11,10 @@ use crate::{context::RunContext, settings::Settings};
 
 /// An authorized request: its requester may run the resolved agent.
 pub(super) struct AuthorizedRequest<'a> {
-    /// The request.
     pub(super) request: &'a Request,
-    /// Its parsed text.
+    /// The parsed request text.
     pub(super) parsed: &'a ParsedRequest,
-    /// Its requester and agent.
+    /// The requester and agent.
     pub(super) resolved: ResolvedRequest,
 }
 

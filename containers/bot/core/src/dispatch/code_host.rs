@@ -1,4 +1,4 @@
-//! The code host as the tools of a run may use it: with the gate of the requester and of the channel.
+//! The code host as a run's tools may use it: with the requester's and the channel's gate.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use ars_types::RepoSlug;
 use super::repositories::authorize_name;
 use crate::{context::Deps, run::RunCodeHost, settings::Settings};
 
-/// The gate of a requester on a channel.
+/// A requester's gate on a channel.
 struct RequesterGate {
     actor: Actor,
     settings: Settings,
-    /// The repository of the item that the run answers on.
-    /// Its readers read the answer, and its texts may be those of
-    /// strangers, so the run leaves it for no other repository, whatever the requester may use.
+    /// The repository of the item that the run answers on. The repository's readers read the
+    /// answer, and its texts may be those of strangers, so the run leaves it for no other
+    /// repository, whatever the requester may use.
     confined_to: Option<RepoSlug>,
 }
 
@@ -38,7 +38,7 @@ impl RepositoryGate for RequesterGate {
     }
 }
 
-/// Returns the code host for a run of a requester on a thread.
+/// Returns the code host for a requester's run on a thread.
 pub(crate) fn code_host_of(deps: &Deps, actor: &Actor, thread: &str) -> Option<RunCodeHost> {
     let host = Arc::clone(deps.capabilities.code_host.as_ref()?);
     let confined_to = item_of_thread(thread).map(|(repository, _)| repository);
@@ -55,8 +55,7 @@ pub(crate) fn code_host_of(deps: &Deps, actor: &Actor, thread: &str) -> Option<R
     })
 }
 
-/// Returns the code host for a resumed run.
-/// Of its requester only the grants of the configuration are known.
+/// Returns the code host for a resumed run. Only the requester's configured grants are known.
 pub(crate) fn code_host_of_user(deps: &Deps, user: &str, thread: &str) -> Option<RunCodeHost> {
     let actor = Actor::new(user.to_owned(), ars_auth::Grants::default());
     code_host_of(deps, &granted(&actor, &deps.settings.grants), thread)

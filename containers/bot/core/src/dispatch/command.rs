@@ -1,7 +1,7 @@
 //! The first stage, command (docs/reference/ingress.md#commands).
-//! A message that begins with a command is answered without history, thread and model.
 //!
-//! Not here: the recognition of commands (`ars_commands`), and the run that some commands leave (`command_run`).
+//! A message that begins with a command is answered without history, thread and model. Not here:
+//! recognizing commands (`ars_commands`), and the run that some commands leave (`command_run`).
 
 use std::sync::Arc;
 
@@ -15,9 +15,10 @@ use crate::{
     context::RunContext,
 };
 
-/// Most characters of an answer in a message. A longer one is a file, where the channel has files.
+/// Maximum characters in a message answer. A longer answer becomes a file, where the channel has
+/// files.
 const REPLY_MAX_CHARS: usize = 3_000;
-/// Name of that file.
+/// Name for that file.
 const FILE_NAME: &str = "answer.txt";
 
 /// A command in a message.
@@ -29,17 +30,17 @@ pub(super) struct Invocation {
     recognized: Recognized,
 }
 
-/// The answer of a command.
+/// A command's answer.
 pub(super) struct CommandAnswer {
     /// The text without known secrets.
     pub(super) text: String,
-    /// The code of the failure, if the command failed.
+    /// The failure code, if the command failed.
     pub(super) failure: Option<ErrorCode>,
     /// The result, if a second reply follows.
     unsettled: Option<Success>,
 }
 
-/// Answers a command.
+/// Answers a command on the channel.
 pub(super) async fn serve(
     context: &RunContext,
     request: Request,
@@ -68,7 +69,6 @@ pub(super) async fn serve(
 }
 
 impl Invocation {
-    /// Invokes the command.
     pub(super) async fn answer(&self) -> CommandAnswer {
         self.rendered(
             self.commands
@@ -77,7 +77,7 @@ impl Invocation {
         )
     }
 
-    /// Returns the answer of a command that a hard stop interrupted.
+    /// Returns the answer for a command that a hard stop interrupted.
     pub(super) fn interrupted(&self) -> Option<CommandAnswer> {
         let Recognized::Command { definition, .. } = &self.recognized else {
             return None;

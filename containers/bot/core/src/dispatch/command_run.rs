@@ -1,8 +1,7 @@
-//! The run of a command in a message: input, answer and receipt, and a record in the history
-//! (docs/reference/ingress.md#commands).
+//! Records a message command as a run (docs/reference/ingress.md#commands).
 //!
-//! It has no model, no claim of its thread, no row in the ledger and no tombstone, because it ends with its answer and
-//! no process resumes it.
+//! It has input, answer and receipt, and a record in the history. It has no model, no thread claim,
+//! no ledger row and no tombstone, because it ends with the answer and no process resumes it.
 
 use ars_bot_ports::{ChannelEvent, IncomingMessage, Refusal, ReplyError, trace};
 use ars_events::EventBody;
@@ -21,7 +20,7 @@ use crate::{
     run::{SpanResult, Spans},
 };
 
-/// The agent of the run of a command.
+/// The agent name in a command's run.
 const AGENT: &str = "command";
 
 /// Creates the run, invokes the command, replies, and records the run.
@@ -79,7 +78,7 @@ pub(super) async fn serve(
     replied
 }
 
-/// Invokes the command. A hard stop drops its handler.
+/// Invokes the command. A hard stop drops the handler.
 async fn ended(run: &RunHandle, invocation: &Invocation) -> (CommandAnswer, RunStatus) {
     let hard = run.stops().hard;
     let stopped = async {

@@ -1,11 +1,12 @@
 //! Directives anywhere in a request's text (docs/reference/ingress.md#directives).
-//! For example `agent:coding model:provider/name effort:high repo:owner/name ref:main`.
 //!
-//! `=` separates as well as `:`. A directive starts at the start or after white space, and its value ends at the next
-//! white space. It is removed from the model's text with the adjacent blanks. Line breaks elsewhere stay, because
-//! requests carry code. Words in Markdown code are never directives. `repo` and `ref` are this service's form of a
-//! repository hint, and `repo=args.repo`, as in a program, is none. `ref:` is never read as code: a run that silently
-//! starts from the default branch is worse than an error.
+//! For example `agent:coding model:provider/name effort:high repo:owner/name ref:main`. `=`
+//! separates as well as `:`. A directive starts at the start or after white space, and the value
+//! ends at the next white space. It is removed from the model's text with the adjacent blanks. Line
+//! breaks elsewhere stay, because requests carry code. Words in Markdown code are never directives.
+//! `repo` and `ref` are this service's form of a repository hint, and `repo=args.repo`, as in a
+//! program, is none. `ref:` is never read as code: a run that silently starts from the default
+//! branch is worse than an error.
 
 use std::ops::Range;
 
@@ -14,38 +15,38 @@ use ars_bot_tools::agents;
 use ars_codehost::code_spans;
 use ars_types::{Effort, MODEL_MAX, ModelRef, RefName};
 
-/// Maximum length of a repository's name, path or address, in characters.
+/// Maximum length of a repository name, path or address, in characters.
 const REPOSITORY_MAX: usize = 500;
 
-/// Characters of program text that no model, ref, repository name, path or URL contains.
+/// Program text characters that no model, ref, repository name, path or URL contains.
 const CODE_MARKS: &[char] = &[
     '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '=',
 ];
 
-/// Names of values with fields that programs read: `repo=args.repo`.
-/// Any other name with a dot may be a repository's or a branch's, such as `next.js`.
+/// Names that hold fields in program text: `repo=args.repo`. Any other name with a dot may be a
+/// repository's or a branch's, such as `next.js`.
 const HOLDERS: &[&str] = &[
     "args", "argv", "cfg", "cls", "config", "context", "ctx", "data", "env", "event", "input",
     "kwargs", "opts", "options", "params", "process", "props", "req", "request", "self",
     "settings", "state", "this",
 ];
 
-/// A request's text without its directives, and their choices.
+/// A request's text without directives, and the choices they make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedDirectives {
     /// The text for the model.
     pub text: String,
-    /// The text with its `repo` and `ref` directives, for the model of a live run that has its own.
+    /// The text including `repo` and `ref` directives, for a live run's model that has its own.
     pub text_with_place: String,
-    /// The choices of the directives.
+    /// Choices made by the directives.
     pub choices: Choices,
 }
 
-/// Parses the directives of a message.
+/// Parses a message's directives.
 ///
 /// # Errors
-/// An unknown agent or effort, a malformed ref, or a model or repository that is too long. Any other word in the form
-/// of a directive stays in the text, because requests carry code.
+/// An unknown agent or effort, a malformed ref, or a model or repository that is too long. Any
+/// other word shaped like a directive stays in the text, because requests carry code.
 pub fn parse(text: &str) -> Result<ParsedDirectives, DirectiveFault> {
     let mut choices = Choices::default();
     let (mut all, mut placeless) = (Vec::new(), Vec::new());
@@ -76,7 +77,7 @@ fn without(text: &str, words: &[Range<usize>]) -> String {
     for word in words {
         kept.push_str(&text[at..word.start]);
         kept.truncate(kept.trim_end_matches([' ', '\t']).len());
-        // One blank replaces the directive unless a line break or an end already separates.
+        // A single blank replaces the directive unless a line break or an end already separates.
         let after = text[word.end..].trim_start_matches([' ', '\t']);
         at = text.len() - after.len();
         if !kept.is_empty()
@@ -91,7 +92,7 @@ fn without(text: &str, words: &[Range<usize>]) -> String {
     kept.trim().to_owned()
 }
 
-/// Returns the choices of earlier user turns of the thread: the last valid value of each key.
+/// Returns choices from the thread's earlier user turns: the last valid value for each key.
 pub fn sticky<'a>(user_turns: impl Iterator<Item = &'a str>) -> Choices {
     let mut choices = Choices::default();
     for candidate in user_turns.flat_map(candidates) {
@@ -101,12 +102,12 @@ pub fn sticky<'a>(user_turns: impl Iterator<Item = &'a str>) -> Choices {
     choices
 }
 
-/// A word in the form of a directive.
+/// A word shaped like a directive.
 struct Candidate<'a> {
     place: Range<usize>,
     key: &'a str,
     value: &'a str,
-    /// Its separator is `=`, as in a program.
+    /// The separator is `=`, as in a program.
     is_assignment: bool,
 }
 
@@ -161,17 +162,16 @@ fn is_field(value: &str) -> bool {
     is_held && value.split('.').all(is_name)
 }
 
-/// The result of applying a candidate.
+/// How a candidate was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applied {
     /// It is a directive.
     Taken,
-    /// It is a word of the text.
+    /// An ordinary word in the text.
     NotOurs,
 }
 
-/// Applies one directive.
-/// The fault does not quote the value, because a pasted secret may be in its place.
+/// Applies a directive. The fault does not quote the value, because a pasted secret may be there.
 fn apply(choices: &mut Choices, candidate: &Candidate<'_>) -> Result<Applied, DirectiveFault> {
     let Candidate {
         key,
@@ -228,7 +228,7 @@ fn exceeds(value: &str, max: usize) -> bool {
     value.chars().count() > max
 }
 
-/// Sets a parsed value, and returns whether there was one.
+/// Sets a parsed value, and returns whether it was present.
 fn put<T>(choice: &mut Option<T>, value: Option<T>) -> bool {
     let is_understood = value.is_some();
     *choice = value.or(choice.take());

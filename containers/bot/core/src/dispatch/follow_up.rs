@@ -1,7 +1,7 @@
-//! A follow-up from the page of a live run, authorized by the run's view token.
+//! A follow-up from a live run's page, authorized by the run's view token.
 //!
-//! The gates of agent and repository apply to the viewer as to every sender of a follow-up (`steer`). A command in the
-//! text is prose: the viewer addresses the agent.
+//! The agent and repository gates apply to the viewer as to every follow-up sender (`steer`). A
+//! command in the text is prose: the viewer addresses the agent.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Core {
         let Some(message) = message(run, actor, text, self.clock().now()) else {
             return Err(FollowUpError::Run(QueryError::NotFound));
         };
-        // An unread follow-up becomes a run of its own, which has a page and no other channel.
+        // An unread follow-up becomes its own run, which has a page and no other channel.
         let request = Request {
             message,
             io: Arc::new(NobodyListens),

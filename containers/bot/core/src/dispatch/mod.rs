@@ -1,5 +1,6 @@
-//! Dispatch: a request becomes the answer of a command, a run, a follow-up of a live run, or a refusal
-//! (docs/reference/ingress.md#stages).
+//! Dispatches requests (docs/reference/ingress.md#stages).
+//!
+//! A request becomes a command's answer, a run, a live run's follow-up, or a refusal.
 
 mod admit;
 mod authorize;

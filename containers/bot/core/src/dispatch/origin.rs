@@ -1,13 +1,14 @@
-//! The identity of an origin, independent of its spelling (docs/reference/workspace.md#origins).
+//! An origin's identity, independent of spelling (docs/reference/workspace.md#origins).
 //!
-//! The gate and memory use names, git uses origins, so two spellings of one place must not be two repositories.
-//! Symbolic links and host aliases are not resolved. Not here: the origins a request may name (`repositories`).
+//! The gate and memory use names, git uses origins, so two spellings for a place must not be two
+//! repositories. Symbolic links and host aliases are not resolved. Not here: the origins a request
+//! may name (`repositories`).
 
-/// Prefix of an unconfigured repository's name, so that it matches no slug of a restriction or grant.
+/// Prefix for an unconfigured repository's name, so that it matches no restriction or grant slug.
 const UNCONFIGURED: &str = "origin:";
-/// A suffix that git ignores at the end of a path.
+/// A path suffix that git ignores.
 const SUFFIX: &str = ".git";
-/// The default port of each scheme.
+/// Each scheme's default port.
 const PORTS: [(&str, &str); 4] = [
     ("http", ":80"),
     ("https", ":443"),
@@ -20,14 +21,14 @@ pub(crate) fn is_same(a: &str, b: &str) -> bool {
     identity(a) == identity(b)
 }
 
-/// Returns the name of an unconfigured repository, distinct for each place and without a password.
+/// Returns an unconfigured repository's name, distinct for each place and without a password.
 pub(super) fn name(origin: &str) -> String {
     format!("{UNCONFIGURED}{}", identity(origin))
 }
 
-/// Returns the slug that a restriction uses for the place on any host.
-/// It is the last two parts of the path, as `owner/name`, or `None` for a path with one part. A copy of a restricted
-/// repository elsewhere is restricted too, which is safer than a bypass by a second host name.
+/// Returns the slug that a restriction uses for the place on any host. It is the last two path
+/// parts, as `owner/name`, or `None` for a path with a single part. A restricted repository's copy
+/// elsewhere is restricted too, which is safer than a bypass by a second host name.
 pub(super) fn slug(origin: &str) -> Option<String> {
     let place = identity(origin);
     let mut parts = place.rsplit('/').filter(|part| !part.is_empty());
@@ -35,13 +36,13 @@ pub(super) fn slug(origin: &str) -> Option<String> {
     Some(format!("{owner}/{name}"))
 }
 
-/// Returns a substitute origin for a repository known only by its name.
+/// Returns a substitute origin for a repository known only by name.
 pub(super) fn of_name(name: &str) -> &str {
     name.strip_prefix(UNCONFIGURED).unwrap_or(name)
 }
 
-/// Returns the place without its spelling: scheme, user, default port, `.git` and redundant slashes.
-/// Host names ignore case, as do paths of code hosts. A disk does not.
+/// Returns the place without spelling differences: scheme, user, default port, `.git` and redundant
+/// slashes. Host names ignore case, as do code host paths. A disk does not.
 fn identity(origin: &str) -> String {
     match on_host(origin) {
         Some((host, path)) => format!("{}/{}", host.to_lowercase(), bare(&path.to_lowercase())),
@@ -57,7 +58,7 @@ fn identity(origin: &str) -> String {
     }
 }
 
-/// Returns host and path of a URL or of git's `user@host:path`, or `None` for a local path.
+/// Returns host and path from a URL or git's `user@host:path`, or `None` for a local path.
 fn on_host(origin: &str) -> Option<(String, &str)> {
     let (authority, path) = match origin.split_once("://") {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => return None,
@@ -75,7 +76,7 @@ fn on_host(origin: &str) -> Option<(String, &str)> {
             .split_once(':')
             .filter(|(host, _)| !host.contains('/'))?,
     };
-    // A host name may end in the dot of the DNS root.
+    // A host name may end with the DNS root's dot.
     let host = authority
         .rsplit('@')
         .next()
@@ -84,7 +85,7 @@ fn on_host(origin: &str) -> Option<(String, &str)> {
     Some((host.to_owned(), path))
 }
 
-/// Normalizes a path.
+/// Normalizes a path for comparison.
 fn bare(path: &str) -> String {
     let mut parts: Vec<&str> = path
         .split('/')

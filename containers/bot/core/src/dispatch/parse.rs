@@ -1,4 +1,4 @@
-//! Stage 1, parse: the thread's history, the directives, and the choices of the request.
+//! Stage 1, parse: the thread's history, the directives, and the request's choices.
 
 use ars_agent::Role;
 use ars_bot_ports::{Choices, HistoryTurn, Refusal};
@@ -12,20 +12,20 @@ use crate::context::RunContext;
 
 /// Maximum earlier turns for the model and in `context` events.
 const MAX_CONTEXT_TURNS: usize = 20;
-/// Maximum bytes of these turns.
+/// Maximum size of these turns in bytes.
 const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
 /// A request with parsed text.
 pub(crate) struct ParsedRequest {
-    /// Earlier turns of the thread, oldest first.
+    /// The thread's earlier turns, oldest first.
     pub(crate) history: Vec<HistoryTurn>,
-    /// The text without its directives.
+    /// The text without directives.
     pub(crate) directives: ParsedDirectives,
     /// The agent that the request itself names.
     pub(crate) named_agent: Option<String>,
     /// The request itself chooses a repository, beside its prose.
     pub(crate) chooses_repository: bool,
-    /// The choices of the request, completed by the thread's.
+    /// The request's choices, completed by the thread's.
     pub(crate) choices: Choices,
     /// The stages so far.
     pub(crate) stages: Stages,

@@ -1,7 +1,8 @@
-//! The stages of a request in order: command, parse, resolve, authorize, admit, start.
+//! The request stages in order: command, parse, resolve, authorize, admit, start.
 //!
-//! Each stage is one function from one struct to the next. Before the run is created a refusal is one reply and no run.
-//! After that every outcome ends in a finished run, a reply attempt and a record (`lifecycle`).
+//! Each stage is a function from one struct to the next. Before the run is created, a refusal is a
+//! single reply and no run. After that every outcome ends in a finished run, a reply attempt and a
+//! record (`lifecycle`).
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::{
     lifecycle,
 };
 
-/// Maximum attempts of a request if another process owns its thread and that run ends concurrently.
+/// Maximum attempts per request if another process owns the thread and that run ends concurrently.
 const MAX_ATTEMPTS: usize = 3;
 
 /// A request that is rejected.
@@ -34,19 +35,19 @@ struct Rejected {
     refusal: Refusal,
 }
 
-/// The result of the stages.
+/// What the stages made.
 enum Dispatched {
     /// The request became a run.
     Claimed(Box<DispatchedRun>),
-    /// It became a follow-up of a live run.
+    /// Became a live run's follow-up.
     Steered(Notice),
-    /// An earlier request had its idempotency key.
+    /// An earlier request used the same idempotency key.
     Repeated(FirstUse),
 }
 
-/// Serves one request to its end and replies through `io`.
-/// During a drain the request is rejected before any stage, also when it would steer a live run: that run ends here,
-/// and a follow-up it does not read would become a new run.
+/// Serves a request to the end and replies through `io`. During a drain the request is rejected
+/// before any stage, also when it would steer a live run: that run ends here, and a follow-up it
+/// does not read would become a new run.
 pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn Channel>) {
     let Some(in_flight) = context.in_flight().try_enter() else {
         io.inform(ChannelEvent::RejectedByShutdown).await;
@@ -71,14 +72,14 @@ pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io:
 /// Dispatches every unread follow-up that is queued. Ends when the last context is dropped.
 pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
     while let Some(requeued) = queue.recv().await {
-        // Spawned, because a dispatch lasts as long as its run.
+        // Spawned, because a dispatch lasts as long as the run.
         tokio::spawn(dispatch_requeued(requeued));
     }
 }
 
-/// Dispatches an unread follow-up, also during a drain.
-/// It is prose even if joined follow-ups begin like a command. A refusal quotes the message, because its sender expects
-/// it to run and may read the refusal on the channel of the run that did not read it.
+/// Dispatches an unread follow-up, also during a drain. It is prose even if joined follow-ups begin
+/// like a command. A refusal quotes the message, because the sender expects it to run and may read
+/// the refusal on the channel of the run that did not read it.
 async fn dispatch_requeued(requeued: Requeued) {
     let Requeued {
         context,
@@ -86,7 +87,7 @@ async fn dispatch_requeued(requeued: Requeued) {
         io,
         in_flight,
     } = requeued;
-    // Its sender has an answer already, so it always may.
+    // The sender has an answer already, so it always may.
     let request = Request {
         message,
         io,
@@ -101,7 +102,7 @@ async fn dispatch_requeued(requeued: Requeued) {
     }
 }
 
-/// Serves a request to its end, or returns it with the refusal.
+/// Serves a request to the end, or returns it with the refusal.
 async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejected>> {
     match run_stages(context, &request).await {
         Ok(Dispatched::Claimed(run)) => lifecycle::start(context, request, *run).await,

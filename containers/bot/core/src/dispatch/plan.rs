@@ -1,4 +1,4 @@
-//! The plan of a new run: model, effort and repository (docs/reference/ingress.md#resolution).
+//! Plans a new run: model, effort and repository (docs/reference/ingress.md#resolution).
 
 use std::sync::Arc;
 
@@ -16,29 +16,28 @@ use super::{
 };
 use crate::{context::RunContext, settings::Settings};
 
-/// The model, effort and repository of a new run.
+/// A new run's model, effort and repository.
 pub(crate) struct RunPlan {
-    /// The choices.
+    /// Model, effort and repository choices.
     pub(crate) choice: PlannedChoice,
-    /// The model's client.
+    /// Client for the chosen model.
     pub(crate) client: Arc<dyn ModelClient>,
     /// The thread's own repository.
     pub(crate) own: Option<Repository>,
 }
 
-/// The part of a plan that the settings decide.
+/// The plan's part that settings decide.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedChoice {
-    /// The model.
     pub(crate) model: ModelRef,
-    /// Its effort.
+    /// The model's effort.
     pub(crate) effort: Option<Effort>,
-    /// The repository of the request or the configuration. `None` means the thread's own.
+    /// The requested or configured repository. `None` means the thread's own.
     pub(crate) repository: Option<Repository>,
 }
 
 impl RunPlan {
-    /// Returns the repository that the request concerns, whether its agent works on one or not.
+    /// Returns the repository that the request concerns, whether the agent works on it or not.
     pub(crate) fn repository(&self) -> Option<&str> {
         self.choice
             .repository

@@ -1,4 +1,4 @@
-//! Tests of request resolution: precedence and gates.
+//! Request resolution tests: precedence and gates.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn with_repo(name: &str) -> Choices {
     }
 }
 
-/// Returns the agent and its plan.
+/// Returns the agent and plan for a request.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "its calls make the choices where they stand"

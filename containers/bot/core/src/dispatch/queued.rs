@@ -1,6 +1,6 @@
-//! The stages of a request that waited for a slot in a process that ended.
+//! The stages for a request that waited for a slot in a process that ended.
 //!
-//! Its run and its thread are claimed.
+//! Its run and thread are claimed.
 
 use ars_bot_ports::Refusal;
 
@@ -20,7 +20,7 @@ pub(crate) struct PlannedRequest {
     pub(crate) plan: RunPlan,
 }
 
-/// Parses, resolves, authorizes and plans, with the configuration of this process.
+/// Parses, resolves, authorizes and plans, with this process's configuration.
 pub(crate) async fn plan_queued(
     context: &RunContext,
     request: &Request,

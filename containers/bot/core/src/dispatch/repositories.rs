@@ -1,4 +1,4 @@
-//! The repository that a request names, and its gate (docs/reference/workspace.md#origins).
+//! The repository that a request names, and the gate (docs/reference/workspace.md#origins).
 
 use ars_auth::{Actor, can_use_repo};
 use ars_bot_ports::{Refusal, Repository};
@@ -7,7 +7,7 @@ use ars_types::CLI_LOCAL;
 use super::origin;
 use crate::settings::Settings;
 
-/// Returns the repository of a run. `None` means the thread's own, which passes the gate again.
+/// Returns a run's repository. `None` means the thread's own, which passes the gate again.
 pub(super) fn resolve_repository(
     named: Option<&str>,
     actor: &Actor,
@@ -42,13 +42,13 @@ pub(super) fn find(named: &str, actor: &Actor, settings: &Settings) -> Option<Re
     configured(named, settings).or_else(|| direct(named, actor, settings))
 }
 
-/// Checks the gate of a repository known by its name.
+/// Checks a repository's gate by name.
 pub(crate) fn authorize_name(
     actor: &Actor,
     settings: &Settings,
     name: &str,
 ) -> Result<(), Refusal> {
-    // A slug is the place of each configured repository with an origin of that slug, under any name.
+    // A slug stands for every configured repository with that slug as origin, under any name.
     let is_place = |known: &&Repository| {
         origin::slug(&known.origin).is_some_and(|slug| slug.eq_ignore_ascii_case(name))
     };
@@ -66,8 +66,8 @@ pub(crate) fn authorize_name(
     )
 }
 
-/// Checks the gate under every name of the repository's place, configured or read from its path.
-/// A restriction of one name applies to all of them.
+/// Checks the gate under every name for the repository's place, configured or read from the path.
+/// Restricting a single name applies to all of them.
 fn authorize(actor: &Actor, settings: &Settings, repository: &Repository) -> Result<(), Refusal> {
     let others = settings
         .repositories
@@ -84,8 +84,8 @@ fn check(actor: &Actor, settings: &Settings, repository: &str) -> Result<(), Ref
         .map_err(|_| Refusal::RepositoryForbidden)
 }
 
-/// Returns the configured repository of the same place, else the repository itself.
-/// A configured origin may have credentials.
+/// Returns the configured repository at the same place, else the repository itself. A configured
+/// origin may have credentials.
 pub(crate) fn configured_place(repository: &Repository, settings: &Settings) -> Repository {
     let known = settings
         .repositories
@@ -117,10 +117,10 @@ pub(super) fn is_allowed(origin: &str, settings: &Settings) -> bool {
     !is_disguised && settings.allowed_origins.iter().any(below)
 }
 
-/// Returns the repository of a path or URL in the request.
-/// Only the machine's own user may name any; others need an allowed prefix. A configured one at its place wins.
+/// Returns the repository for a path or URL in the request. Only the machine's own user may name
+/// any; others need an allowed prefix. A configured repository at that place wins.
 fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
-    // No entry of the token map can yield this id.
+    // No token map entry can yield this id.
     if actor.id != CLI_LOCAL && !is_allowed(origin, settings) {
         return None;
     }

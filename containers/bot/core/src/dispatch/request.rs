@@ -10,8 +10,8 @@ use crate::in_flight::InFlight;
 pub(crate) struct Request {
     pub(crate) message: IncomingMessage,
     pub(crate) io: Arc<dyn Channel>,
-    /// Its run may wait for a slot.
+    /// The run may wait for a slot.
     pub(crate) may_wait: bool,
-    /// Held until the request's run is recorded, or its refusal is delivered.
+    /// Held until the request's run is recorded, or the refusal is delivered.
     pub(crate) in_flight: InFlight,
 }

@@ -1,8 +1,8 @@
 //! Stage 2, resolve: the requester with configured grants, the scopes in force, and the agent.
 //!
-//! Order of precedence, highest first: choices made outside the text, directives, the thread, the configuration, the
-//! agent (docs/reference/ingress.md#resolution). A message for a live run needs no more than the agent, so model and
-//! repository are resolved at the thread's claim (`plan`).
+//! Precedence, highest first: choices made outside the text, directives, the thread, the
+//! configuration, the agent (docs/reference/ingress.md#resolution). A message for a live run needs
+//! only the agent, so model and repository are resolved when the thread is claimed (`plan`).
 
 use ars_auth::Actor;
 use ars_bot_ports::{Choices, Refusal};
@@ -12,22 +12,19 @@ use ars_settings::{Choice, Defaults, Layers, Scope, Target};
 use super::{parse::ParsedRequest, request::Request};
 use crate::{context::RunContext, overrides::Overrides, settings::Settings};
 
-/// The requester and the agent of a request.
+/// A request's requester and agent.
 pub(crate) struct ResolvedRequest {
-    /// The requester, with the grants of the configuration.
+    /// The requester, with the configured grants.
     pub(crate) actor: Actor,
     /// The scopes in force.
     pub(crate) scopes: ActiveScopes,
-    /// The agent.
     pub(crate) agent: &'static AgentSpec,
 }
 
-/// The configuration and overrides of a user and a channel.
+/// A user's and a channel's configuration and overrides.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ActiveScopes {
-    /// The user's.
     pub(crate) user: Scope,
-    /// The channel's.
     pub(crate) channel: Scope,
 }
 
@@ -45,7 +42,7 @@ impl ActiveScopes {
         }
     }
 
-    /// Returns the layers of settings that a request's choices are resolved through.
+    /// Returns the setting layers that resolve a request's choices.
     pub(super) fn layers<'a>(&'a self, choices: &'a Choices, settings: &'a Settings) -> Layers<'a> {
         let directive = Choice {
             agent: choices.agent.as_deref(),
@@ -96,7 +93,7 @@ pub(super) fn resolve(
     })
 }
 
-/// Returns the agent of these choices.
+/// Returns the agent for these choices.
 pub(super) fn resolve_agent(
     choices: &Choices,
     scopes: &ActiveScopes,

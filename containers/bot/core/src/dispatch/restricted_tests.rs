@@ -1,4 +1,4 @@
-//! A restricted repository is closed under every name and every spelling of its place.
+//! A restricted repository is closed under every name and spelling for its place.
 
 use ars_auth::{Grants, Set};
 use proptest::prelude::*;
@@ -80,7 +80,7 @@ fn spelled(text: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-/// Separators between two parts of a path.
+/// Separators between two path parts.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["/", "//", "/./", "/.//"])
 }

@@ -1,4 +1,4 @@
-//! The stages of a request before its run exists, within a bound (docs/reference/events.md#spans).
+//! A bounded list of request stages before the run exists (docs/reference/events.md#spans).
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use crate::{
 
 /// Most span records before a run.
 const MAX_RECORDS: usize = 512;
-/// Most bytes of these records.
+/// Maximum size of these records in bytes.
 const MAX_BYTES: usize = 256 << 10;
 /// Records at the beginning that are never dropped.
 const FIRST_KEPT: usize = 64;
 /// A stage is a start and an end.
 const RECORDS_PER_STAGE: usize = 2;
-/// Most bytes of one record, whose name has at most 64 characters.
+/// Maximum record size in bytes. A record's name has at most 64 characters.
 const MAX_RECORD_BYTES: usize = 512;
 
 const _: () = assert!(
@@ -26,7 +26,7 @@ const _: () = assert!(
     "the records fit"
 );
 
-/// A stage before the creation of the run, for the run's spans.
+/// A stage before the run is created, for the run's spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
@@ -34,16 +34,16 @@ pub(crate) struct Stage {
     pub(crate) ended_at: UnixMillis,
 }
 
-/// The stages in order: the first ones, and the newest behind them.
+/// The stages in order: the first, and the newest behind them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stages {
     kept: VecDeque<Stage>,
-    /// Start of the first dropped stage and end of the last one.
+    /// When the first dropped stage starts and the last ends.
     dropped: Option<(UnixMillis, UnixMillis)>,
 }
 
 impl Stages {
-    /// Adds a stage. Above the bound the oldest one behind the first is dropped.
+    /// Adds a stage. Above the bound, drops the oldest behind the first.
     pub(crate) fn push(&mut self, stage: Stage) {
         self.kept.push_back(stage);
         if self.kept.len() * RECORDS_PER_STAGE > MAX_RECORDS
@@ -54,7 +54,7 @@ impl Stages {
         }
     }
 
-    /// Publishes the spans below the request's span, and a note about dropped ones.
+    /// Publishes the spans below the request's span, and a note about dropped stages.
     pub(crate) fn publish(&self, run: &RunHandle, spans: &Spans, request: &Span) {
         for Stage {
             name,

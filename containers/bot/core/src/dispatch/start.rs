@@ -1,7 +1,7 @@
-//! Stage 5, start: the day's spend is reserved and the run claimed in the ledger.
-//! A thread that another process owns there is not claimed.
+//! Stage 5, start: reserves the day's spend and claims the run in the ledger.
 //!
-//! Not here: the life of the claimed run (`lifecycle`).
+//! A thread that another process owns there is not claimed. Not here: the claimed run's life
+//! (`lifecycle`).
 
 use ars_bot_ports::{IncomingMessage, Refusal};
 use ars_types::RunId;
@@ -25,14 +25,14 @@ use crate::{
     unread::release,
 };
 
-/// Maximum characters of a run's label.
+/// Maximum run label length in characters.
 const LABEL_CAP: usize = 120;
 
-/// The result of the start.
+/// How a run's start ended.
 pub(super) enum Start {
     /// The run is claimed.
     Claimed(Box<ClaimedRun>),
-    /// A run of another process owns the thread.
+    /// Another process's run owns the thread.
     Owned(Holder),
     /// An earlier request had the idempotency key.
     Repeated(FirstUse),
@@ -40,23 +40,20 @@ pub(super) enum Start {
 
 /// A dispatched request that becomes a run.
 pub(crate) struct DispatchedRun {
-    /// Its parsed text.
+    /// The parsed request text.
     pub(crate) parsed: ParsedRequest,
-    /// Its requester and agent.
+    /// The requester and agent.
     pub(crate) resolved: ResolvedRequest,
-    /// Its run.
     pub(crate) claimed: ClaimedRun,
 }
 
 /// A run that may be created.
 pub(crate) struct ClaimedRun {
-    /// Its id.
     pub(crate) id: RunId,
-    /// Its facts for the registry.
+    /// Run facts for the registry.
     pub(crate) facts: RunFacts,
-    /// The admitted request.
     pub(crate) admitted: AdmittedRequest,
-    /// Its assignment, without a workspace and a prompt.
+    /// The assignment, without a workspace and a prompt.
     pub(crate) assignment: Assignment,
     /// The ledger granted the claim.
     pub(crate) is_tracked: bool,
@@ -115,14 +112,15 @@ pub(super) async fn start(
                 release(context, admitted.claim);
                 return Err(Refusal::NotRecordable);
             }
-            // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
+            // This process's run that ended, with the final record still pending. It no longer
+            // reads the inbox.
             Claimed::ThreadLive(holder) if context.registry().get(&holder.run_id).is_some() => {}
             Claimed::Repeated(first) => {
                 release(context, admitted.claim);
                 return Ok(Start::Repeated(first));
             }
             Claimed::ThreadLive(holder) => {
-                // Its drop returns the reservation, before the owner is steered.
+                // Dropping it returns the reservation, before the owner is steered.
                 drop(assignment);
                 release(context, admitted.claim);
                 return Ok(Start::Owned(holder));
@@ -231,7 +229,7 @@ fn facts(
     }
 }
 
-/// Returns the label of a run: agent, place and text.
+/// Returns a run label: agent, place and text.
 pub(super) fn label(
     context: &RunContext,
     agent: &str,

@@ -1,8 +1,9 @@
-//! Steering: a message becomes a follow-up of the run that owns its thread.
+//! Steering: a message becomes a follow-up for the run that owns the thread.
 //!
-//! It is queued in the ledger's inbox first, so that a resuming process receives it too, and then in the run's mailbox.
-//! Steering uses the run's permissions, so both gates are checked against the run's own agent and repository. Not here:
-//! how the run reads its follow-ups (`run::driver`), and the fate of unread ones (`lifecycle`).
+//! It is queued in the ledger's inbox first, so that a resuming process receives it too, and then
+//! in the run's mailbox. Steering uses the run's permissions, so both gates are checked against the
+//! run's own agent and repository. Not here: how the run reads follow-ups (`run::driver`), and what
+//! happens to unread ones (`lifecycle`).
 
 use std::sync::Arc;
 
@@ -25,13 +26,13 @@ use crate::{
     threads::{Closed, FollowUp, Note, Occupant, Sender},
 };
 
-/// A message that may steer the run of its thread.
+/// A message that may steer the thread's run.
 pub(super) struct Steering<'a> {
     request: &'a Request,
     actor: &'a Actor,
     named_agent: Option<&'a str>,
     text: &'a str,
-    /// The text with its `repo` and `ref` directives.
+    /// The text including `repo` and `ref` directives.
     text_with_place: &'a str,
     choices: &'a Choices,
 }
@@ -66,7 +67,7 @@ impl<'a> OwnerRun<'a> {
 }
 
 impl<'a> Steering<'a> {
-    /// The steering of an authorized request. It borrows, because most messages steer no run.
+    /// Steers with an authorized request. It borrows, because most messages steer no run.
     pub(super) fn of(authorized: &'a AuthorizedRequest<'_>) -> Self {
         let AuthorizedRequest {
             request,
@@ -88,7 +89,7 @@ impl<'a> Steering<'a> {
         }
     }
 
-    /// The steering of a message whose text is for the model as it is written.
+    /// Steers with a message that the model gets exactly as written.
     pub(super) fn verbatim(request: &'a Request) -> Self {
         let text = &request.message.text;
         let IncomingMessage { actor, choices, .. } = &request.message;
@@ -102,7 +103,7 @@ impl<'a> Steering<'a> {
         }
     }
 
-    /// Steers the run of this process that owns the thread. Returns `None` when the thread is free.
+    /// Steers this process's run that owns the thread. Returns `None` when the thread is free.
     pub(super) async fn steer_local(
         &self,
         context: &RunContext,
@@ -120,14 +121,14 @@ impl<'a> Steering<'a> {
                     Err(_) => return Err(refusal.into()),
                 }
             }
-            // One note for all attempts: copies of a message are recognized by their delivery id.
+            // All attempts share a note: message copies are recognized by delivery id.
             let note = copy
                 .get_or_insert_with(|| Note::of(&self.request.message, self.text(context, &owner)));
             let _room = occupant
                 .mailbox
                 .reserve(&note.text, &context.settings().load)?;
             let inbox_seq = match &occupant.run {
-                // A failure loses nothing, because the run of this process reads its mailbox.
+                // A failure loses nothing, because this process's run reads the mailbox.
                 Some(run) => self.queue(context, run, note).await.unwrap_or_default(),
                 None => None,
             };
@@ -144,9 +145,9 @@ impl<'a> Steering<'a> {
         Ok(None)
     }
 
-    /// Steers the run of another process that owns the thread.
-    /// Returns `None` without one, or when the ledger does not answer. For messages without a plan, because the
-    /// ledger's claim reports the owner to all others.
+    /// Steers another process's run that owns the thread. Returns `None` without such a run, or
+    /// when the ledger does not answer. For messages without a plan, because the ledger's claim
+    /// reports the owner to all others.
     pub(super) async fn steer_any_remote(
         &self,
         context: &RunContext,
@@ -167,7 +168,8 @@ impl<'a> Steering<'a> {
             }
         };
         let Some(row) = row else { return Ok(None) };
-        // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
+        // This process's run that ended, with the final record still pending. It no longer reads
+        // the inbox.
         if context.registry().get(&row.run_id).is_some() {
             return Ok(None);
         }
@@ -179,7 +181,7 @@ impl<'a> Steering<'a> {
         self.steer_remote(context, &holder).await
     }
 
-    /// Steers a run of another process. Returns `None` when it has just ended.
+    /// Steers another process's run. Returns `None` when it has just ended.
     pub(super) async fn steer_remote(
         &self,
         context: &RunContext,
@@ -213,8 +215,8 @@ impl<'a> Steering<'a> {
         Ok(Some(Notice::Steered(owner.facts(context))))
     }
 
-    /// Returns the text for the run.
-    /// A run keeps its repository and ref, so directives that name others stay in the text for the model to answer.
+    /// Returns the text for the run. A run keeps repository and ref, so directives that name others
+    /// stay in the text for the model to answer.
     fn text(&self, context: &RunContext, owner: &OwnerRun<'_>) -> &str {
         let choices = self.choices;
         let is_owners = |named: &String| {
@@ -250,9 +252,9 @@ impl<'a> Steering<'a> {
         Ok(())
     }
 
-    /// Queues the message in the ledger's inbox of a run.
-    /// Returns its number there, or `None` when the run is not live. Retried when the answer may be lost, because
-    /// copies are recognized by their delivery id.
+    /// Queues the message in a run's ledger inbox. Returns the number there, or `None` when the run
+    /// is not live. Retried when the response may be lost, because copies are recognized by
+    /// delivery id.
     async fn queue(
         &self,
         context: &RunContext,
@@ -285,10 +287,11 @@ impl<'a> Steering<'a> {
     }
 }
 
-/// Returns the ledger's description of a run of another process, or `None` if it has ended.
+/// Returns the ledger's description of another process's run, or `None` if it has ended.
 ///
 /// # Errors
-/// [`ThreadRefusal::OwnerUnknown`] when it cannot be read, because a run of unknown agent is never steered.
+/// [`ThreadRefusal::OwnerUnknown`] when it cannot be read, because a run with an unknown agent is
+/// never steered.
 async fn meta_of(
     context: &RunContext,
     thread: &str,
@@ -312,8 +315,8 @@ async fn meta_of(
     })
 }
 
-/// Returns whether a run of another process may have read its inbox for the last time.
-/// It does so after it acquired the reply permit.
+/// Returns whether another process's run may have read the inbox for the last time. It does so
+/// after it acquired the reply permit.
 async fn is_ending(context: &RunContext, thread: &str, run: &RunId) -> bool {
     let Some(live) = context.live() else {
         return false;

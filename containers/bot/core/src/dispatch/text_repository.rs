@@ -1,7 +1,7 @@
-//! The repository that the prose of a request names (docs/reference/code-host.md#resolution).
+//! Finds the repository that a request's prose names (docs/reference/code-host.md#resolution).
 //!
-//! No call of the code host is made here, and the repository's gate follows (`repositories`). A choice of the request,
-//! such as `repo:<name>`, precedes its prose. Not here: the lookup among the residents (`onboarded`).
+//! Makes no code host calls, and the repository's gate follows (`repositories`). A choice such as
+//! `repo:<name>` precedes the prose. Not here: the lookup among the residents (`onboarded`).
 
 use std::collections::BTreeMap;
 
@@ -16,21 +16,18 @@ use ars_types::RepoSlug;
 use super::repositories::{find, is_allowed, resolve_repository};
 use crate::settings::Settings;
 
-/// Maximum repositories of one text that are looked up among the residents.
+/// Maximum repositories per text that are looked up among the residents.
 const MAX_LOOKUPS: usize = 8;
 
-/// The text of a request, and the facts that its repository depends on.
+/// A request's text, and the facts that decide the repository.
 #[derive(Clone, Copy)]
 pub(super) struct RequestText<'a> {
-    /// The text.
+    /// The request's text.
     pub(super) text: &'a str,
-    /// The repository of the tree, or the one that earlier messages chose.
+    /// The tree's repository, or the repository that earlier messages chose.
     pub(super) thread: Option<&'a Repository>,
-    /// The code host.
     pub(super) host: &'a Host,
-    /// The requester.
     pub(super) actor: &'a Actor,
-    /// The settings.
     pub(super) settings: &'a Settings,
 }
 
@@ -53,7 +50,7 @@ impl RequestText<'_> {
             let may_count = match strength {
                 Strength::Strong => false,
                 Strength::Vettable => true,
-                // A strong one is chosen before it.
+                // A strong name is chosen first.
                 Strength::Weak => !has_strong,
             };
             let is_new = own.as_ref() != Some(&repository) && !unlisted.contains(&repository);
@@ -139,16 +136,17 @@ impl RequestText<'_> {
         self.settings.repositories.iter().find(is_it)
     }
 
-    /// Returns whether the requester may name the repository's address, and passes its gate.
+    /// Returns whether the requester may name the repository's address, and passes the gate.
     fn may_use(&self, slug: &RepoSlug) -> bool {
         let address = self.host.repository_url(slug);
         resolve_repository(Some(&address), self.actor, self.settings, None).is_ok()
     }
 
-    /// Returns the listing of a repository that is not configured.
+    /// Returns the listing for a repository that is not configured.
     fn listing(&self, slug: &RepoSlug, listings: &BTreeMap<RepoSlug, Listing>) -> Listing {
         match listings.get(slug).copied().unwrap_or(Listing::Unknown) {
-            // The machine's own user may name any address, so a path in the text would prevent each run of an outage.
+            // The machine's own user may name any address, so a path in the text would prevent
+            // every run during an outage.
             Listing::Unavailable if !is_allowed(&self.host.repository_url(slug), self.settings) => {
                 Listing::Unknown
             }
@@ -157,7 +155,7 @@ impl RequestText<'_> {
     }
 }
 
-/// Returns the slug of a repository: its name, or its place on the host.
+/// Returns a repository's slug: its name, or its place on the host.
 fn slug_of(repository: &Repository, host: &Host) -> Option<RepoSlug> {
     let at_host = || {
         let found = signals(&repository.origin, host).into_iter();
@@ -182,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Resolves a text. Known are `acme/app` by its name, `acme/site` by its origin, and `acme-open/*`.
+    /// Resolves a text. Known are `acme/app` by name, `acme/site` by origin, and `acme-open/*`.
     fn named(text: &str, thread: Option<&Repository>) -> String {
         let settings = Settings {
             repositories: vec![

@@ -1,20 +1,20 @@
-//! The last checkpoint of a run's working tree, as its record stores it beside its events.
+//! The working tree's last checkpoint, stored in a run's record beside the events.
 
 use ars_events::checkpoint_in;
 use ars_runs::RunRecord;
 use serde_json::Value;
 
-/// Additional record field: the name of the last checkpoint of the working tree.
+/// Additional record field: the name of the working tree's last checkpoint.
 pub const CHECKPOINT: &str = "checkpoint";
 
-/// Adds the last checkpoint of the record's events, if they have one.
+/// Adds the last checkpoint from the record's events, if present.
 pub fn add_checkpoint(record: &mut RunRecord) {
     if let Some(name) = last_checkpoint(&record.events).map(Value::from) {
         record.extra.insert(CHECKPOINT.to_owned(), name);
     }
 }
 
-/// Returns the name of the last checkpoint in events.
+/// Returns the last checkpoint's name from the events.
 pub fn last_checkpoint(events: &[Value]) -> Option<String> {
     let notes = events
         .iter()

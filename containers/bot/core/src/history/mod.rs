@@ -1,4 +1,4 @@
-//! Durable history of runs: which records are written, when, and with which retries.
+//! Durable run history: which records are written, when, and with which retries.
 
 mod checkpoint;
 mod off;

@@ -1,4 +1,4 @@
-//! The run store of an installation without run history (`runHistory.store = "none"`).
+//! The run store for an installation without run history (`runHistory.store = "none"`).
 
 use ars_bot_ports::{RunStore, StoreError, Stored};
 use ars_runs::{RunRecord, StoredRun};

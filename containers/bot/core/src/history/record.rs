@@ -1,4 +1,4 @@
-//! Builds a run's record from its state in the registry (docs/reference/runs.md#record).
+//! Builds a run's record from the registry state (docs/reference/runs.md#record).
 
 use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, add_posted_review, add_pull_request, budget};
@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::checkpoint::add_checkpoint;
 use crate::registry::LiveRun;
 
-/// The fields of a record that the registry does not have.
+/// The record fields that the registry does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunTotals {
-    /// The status.
+    /// How the run ended.
     pub status: RunStatus,
-    /// Time of the end. In the provisional record it equals the start.
+    /// End time. In the provisional record it equals the start.
     pub finished_at: UnixMillis,
     /// Number of answered model calls.
     pub steps: Option<u32>,
@@ -22,7 +22,7 @@ pub struct RunTotals {
 }
 
 impl RunTotals {
-    /// The totals of the provisional record.
+    /// Returns the provisional record's totals.
     pub const fn provisional(started_at: UnixMillis) -> Self {
         Self {
             status: RunStatus::Interrupted,
@@ -33,12 +33,12 @@ impl RunTotals {
     }
 }
 
-/// Returns whether the record is the provisional one, which holds nothing about the run's end.
+/// Returns whether the record is the provisional record, which holds nothing about the run's end.
 pub fn is_provisional(record: &RunRecord) -> bool {
     record.status == RunStatus::Interrupted && record.finished_at == record.started_at
 }
 
-/// Returns the record of a run, within the byte budget.
+/// Returns a run's record, within the byte budget.
 pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
     let events: Vec<Value> = run
         .events

@@ -1,7 +1,8 @@
-//! Writes a run's records: a provisional one at its start, and the final one after its reply.
+//! Writes a run's records: provisional at the start, and final after the reply.
 //!
-//! A final record is never replaced by a provisional one or by a tombstone. Once it is due, those stop retrying, and
-//! the final write begins only when an attempt in progress has settled (docs/reference/runs.md#tombstones).
+//! A final record is never replaced by a provisional record or by a tombstone. Once it is due,
+//! those stop retrying, and the final write begins only when an attempt in progress has settled
+//! (docs/reference/runs.md#tombstones).
 
 use std::{
     collections::HashMap,
@@ -24,7 +25,7 @@ use crate::{
     retry::Policy,
 };
 
-/// The writer of one process; counts lost records.
+/// A process's record writer; counts lost records.
 #[derive(Clone)]
 pub struct HistoryWriter {
     store: Arc<dyn RunStore>,
@@ -37,9 +38,9 @@ pub struct HistoryWriter {
 
 /// A final record that is due.
 pub struct FinalRecord<'a> {
-    /// Its run.
+    /// The run to record.
     pub run: &'a RunHandle,
-    /// The record.
+    /// The final record to write.
     pub record: &'a RunRecord,
     /// The ledger, if the record ends a live run.
     pub live: Option<&'a Live>,
@@ -80,7 +81,7 @@ impl HistoryWriter {
         let settled = provisional.settled.clone().drop_guard();
         tokio::spawn(async move {
             if let Err(error) = put(&*store, &record, &stand_down).await {
-                // Only a process that dies before its final record lacks one then.
+                // Only a process that dies before the final record then lacks a record.
                 tracing::warn!(run = %record.id, error = %error, "provisional run record not written");
             }
             drop(settled);
@@ -88,11 +89,11 @@ impl HistoryWriter {
         provisional
     }
 
-    /// Writes a tombstone that the shutdown does not await.
-    /// Returns `false` when it was outdated first, or when history is off.
+    /// Writes a tombstone that the shutdown does not await. Returns `false` when it was outdated
+    /// first, or when history is off.
     ///
     /// # Errors
-    /// The store's error, behind its retries.
+    /// The store's error, behind the retries.
     pub async fn write_tombstone(
         &self,
         record: &RunRecord,
@@ -115,7 +116,7 @@ impl HistoryWriter {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the final record, through the ledger if there is one. A loss is logged and counted.
+    /// Writes the final record, through the ledger if present. A loss is logged and counted.
     pub async fn finish(&self, provisional: &Provisional, due: &FinalRecord<'_>) -> RecordWrite {
         provisional.stand_down();
         provisional.settled.cancelled().await;
@@ -152,7 +153,7 @@ impl HistoryWriter {
                 message,
             });
         }
-        // No tombstone write of the run begins behind this, so one in progress is the last.
+        // The run's tombstone writes never begin behind this, so a write in progress is the last.
         due.run.recording();
         let tombstone = self.tombstones().get(&due.record.id).cloned();
         if let Some(lock) = tombstone {
@@ -161,10 +162,10 @@ impl HistoryWriter {
         self.put_final(due.record, due.live).await
     }
 
-    /// Adds the cost of a run's reflection to its record.
-    /// A record that was deleted or is another process's stays unchanged.
+    /// Adds a run's reflection cost to the record. A record that was deleted or is another
+    /// process's stays unchanged.
     pub async fn add_reflection(&self, record: &RunRecord, microusd: u64) {
-        // The stored one may have been amended since.
+        // The stored record may have been amended since.
         let add = |stored: &mut RunRecord| {
             let is_own = stored.finished_at == record.finished_at;
             if is_own {
@@ -179,13 +180,13 @@ impl HistoryWriter {
         }
     }
 
-    /// Changes the final record of a run. Returns `false` if there is none.
+    /// Changes a run's final record. Returns `false` if there is none.
     ///
-    /// Amendments of this process do not overwrite each other. Of two processes the later write wins
-    /// (docs/reference/code-host.md#outcomes).
+    /// This process's amendments do not overwrite each other. Between two processes the later write
+    /// wins (docs/reference/code-host.md#outcomes).
     ///
     /// # Errors
-    /// The store's error, behind its retries.
+    /// The store's error, behind the retries.
     pub async fn amend(
         &self,
         id: &RunId,
@@ -198,7 +199,7 @@ impl HistoryWriter {
         self.change(id, always).await
     }
 
-    /// Writes the final record of a run if `change` returns `true`. Returns whether it was written.
+    /// Writes a run's final record if `change` returns `true`. Returns whether it was written.
     async fn change(
         &self,
         id: &RunId,
@@ -223,8 +224,8 @@ impl HistoryWriter {
         Policy::RECORD.run(id, amend).await
     }
 
-    /// Ends the live run where there is a ledger.
-    /// The ledger may have an untracked run too, if the answer to its claim was lost.
+    /// Ends the live run where there is a ledger. The ledger may have an untracked run too, if the
+    /// response to the claim was lost.
     async fn put_final(
         &self,
         record: &RunRecord,
@@ -237,8 +238,8 @@ impl HistoryWriter {
             Ok(Owned::Done(_)) => Ok(RecordWrite::Written),
             Ok(Owned::Fenced) => Ok(RecordWrite::OwnedElsewhere),
             Ok(Owned::UnknownRun) => match self.store.get(&record.id).await? {
-                // Either this record, from an attempt that got no answer, or that of another owner, which ended the run
-                // at another time.
+                // Either this record, from an attempt that got no response, or another owner's,
+                // which ended the run at another time.
                 Some(stored) if !is_provisional(&stored) => {
                     let is_ours = stored.finished_at == record.finished_at;
                     Ok(if is_ours {
@@ -260,7 +261,7 @@ impl HistoryWriter {
 }
 
 impl Provisional {
-    /// The provisional record of a run that another process wrote.
+    /// The provisional record for a run that another process wrote.
     pub fn settled() -> Self {
         let provisional = Self {
             stand_down: CancellationToken::new(),
@@ -270,7 +271,7 @@ impl Provisional {
         provisional
     }
 
-    /// Stops the retries.
+    /// Stops retrying the write.
     pub fn stand_down(&self) {
         self.stand_down.cancel();
     }

@@ -1,8 +1,8 @@
-//! Tombstones of runs that the shutdown deadline leaves unfinished (docs/reference/runs.md#tombstones).
+//! Tombstones for runs that the shutdown deadline cuts off (docs/reference/runs.md#tombstones).
 //!
-//! A run that is cut off gets an `interrupted` record of its events so far. One that is over, and whose final record
-//! waits for the ledger, gets a record of how it ended. A final record that follows replaces either. Not here: runs
-//! that were handed off, which have left the registry.
+//! A run that is cut off gets an `interrupted` record with the events so far. A run that is over,
+//! with a final record waiting for the ledger, gets a record of how it ended. A later final record
+//! replaces either. Not here: runs that were handed off, which have left the registry.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::{
     retry::Policy,
 };
 
-/// Timeout of all tombstones together, because the process is about to exit.
+/// Timeout for all tombstones together, because the process is about to exit.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl RunContext {
-    /// Writes the tombstones of all runs that need one. Returns how many were written.
+    /// Writes tombstones for all runs that need them. Returns how many were written.
     pub(crate) async fn record_abandoned(&self) -> usize {
         let now = self.clock().now();
         // Spawned: a write in progress is never dropped, because it might reach the store behind the final record.
@@ -72,8 +72,8 @@ impl RunContext {
         }
     }
 
-    /// Returns whether another process may have ended the run while the ledger did not answer this one.
-    /// Returns `true` when the store does not answer either.
+    /// Returns whether another process may have ended the run while the ledger did not answer this
+    /// process. Returns `true` when the store does not answer either.
     async fn may_be_recorded(&self, id: &RunId) -> bool {
         let stored = Policy::RECORD.run(id, || self.store().get(id)).await;
         match stored {

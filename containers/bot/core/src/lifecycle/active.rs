@@ -1,4 +1,4 @@
-//! A run in this process, with everything that its end needs.
+//! A run in this process, with everything needed to end it.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct ActiveRun {
     pub(crate) run: RunHandle,
     pub(crate) spans: Spans,
-    /// The span of the whole request.
+    /// The whole request's span.
     pub(crate) request: Span,
     pub(crate) thread: Claim,
     pub(crate) claim: LedgerClaim,
@@ -33,7 +33,7 @@ impl ActiveRun {
         self.part(context, self.request.id(), name)
     }
 
-    /// Opens a span under another one.
+    /// Opens a span under another span.
     pub(super) fn part<'a>(
         &'a self,
         context: &'a RunContext,

@@ -1,27 +1,27 @@
-//! The commits of a tree that the code host does not have.
+//! The commits in a tree that the code host does not have.
 //!
-//! A failure of git is an error here: a tree that cannot be read is not a tree without commits.
+//! A git failure is an error here: a tree that cannot be read is not a tree without commits.
 
 use ars_bot_ports::{GitRequest, PUSHED_REFS, Refusal, Workspace, WorkspaceError};
 use ars_codehost::{diff::Commit, text::neutral_line};
 use tokio_util::sync::CancellationToken;
 
-/// Maximum bytes of git's answers; a number or the first change decides.
+/// Maximum size in bytes of git's output; a number or the first change decides.
 const MAX_GIT_FACT_BYTES: usize = 300;
-/// Maximum characters of the words of a failure.
+/// Maximum characters of a failure's text.
 const MAX_GIT_FAILURE_CHARS: usize = 300;
-/// Excludes the branches of the service from the next `--remotes`.
+/// Excludes the service's branches from the next `--remotes`.
 const SERVICE_BRANCHES: &str = "--exclude=*/ars/*";
 
-/// A failure of git in the tree.
+/// A git failure in the tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum GitFailed {
     /// It ended with an error.
     #[error("`git {command}` failed in the working tree (exit code {exit_code})")]
     Exit {
-        /// The subcommand.
+        /// The git subcommand that failed.
         command: String,
-        /// Its exit code.
+        /// The subcommand's exit code.
         exit_code: i32,
     },
     /// It could not run.
@@ -41,7 +41,7 @@ impl From<GitFailed> for Refusal {
     }
 }
 
-/// Returns the commit of the tree, or `None` before a first commit.
+/// Returns the tree's commit, or `None` before a first commit.
 pub(super) async fn head(workspace: &dyn Workspace) -> Result<Option<Commit>, GitFailed> {
     if let Some(head) = workspace.head().await?.as_deref().and_then(Commit::parse) {
         return Ok(Some(head));
@@ -52,7 +52,7 @@ pub(super) async fn head(workspace: &dyn Workspace) -> Result<Option<Commit>, Gi
         .map(|_| None)
 }
 
-/// Returns how many commits of the tree no push and no fetch brought to or from the origin.
+/// Returns how many of the tree's commits no push and no fetch brought to or from the origin.
 pub(super) async fn unpushed(workspace: &dyn Workspace) -> Result<u64, GitFailed> {
     let pushed = format!("--glob={PUSHED_REFS}*");
     let count = answer(
@@ -63,8 +63,8 @@ pub(super) async fn unpushed(workspace: &dyn Workspace) -> Result<u64, GitFailed
     number(&count)
 }
 
-/// Returns how many commits of the tree neither its base nor a branch of other people has.
-/// Those that a command of the agent pushed to a branch of the service count.
+/// Returns how many of the tree's commits neither the base nor other people's branches have.
+/// Commits that an agent's command pushed to a service branch count.
 pub(super) async fn since(workspace: &dyn Workspace, base: &Commit) -> Result<u64, GitFailed> {
     let arguments = [
         "rev-list",
@@ -95,7 +95,8 @@ pub(super) async fn is_dirty(workspace: &dyn Workspace) -> Result<bool, GitFaile
     Ok(!status.is_empty())
 }
 
-/// Returns whether the tree's commit contains another one. An unknown one it does not.
+/// Returns whether the tree's commit contains another commit. It does not contain an unknown
+/// commit.
 pub(super) async fn contains(
     workspace: &dyn Workspace,
     commit: &Commit,

@@ -1,8 +1,9 @@
-//! The pull request that a coding run continues, before its first model call.
+//! The pull request that a coding run continues, before the first model call.
 //!
-//! A request may name a pull request. If it is open and the service made it and its branch, the tree gets its head, and the
-//! run's commits go to its branch. Otherwise the run has a branch of its own, and its pull request refers to the named
-//! one. Not here: the push (`pull_request`).
+//! A request may name a pull request. If it is open and the service made it and its branch, the
+//! tree gets the head, and the run's commits go to that branch. Otherwise the run has its own
+//! branch, and the new pull request refers to the named pull request. Not here: the push
+//! (`pull_request`).
 
 use ars_bot_ports::{Refusal, Workspace, WorkspaceError, code_host::PullRequestFacts};
 use ars_codehost::{diff::Commit, review::PullRequestState, run_of_branch};
@@ -15,13 +16,14 @@ use super::{
 };
 use crate::run::{ContinuedBranch, NamedPullRequest, RunCodeHost};
 
-/// A named pull request, and its part of the prompt.
+/// A named pull request, and the prompt part about it.
 pub(super) struct NamedTarget {
     pub(super) named: NamedPullRequest,
     pub(super) block: String,
 }
 
-/// Finds the pull request that a request's text names, and checks its head out if the run continues it.
+/// Finds the pull request that a request's text names, and checks the head out if the run continues
+/// it.
 pub(super) async fn attach(
     access: &RunCodeHost,
     workspace: &dyn Workspace,
@@ -91,7 +93,7 @@ pub(super) async fn attach(
     Ok(Some(NamedTarget { named, block }))
 }
 
-/// Returns the branches and the head of a pull request that the service may push to, or why it may not.
+/// Returns a pull request's branches and head if the service may push to it, or why it may not.
 fn branch_of(
     facts: &PullRequestFacts,
     is_own: bool,
@@ -123,7 +125,7 @@ fn branch_of(
     }
 }
 
-/// Gives the tree the head. The inner error is why the tree keeps its own commit.
+/// Gives the tree the head. The inner error is why the tree keeps the present commit.
 async fn attach_head(
     workspace: &dyn Workspace,
     facts: &PullRequestFacts,
@@ -131,7 +133,7 @@ async fn attach_head(
     cancel: &CancellationToken,
 ) -> Result<Result<(), &'static str>, Refusal> {
     let at = commits::head(workspace).await?;
-    // Commits of an earlier run of the thread may be on top of the head.
+    // Commits from the thread's earlier runs may be on top of the head.
     if at.is_some() && commits::contains(workspace, head).await? {
         return Ok(Ok(()));
     }

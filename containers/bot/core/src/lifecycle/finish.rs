@@ -1,8 +1,8 @@
 //! Finishes a run: performs the actions of [`RunEnd`].
 //!
-//! Everything up to the seal happens while the request waits. The record and the steps behind it follow in a task of
-//! their own. Not here: the order of the steps (`ars_agent::run_end`), and retries of single writes (`history`,
-//! `live`).
+//! Everything up to the seal happens while the request waits. The record and the steps behind it
+//! follow in their own task. Not here: the step order (`ars_agent::run_end`), and retrying single
+//! writes (`history`, `live`).
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -36,7 +36,8 @@ use crate::{
 };
 
 impl ActiveRun {
-    /// Finishes the run as its driver left it. `memory` is the run's part in memory, if it reflects.
+    /// Finishes the run as the driver left it. `memory` is the run's part in memory, if it
+    /// reflects.
     pub(crate) async fn finish(
         self,
         context: &RunContext,
@@ -190,7 +191,7 @@ struct Effects {
     run: RunHandle,
     facts: RunFacts,
     spans: Spans,
-    /// The span of the request, until the seal.
+    /// The request's span, until the seal.
     request: Option<Span>,
     mailbox: Mailbox,
     /// The thread, until it is released.
@@ -215,7 +216,7 @@ struct Effects {
 }
 
 impl Effects {
-    /// Performs an operation. `since` is the start of the machine's clock.
+    /// Performs an operation. `since` is when the machine's clock started.
     async fn answer(&self, operation: Operation, since: Instant) -> Input {
         match operation {
             Operation::AcquireReplyPermit(status) => {
@@ -294,7 +295,7 @@ impl Effects {
             }
             Action::ForwardFollowUps => {
                 let follow_ups = self.take_unread(FollowUps::All);
-                // The outcome of a fenced run is its owner's, so a stop here does not reject them.
+                // The owner decides a fenced run's outcome, so a stop here does not reject them.
                 let status = if self.claim.is_fenced() {
                     RunStatus::Interrupted
                 } else {
@@ -325,7 +326,7 @@ impl Effects {
                 let run = self.run.id().clone();
                 self.io.inform(ChannelEvent::RunMoved { run, page }).await;
             }
-            // Its answer is awaited in `Progress`.
+            // The answer is awaited in `Progress`.
             Action::Await(_) => {}
         }
     }
@@ -349,7 +350,7 @@ impl Effects {
 
     /// Delivers the answer. Returns `false` if the channel refused it.
     async fn reply(&self) -> bool {
-        // A model may repeat a secret that it received elsewhere, such as from its vendor.
+        // A model may repeat a secret that it received elsewhere, such as from the vendor.
         let answer = self
             .context
             .deps()
@@ -378,7 +379,7 @@ impl Effects {
         self.run.seal(reply_ok);
         let view = self.run.view();
         let finished_at = view.finished.map_or(view.started_at, |(at, _)| at);
-        // To the finish: the reply and its mark in the ledger are not the run's time.
+        // To the finish: the reply and the mark in the ledger are not the run's time.
         let duration = finished_at.saturating_sub(view.started_at);
         if let Some(agent) = agents::find(&view.facts.agent) {
             metrics::run_finished(
@@ -402,13 +403,13 @@ impl Effects {
                 .collect();
             record.extra.insert(TAINT.to_owned(), sources);
         }
-        // The sources are not shortened, so they count towards the limit of a record.
+        // The sources are not shortened, so they count towards the record limit.
         self.record = Some(ars_runs::budget::fit(record));
     }
 
     /// Gives the tree up before the thread's next run can open it.
     async fn release_tree(&self) {
-        // The tree of a fenced run is its owner's.
+        // A fenced run's tree belongs to the owner.
         let Some(workspace) = self
             .assignment
             .workspace

@@ -1,7 +1,7 @@
-//! Writes of a run to the code host: only by its owner, and within a limit of time.
+//! A run's writes to the code host: only by the run's owner, and within a time limit.
 //!
-//! The run's state is stored before each write. A process that lost the run learns it there, so two processes never
-//! write for one run, and the next process finds what this one began.
+//! The run's state is stored before each write. A process that lost the run learns it there, so two
+//! processes never write for the same run, and the next process finds what this process began.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use ars_agent::resume::RunState;
 use super::active::ActiveRun;
 use crate::live::{LedgerClaim, Stepped};
 
-/// Maximum time of a run's writes to the code host, waits for its limits included.
+/// Maximum time for a run's code host writes, including waits for the host's limits.
 const HOST_WRITES_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Waits between attempts to store the state before a write.
 const STATE_WAITS: [Duration; 3] = [
@@ -20,7 +20,7 @@ const STATE_WAITS: [Duration; 3] = [
 ];
 
 impl ActiveRun {
-    /// Changes and stores the state of the run. Returns whether this process may write to the code host.
+    /// Changes and stores the run's state. Returns whether this process may write to the code host.
     pub(super) async fn may_write(&self, change: impl FnOnce(&mut RunState)) -> bool {
         let tracked = match &self.claim {
             LedgerClaim::Untracked => return true,

@@ -1,4 +1,4 @@
-//! The life of one run: start, drive, finish, requeue, abandon, resume.
+//! A run's life: start, drive, finish, requeue, abandon, resume.
 
 mod abandon;
 mod active;

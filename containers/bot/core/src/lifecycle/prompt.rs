@@ -1,13 +1,13 @@
-//! The system prompt of a run.
+//! A run's system prompt.
 
 use ars_bot_tools::agents::AgentSpec;
 
 /// The facts about the workspace in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceFacts {
-    /// The repository's name.
+    /// Repository name in the prompt.
     pub repository: String,
-    /// The commit of the tree.
+    /// The tree's commit, if known.
     pub head: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! A run's wait for a slot (docs/reference/ingress.md#queue).
 //!
-//! The run exists, so its page, its stream and its stop work, and follow-ups reach its mailbox. Not here: who is next
-//! (`slots`).
+//! The run exists, so its page, stream and stop work, and follow-ups reach the mailbox. Not here:
+//! who is next (`slots`).
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::{
     slots::{Place, Progress, RunSlot, Slot},
 };
 
-/// Positions of which each is shown.
+/// Positions up to which every change is shown.
 const NEAR: u32 = 8;
 
-/// The result of the wait.
+/// How the wait ended.
 pub(super) enum Waited {
     /// The run has a slot.
     Slot(Slot),
-    /// The run ends or is handed off without one.
+    /// The run ends or is handed off without a slot.
     Over(DriverReport),
 }
 
@@ -102,7 +102,7 @@ impl ActiveRun {
         }
     }
 
-    /// Stores that the run starts. The error is the exit of a run that does not.
+    /// Stores that the run starts. The error is the exit for a run that does not.
     async fn leave_queue(&self, context: &RunContext, since: UnixMillis) -> Result<(), DriverExit> {
         let waited = context.clock().now().saturating_sub(since).max(0);
         metrics::run_left_queue(Duration::from_millis(u64::try_from(waited).unwrap_or(0)));

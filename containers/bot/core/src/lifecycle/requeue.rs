@@ -1,4 +1,4 @@
-//! Unread follow-ups: run as one turn, rejected after a stop, or forwarded to the run's new owner.
+//! Unread follow-ups: run as a single turn, rejected after a stop, or forwarded to the new owner.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::{
 pub(super) struct EndedRun<'a> {
     pub(super) status: RunStatus,
     pub(super) facts: &'a RunFacts,
-    /// The run's channel, which is its thread's.
+    /// The run's channel, which is the thread's.
     pub(super) io: &'a Arc<dyn Channel>,
-    /// The tokens by which messages of other processes are authorized again.
+    /// Tokens that authorize other processes' messages again.
     pub(super) tokens: Option<&'a TokenMap>,
 }
 
 impl EndedRun<'_> {
-    /// Rejects the follow-ups that cannot run, and returns the others.
-    /// Those of a stopped run do not run, nor do those of an unknown sender or a removed token.
+    /// Rejects the follow-ups that cannot run, and returns the others. A stopped run's do not run,
+    /// nor do those from an unknown sender or a removed token.
     pub(super) async fn reject(&self, follow_ups: Vec<FollowUp>) -> Vec<FollowUp> {
         let is_stopped = matches!(self.status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
         let mut runnable = Vec::new();
@@ -53,8 +53,8 @@ impl EndedRun<'_> {
         runnable
     }
 
-    /// Queues these follow-ups as one turn.
-    /// One from another process runs in its sender's name, as the inbox holds it, and is answered on the run's channel.
+    /// Queues these follow-ups as a single turn. A follow-up from another process runs in the
+    /// sender's name, as the inbox holds it, and is answered on the run's channel.
     pub(super) fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
         let senders = follow_ups
             .iter()
@@ -106,7 +106,7 @@ impl EndedRun<'_> {
             .map_or_else(|| self.sender_of_note(&follow_up.note), Ok)
     }
 
-    /// Returns the request behind a note of another process: to the same agent, in the same thread.
+    /// Returns the request behind another process's note: to the same agent, in the same thread.
     fn sender_of_note(&self, note: &Note) -> Result<Sender, SenderFault> {
         let message = IncomingMessage {
             actor: note.sender(self.tokens, &self.facts.channel_id)?,

@@ -1,7 +1,7 @@
-//! The pull request that a review run is about, before its first model call.
+//! The pull request that a review run is about, before the first model call.
 //!
-//! The head is read, fetched and checked out, and a review starts only on that commit. Not here: the choice
-//! (`ars_codehost::review`), and the post (`review_post`).
+//! The head is read, fetched and checked out, and a review starts only on that commit. Not here:
+//! the choice (`ars_codehost::review`), and the post (`review_post`).
 
 use ars_bot_ports::{CodeHost, CodeHostError, Refusal, Workspace, WorkspaceError};
 use ars_codehost::{
@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::run::{ReviewTarget, RunCodeHost};
 
-/// Maximum own threads of a pull request in a prompt.
+/// Maximum number of a pull request's own threads in a prompt.
 const MAX_SHOWN_THREADS: usize = 50;
 /// Maximum items that a request may name, because the host is asked about each.
 const MAX_NAMED_ITEMS: usize = 10;
-/// Maximum characters of a thread's text in a prompt.
+/// Maximum characters of thread text in a prompt.
 const MAX_THREAD_CHARS: usize = 500;
 
 /// A request that may name a pull request.
@@ -33,14 +33,14 @@ pub(super) struct NamingRequest<'a> {
     pub(super) must_continue: bool,
 }
 
-/// A pull request that is checked out, and its part of the prompt.
+/// A checked-out pull request, and the prompt part about it.
 pub(super) struct AttachedTarget {
     pub(super) target: ReviewTarget,
     pub(super) block: String,
 }
 
-/// Finds the pull request of a request's text or of the thread, and checks its head out.
-/// `None` if the tree alone is reviewed.
+/// Finds the pull request from the request's text or the thread, and checks the head out. `None` if
+/// the tree alone is reviewed.
 pub(super) async fn attach(
     access: &RunCodeHost,
     workspace: &dyn Workspace,
@@ -117,9 +117,8 @@ pub(super) async fn check_out(
         .ok_or_else(|| refused(TargetRefused::UnknownHead))
 }
 
-/// Returns the number of the pull request or issue that a request is about.
-/// It is the one that its text names, or else its
-/// thread's. Of several, the only pull request among them.
+/// Returns the number of the pull request or issue that a request is about. It is named by the
+/// text, or else the thread's. If several are named, it is the only pull request among them.
 pub(super) async fn number_of(
     access: &RunCodeHost,
     repository: &RepoSlug,
@@ -179,7 +178,7 @@ async fn fetch(
     }
 }
 
-/// Describes the open threads of the service, so that the review can verify their fixes.
+/// Describes the service's open threads, so that the review can verify their fixes.
 async fn threads(host: &dyn CodeHost, pull_request: &PullRequest) -> String {
     let listed = host
         .review_threads(&pull_request.repository, pull_request.number)

@@ -1,7 +1,8 @@
-//! The first part of a run's life, from its creation to its first model call.
-//! It opens the event stream, writes the provisional record and prepares the run.
+//! The first part of a run's life, from creation to the first model call.
 //!
-//! Not here: the claim (`dispatch::start`), and the rest of the run, which a resumed run shares (`drive`, `finish`).
+//! It opens the event stream, writes the provisional record and prepares the run. Not here: the
+//! claim (`dispatch::start`), and the rest of the run, which a resumed run shares (`drive`,
+//! `finish`).
 
 use std::panic::AssertUnwindSafe;
 
@@ -158,7 +159,8 @@ pub(super) async fn begin(
             (run::not_begun(texts::INTERNAL_ERROR.to_owned()), None)
         }
     };
-    // Before the reply, so that a caller at its limit may send its next request as soon as it has the answer.
+    // Before the reply, so that a caller at the limit may send the next request as soon as it has
+    // the answer.
     drop(slot);
     active
         .finish(context, assignment, remembering, report)
@@ -196,7 +198,7 @@ fn publish_head(
     root
 }
 
-/// Adds to the request that the tree is not the one of the earlier turns.
+/// Tells the request that the tree differs from the earlier turns' tree.
 async fn with_tree_note(mut conversation: Vec<Turn>, assignment: &Assignment) -> Vec<Turn> {
     let (Some(workspace), Some(request)) = (&assignment.workspace, conversation.last_mut()) else {
         return conversation;

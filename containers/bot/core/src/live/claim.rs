@@ -1,4 +1,4 @@
-//! The claim of a run in the ledger, in its three forms.
+//! A run's ledger claim, in all three forms.
 
 use ars_agent::run_end::{FinalFlush, LedgerKnowledge, ReplyPermit};
 use ars_types::RunStatus;
@@ -16,7 +16,7 @@ pub enum LedgerClaim {
 }
 
 impl LedgerClaim {
-    /// Returns the run if its steps are stored.
+    /// Returns the run if the steps are stored.
     pub fn tracked(&self) -> Option<&TrackedRun> {
         match self {
             Self::Confirmed(tracked) => Some(tracked),
@@ -24,7 +24,7 @@ impl LedgerClaim {
         }
     }
 
-    /// What the end of the run has to know of the claim.
+    /// What the run's end has to know about the claim.
     pub fn knowledge(&self) -> LedgerKnowledge {
         match self {
             Self::Untracked => LedgerKnowledge::Absent,
@@ -77,7 +77,8 @@ impl LedgerClaim {
         }
     }
 
-    /// Stores that the reply was delivered, so that a process that closes the run may report its end.
+    /// Stores that the reply was delivered, so that a process that closes the run may report the
+    /// end.
     pub async fn mark_replied(&self, status: RunStatus) {
         match self {
             Self::Untracked => {}

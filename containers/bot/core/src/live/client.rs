@@ -1,4 +1,4 @@
-//! The client of one process: claims, tracked runs, and final records.
+//! A process's client: claims, tracked runs, and final records.
 
 use std::{
     collections::BTreeMap,
@@ -25,13 +25,13 @@ use crate::registry::RunHandle;
 /// The stores behind a ledger.
 #[derive(Clone)]
 pub struct LiveStores {
-    /// Live runs.
+    /// Ledger of live runs.
     pub ledger: Arc<dyn Ledger>,
-    /// Their conversations.
+    /// The live runs' conversations.
     pub transcripts: Arc<dyn Transcripts>,
 }
 
-/// The live runs of this process in the ledger. Cheap to clone.
+/// This process's live runs in the ledger. Cheap to clone.
 #[derive(Clone)]
 pub struct Live {
     pub(super) inner: Arc<Inner>,
@@ -42,20 +42,20 @@ pub(super) struct Inner {
     transcripts: Arc<dyn Transcripts>,
     pub(super) generation: Generation,
     rows: LiveRows,
-    /// Ordered by id, so that every process locks the rows of a flush in the same order.
+    /// Ordered by id, so that every process locks a flush's rows in the same order.
     cursors: Mutex<BTreeMap<RunId, Arc<FlushCursor>>>,
     /// Starts a flush early.
     pub(super) nudge: Arc<Notify>,
 }
 
-/// Result of a claim.
+/// How a claim was answered.
 pub enum Claimed {
     /// This generation owns the run.
     Granted,
-    /// The ledger did not answer or lacks the route.
-    /// The run continues and ends with its process. The ledger may have it nevertheless ([`Live::track_unconfirmed`]).
+    /// The ledger did not answer or lacks the route. The run continues and ends with the process.
+    /// The ledger may have it nevertheless ([`Live::track_unconfirmed`]).
     Unconfirmed,
-    /// The ledger rejects the request, and would reject it again. It has no row of the run.
+    /// The ledger rejects the request, and would reject it again. It has no row for the run.
     Rejected,
     /// Another process owns the thread's run.
     ThreadLive(Holder),
@@ -83,32 +83,30 @@ impl Live {
         }
     }
 
-    /// This process's generation, its fencing token.
+    /// This process's generation, used as the fencing token.
     pub fn generation(&self) -> &Generation {
         &self.inner.generation
     }
 
-    /// The ledger.
     pub(crate) fn ledger(&self) -> &dyn Ledger {
         &*self.inner.ledger
     }
 
-    /// Returns the live runs of every process, cached for a moment.
+    /// Returns every process's live runs, cached for a moment.
     pub(crate) async fn rows(&self, clock: &dyn Clock) -> LiveListing {
         self.inner.rows.get(self.ledger(), clock).await
     }
 
-    /// Discards the cached rows after a change of this process.
+    /// Discards the cached rows after this process changed something.
     pub(crate) async fn forget_rows(&self) {
         self.inner.rows.invalidate().await;
     }
 
-    /// The conversations.
     pub(crate) fn transcripts(&self) -> &dyn Transcripts {
         &*self.inner.transcripts
     }
 
-    /// Claims a run on its thread. `run` carries this generation and lease.
+    /// Claims a run on the thread. `run` carries this generation and lease.
     pub async fn claim(&self, run: &NewRun) -> Claimed {
         let error = match tokio::time::timeout(CLAIM_TIMEOUT, self.inner.ledger.claim(run)).await {
             Ok(Ok(Claim::Granted)) => return Claimed::Granted,
@@ -125,7 +123,7 @@ impl Live {
         Claimed::Unconfirmed
     }
 
-    /// Returns the first request with an idempotency key. A store of an earlier version knows none.
+    /// Returns the first request with an idempotency key. An earlier version's store knows none.
     ///
     /// # Errors
     /// The store's errors.
@@ -152,7 +150,7 @@ impl Live {
         let cursor = Arc::new(cursor);
         run.nudge_at_each(BATCH_EVENTS, &self.inner.nudge);
         self.cursors().insert(run.id().clone(), Arc::clone(&cursor));
-        // The flush of an idle process waits for nothing else, and the run's lease would expire.
+        // An idle process's flush waits for nothing else, and the run's lease would expire.
         self.inner.nudge.notify_one();
         cursor
     }
@@ -182,7 +180,7 @@ impl Live {
             .await
     }
 
-    /// The fence of this process for a run.
+    /// This process's fence for a run.
     pub(crate) fn owner(&self, run: &RunId) -> Owner {
         Owner {
             run_id: run.clone(),
@@ -190,7 +188,7 @@ impl Live {
         }
     }
 
-    /// Removes a run from the flush, so that its lease is no longer extended.
+    /// Removes a run from the flush, so that the lease is no longer extended.
     pub(super) fn forget(&self, run: &RunId) {
         if let Some(cursor) = self.cursors().remove(run) {
             cursor.leave();
@@ -205,7 +203,7 @@ impl Live {
     }
 }
 
-/// Returns whether the next attempt may succeed. The failed one may have taken effect.
+/// Returns whether the next attempt may succeed. The failed attempt may have taken effect.
 pub(super) fn is_transient(error: &StoreError) -> bool {
     error.kind == StoreErrorKind::Transient
 }

@@ -1,7 +1,7 @@
-//! Stores a run's conversation in its transcript object.
+//! Stores a run's conversation in the transcript object.
 //!
-//! Rows are only added: the whole conversation is stored, and the loop's saved state selects the part that the model
-//! receives. Not here: the encoding (`ars_agent::resume`).
+//! Rows are only added: the whole conversation is stored, and the loop's saved state selects the
+//! part that the model receives. Not here: the encoding (`ars_agent::resume`).
 
 use ars_agent::{Turn, resume};
 use ars_bot_ports::{Owned, StoreError, StoreErrorKind, Transcripts};
@@ -10,18 +10,18 @@ use ars_wire::{
     transcript::{Attachment, Part, Transcript},
 };
 
-/// Maximum characters of a stored conversation.
-/// A resume reads it in one answer of at most 64 MiB, in which escaping can double it. A longer conversation is not
-/// stored any further, and its run cannot be resumed.
+/// Maximum stored conversation size in characters. A resume reads it in a single response with at
+/// most 64 MiB, in which escaping can double it. A longer conversation is not stored any further,
+/// and the run cannot be resumed.
 const MAX_SIZE: usize = 30 << 20;
 /// Bytes around a row in that answer.
 const ROW_OVERHEAD: usize = 64;
 
-/// The stored part of a conversation.
+/// A conversation's stored part.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     stored: u64,
-    /// Characters of the stored turns.
+    /// Total characters in the stored turns.
     size: usize,
     /// The last follow-up among them.
     inbox_consumed: u64,
@@ -30,7 +30,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// The conversation of a reclaimed run, with the number and size of its stored turns.
+    /// A reclaimed run's conversation, with the number and size of stored turns.
     pub(super) fn of(stored: u64, size: usize) -> Self {
         Self {
             stored,
@@ -94,7 +94,7 @@ impl Conversation {
     }
 }
 
-/// Returns the approximate number of characters of a stored conversation.
+/// Returns a stored conversation's approximate character count.
 pub(crate) fn transcript_size(transcript: &Transcript) -> usize {
     size_of(&transcript.rows, &transcript.attachments)
 }

@@ -1,4 +1,4 @@
-//! The flush position of one run.
+//! A run's flush position.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -28,7 +28,7 @@ pub(super) struct FlushCursor {
 }
 
 impl FlushCursor {
-    /// The cursor of a confirmed claim.
+    /// Creates a confirmed claim's cursor.
     pub(super) fn new(owner: Owner, feed: Feed, mailbox: Mailbox, flushed: u64) -> Self {
         Self {
             owner,
@@ -41,7 +41,7 @@ impl FlushCursor {
         }
     }
 
-    /// The cursor of a claim that was not answered.
+    /// Creates the cursor for a claim without a response.
     pub(super) fn unconfirmed(owner: Owner, feed: Feed, mailbox: Mailbox) -> Self {
         Self {
             confirmed: AtomicBool::new(false),
@@ -89,7 +89,7 @@ impl FlushCursor {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, advanced);
     }
 
-    /// Relays a stop that reached the ledger. The registry ignores a repeated one.
+    /// Relays a stop that reached the ledger. The registry ignores a repeated stop.
     pub(super) fn stop(&self, mode: StopMode, actor: Option<Actor>) {
         self.feed.request_stop(mode, actor);
     }

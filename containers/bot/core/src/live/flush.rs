@@ -1,8 +1,9 @@
-//! The flush: one request for all runs of the process (docs/decisions/0007).
+//! The flush: a single request for all runs in the process (docs/decisions/0007).
 //!
-//! It carries the events that the ledger lacks, extends the leases, and returns stops and inbox messages. The only
-//! state per run is a cursor into the run's own backlog, so a failed flush is repeated by the next one. Not here: steps
-//! and states, which are written at once because their runs wait for them.
+//! It carries the events that the ledger lacks, extends the leases, and returns stops and inbox
+//! messages. The only state per run is a cursor into the run's own backlog, so the next flush
+//! repeats a failed flush. Not here: steps and states, which are written at once because their runs
+//! wait for them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,23 +23,22 @@ use crate::{
     threads::{FollowUp, Note},
 };
 
-/// Longest delay of an event.
+/// Maximum delay for an event.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Shortest pause between two flushes.
-/// Among 200 runs one nearly always has a full batch, and without a pause each batch would be a request
-/// (docs/decisions/0007).
+/// Minimum pause between two flushes. Among 200 runs, some run nearly always has a full batch, and
+/// without a pause each batch would be a request (docs/decisions/0007).
 const GAP: Duration = Duration::from_millis(250);
 /// Interval at which leases are extended.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// Most bytes of events in one request: the route's 2 MiB less the bytes around them.
+/// Maximum event bytes in a request: the route's 2 MiB less the bytes around them.
 const MAX_BYTES: usize = (2 << 20) - (64 << 10);
 
-/// What a flush asks of the ledger besides storing events.
+/// What a flush asks the ledger for besides storing events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Nothing. Runs without new events are left out.
     Events,
-    /// Stops and inboxes of every run.
+    /// Every run's stops and inbox.
     Inboxes,
     /// The same, and the leases are extended.
     Heartbeat,
@@ -60,7 +60,7 @@ impl Live {
         let mut beat_at = Instant::now();
         while end.run_until_cancelled(self.flush_is_due()).await.is_some() {
             self.flush(&mut beat_at).await;
-            // Requests for a flush during the pause are merged into the next one.
+            // Flush requests during the pause are merged into the next flush.
             if end
                 .run_until_cancelled(tokio::time::sleep(GAP))
                 .await
@@ -71,7 +71,7 @@ impl Live {
         }
     }
 
-    /// Waits, a pause after the last flush, until the next one begins.
+    /// Waits, a pause after the last flush, until the next flush begins.
     async fn flush_is_due(&self) {
         let is_idle = self.cursors().is_empty();
         tokio::select! {
@@ -80,7 +80,7 @@ impl Live {
         }
     }
 
-    /// Flushes all runs, with a heartbeat when one is due.
+    /// Flushes all runs, with a heartbeat when due.
     async fn flush(&self, beat_at: &mut Instant) {
         let now = Instant::now();
         let mode = if now >= *beat_at {
@@ -89,13 +89,14 @@ impl Live {
             Mode::Events
         };
         let cursors: Vec<_> = self.cursors().values().cloned().collect();
-        // A failed request is logged where it failed. Its cursors have not moved, so the next flush repeats it.
+        // A failed request is logged where it failed. The cursors have not moved, so the next flush
+        // repeats it.
         if self.send_all(&cursors, mode).await.is_ok() && mode == Mode::Heartbeat {
             *beat_at = now + HEARTBEAT;
         }
     }
 
-    /// Flushes one run and reads its inbox.
+    /// Flushes a single run and reads the inbox.
     ///
     /// # Errors
     /// Transient failures only. Content that the store refuses permanently is dropped and logged.
@@ -117,7 +118,7 @@ impl Live {
     }
 }
 
-/// The part of one run in a request.
+/// A single run's part in a request.
 struct Part {
     cursor: Arc<FlushCursor>,
     /// The position that the ledger must have reached before these events.
@@ -164,9 +165,8 @@ fn batches(cursors: &[Arc<FlushCursor>], mode: Mode) -> Vec<Vec<Part>> {
 }
 
 impl Inner {
-    /// Sends a batch.
-    /// A batch with refused content is sent run by run, so that a refusal of one run's events does not hold up the
-    /// others. Returns an error when a part has to be sent again.
+    /// Sends a batch. A batch with refused content is sent run by run, so that a refusal for one
+    /// run's events does not hold up the others. Returns an error when a part has to be sent again.
     async fn send_or_split(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
         let sent = self.send(batch, mode).await;
         match sent {
@@ -184,7 +184,7 @@ impl Inner {
         }
     }
 
-    /// Sends one request and applies the answers.
+    /// Sends a request and applies the responses.
     async fn send(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
         let runs: Vec<_> = batch.iter().map(Part::flush_batch).collect();
         let flushed = self
@@ -261,7 +261,8 @@ impl Part {
                 self.cursor.mailbox.skip(seq);
                 continue;
             };
-            // A closed mailbox refuses it: the run is over, and its end settles unread follow-ups.
+            // A closed mailbox refuses it: the run is over, and ending it settles unread
+            // follow-ups.
             let follow_up = FollowUp {
                 note,
                 inbox_seq: Some(seq),

@@ -1,7 +1,7 @@
-//! The `meta` column of a live run's row: the request and its place (docs/reference/ledger.md#row).
+//! A live run row's `meta` column: the request and the place (docs/reference/ledger.md#row).
 //!
-//! It suffices for another process to show the run and to resume it. The store does not read it. Not here: the prompt
-//! and the tools, which have their own columns, and the conversation.
+//! It suffices for another process to show the run and to resume it. The store does not read it.
+//! Not here: the prompt and the tools, which have their own columns, and the conversation.
 
 use ars_types::{Effort, ModelRef, ThreadKey, UnixMillis, Visibility};
 use serde::{Deserialize, Serialize};
@@ -13,26 +13,26 @@ use crate::registry::RunFacts;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
-    /// The agent.
+    /// Name of the run's agent.
     pub agent: String,
     /// The model that the run started with.
     pub model: ModelRef,
-    /// The effort.
+    /// Effort for the model, if set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// Namespaced channel.
+    /// Namespaced id of the channel.
     pub channel_id: String,
-    /// Namespaced user.
+    /// Namespaced id of the user.
     pub user_id: String,
-    /// The thread.
+    /// Key of the run's thread.
     pub thread_key: String,
     /// Who may see the channel; unknown when absent, never public.
     #[serde(default = "unknown")]
     pub channel_visibility: Visibility,
-    /// The repository.
+    /// Repository, if the run has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// The requested ref.
+    /// Git ref, if requested.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub git_ref: Option<String>,
     /// The label in lists.
@@ -53,7 +53,7 @@ fn unknown() -> Visibility {
 }
 
 impl Meta {
-    /// Returns the column.
+    /// Returns the column's JSON object.
     pub fn to_row(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(meta)) => meta,

@@ -1,11 +1,12 @@
-//! The bot's client of the live-run ledger, through which a run outlasts its process.
+//! The bot's live-run ledger client, through which a run outlasts the process.
 //!
-//! [`Live`] holds this process's generation. A granted claim is a [`TrackedRun`]: its driver stores each step
-//! before any side effect, and its end acquires the reply permit. The flush loop stores the events of all runs, extends
-//! their leases, and returns stops and follow-ups that reached the ledger.
+//! [`Live`] holds this process's generation. A granted claim is a [`TrackedRun`]: its driver stores
+//! each step before any side effect, and ending it acquires the reply permit. The flush loop stores
+//! all runs' events, extends their leases, and returns stops and follow-ups that reached the
+//! ledger.
 //!
-//! Not here: the store (`ars_runs` behind a port), reclaiming runs (`lifecycle`), and retries of single requests (the
-//! stores' adapter).
+//! Not here: the store (`ars_runs` behind a port), reclaiming runs (`lifecycle`), and retrying
+//! single requests (the stores' adapter).
 
 mod claim;
 mod client;

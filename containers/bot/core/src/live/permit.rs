@@ -12,15 +12,15 @@ use super::{
 };
 use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
 
-/// Timeout for acquiring the reply permit, including hung attempts.
-/// Together with one heartbeat interval it stays below the lease, so no other owner can reply first.
+/// Timeout for acquiring the reply permit, including hung attempts. Together with a heartbeat
+/// interval it stays below the lease, so no other owner can reply first.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(18);
-/// Minimum timeout of a request once the deadline has passed, for example after a suspension.
-/// Two such requests still end before the lease expires.
+/// Minimum request timeout once the deadline has passed, for example after a suspension. Two such
+/// requests still end before the lease expires.
 const MIN_TIMEOUT: Duration = Duration::from_millis(750);
-/// Timeout of the flush before a handoff.
+/// Timeout for the flush before a handoff.
 const HANDOFF_FLUSH_TIMEOUT: Duration = Duration::from_secs(6);
-/// Wait between two attempts of it.
+/// Wait between two attempts at that flush.
 const HANDOFF_FLUSH_BACKOFF: Duration = Duration::from_millis(500);
 
 impl TrackedRun {
@@ -41,7 +41,8 @@ impl TrackedRun {
             };
             let wait = waits.next().unwrap_or(LAST_WAIT);
             let is_late = Instant::now() + wait > until;
-            // An earlier request may have been granted although its answer was lost; a repeat would then be rejected.
+            // An earlier request may have been granted although the response was lost; a repeat
+            // would then be rejected.
             if !is_transient(&error) || is_last || (is_late && is_requested) {
                 tracing::warn!(run = %self.cursor.run(), error = %error, "replying without a permit");
                 return ReplyPermit::Unavailable;
@@ -53,8 +54,8 @@ impl TrackedRun {
         }
     }
 
-    /// Stores the state before the phase changes.
-    /// A reclaimed run that is `finishing` without a status counts as one that has replied.
+    /// Stores the state before the phase changes. A reclaimed run that is `finishing` without a
+    /// status counts as having replied.
     async fn request_permit(
         &self,
         until: Instant,

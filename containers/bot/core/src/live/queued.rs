@@ -1,4 +1,4 @@
-//! The stored request of a run that waits for a slot (docs/reference/ledger.md#queue).
+//! A waiting run's stored request (docs/reference/ledger.md#queue).
 //!
 //! It suffices for another process to start the run. It is removed once the run has stored a step.
 
@@ -19,14 +19,14 @@ use crate::{
     threads::{Note, SenderFault},
 };
 
-/// Largest stored request. One listing of live runs has all of them.
+/// Maximum size of a stored request. A listing of live runs has all of them.
 const QUEUED_REQUEST_MAX_BYTES: usize = 65_536;
 
-/// The request of a waiting run.
+/// A waiting run's request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QueuedRequest {
-    /// The message, with its directives, and its sender.
+    /// The message, with directives and sender.
     message: Note,
     /// Link to the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub(crate) struct QueuedRequest {
     /// The earlier turns that the model sees, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     history: Vec<StoredTurn>,
-    /// The choices of message and thread.
+    /// The message's and thread's choices.
     #[serde(default)]
     choices: StoredChoices,
 }
@@ -64,7 +64,7 @@ struct StoredChoices {
 }
 
 impl QueuedRequest {
-    /// Returns the stored form of a request, or `None` for one that is too large to wait.
+    /// Returns a request's stored form, or `None` if it is too large to wait.
     pub(crate) fn stored(
         message: &IncomingMessage,
         history: &[HistoryTurn],
@@ -110,10 +110,10 @@ impl QueuedRequest {
         Self::deserialize(stored?).ok()
     }
 
-    /// Returns the message of a run with this meta, and a channel with its history.
+    /// Returns the message for a run with this meta, and a channel with the history.
     ///
     /// # Errors
-    /// The grants of its sender are unknown, its token is gone, or its thread is invalid.
+    /// The sender's grants are unknown, the token is gone, or the thread is invalid.
     pub(crate) fn reopen(
         self,
         meta: &Meta,
@@ -176,7 +176,7 @@ impl QueuedRequest {
     }
 }
 
-/// A reopened channel with the history of its request.
+/// A reopened channel with the request's history.
 struct WithHistory {
     io: Arc<dyn Channel>,
     history: Vec<HistoryTurn>,

@@ -1,4 +1,4 @@
-//! The live runs of every process, as the ledger lists them.
+//! Every process's live runs, as the ledger lists them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,18 +12,19 @@ use tokio::sync::Mutex;
 use super::{Meta, is_transient};
 use crate::registry::{RunFacts, is_token};
 
-/// Time for which one listing serves every query.
+/// Maximum age of a listing that serves queries.
 const MAX_AGE_MS: i64 = 2_000;
-/// Timeout of a listing, both attempts together.
+/// Timeout for a listing, both attempts together.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A live run of any process.
+/// A live run in any process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiveRow {
     pub id: RunId,
-    /// `None` if another version wrote the row. The run is then hidden, and its provisional record too.
+    /// `None` if another version wrote the row. The run is then hidden, and so is the provisional
+    /// record.
     pub facts: Option<RunFacts>,
-    /// The capability token.
+    /// Capability token of the run, if it has any.
     pub token: Option<String>,
     pub started_at: UnixMillis,
     pub stop: Option<StopMode>,
@@ -31,7 +32,7 @@ pub(crate) struct LiveRow {
     pub owner: Generation,
 }
 
-/// The live runs of every process.
+/// Every process's live runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LiveListing {
     rows: Arc<[LiveRow]>,
@@ -45,13 +46,14 @@ impl LiveListing {
         &self.rows
     }
 
-    /// Returns the row of a run.
+    /// Returns a run's row.
     pub(crate) fn find(&self, id: &RunId) -> Option<&LiveRow> {
         self.rows.iter().find(|row| row.id == *id)
     }
 }
 
-/// The newest listing and its time. The lock is held during a request, so concurrent queries share it.
+/// The newest listing and when it was made. The lock is held during a request, so concurrent
+/// queries share it.
 #[derive(Default)]
 pub(crate) struct LiveRows {
     newest: Mutex<Option<(UnixMillis, LiveListing)>>,
@@ -69,8 +71,8 @@ impl LiveRow {
         }
     }
 
-    /// Returns `true` if `token` is the run's capability token, compared in constant time.
-    /// A stored text of another form opens nothing: the owner replaces it, as the registry does.
+    /// Returns `true` if `token` is the run's capability token, compared in constant time. A stored
+    /// text in another form opens nothing: the owner replaces it, as the registry does.
     pub(crate) fn is_opened_by(&self, token: &str) -> bool {
         self.token
             .as_ref()
@@ -104,12 +106,12 @@ impl LiveRows {
                     }
                 }
             };
-        // A failure is kept too, so that queries during an outage do not wait for one request each.
+        // A failure is kept too, so that queries during an outage do not each wait for a request.
         *newest = Some((clock.now(), listing.clone()));
         listing
     }
 
-    /// Discards the listing, so that the next query sees a change of this process.
+    /// Discards the listing, so that the next query sees this process's change.
     pub(crate) async fn invalidate(&self) {
         *self.newest.lock().await = None;
     }

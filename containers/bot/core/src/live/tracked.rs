@@ -1,7 +1,7 @@
-//! A run with a granted claim, as its driver sees it.
+//! A run with a granted claim, as the driver sees it.
 //!
-//! Order of writes: the step's turns, then its record, and no side effect before both are acknowledged. Not here: the
-//! end of the run (`permit`).
+//! Write order: the step's turns, then the record, and no side effect before both are acknowledged.
+//! Not here: the run's end (`permit`).
 
 use std::{
     sync::{
@@ -41,7 +41,7 @@ pub struct TrackedRun {
     /// Locked while a step is stored, so that steps are stored in order.
     conversation: Mutex<Conversation>,
     state: std::sync::Mutex<LocalState>,
-    /// Seq of the last event of the head: the request and its context.
+    /// Seq of the head's last event: the request and the context.
     head: u64,
     /// Whether another process could resume from the stored step.
     is_resumable: AtomicBool,
@@ -54,22 +54,22 @@ struct LocalState {
     is_dirty: bool,
 }
 
-/// The position of the loop before the calls of a step.
+/// The loop's position before a step's calls.
 pub struct Step<'a> {
-    /// The loop.
+    /// The agent loop's state.
     pub agent_loop: &'a Loop,
     /// The calls that follow.
     pub calls: &'a [ToolCall],
-    /// Seq of the last event.
+    /// The last event's seq.
     pub seq: u64,
-    /// The time.
+    /// When the step is stored.
     pub now: UnixMillis,
 }
 
-/// Result of storing a step.
+/// How storing a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stepped {
-    /// It is durable.
+    /// The step is durable.
     Stored,
     /// It is not durable, so a resume would start from an earlier step.
     NotStored,
@@ -87,9 +87,9 @@ pub enum StepDurability {
 }
 
 impl Live {
-    /// Adds a claimed or reclaimed run to the flush.
-    /// The ledger has its events up to `flushed`. Its present events are the head, which is stored with the first step
-    /// at the latest, so that a resumed run still shows its request.
+    /// Adds a claimed or reclaimed run to the flush. The ledger has the events up to `flushed`. The
+    /// present events are the head, which is stored with the first step at the latest, so that a
+    /// resumed run still shows its request.
     pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> TrackedRun {
         let cursor = FlushCursor::new(self.owner(run.id()), run.feed(), mailbox.clone(), flushed);
         TrackedRun::new(
@@ -128,8 +128,8 @@ impl TrackedRun {
         });
     }
 
-    /// Stores the request of a run that waits for a slot, so that another process can start it.
-    /// Without an answer the run waits in this process only.
+    /// Stores the request for a run that waits for a slot, so that another process can start it.
+    /// Without a response the run waits in this process only.
     pub(crate) async fn wait_in_queue(&self, queued: Value) {
         // The other process shows the request too.
         self.keep_head();
@@ -154,20 +154,20 @@ impl TrackedRun {
         }
     }
 
-    /// Removes the request of a run that waited, once a step is stored.
+    /// Removes a waiting run's request, once a step is stored.
     fn drop_request(&self) {
         if self.state().value.queued.is_some() {
             self.change(|state| state.queued = None);
         }
     }
 
-    /// Continues from what another process stored: the number of turns, their size, and the state.
+    /// Continues from what another process stored: the turn count and size, and the state.
     pub async fn adopt(&self, turns: u64, size: usize, state: RunState) {
         *self.conversation.lock().await = Conversation::of(turns, size);
         self.adopt_state(state);
     }
 
-    /// Continues the wait of a run without a stored step.
+    /// Continues waiting for a run without a stored step.
     pub(crate) fn adopt_state(&self, state: RunState) {
         let mut own = self.state();
         let view_token = state.view_token.clone().or(own.value.view_token.take());
@@ -195,7 +195,7 @@ impl TrackedRun {
         self.cursor.fenced().await;
     }
 
-    /// Stores a step. A required one is retried until it is stored or `give_up` fires.
+    /// Stores a step. A required step is retried until it is stored or `give_up` fires.
     pub async fn step(
         &self,
         step: &Step<'_>,
@@ -251,7 +251,8 @@ impl TrackedRun {
 
     async fn try_step(&self, step: &Step<'_>, at: &Position) -> Result<Owned, StoreError> {
         let mut conversation = self.conversation.lock().await;
-        // A follow-up that the step marks as consumed is not fed again, so its event has to be in the ledger first.
+        // A follow-up that the step marks as consumed is not fed again, so the event has to be in
+        // the ledger first.
         if at.inbox_consumed_seq > conversation.inbox_consumed() {
             self.live.flush_run(&self.cursor).await?;
         }
@@ -325,8 +326,8 @@ impl TrackedRun {
         self.judge(tried, "run state not stored")
     }
 
-    /// Puts those events of the head into the state that the ledger lacks.
-    /// Flushing each new run at once would cost one request per run (docs/decisions/0007).
+    /// Puts the head events that the ledger lacks into the state. Flushing each new run at once
+    /// would cost a request per run (docs/decisions/0007).
     fn keep_head(&self) {
         let unflushed = self
             .cursor

@@ -1,9 +1,9 @@
-//! A run that continues although its claim was not answered.
+//! A run that continues although the claim got no response.
 //!
-//! The claim may have taken effect. Then the ledger has the run as this process's, its thread as taken, and accepts
-//! stops and follow-ups for it. So each heartbeat asks for the run too. Once the ledger confirms it, it is flushed and
-//! its inbox read as any other run's. Its steps are not stored, because a resume would lack the earlier ones, so the
-//! run ends with its process.
+//! The claim may have taken effect. Then the ledger has the run as this process's, the thread as
+//! taken, and accepts stops and follow-ups for it. So each heartbeat asks for the run too. Once the
+//! ledger confirms it, it is flushed and the inbox read like any other run's. The steps are not
+//! stored, because a resume would lack the earlier ones, so the run ends with the process.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,8 @@ use ars_types::RunStatus;
 use super::{Live, cursor::FlushCursor, is_transient};
 use crate::{registry::RunHandle, threads::Mailbox};
 
-/// Timeout of each request that the requester waits for at the run's end: the same as for its claim.
+/// Timeout for each request that the requester waits for at the run's end: the same as for the
+/// claim.
 const TIMEOUT: Duration = super::CLAIM_TIMEOUT;
 
 /// An unconfirmed claim. The flush stops carrying the run when it is dropped.
@@ -72,8 +73,8 @@ impl UnconfirmedClaim {
         }
     }
 
-    /// Stores the status before the phase changes.
-    /// A reclaimed run that is `finishing` without a status counts as one that has replied.
+    /// Stores the status before the phase changes. A reclaimed run that is `finishing` without a
+    /// status counts as having replied.
     async fn request_permit(&self, status: RunStatus) -> Result<Owned, StoreError> {
         match self.store_end(status, false).await? {
             Owned::Done(()) => self.live.ledger().finishing(&self.cursor.owner).await,
@@ -102,7 +103,7 @@ impl UnconfirmedClaim {
             .await
     }
 
-    /// Flushes the run if the ledger has it, and reads its inbox, while the requester waits.
+    /// Flushes the run if the ledger has it, and reads the inbox, while the requester waits.
     pub(super) async fn final_flush(&self) -> FinalFlush {
         tokio::time::timeout(TIMEOUT, self.flush_before_record())
             .await

@@ -1,4 +1,4 @@
-//! The dependencies of memory.
+//! Memory dependencies.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::settings::Settings;
 
 /// The configured memory. Absent where memory is off.
 pub struct MemoryDeps {
-    /// The stores.
+    /// Stores for every memory scope.
     pub store: Arc<dyn Memory>,
-    /// The organization of a memory that all share.
+    /// The organization, for memory that all share.
     pub organization: Option<String>,
-    /// The budget of a run's memory block.
+    /// Budget for a run's memory block.
     pub budget: Budget,
     /// The reflecting model, or `None` for the run's own.
     pub model: Option<ModelRef>,
@@ -31,8 +31,8 @@ impl MemoryDeps {
         }
     }
 
-    /// Returns the reflector for a run of this model.
-    /// `None` when the model's provider is not configured, or money is capped and the model's price unknown.
+    /// Returns the reflector for a run on this model. `None` when the model's provider is not
+    /// configured, or money is capped and the model's price unknown.
     pub fn reflector(
         &self,
         own: (&ModelRef, &Arc<dyn ModelClient>),

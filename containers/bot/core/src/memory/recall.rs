@@ -1,4 +1,4 @@
-//! Recall before a run: the records that concern its request.
+//! Recall before a run: the records that concern the request.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ const MAX_LIMIT: usize = 50;
 
 /// Reads memory for a request.
 pub struct Recaller {
-    /// The stores.
+    /// Stores for every memory scope.
     pub store: Arc<dyn Memory>,
-    /// The budget of the block.
+    /// Budget for the memory block.
     pub budget: Budget,
 }
 
-/// The recalled records of a request.
+/// A request's recalled records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// The start of the system prompt.
+    /// Starts the system prompt.
     pub block: String,
     /// The records in it, best first.
     pub records: Vec<MemoryRecord>,
@@ -64,7 +64,7 @@ impl Recaller {
     }
 }
 
-/// Redacts the record for secrets known only since its write; `None` for an empty rest.
+/// Redacts secrets in the record that became known only after the write; `None` if nothing remains.
 pub(super) fn cleaned(record: MemoryRecord, redactor: &Redactor) -> Option<MemoryRecord> {
     let text = redactor.clean(&record.text, usize::MAX);
     let source_thread_key = redactor.clean(&record.source_thread_key, usize::MAX);

@@ -19,58 +19,58 @@ use tokio_util::sync::CancellationToken;
 
 use super::{RunScopes, SpendGuard, recall::cleaned, transcript};
 
-/// Output limit of the call, in tokens.
+/// The call's output limit in tokens.
 const MAX_OUTPUT_TOKENS: u32 = 1024;
-/// Timeout of the call, which delays a drain.
+/// Timeout for the call, which delays a drain.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Reflects on ended runs.
 pub struct Reflector {
-    /// The stores.
+    /// Stores for every memory scope.
     pub store: Arc<dyn Memory>,
-    /// The model.
+    /// The model that reflects.
     pub model: ModelRef,
-    /// The model's client.
+    /// Client for that model.
     pub client: Arc<dyn ModelClient>,
     /// The model's price, if known.
     pub price: Option<Price>,
-    /// Redacts the call and its answer.
+    /// Redacts the call and the response.
     pub redactor: Arc<Redactor>,
 }
 
-/// An ended run.
+/// An ended run to reflect on.
 #[derive(Debug, Clone, Copy)]
 pub struct Reflection<'a> {
-    /// Its conversation, the answer included.
+    /// The conversation, including the answer.
     pub turns: &'a [Turn],
-    /// The number of turns before the request.
+    /// Number of turns before the request.
     pub prior_turns: usize,
-    /// The number of tool calls.
+    /// Number of tool calls.
     pub tool_calls: u32,
-    /// Its agent.
+    /// The agent that ran.
     pub agent: &'a AgentSpec,
-    /// Its scopes.
+    /// Memory scopes of the run.
     pub scopes: &'a RunScopes,
-    /// Who may see its channel.
+    /// Who may see the run's channel.
     pub visibility: Visibility,
     /// The untrusted sources that it had read.
     pub taint: &'a [Taint],
-    /// The memory block of its prompt.
+    /// The memory block in the prompt.
     pub recalled: &'a [MemoryRecord],
-    /// Its id.
+    /// Id of the run.
     pub run: &'a RunId,
-    /// Its thread.
+    /// Thread of the run.
     pub thread: &'a ThreadKey,
 }
 
-/// The result of a reflection.
+/// How a reflection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The run has no conversation or scope, or is not reflected on. No model was called.
     NotDue,
     /// The call could exceed the run's or the day's budget. No model was called.
     TooDear,
-    /// The model failed.
+    /// The model call failed.
     NoAnswer,
     /// The model's answer could not be parsed.
     Unreadable,
@@ -78,18 +78,18 @@ pub enum Outcome {
     Kept(Kept),
 }
 
-/// The written findings.
+/// Findings that were written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// The totals of the stores that wrote them.
+    /// Totals from the stores that wrote them.
     pub written: Written,
     /// Scopes with a failed store.
     pub failed_scopes: usize,
 }
 
 impl Reflector {
-    /// Makes at most one call of the model, then at most one write per scope; never fails.
-    /// If the model has a price, `guard` authorizes the maximum cost of the call first and records its cost.
+    /// Makes at most one model call, then at most one write per scope; never fails. If the model
+    /// has a price, `guard` authorizes the call's maximum cost first and records the actual cost.
     pub async fn reflect(&self, run: &Reflection<'_>, guard: &dyn SpendGuard) -> Outcome {
         let Reflection {
             prior_turns,
@@ -130,7 +130,7 @@ impl Reflector {
                     .collect::<String>()
             }
             Err(error) => {
-                // The cost of a failed call is unknown, so its maximum is recorded.
+                // A failed call's cost is unknown, so the maximum is recorded.
                 guard.spent(most.unwrap_or_default());
                 tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "no reflection: the model failed");
                 return Outcome::NoAnswer;
@@ -156,8 +156,8 @@ impl Reflector {
         Outcome::Kept(self.write(run.run, &batches).await)
     }
 
-    /// Returns the records in the model's prompt, per scope.
-    /// Those that the run was shown precede the newest ones that match its request.
+    /// Returns the records in the model's prompt, per scope. Those that the run was shown precede
+    /// the newest that match the request.
     async fn shown(&self, run: &Reflection<'_>) -> Vec<MemoryRecord> {
         let user_text =
             transcript::user_text(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
@@ -199,7 +199,7 @@ impl Reflector {
         shown
     }
 
-    /// Makes one call. A busy model is not retried.
+    /// Makes a single call. A busy model is not retried.
     async fn ask(&self, question: String) -> Result<ModelTurn, ModelError> {
         let turns = [Turn::text(Role::User, question)];
         let request = ModelRequest {
@@ -272,7 +272,7 @@ impl Reflector {
     }
 }
 
-/// Returns the maximum cost of a call. Input is estimated like a run's.
+/// Returns a call's maximum cost. Input is estimated like a run's.
 fn most_usage(question: &str) -> Usage {
     let input_tokens = estimate_text(system()).saturating_add(estimate_text(question));
     Usage {

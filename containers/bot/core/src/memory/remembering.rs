@@ -1,6 +1,7 @@
-//! The part of one run in memory: its memory block, and its reflection.
+//! A run's part in memory: the memory block, and the reflection.
 //!
-//! The block of a resumed run is in its prompt, and its part in the run's state, so that any owner can reflect on it.
+//! A resumed run has the block in the prompt, and the part in the run's state, so that any owner
+//! can reflect on it.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{context::RunContext, history::COST, run::Assignment};
 
-/// A run's part in memory, also in the form of the run's state.
+/// A run's part in memory, as the run's state stores it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Remembering {
@@ -33,12 +34,12 @@ pub(crate) struct Remembering {
     /// It works on a repository that the configuration does not name.
     #[serde(default)]
     has_foreign_repository: bool,
-    /// A pull request under review, or text of the code host's event, is in its prompt.
-    /// A state of an earlier release does not know it.
+    /// The prompt contains a pull request under review, or text from the code host's event. A state
+    /// from an earlier release does not know it.
     #[serde(default = "unknown")]
     has_host_text: bool,
-    /// Earlier runs of the thread may have left text of strangers.
-    /// A state of an earlier release does not know it.
+    /// The thread's earlier runs may have left strangers' text. A state from an earlier release
+    /// does not know it.
     #[serde(default = "unknown")]
     has_tainted_thread: bool,
 }
@@ -47,20 +48,20 @@ const fn unknown() -> bool {
     true
 }
 
-/// The conversation of an ended run.
+/// An ended run's conversation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conversation<'a> {
-    /// Its turns, as last shown to the model.
+    /// The turns, as last shown to the model.
     pub(crate) turns: &'a [Turn],
-    /// The names of the called tools, those of earlier processes included.
+    /// Names of the called tools, including those that earlier processes called.
     pub(crate) tools: &'a BTreeSet<String>,
-    /// The number of calls in this process.
+    /// Number of calls in this process.
     pub(crate) tool_calls: u32,
 }
 
 impl Remembering {
-    /// Recalls for a request: returns the run's part and its prompt block, or `None` where memory is off.
-    /// `successor` is present if the run reads what earlier runs of its thread left.
+    /// Recalls for a request: returns the run's part and prompt block, or `None` where memory is
+    /// off. `successor` is present if the run reads what the thread's earlier runs left.
     pub(crate) async fn begin(
         context: &RunContext,
         message: &IncomingMessage,
@@ -113,7 +114,7 @@ impl Remembering {
         }
     }
 
-    /// Sets whether text of the code host is in the prompt.
+    /// Sets whether the prompt contains code host text.
     pub(crate) fn with_host_text(self, has_host_text: bool) -> Self {
         Self {
             has_host_text,
@@ -121,19 +122,19 @@ impl Remembering {
         }
     }
 
-    /// Converts it to the form of the run's state.
+    /// Converts it to the run state's form.
     pub(crate) fn to_state(&self) -> Option<Value> {
         // Texts and numbers always serialize. If they did not, a resumed run would not reflect.
         serde_json::to_value(self).ok()
     }
 
-    /// Reads the run's part from its stored state; `None` if it had none, or in another version's form.
+    /// Reads the run's part from the stored state; `None` if absent, or in another version's form.
     pub(crate) fn of_state(memory: Option<&Value>) -> Option<Self> {
         Self::deserialize(memory?).ok()
     }
 
-    /// Returns the untrusted sources that the run had read.
-    /// Its record keeps them for the next run of the thread.
+    /// Returns the untrusted sources that the run had read. The record keeps them for the thread's
+    /// next run.
     pub(crate) fn taint(&self, tools: &BTreeSet<String>) -> Vec<Taint> {
         let known = KnownSources {
             has_foreign_repository: self.has_foreign_repository,
@@ -202,8 +203,8 @@ fn is_configured(context: &RunContext, repository: &str) -> bool {
         .any(|known| known.name == repository)
 }
 
-/// Returns the number of tool calls in a conversation, including those of earlier processes.
-/// Turns before a run are texts.
+/// Returns the number of tool calls in a conversation, including earlier processes' calls. Turns
+/// before a run are texts.
 fn calls_in(turns: &[Turn]) -> u32 {
     let parts = turns.iter().flat_map(|turn| &turn.parts);
     let calls = parts

@@ -1,4 +1,4 @@
-//! The spend guard of a run's reflection: the caps of run and day limit it, and its cost is the run's.
+//! Guards a reflection's spend: the run and day caps limit it, and the run pays the cost.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::SpendGuard;
 use crate::{context::RunContext, day_spend::Hold, settings::MoneyCaps};
 
-/// The spend guard of one ended run.
+/// An ended run's spend guard.
 pub(crate) struct RunSpendGuard<'a> {
     pub(super) context: &'a RunContext,
     pub(super) run: &'a RunId,
@@ -19,7 +19,7 @@ pub(crate) struct RunSpendGuard<'a> {
 
 #[derive(Default)]
 struct State {
-    /// The amount reserved of the day's budget until the cost is known.
+    /// Amount reserved from the day's budget until the cost is known.
     hold: Option<Hold>,
     spent: u64,
 }
@@ -34,7 +34,6 @@ impl<'a> RunSpendGuard<'a> {
         }
     }
 
-    /// The spent amount.
     pub(super) fn total(&self) -> u64 {
         self.state
             .lock()
@@ -42,7 +41,7 @@ impl<'a> RunSpendGuard<'a> {
             .spent
     }
 
-    /// A run of unknown cost has no money left.
+    /// A run with unknown cost has no money left.
     fn is_within_the_runs_cap(&self, cap: Option<u64>, most: u64) -> bool {
         let sum = self.cost.map(|cost| cost.saturating_add(most));
         cap.is_none_or(|cap| sum.is_some_and(|sum| sum <= cap))

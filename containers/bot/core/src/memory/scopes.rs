@@ -1,7 +1,7 @@
-//! The scopes that apply to a run and that its user may read (docs/reference/configuration.md#policy).
+//! The scopes a run uses and its user may read (docs/reference/configuration.md#policy).
 //!
-//! A user that may read a user's, channel's or repository's memory may also write it. For the organization's memory the
-//! channel's visibility decides at the write (`ars_memory::reflection`).
+//! A user that may read a user's, channel's or repository's memory may also write it. For the
+//! organization's memory the channel's visibility decides at the write (`ars_memory::reflection`).
 
 use ars_auth::{
     Actor,
@@ -11,23 +11,23 @@ use ars_memory::Scopes;
 use ars_types::Visibility;
 use serde::{Deserialize, Serialize};
 
-/// The action of reading.
+/// The action checked for reading.
 const READ: &str = "memory:read";
 
-/// The place of a run.
+/// Where a run takes place.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The organization, if it is configured.
     pub organization: Option<&'a str>,
-    /// The repository, if there is one.
+    /// The repository, if any.
     pub repository: Option<&'a str>,
-    /// The channel's id.
+    /// Id of the channel.
     pub channel: &'a str,
     /// Who may see the channel.
     pub visibility: Visibility,
 }
 
-/// The scopes of a run.
+/// A run's memory scopes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunScopes {
     organization: Option<String>,
@@ -37,7 +37,7 @@ pub struct RunScopes {
 }
 
 impl RunScopes {
-    /// Returns the scopes that this user may read. The actor has its configured grants.
+    /// Returns the scopes that this user may read. The actor has the configured grants.
     pub fn permitted(place: &Place<'_>, actor: &Actor) -> Self {
         let Place {
             organization,
@@ -65,7 +65,7 @@ impl RunScopes {
         }
     }
 
-    /// Returns their inputs.
+    /// Borrows the scope inputs.
     pub fn view(&self) -> Scopes<'_> {
         Scopes {
             organization: self.organization.as_deref(),

@@ -1,8 +1,8 @@
-//! The authorization of a reflection's cost before its call.
+//! Authorizes a reflection's cost before the call.
 
 use async_trait::async_trait;
 
-/// Authorizes and records the cost of a reflection.
+/// Authorizes and records a reflection's cost.
 #[async_trait]
 pub trait SpendGuard: Send + Sync {
     /// Returns whether this amount may be spent, in millionths of a dollar.

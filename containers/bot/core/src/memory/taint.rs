@@ -7,25 +7,25 @@ use std::collections::BTreeSet;
 
 use ars_wire::memory::{MemoryRecord, Taint};
 
-/// Tools with text of strangers in their results.
+/// Tools that return strangers' text.
 const WEB_TOOLS: [&str; 2] = ["web_fetch", "web_search"];
-/// Start of the names of the code host's tools. Strangers write issues and comments.
+/// Name prefix shared by the code host's tools. Strangers write issues and comments.
 const CODE_HOST_TOOLS: &str = "github_";
 
-/// What the preparation of a run knows about its sources.
+/// What preparing a run reveals about the sources.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownSources<'a> {
     /// It works on a repository that the configuration does not name.
     pub(super) has_foreign_repository: bool,
-    /// The records in its prompt.
+    /// The records in the prompt.
     pub(super) recalled: &'a [MemoryRecord],
-    /// Text of the code host is in its prompt.
+    /// The prompt contains code host text.
     pub(super) has_host_text: bool,
-    /// Earlier runs of its thread may have left text of strangers.
+    /// The thread's earlier runs may have left strangers' text.
     pub(super) is_inherited: bool,
 }
 
-/// Returns the sources of a run.
+/// Returns a run's untrusted sources.
 pub(super) fn of_run(tools: &BTreeSet<String>, known: KnownSources<'_>) -> Vec<Taint> {
     let KnownSources {
         has_foreign_repository,

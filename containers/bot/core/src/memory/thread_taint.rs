@@ -1,8 +1,8 @@
-//! Whether the history and the files of a thread may have text of strangers.
+//! Whether a thread's history and files may have strangers' text.
 //!
-//! Each record has the sources of its run, those that it inherited from the thread included. So the newest record of the
-//! thread decides. Without one, the answer is that they may: a record may have expired before the tree and the history
-//! that its run left. Not here: the sources of the run itself (`taint`).
+//! Each record has the run's sources, including those inherited from the thread. So the thread's
+//! newest record decides. Without a record, they may: a record may have expired before the tree and
+//! the history that the run left. Not here: the run's own sources (`taint`).
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use ars_wire::runs::ListRequest;
 
 use crate::context::RunContext;
 
-/// Records in one page.
+/// Records per page.
 const PAGE: u32 = 100;
-/// Most pages of the thread's channel that are searched. An older record counts as missing.
+/// Maximum pages of the thread's channel that are searched. An older record counts as missing.
 const MAX_PAGES: usize = 5;
-/// Timeout of the search.
+/// Timeout for the search.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A run, and its place.
+/// A run, and where it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Successor<'a> {
     pub(crate) run: &'a RunId,
@@ -28,7 +28,7 @@ pub(crate) struct Successor<'a> {
     pub(crate) channel: &'a str,
 }
 
-/// Returns whether earlier runs of the thread may have left text of strangers.
+/// Returns whether the thread's earlier runs may have left strangers' text.
 pub(super) async fn is_inherited(context: &RunContext, successor: Successor<'_>) -> bool {
     let searched = tokio::time::timeout(TIMEOUT, search(context, successor)).await;
     match searched {
@@ -64,8 +64,8 @@ async fn search(context: &RunContext, successor: Successor<'_>) -> Result<bool, 
 }
 
 impl Successor<'_> {
-    /// Returns whether a run left something that this one reads.
-    /// A command and a run without an answered model call leave none.
+    /// Returns whether a run left something that this run reads. A command and a run without an
+    /// answered model call leave none.
     fn succeeds(&self, run: &StoredRun) -> bool {
         let is_earlier =
             run.id != *self.run && run.thread_key.as_deref() == Some(self.thread.as_str());
@@ -77,7 +77,7 @@ impl Successor<'_> {
     }
 }
 
-/// Returns whether a record names a source, or does not know its sources.
+/// Returns whether a record names a source, or does not know the sources.
 fn is_tainted(run: &StoredRun) -> bool {
     let sources = run.taint.as_ref().and_then(serde_json::Value::as_array);
     sources.is_none_or(|sources| !sources.is_empty())

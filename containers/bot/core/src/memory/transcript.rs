@@ -1,7 +1,7 @@
-//! The conversation of a run as the reflection prompt shows it.
+//! A run's conversation as the reflection prompt shows it.
 //!
-//! Tool results are left out, because a web page must not write memory. The agent's own text includes its conclusions
-//! from them. Quotations of memory and the system prompt are left out too.
+//! Tool results are left out, because a web page must not write memory. The agent's own text
+//! includes the conclusions from them. Memory quotations and the system prompt are left out too.
 
 use ars_agent::{Part, Role, Turn};
 use ars_events::{Redactor, cap};
@@ -11,14 +11,14 @@ use ars_memory::{
 };
 use ars_wire::memory::MemoryRecord;
 
-/// Maximum characters of a call, enough to recognize it.
+/// Maximum characters per call, enough to recognize it.
 const MAX_CALL_CHARS: usize = 300;
-/// Minimum characters of a quoted record in an answer, because shorter ones match by accident.
+/// Minimum characters of a quoted record in an answer, because shorter quotes match by accident.
 const MIN_QUOTED_CHARS: usize = 16;
-/// Replaces a quotation.
+/// Stands in for a quotation.
 const QUOTED: &str = "[a note]";
 
-/// Returns the redacted parts of the conversation lazily, oldest first.
+/// Returns the conversation's redacted parts lazily, oldest first.
 pub(super) fn utterances<'a>(
     turns: &'a [Turn],
     recalled: &'a [MemoryRecord],
@@ -63,7 +63,7 @@ fn of_part(
     (!text.trim().is_empty()).then_some(Utterance { speaker, text })
 }
 
-/// Replaces quotations of recalled records, verbatim or as the prompt shows them.
+/// Replaces quotations from recalled records, verbatim or as the prompt shows them.
 fn unquoted(mut text: String, recalled: &[MemoryRecord]) -> String {
     for record in recalled {
         for quoted in [record.text.trim().to_owned(), inert(&record.text)] {

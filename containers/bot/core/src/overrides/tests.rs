@@ -12,7 +12,7 @@ use super::*;
 /// Timeout for a store that answers.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One document with compare-and-swap; tests can write to it concurrently, or make it unavailable.
+/// A document with compare-and-swap; tests can write to it concurrently, or make it unavailable.
 #[derive(Default)]
 struct Shared {
     loaded: StdMutex<Document>,

@@ -1,4 +1,4 @@
-//! The list of runs as it changes, for one viewer.
+//! The run list as it changes, for a single viewer.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{context::RunContext, registry::IndexChange};
 /// Interval for comparing other processes' live runs, and for dropping expired ones from the registry.
 const REFRESH_EVERY: Duration = Duration::from_secs(20);
 
-/// A change of the list.
+/// A change in the run list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// The run is new or has changed.
@@ -24,20 +24,20 @@ pub enum Change {
     Removed(RunId),
 }
 
-/// Follows the list for one viewer. The first batch is the whole list, newest first.
+/// Follows the list for a single viewer. The first batch is the whole list, newest first.
 pub struct Changes {
     context: RunContext,
     viewer: Viewer,
     filter: RunFilter,
     local: Receiver<IndexChange>,
-    /// The runs shown so far: the viewer never learns of the removal of another run.
+    /// The runs shown so far: the viewer never learns that another run was removed.
     shown: BTreeMap<RunId, RunSummary>,
     refresh: Interval,
     is_first: bool,
 }
 
 impl Queries {
-    /// Returns the changes of the list from now on, without runs that the filter excludes.
+    /// Returns the list's changes from now on, without runs that the filter excludes.
     pub fn changes(&self, viewer: Viewer, filter: RunFilter) -> Changes {
         let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -24,15 +24,15 @@ pub enum TreeDiff {
     InUse,
     /// Other diffs are computed now.
     Busy,
-    /// Git failed.
+    /// Git failed in the tree.
     Failed,
 }
 
 impl Queries {
-    /// Returns a run with the changes in its thread's working tree as it is now.
+    /// Returns a run with the current changes in the thread's working tree.
     ///
-    /// The tree belongs to the thread, so it may show work of other users of the channel. A viewer who may read a
-    /// finished run only as its user therefore gets no diff.
+    /// The tree belongs to the thread, so it may show work by other users of the channel. A viewer
+    /// who may read a finished run only as the user therefore gets no diff.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Queries {
         Ok((found, diff))
     }
 
-    /// Returns whether a run of the thread is live, in any process.
+    /// Returns whether the thread has a live run, in any process.
     pub(super) async fn is_thread_live(&self, run: &RunView) -> bool {
         let Some(thread) = &run.thread_key else {
             return false;

@@ -1,4 +1,4 @@
-//! One run with every stored fact but its events, as commands show it.
+//! A run with every stored fact but the events, as commands show it.
 
 use ars_auth::Viewer;
 use ars_runs::{PostedReviewFact, PullRequestFact, StoredRun, fact};
@@ -9,19 +9,19 @@ use serde_json::{Number, Value};
 use super::RunSummary;
 use crate::{live::LiveRow, registry::LiveRun};
 
-/// A run of a list or of a point read.
+/// A run from a list or a point read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunEntry {
     /// The facts that pages show too.
     pub summary: RunSummary,
-    /// The other facts.
+    /// Other facts, for commands only.
     pub detail: RunDetail,
 }
 
-/// Facts of a run that only commands show. Absent ones are unknown.
+/// Run facts that only commands show. Absent facts are unknown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunDetail {
-    /// The thread.
+    /// Key of the thread.
     pub thread_key: Option<String>,
     /// When the request arrived.
     pub received_at: Option<Moment>,
@@ -39,30 +39,29 @@ pub struct RunDetail {
     pub stored_event_count: Option<Number>,
     /// Whether stored events are missing.
     pub truncated: Option<bool>,
-    /// The diagnosis.
+    /// Diagnosis as stored in the record.
     pub diagnosis: Option<Value>,
-    /// Size of the record.
+    /// Record size in bytes.
     pub bytes: Option<Number>,
     /// Position among the runs that wait for a slot.
     pub queue_position: Option<u32>,
-    /// Its pull request.
+    /// The pull request it opened.
     pub pull_request: Option<PullRequestFact>,
     /// The review that it posted.
     pub posted_review: Option<PostedReviewFact>,
-    /// What the run is doing, as its channel shows it.
+    /// What the run is doing, as the channel shows it.
     pub activity: Option<String>,
     /// Link to the request.
     pub source_url: Option<String>,
-    /// Name of the user.
+    /// Display name of the user.
     pub user_name: Option<String>,
-    /// The process that drives it, if that is another one.
+    /// The process that drives it, if it is not this process.
     pub owner: Option<Generation>,
     /// The run is read from the history.
     pub is_persisted: bool,
 }
 
 impl RunEntry {
-    /// Returns a run of this process.
     pub(super) fn of_live(run: &LiveRun) -> Self {
         let detail = RunDetail {
             thread_key: Some(run.facts.thread_key.to_string()),
@@ -79,7 +78,7 @@ impl RunEntry {
         }
     }
 
-    /// Returns a live run of another process, or `None` if another version wrote its row.
+    /// Returns another process's live run, or `None` if another version wrote the row.
     pub(super) fn of_row(row: &LiveRow) -> Option<Self> {
         let facts = row.facts.as_ref()?;
         let detail = RunDetail {

@@ -13,17 +13,17 @@ use crate::{
 /// Interval at which another process's events are read, longer than the default flush interval.
 const POLL_EVERY: Duration = Duration::from_secs(2);
 
-/// The events of one run.
+/// The source of a run's events.
 pub enum EventStream {
-    /// A run of this process.
+    /// A run in this process.
     Live(Subscription),
-    /// A live run of another process.
+    /// A live run in another process.
     Remote(RemoteEvents),
-    /// A finished run.
+    /// A finished, stored run.
     Stored(Box<RunView>),
 }
 
-/// The events of another process's live run, as that process writes them to the ledger.
+/// Another process's live run events, as that process writes them to the ledger.
 pub struct RemoteEvents {
     context: RunContext,
     id: RunId,
@@ -62,8 +62,8 @@ impl Queries {
 }
 
 impl RemoteEvents {
-    /// Returns the next frames, or `None` once the run has ended or this process owns it.
-    /// A client that reconnects then reads its end or follows it here.
+    /// Returns the next frames, or `None` once the run has ended or this process owns it. A client
+    /// that reconnects then reads the end or follows it here.
     pub async fn next(&mut self) -> Option<Vec<Frame>> {
         loop {
             if self.has_polled {
@@ -73,7 +73,7 @@ impl RemoteEvents {
             if self.context.registry().get(&self.id).is_some() {
                 return None;
             }
-            // Read before the events, so that the last events of a run that ends now are not lost.
+            // Read before the events, so that the last events are not lost if the run ends now.
             let listing = live_rows(&self.context).await;
             let may_be_live = listing.is_unavailable || listing.find(&self.id).is_some();
             let frames = self.read().await;
@@ -86,7 +86,7 @@ impl RemoteEvents {
         }
     }
 
-    /// Reads the new events. A store that does not know the position returns all of them.
+    /// Reads the new events. A store that does not know the position returns them all.
     async fn read(&mut self) -> Vec<Frame> {
         let Some(live) = self.context.live() else {
             return Vec::new();

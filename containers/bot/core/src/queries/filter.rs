@@ -4,16 +4,16 @@ use ars_types::visible_to::Filter;
 
 use super::RunSummary;
 
-/// Conditions on listed runs. An absent one allows every run.
+/// Conditions on listed runs. An absent condition allows every run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Exactly this agent.
+    /// Match exactly this agent.
     pub agent: Option<String>,
-    /// Exactly this channel.
+    /// Match exactly this channel.
     pub channel: Option<String>,
-    /// Exactly this repository.
+    /// Match exactly this repository.
     pub repo: Option<String>,
-    /// Exactly this user.
+    /// Match exactly this user.
     pub user: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The residents with the live runs on their trees, and the feed of their changes.
+//! The residents with the live runs on their trees, and a feed with their changes.
 
 use std::{
     collections::BTreeMap,
@@ -21,15 +21,16 @@ use crate::{context::RunContext, registry::IndexChange};
 
 /// Interval at which a feed compares the residents.
 const FLEET_INTERVAL: Duration = Duration::from_secs(5);
-/// Delay after a change of a run before a feed compares. Further changes in it add no comparison.
+/// Delay between a run's change and a feed's comparison. Further changes meanwhile add no
+/// comparison.
 const FLEET_DELAY: Duration = Duration::from_millis(500);
-/// The version of residents that do not answer.
+/// The version reported when residents do not answer.
 const UNAVAILABLE: &str = "unavailable";
 
 /// The residents, and the live runs that the viewer may read.
 #[derive(Debug, Clone)]
 pub struct Fleet {
-    /// The residents.
+    /// The residents, as their listing returned them.
     pub answer: ResidentsAnswer,
     /// The runs by thread.
     pub runs: BTreeMap<StrictThreadKey, RunSummary>,
@@ -86,7 +87,7 @@ impl Queries {
         })
     }
 
-    /// Follows the versions of the residents.
+    /// Follows the residents' versions.
     pub fn fleet_changes(&self, viewer: Viewer) -> FleetChanges {
         let mut refresh = interval_at(Instant::now() + FLEET_INTERVAL, FLEET_INTERVAL);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -100,7 +101,7 @@ impl Queries {
     }
 }
 
-/// The versions of the residents for one viewer. The first one is the current version.
+/// The residents' versions for a single viewer. The first is the current version.
 pub struct FleetChanges {
     context: RunContext,
     viewer: Viewer,

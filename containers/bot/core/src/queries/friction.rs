@@ -1,4 +1,4 @@
-//! The diagnosis of a run: the stored one, or one of the events so far.
+//! A run's diagnosis: as stored, or made from the events so far.
 
 use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_types::RunId;
@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use super::{Queries, QueryError, Reader, RunView};
 
-/// The answer.
+/// A run's diagnosis and state.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Friction {
-    /// The run.
+    /// Id of the run.
     pub id: RunId,
-    /// Whether the run has finished. The diagnosis of a live run is preliminary.
+    /// Whether the run has finished. A live run's diagnosis is preliminary.
     pub finished: bool,
-    /// The diagnosis.
+    /// Stored, or made from the events so far.
     pub diagnosis: Value,
 }
 
 impl Queries {
-    /// Returns the diagnosis of a run.
+    /// Returns a run's diagnosis.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl Queries {
 }
 
 impl RunView {
-    /// Returns the stored diagnosis, or one of the events so far.
+    /// Returns the stored diagnosis, or makes one from the events so far.
     pub fn diagnosed(&self) -> Value {
         self.diagnosis.clone().unwrap_or_else(|| diagnose(self))
     }

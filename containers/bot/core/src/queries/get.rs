@@ -1,4 +1,4 @@
-//! One run: live with its capability token, else once it has finished.
+//! A single run: live with the capability token, else once it has finished.
 
 use ars_types::RunId;
 
@@ -8,14 +8,14 @@ use crate::{history::is_provisional, live::LiveRow};
 /// A run that the reader may see.
 #[derive(Debug, Clone)]
 pub enum Found {
-    /// Opened by its capability token.
+    /// Opened by the capability token.
     Live(RunView),
-    /// Finished and readable.
+    /// Finished and readable by the viewer.
     Finished(RunView),
 }
 
 impl Found {
-    /// Returns the run.
+    /// Returns the run in either case.
     pub fn into_view(self) -> RunView {
         match self {
             Self::Live(view) | Self::Finished(view) => view,
@@ -28,8 +28,8 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::NotFound`] for an unknown run and for an unfinished one without its token, and
-    /// [`QueryError::Denied`] for one that the viewer may not read.
+    /// Returns [`QueryError::NotFound`] for an unknown run and for an unfinished run without the
+    /// token, and [`QueryError::Denied`] for a run that the viewer may not read.
     pub async fn get(&self, reader: &Reader<'_>, id: &RunId) -> Result<Found, QueryError> {
         if let Some(run) = self.context.registry().open(id, reader.token) {
             return Ok(Found::Live(RunView::of_live(&run)));
@@ -43,9 +43,9 @@ impl Queries {
         self.finished(reader, id).await.map(Found::Finished)
     }
 
-    /// Returns the capability token of a live run that the viewer may read, as lists do.
+    /// Returns a live run's capability token if the viewer may read the run, as lists do.
     pub async fn live_token(&self, reader: &Reader<'_>, id: &RunId) -> Option<String> {
-        // Read for every run, so that the time tells nothing about a hidden one.
+        // Read for every run, so that the time tells nothing about a hidden run.
         let listing = self.live_rows().await;
         let run = match self.context.registry().get(id) {
             Some(run) => RunSummary::of_live(&run),
@@ -61,8 +61,8 @@ impl Queries {
 
     /// Returns a finished run that the viewer may read.
     ///
-    /// The ledger and the history are read for a live or denied run as well: neither may differ from an unknown one in
-    /// time, nor while the history is down.
+    /// The ledger and the history are read for a live or denied run as well: neither may differ
+    /// from an unknown run in time, nor while the history is down.
     pub(super) async fn finished(
         &self,
         reader: &Reader<'_>,
@@ -83,7 +83,7 @@ impl Queries {
         let listing = self.live_rows().await;
         let is_live = local.is_some() || listing.find(id).is_some();
         let found = match self.context.store().get(id).await {
-            // The record of a live run is provisional.
+            // A live run's record is provisional.
             Ok(Some(record)) if !(is_live || listing.is_unavailable && is_provisional(&record)) => {
                 reader.readable(RunView::of_record(record))
             }
@@ -103,7 +103,7 @@ impl Queries {
         })
     }
 
-    /// Returns the row of another process's run, opened by its token; the registry decides about its own.
+    /// Returns another process's run row, opened by token; the registry decides about its own.
     pub(super) async fn open_remote(&self, reader: &Reader<'_>, id: &RunId) -> Option<LiveRow> {
         if reader.token.is_empty() || self.context.registry().get(id).is_some() {
             return None;
@@ -115,7 +115,7 @@ impl Queries {
             .cloned()
     }
 
-    /// Returns the events of another process's run that the ledger holds, after a seq.
+    /// Returns the events after a seq that the ledger holds for another process's run.
     pub(super) async fn remote_events(
         &self,
         id: &RunId,

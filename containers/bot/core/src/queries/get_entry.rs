@@ -1,6 +1,7 @@
-//! Point reads on the viewer's own permission, for surfaces without capability tokens.
+//! Point reads with the viewer's own permission, for surfaces without capability tokens.
 //!
-//! An unknown run and a denied one take the same steps, so that neither the answer nor its time tells them apart.
+//! An unknown run and a denied run take the same steps, so that neither the response nor the time
+//! tells them apart.
 
 use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_types::RunId;
@@ -10,13 +11,13 @@ use serde_json::Value;
 use super::{Friction, Queries, QueryError, Reader, RunEntry};
 use crate::registry::{LiveRun, Restored};
 
-/// A readable run and where its events are.
+/// A readable run and where the events are.
 enum Opened {
-    /// In this process.
+    /// Runs in this process.
     Local(Box<LiveRun>),
-    /// In another process.
+    /// Runs in another process.
     Remote(Box<RunEntry>),
-    /// In the history.
+    /// Stored in the history.
     Stored(Box<RunEntry>),
 }
 
@@ -25,7 +26,8 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::NotFound`] for an unknown run, and [`QueryError::Denied`] for one that is not readable.
+    /// Returns [`QueryError::NotFound`] for an unknown run, and [`QueryError::Denied`] if it is not
+    /// readable.
     pub async fn get_entry(&self, reader: &Reader<'_>, id: &RunId) -> Result<RunEntry, QueryError> {
         Ok(match self.opened(reader, id).await? {
             Opened::Local(run) => RunEntry::of_live(&run),
@@ -33,7 +35,7 @@ impl Queries {
         })
     }
 
-    /// Returns a run with all of its kept events.
+    /// Returns a run with all kept events.
     ///
     /// # Errors
     ///
@@ -88,7 +90,7 @@ impl Queries {
         }
     }
 
-    /// Returns the diagnosis of a run.
+    /// Returns a run's diagnosis.
     ///
     /// # Errors
     ///
@@ -162,7 +164,7 @@ impl Queries {
             .await
             .map_err(|error| reader.unavailable(&error))?;
         let stored = stored.and_then(|item| serde_json::from_value(item).ok());
-        // The record of a live run is provisional.
+        // A live run's record is provisional.
         let is_final = |run: &RunEntry| {
             !is_local && row.is_none() && !(listing.is_unavailable && run.summary.is_provisional())
         };

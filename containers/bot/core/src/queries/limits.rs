@@ -1,4 +1,4 @@
-//! The limits of a run by the current configuration, beside which its page shows what the run has used.
+//! A run's limits by the current configuration, which the page shows beside the use.
 
 use ars_agent::money::Price;
 use ars_bot_tools::agents;
@@ -6,21 +6,21 @@ use ars_types::ModelRef;
 
 use super::{Queries, RunView};
 
-/// The limits of a run. Absent ones are unknown or unlimited.
+/// A run's limits. Absent limits are unknown or unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Model turns.
+    /// Maximum number of model turns.
     pub turns: Option<u32>,
-    /// Cost in millionths of a dollar.
+    /// Maximum cost in millionths of a dollar.
     pub cost: Option<u64>,
     /// Tokens that the model's window holds.
     pub window: Option<u64>,
-    /// The price of the model.
+    /// Price of the run's model.
     pub price: Option<Price>,
 }
 
 impl Queries {
-    /// Returns the limits that a run of this agent and model has now.
+    /// Returns the limits that a run with this agent and model has now.
     pub fn limits(&self, run: &RunView) -> RunLimits {
         let settings = self.context.settings();
         let agent = run.agent.as_deref().and_then(agents::find);

@@ -1,4 +1,4 @@
-//! Lists of runs: the live ones of every process first, then the finished ones.
+//! Run lists: every process's live runs first, then the finished runs.
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,30 @@ use super::{Queries, RunEntry, RunFilter, RunSummary};
 
 /// Most rows that the history returns at once.
 pub(super) const MAX_ROWS: u32 = 200;
-/// Most rows that the history searches for one request.
-/// A page that ends there has a cursor.
+/// Maximum rows that the history searches for a request. A page that ends there has a cursor.
 pub(super) const MAX_SCANNED: u32 = 5_000;
 
 /// The selected part of the list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Selection {
-    /// Live runs.
+    /// Live runs only.
     Active,
-    /// Live runs and the first page of finished ones.
+    /// Live runs and the first page of finished runs.
     All,
     /// The first page of finished runs.
     Finished,
-    /// A page of finished runs.
+    /// A later page of finished runs.
     After(Cursor),
 }
 
-/// A page of runs.
+/// A page from the run list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
     /// Live runs, newest first. Empty behind a cursor.
     pub active: Vec<RunSummary>,
     /// Finished runs, newest first.
     pub finished: Vec<RunSummary>,
-    /// The cursor of the next page, if there is one.
+    /// Cursor for the next page, if there is any.
     pub older: Option<Cursor>,
     /// The ledger or the history did not answer, so runs may be missing.
     pub store_unavailable: bool,
@@ -47,11 +46,11 @@ pub struct Page {
 pub(super) struct Known {
     /// Readable live runs, newest first.
     pub(super) active: Vec<RunEntry>,
-    /// Readable finished runs of the registry.
+    /// Readable finished runs from the registry.
     pub(super) finished: Vec<RunEntry>,
-    /// Every live run, readable or not: a record of one is provisional.
+    /// Every live run, readable or not: the record is provisional.
     live: BTreeSet<RunId>,
-    /// The ledger did not answer, so any provisional record may be one of a live run.
+    /// The ledger did not answer, so any provisional record may belong to a live run.
     pub(super) is_partial: bool,
 }
 
@@ -64,21 +63,22 @@ impl Known {
 
 /// The runs that a viewer may follow.
 pub(super) struct Shown {
-    /// Live runs and the registry's finished ones, newest first.
+    /// Live runs and the registry's finished runs, newest first.
     pub(super) runs: Vec<RunSummary>,
-    /// The ledger did not answer, so live runs of other processes are missing.
+    /// The ledger did not answer, so other processes' live runs are missing.
     pub(super) is_partial: bool,
 }
 
-/// A page of the history.
+/// A page from the history.
 struct StoredPage {
     runs: Vec<RunSummary>,
-    /// The last row of a full page, shown or not. Runs behind it are on later pages.
+    /// The last row on a full page, shown or not. Runs behind it are on later pages.
     next: Option<Cursor>,
 }
 
 impl Queries {
-    /// Returns the runs that the viewer may read and the filter allows, at most `limit` finished ones.
+    /// Returns the runs that the viewer may read and the filter allows, with at most `limit`
+    /// finished runs.
     pub async fn list(
         &self,
         viewer: &Viewer,
@@ -102,7 +102,8 @@ impl Queries {
             Selection::Finished => (false, None),
             Selection::After(cursor) => (false, Some(cursor)),
         };
-        // One more than a page shows whether there is an older one. Each live run may have a provisional record.
+        // A row more than a page shows whether there is an older run. Each live run may have a
+        // provisional record.
         let rows = u32::try_from(limit + 1 + known.live.len())
             .unwrap_or(u32::MAX)
             .min(MAX_ROWS);
@@ -143,7 +144,7 @@ impl Queries {
         }
     }
 
-    /// Returns every live run that the viewer may read, and the registry's finished ones.
+    /// Returns every live run that the viewer may read, and the registry's finished runs.
     pub(super) async fn shown(&self, viewer: &Viewer) -> Shown {
         let Known {
             active,
@@ -229,8 +230,8 @@ fn summaries(runs: Vec<RunEntry>) -> Vec<RunSummary> {
     runs.into_iter().map(|run| run.summary).collect()
 }
 
-/// Returns one page of finished runs and the cursor of the next one.
-/// The registry's form of a run wins over the stored one.
+/// Returns a page of finished runs and the next page's cursor. A run's registry form wins over the
+/// stored form.
 fn merge(
     local: Vec<RunSummary>,
     stored: StoredPage,
@@ -252,7 +253,7 @@ fn merge(
     }
     runs.sort_by(|a, b| b.order().cmp(&a.order()));
     if runs.len() <= limit {
-        // Hidden rows may fill the history's page before this one is full.
+        // Hidden rows may fill the history's page before this page is full.
         return (runs, next);
     }
     runs.truncate(limit);
@@ -328,7 +329,7 @@ mod tests {
         assert_eq!(seen, expected);
     }
 
-    /// Provisional records of live runs fill the history's page, so few finished runs are left of it.
+    /// Live runs' provisional records fill the history's page, so few finished runs are left on it.
     #[test]
     fn page_of_hidden_rows_has_a_successor() {
         let next = Cursor {

@@ -1,4 +1,4 @@
-//! One page of runs by filters, for the commands: live runs first, then finished ones.
+//! A filtered page of runs, for the commands: live runs first, then finished runs.
 
 use ars_auth::Viewer;
 use ars_bot_ports::StoreError;
@@ -13,20 +13,20 @@ use super::{
     list::{Known, MAX_ROWS, MAX_SCANNED},
 };
 
-/// Most requests to the history for one page.
-/// A request can return fewer rows than wanted, because records of live runs are provisional.
+/// Maximum history requests for a page. A request can return fewer rows than wanted, because live
+/// runs' records are provisional.
 const MAX_REQUESTS: usize = 5;
 
-/// The part of a list.
+/// Selects a part of the list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PageRequest {
     /// Whether live runs are wanted.
     pub active: bool,
     /// Whether finished runs are wanted.
     pub finished: bool,
-    /// Exactly this agent.
+    /// Match exactly this agent.
     pub agent: Option<String>,
-    /// Exactly this channel.
+    /// Match exactly this channel.
     pub channel: Option<String>,
     /// Finished at or after.
     pub since: Option<Moment>,
@@ -34,16 +34,16 @@ pub struct PageRequest {
     pub before: Option<Moment>,
     /// Cursor: among equal times, ids below.
     pub before_id: Option<RunId>,
-    /// Most rows.
+    /// Maximum number of rows.
     pub limit: usize,
     /// Whether diagnoses are wanted.
     pub has_diagnoses: bool,
 }
 
-/// The rows.
+/// The selected rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunPage {
-    /// Live runs by start, then finished ones by end, newest first.
+    /// Live runs by start, then finished runs by end, newest first.
     pub runs: Vec<RunEntry>,
     /// The cursor behind a full page that ends on a stored run.
     pub next: Option<Cursor>,
@@ -233,7 +233,7 @@ fn cursor_behind(run: &RunEntry) -> Option<Cursor> {
     })
 }
 
-/// Merges the finished runs of registry and history, newest first; the registry's form of a run wins.
+/// Merges the registry's and history's finished runs, newest first; a run's registry form wins.
 fn merged(local: Vec<RunEntry>, stored: Vec<RunEntry>) -> Vec<RunEntry> {
     let mut runs = local;
     for row in stored {

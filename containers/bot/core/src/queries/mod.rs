@@ -1,8 +1,8 @@
-//! Queries of runs: list, get, events, friction and stop, for every surface that shows runs.
+//! Run queries: list, get, events, friction and stop, for every surface that shows runs.
 //!
-//! A run is looked up in the registry of this process, then among the live rows of every process in the ledger, then in
-//! the history. A live row hides the provisional record of its run. See
-//! docs/reference/runs.md#listing. Not here: the form of an answer.
+//! A run is looked up in this process's registry, then among every process's live rows in the
+//! ledger, then in the history. A live row hides the run's provisional record. See
+//! docs/reference/runs.md#listing. Not here: how an answer looks.
 
 mod changes;
 mod diff;

@@ -1,4 +1,4 @@
-//! A run as its requester follows it: progress, and the answer at its end.
+//! A run as the requester follows it: progress, and the answer at the end.
 
 use ars_auth::Denied;
 use ars_types::{RunId, UnixMillis};
@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::{Queries, QueryError, Reader, RunEntry};
 
-/// A run of the reader.
+/// The reader's own run.
 #[derive(Debug, Clone)]
 pub struct OwnRun {
-    /// The run.
+    /// The run's stored facts.
     pub run: RunEntry,
-    /// Time of its latest event, or of its start.
+    /// When the latest event happened, or the run started.
     pub updated_at: UnixMillis,
-    /// The number of kept events.
+    /// Number of kept events.
     pub events: usize,
     /// The tool that was called last.
     pub tool: Option<String>,
-    /// The answer, once it has ended with one.
+    /// The answer, once the run has ended with it.
     pub answer: Option<String>,
 }
 

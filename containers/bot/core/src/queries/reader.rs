@@ -7,18 +7,18 @@ use ars_types::RunId;
 use super::{QueryError, RunEntry, RunSummary, RunView};
 use crate::{context::RunContext, live::LiveListing};
 
-/// The queries of one core.
+/// Answers run queries for a single core.
 #[derive(Clone)]
 pub struct Queries {
     pub(super) context: RunContext,
 }
 
-/// The reader of a run.
+/// A run's reader.
 #[derive(Clone, Copy)]
 pub struct Reader<'r> {
-    /// The authenticated viewer.
+    /// The authenticated viewer of the run.
     pub viewer: &'r Viewer,
-    /// The run's capability token; empty without one.
+    /// The run's capability token; empty if absent.
     pub token: &'r str,
     /// The route or command, for the audit log.
     pub route: &'static str,
@@ -29,13 +29,13 @@ impl Queries {
         Self { context }
     }
 
-    /// Returns the live runs of every process.
+    /// Returns every process's live runs.
     pub(super) async fn live_rows(&self) -> LiveListing {
         live_rows(&self.context).await
     }
 }
 
-/// Returns the live runs of every process; none without a ledger.
+/// Returns every process's live runs; none without a ledger.
 pub(super) async fn live_rows(context: &RunContext) -> LiveListing {
     match context.live() {
         Some(live) => live.rows(context.clock()).await,
@@ -64,7 +64,7 @@ impl Reader<'_> {
         self.viewer.check_read(channel_id, *visibility, user_id)
     }
 
-    /// Logs an outage of the history.
+    /// Logs a history outage.
     pub(super) fn unavailable(&self, error: &StoreError) -> QueryError {
         tracing::error!(route = self.route, error = %error, "history not readable");
         QueryError::Unavailable

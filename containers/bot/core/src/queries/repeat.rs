@@ -1,8 +1,7 @@
-//! The run of an earlier request with the same idempotency key, and its outcome
-//! (docs/reference/ingress.md#idempotency).
+//! Earlier requests with the same idempotency key (docs/reference/ingress.md#idempotency).
 //!
-//! No viewer is checked: the key belongs to the caller that started the run. Not here: concurrent requests of one
-//! process (`ars-bot-http`).
+//! Finds the earlier request's run and outcome. No viewer is checked: the key belongs to the caller
+//! that started the run. Not here: concurrent requests in a process (`ars-bot-http`).
 
 use std::time::Duration;
 
@@ -13,20 +12,21 @@ use serde_json::Value;
 use super::{Queries, QueryError};
 use crate::{error::OutcomeError, history::is_provisional};
 
-/// Interval at which a repeated request looks for the end of the first one's run.
+/// Interval at which a repeated request checks whether the first request's run has ended.
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The outcome of a run.
+/// A run's outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// How it ended.
+    /// How the run ended.
     pub status: RunStatus,
-    /// Its answer, as the record has it.
+    /// The answer, as the record has it.
     pub answer: Option<String>,
 }
 
 impl Queries {
-    /// Returns the first request with an idempotency key, or `None` without one or without a ledger.
+    /// Returns the first request with an idempotency key, or `None` without such a request or
+    /// without a ledger.
     ///
     /// # Errors
     ///
@@ -41,11 +41,12 @@ impl Queries {
         })
     }
 
-    /// Waits for the end of a run of any process and returns its outcome.
+    /// Waits until a run in any process ends and returns the outcome.
     ///
     /// # Errors
     ///
-    /// Returns [`OutcomeError::ShuttingDown`] if the process shuts down and another one drives the run.
+    /// Returns [`OutcomeError::ShuttingDown`] if the process shuts down and another process drives
+    /// the run.
     pub async fn outcome(&self, id: &RunId) -> Result<Outcome, OutcomeError> {
         // A listing from before the claim would hide the run.
         if let Some(live) = self.context.live() {
@@ -59,7 +60,7 @@ impl Queries {
         }
     }
 
-    /// Returns the outcome of a run, or `None` while it is live.
+    /// Returns a run's outcome, or `None` while it is live.
     async fn outcome_so_far(&self, id: &RunId) -> Result<Option<Outcome>, OutcomeError> {
         if let Some(run) = self.context.registry().get(id) {
             let status = run.sealed.and(run.finished).map(|(_, status)| status);
@@ -98,7 +99,7 @@ impl Queries {
     }
 }
 
-/// Returns the text of the last answer.
+/// Returns the last answer's text.
 fn answer(events: impl IntoIterator<Item = Value>) -> Option<String> {
     let answers = events.into_iter().filter(|event| event["type"] == "answer");
     answers.last()?.get("text")?.as_str().map(str::to_owned)

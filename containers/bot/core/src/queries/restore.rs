@@ -12,27 +12,27 @@ pub enum RestoreError {
     /// The run cannot be read.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// The run has not ended, or its thread has another live run.
+    /// The run has not ended, or the thread has another live run.
     #[error("a run of the thread is live: stop it or wait for its end, then restore")]
     Live,
     /// The run has no checkpoint on this machine.
     #[error("{NO_CHECKPOINT}")]
     NoCheckpoint,
-    /// The tree of the thread has work or is in use.
+    /// The thread's tree has work or is in use.
     #[error("{0}")]
     Refused(String),
-    /// The workspace failed.
+    /// The workspace operation failed.
     #[error("the working tree cannot be restored right now; try again in a moment")]
     Failed,
 }
 
 impl Queries {
-    /// Gives the thread of a finished run the tree of the run's last checkpoint.
+    /// Restores a finished run's last checkpoint as the thread's tree.
     ///
     /// # Errors
     ///
-    /// Returns [`RestoreError::Refused`] if the present tree would be lost, and [`QueryError::Denied`] for a run that the
-    /// viewer may not stop.
+    /// Returns [`RestoreError::Refused`] if the present tree would be lost, and
+    /// [`QueryError::Denied`] for a run that the viewer may not stop.
     pub async fn restore_as(
         &self,
         reader: &Reader<'_>,

@@ -1,4 +1,4 @@
-//! Stopping a run of any process.
+//! Stops a run in any process.
 
 use ars_bot_ports::Stop;
 use ars_events::Actor;
@@ -8,12 +8,12 @@ use super::{Queries, QueryError, Reader};
 use crate::registry::StopOutcome;
 
 impl Queries {
-    /// Stops a live run with its view token.
+    /// Stops a live run with the view token.
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs, and
-    /// [`QueryError::NotFound`] or [`QueryError::Denied`] otherwise.
+    /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has the token or
+    /// may stop such runs, and [`QueryError::NotFound`] or [`QueryError::Denied`] otherwise.
     pub async fn stop(
         &self,
         reader: &Reader<'_>,
@@ -69,7 +69,7 @@ impl Queries {
             Some(Err(reason)) => denied = Some(reason),
             Some(Ok(())) | None => {}
         }
-        // A denied run and an unknown one take the same steps, so they are alike during an outage.
+        // A denied run and an unknown run take the same steps, so they are alike during an outage.
         self.reject_ended(reader, id)
             .await
             .map_err(|error| match denied {
@@ -78,8 +78,8 @@ impl Queries {
             })
     }
 
-    /// Asks the ledger to stop a run. Returns `false` if the run is no longer live.
-    /// Its owner's note names the actor.
+    /// Asks the ledger to stop a run. Returns `false` if the run is no longer live. The owner's
+    /// note names the actor.
     async fn stop_remote(
         &self,
         id: &RunId,

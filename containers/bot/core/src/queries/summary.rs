@@ -1,4 +1,4 @@
-//! One run of a list, without its events.
+//! A single listed run, without events.
 
 use ars_auth::Viewer;
 use ars_runs::StoredRun;
@@ -8,41 +8,41 @@ use ars_wire::Moment;
 use crate::live::LiveRow;
 use crate::registry::{LiveRun, QueuePlace, RunFacts};
 
-/// A run of a list. It holds a capability token, so it has no `Serialize`.
+/// A listed run. It holds a capability token, so it has no `Serialize`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// The run.
+    /// Id of the run.
     pub id: RunId,
     /// The title in lists.
     pub label: String,
-    /// The agent.
+    /// Agent name, if known.
     pub agent: Option<String>,
-    /// `provider/model`.
+    /// Model name as `provider/model`.
     pub model: Option<String>,
-    /// The repository.
+    /// Repository, if the run has any.
     pub repo: Option<String>,
-    /// Namespaced channel.
+    /// Namespaced id of the channel.
     pub channel_id: String,
-    /// Namespaced user.
+    /// Namespaced id of the user.
     pub user_id: String,
-    /// The channel's visibility.
+    /// Who may see the channel.
     pub visibility: Visibility,
     /// Time at which it was created.
     pub started_at: UnixMillis,
-    /// Its end and outcome.
+    /// End time and outcome, once finished.
     pub finished: Option<(Moment, RunStatus)>,
-    /// The requested stop.
+    /// The stop, once requested.
     pub stop: Option<StopMode>,
-    /// The place of a run of this process that waits for a slot.
+    /// Queue place, for this process's run that waits for a slot.
     pub queue: Option<QueuePlace>,
-    /// The cost in millionths of a dollar, if known.
+    /// Cost in millionths of a dollar, if known.
     pub cost: Option<u64>,
-    /// The capability token of a live run: for links on gated pages only.
+    /// A live run's capability token: for links on gated pages only.
     pub token: Option<String>,
 }
 
 impl RunSummary {
-    /// Returns a run of this process.
+    /// Summarizes a run in this process.
     pub(super) fn of_live(run: &LiveRun) -> Self {
         let is_live = run.finished.is_none();
         Self {
@@ -55,7 +55,7 @@ impl RunSummary {
         }
     }
 
-    /// Returns a live run of another process, or `None` if another version wrote its row.
+    /// Returns another process's live run, or `None` if another version wrote the row.
     pub(super) fn of_row(row: &LiveRow) -> Option<Self> {
         let facts = row.facts.clone()?;
         Some(Self {

@@ -1,4 +1,4 @@
-//! One run with its events, live or finished.
+//! A single run with events, live or finished.
 
 use ars_runs::RunRecord;
 use ars_types::{RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
@@ -13,50 +13,50 @@ use crate::{
 /// A run as queries return it.
 #[derive(Debug, Clone)]
 pub struct RunView {
-    /// The run.
+    /// Id of the run.
     pub id: RunId,
     /// The title in lists.
     pub label: String,
-    /// The agent.
+    /// Agent name, if known.
     pub agent: Option<String>,
-    /// `provider/model`.
+    /// Model name as `provider/model`.
     pub model: Option<String>,
-    /// The repository.
+    /// Repository, if the run has any.
     pub repo: Option<String>,
-    /// Namespaced channel.
+    /// Namespaced id of the channel.
     pub channel_id: String,
-    /// Namespaced user.
+    /// Namespaced id of the user.
     pub user_id: String,
-    /// The channel's visibility.
+    /// Who may see the channel.
     pub visibility: Visibility,
-    /// The thread, if its stored key is readable.
+    /// The thread, if the stored key is readable.
     pub thread_key: Option<ThreadKey>,
-    /// Time at which its request was received.
+    /// When the request was received.
     pub received_at: Option<UnixMillis>,
     /// Time at which it was created.
     pub started_at: UnixMillis,
-    /// Its end and outcome.
+    /// End time and outcome, once finished.
     pub finished: Option<(UnixMillis, RunStatus)>,
-    /// The requested stop.
+    /// The stop, once requested.
     pub stop: Option<StopMode>,
-    /// The place of a run of this process that waits for a slot.
+    /// Queue place, for this process's run that waits for a slot.
     pub queue: Option<QueuePlace>,
-    /// The number of published events, evicted ones included.
+    /// Number of published events, including evicted ones.
     pub published: u64,
     /// What it has used, evicted events included.
     pub used: RunUse,
-    /// Kept events.
+    /// The events still kept.
     pub events: Vec<Value>,
-    /// The cost in millionths of a dollar, if known.
+    /// Cost in millionths of a dollar, if known.
     pub cost: Option<u64>,
-    /// The cost of the reflection, if there was one.
+    /// The reflection's cost, if the run reflected.
     pub reflection_cost: Option<u64>,
-    /// The stored diagnosis.
+    /// Diagnosis as stored in the record.
     pub diagnosis: Option<Value>,
 }
 
 impl RunView {
-    /// Returns a run of this process.
+    /// Views a run in this process.
     pub(super) fn of_live(run: &LiveRun) -> Self {
         Self {
             finished: run.finished,
@@ -76,7 +76,7 @@ impl RunView {
         }
     }
 
-    /// Returns a live run of another process, or `None` if a version with other facts wrote its row.
+    /// Returns another process's live run, or `None` if a version with other facts wrote the row.
     pub(super) fn of_row(row: &LiveRow, events: Vec<Value>) -> Option<Self> {
         let facts = row.facts.clone()?;
         let last = events
@@ -95,7 +95,7 @@ impl RunView {
     /// Returns a stored run.
     pub(super) fn of_record(record: RunRecord) -> Self {
         let mut used = RunUse::of_events(&record.events, record.model.as_deref());
-        // A long record has not all of its events.
+        // A long record does not have all events.
         used.turns = used.turns.max(record.step_count.map_or(0, u64::from));
         Self {
             label: record.label.unwrap_or_else(|| record.id.to_string()),

@@ -1,26 +1,27 @@
-//! A bounded backlog of a run's newest events and a protected head (docs/reference/limits.md#runs).
+//! A bounded backlog with a run's newest events and protected head (docs/reference/limits.md#runs).
 //!
-//! Memory never grows with the length of a run.
+//! Memory does not grow with the run's length.
 
 use std::{collections::VecDeque, sync::Arc};
 
-/// Maximum events kept.
+/// Maximum number of kept events.
 const MAX_EVENTS: usize = 5000;
-/// Maximum bytes of event JSON kept.
+/// Maximum size of kept event JSON in bytes.
 const MAX_BYTES: usize = 4 << 20;
-/// Maximum bytes of the head: the first input, context and `run_meta` events, which are never evicted.
+/// Maximum head size in bytes: the first input, context and `run_meta` events, which are never
+/// evicted.
 const MAX_HEAD_BYTES: usize = 512 << 10;
 
-/// One kept event.
+/// A kept event.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// Its seq.
+    /// Seq of the event.
     pub seq: u64,
-    /// Its JSON.
+    /// The event as JSON.
     pub json: Arc<str>,
 }
 
-/// The kept events of a run.
+/// A run's kept events.
 #[derive(Debug, Default)]
 pub struct Backlog {
     head: Vec<Kept>,
@@ -31,8 +32,8 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Adds the next event.
-    /// One that `belongs_to_head` is protected from eviction if all events before it are, too.
+    /// Adds the next event. If it `belongs_to_head`, it is protected from eviction if all events
+    /// before it are, too.
     pub fn push(&mut self, event: Kept, belongs_to_head: bool) {
         let size = event.json.len();
         self.head_closed |= !belongs_to_head || self.head_bytes + size > MAX_HEAD_BYTES;
@@ -43,7 +44,7 @@ impl Backlog {
         }
         self.tail_bytes += size;
         self.tail.push_back(event);
-        // The newest event is kept regardless of its size.
+        // The newest event is kept at any size.
         while self.tail.len() > 1
             && (self.len() > MAX_EVENTS || self.head_bytes + self.tail_bytes > MAX_BYTES)
         {

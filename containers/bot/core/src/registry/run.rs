@@ -1,4 +1,4 @@
-//! One run in the registry, the handle its driver publishes through, and its feed for the ledger.
+//! A registered run, the handle that the driver publishes through, and the feed for the ledger.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -19,75 +19,76 @@ use super::{
 /// A snapshot of a run's state.
 #[derive(Debug, Clone)]
 pub struct LiveRun {
-    /// The run.
+    /// Id of the run.
     pub id: RunId,
-    /// The facts of its creation.
+    /// Facts known at creation.
     pub facts: RunFacts,
-    /// Its capability token, for links on gated pages only.
+    /// Capability token, for links on gated pages only.
     pub token: String,
     /// When it was created.
     pub started_at: UnixMillis,
     /// When and how it finished.
     pub finished: Option<(UnixMillis, RunStatus)>,
-    /// Its cost in millionths of a dollar, once known.
+    /// Cost in millionths of a dollar, once known.
     pub cost: Option<u64>,
-    /// The cost of its reflection, if it had one.
+    /// The reflection's cost, if the run reflected.
     pub reflection_cost: Option<u64>,
     /// The review that it posted on the code host.
     pub posted_review: Option<PostedReviewFact>,
-    /// When it was sealed, and whether its reply was delivered.
+    /// When it was sealed, and whether the reply was delivered.
     pub sealed: Option<(UnixMillis, Option<bool>)>,
-    /// Its final record is being written, or is written.
+    /// The final record is being written, or is written.
     pub is_recording: bool,
-    /// The requested stop.
+    /// The stop, once requested.
     pub stop: Option<StopMode>,
-    /// Its place among the runs that wait for a slot, until it starts.
+    /// Place among the runs that wait for a slot, until it starts.
     pub queue: Option<QueuePlace>,
-    /// What it has used, by all of its events.
+    /// What it has used, counted over all events.
     pub used: RunUse,
-    /// How this process restored it, if another one began it.
+    /// How this process restored it, if another process began it.
     pub restored: Option<Restored>,
-    /// The number of published events.
+    /// Number of published events.
     pub event_count: u64,
-    /// The JSON of the kept events, in order.
+    /// The kept events' JSON, in order.
     pub events: Vec<Arc<str>>,
 }
 
-/// The point at which a process continued a run of another one.
+/// Where a process continued another process's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restored {
-    /// When it did.
+    /// When the run was restored.
     pub at: UnixMillis,
-    /// The last stored seq. Later seqs of the earlier process were lost and are given to other events.
+    /// The last stored seq. The earlier process's later seqs were lost and are given to other
+    /// events.
     pub after_seq: u64,
 }
 
-/// The place of a run that waits for a slot.
+/// A waiting run's place in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueuePlace {
-    /// The first one to start has position 1.
+    /// The first run to start has position 1.
     pub position: u32,
     /// The limit that leaves no slot free for it.
     pub limit: Option<Overload>,
 }
 
-/// The initial state of a run.
+/// A run's initial state.
 #[derive(Clone, Default)]
 pub struct Origin {
-    /// Its capability token, or `None` for a new one.
+    /// The capability token, or `None` for a new token.
     pub token: Option<String>,
     /// When it was created.
     pub started_at: UnixMillis,
-    /// Its events so far: seq and JSON, in order.
+    /// The events so far: seq and JSON, in order.
     pub events: Vec<Kept>,
-    /// The requested stop.
+    /// The stop, once requested.
     pub stop: Option<StopMode>,
     /// When this process restored it.
     /// `None` unless another process began it, which may have published more than these events.
     pub restored_at: Option<UnixMillis>,
 }
 
-/// The stop signals of a run.
+/// A run's stop signals.
 #[derive(Debug, Clone)]
 pub struct Stops {
     /// Fires on a soft and on a hard stop.
@@ -106,7 +107,7 @@ pub(super) struct Run {
     state: Mutex<State>,
     /// Counts changes. Every viewer waits for it.
     changes: watch::Sender<u64>,
-    /// Notified at each multiple of a number of events.
+    /// Notified at each multiple of an event count.
     nudge: OnceLock<(u64, Arc<Notify>)>,
 }
 
@@ -116,7 +117,7 @@ pub(super) struct State {
     pub(super) last_seq: u64,
     used: RunUse,
     restored: Option<Restored>,
-    /// The highest position of a viewer that disconnected from this process.
+    /// The highest position reported by a viewer that disconnected from this process.
     left_at: u64,
     pub(super) finished: Option<(UnixMillis, RunStatus)>,
     cost: Option<u64>,
@@ -131,10 +132,11 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Returns the position of a viewer that reports everything up to `seq` as received.
+    /// Returns the position for a viewer that reports everything up to `seq` as received.
     ///
-    /// A position beyond the stored events of a restored run that no viewer left this process with comes from the
-    /// previous process. Its events beyond the stored ones are lost, and their seqs reused (docs/decisions/0011).
+    /// A position beyond a restored run's stored events that no viewer left this process with comes
+    /// from the previous process. That process's events beyond the stored ones are lost, and their
+    /// seqs reused (docs/decisions/0011).
     pub(super) fn position(&self, seq: u64) -> u64 {
         match self.restored {
             Some(Restored { after_seq, .. }) if seq > after_seq.max(self.left_at) => after_seq,
@@ -142,7 +144,7 @@ impl State {
         }
     }
 
-    /// Records the position of a viewer that disconnects.
+    /// Records a disconnecting viewer's position.
     pub(super) fn leave(&mut self, seq: u64) {
         self.left_at = self.left_at.max(seq);
     }
@@ -285,7 +287,7 @@ impl Run {
         self.fire(StopMode::Hard);
     }
 
-    /// Ends the streams of its viewers without an event, so that they reconnect to the run's owner.
+    /// Ends the viewers' streams without an event, so that they reconnect to the run's owner.
     pub(super) fn go(&self) {
         self.lock().is_gone = true;
         self.changes.send_modify(|count| *count += 1);
@@ -314,7 +316,8 @@ impl Run {
             at: Some(now),
             span_id: None,
         };
-        // An event has string keys and always serializes. If it did not, its seq would stay unused, without a gap.
+        // An event has string keys and always serializes. If it did not, the seq would stay unused,
+        // without a gap.
         let Ok(json) = serde_json::to_string(&event) else {
             return;
         };
@@ -339,7 +342,7 @@ impl Run {
     }
 }
 
-/// Returns whether an event belongs to the head of a run, if only such events precede it.
+/// Returns whether an event belongs to a run's head, if only such events precede it.
 fn is_head(body: &EventBody) -> bool {
     matches!(
         body,
@@ -354,12 +357,12 @@ fn is_head(body: &EventBody) -> bool {
             if name == "request" || name.starts_with("dispatch."))
 }
 
-/// The same for a stored event. An event of an unknown kind is none.
+/// The same for a stored event. An event with an unknown kind does not belong to it.
 fn is_head_json(json: &str) -> bool {
     serde_json::from_str::<Event>(json).is_ok_and(|event| is_head(&event.body))
 }
 
-/// The driver's handle of a run. Not `Clone`, so that a run is finished and sealed once.
+/// The driver's run handle. Not `Clone`, so that a run is finished and sealed once.
 pub struct RunHandle {
     run: Arc<Run>,
     registry: Registry,
@@ -370,12 +373,11 @@ impl RunHandle {
         Self { run, registry }
     }
 
-    /// The run.
+    /// Returns the run id.
     pub fn id(&self) -> &RunId {
         &self.run.id
     }
 
-    /// Its capability token.
     pub(crate) fn token(&self) -> &str {
         &self.run.token
     }
@@ -390,7 +392,7 @@ impl RunHandle {
         self.run.publish(body, at);
     }
 
-    /// Returns the seq of the last event.
+    /// Returns the last event's seq.
     pub fn last_seq(&self) -> u64 {
         self.run.lock().last_seq
     }
@@ -403,7 +405,7 @@ impl RunHandle {
         }
     }
 
-    /// Notifies `nudge` at each multiple of a number of events. Call it once per run.
+    /// Notifies `nudge` at each multiple of `events`. Call it once per run.
     pub fn nudge_at_each(&self, events: u64, nudge: &Arc<Notify>) {
         drop(self.run.nudge.set((events, Arc::clone(nudge))));
     }
@@ -418,7 +420,7 @@ impl RunHandle {
         self.run.lock().cost = cost;
     }
 
-    /// Sets the review that the run posted, which its record keeps.
+    /// Sets the review that the run posted, which the record keeps.
     pub fn set_posted_review(&self, review: PostedReviewFact) {
         self.run.lock().posted_review = Some(review);
     }
@@ -437,7 +439,7 @@ impl RunHandle {
         self.notify();
     }
 
-    /// Ends the stream.
+    /// Ends the event stream.
     pub fn seal(&self, reply_ok: Option<bool>) {
         let now = self.registry.now();
         self.run.lock().sealed.get_or_insert((now, reply_ok));
@@ -461,7 +463,7 @@ impl RunHandle {
     }
 }
 
-/// One run, for the ledger's flush: its unflushed events, and stops from the ledger.
+/// A single run, for the ledger's flush: unflushed events, and stops from the ledger.
 pub struct Feed {
     run: Arc<Run>,
     registry: Registry,

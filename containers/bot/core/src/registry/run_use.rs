@@ -1,25 +1,24 @@
-//! The use of a run, counted as its events are published.
-//! The backlog keeps only the newest ones.
+//! Counts a run's use as events are published. The backlog keeps only the newest events.
 
 use ars_agent::Usage;
 use ars_events::EventBody;
 use serde_json::{Map, Value};
 
-/// The name of the span of one model call.
+/// Name for a model call's span.
 pub const MODEL_TURN: &str = "model.turn";
 
-/// The use of a run by its events.
+/// A run's use, counted from events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunUse {
-    /// Turns of the agent.
+    /// Number of agent turns.
     pub turns: u64,
-    /// Tool calls.
+    /// Number of tool calls.
     pub calls: u64,
-    /// Tokens of the last model call, which fill the context window.
+    /// Tokens in the last model call, which fill the context window.
     pub context_tokens: u64,
-    /// Tokens of the calls of the run's own model.
+    /// Tokens used by the run's own model.
     pub usage: Usage,
-    /// A call of another model used tokens too.
+    /// Another model's call used tokens too.
     pub has_other_model: bool,
 }
 
@@ -42,7 +41,6 @@ impl RunUse {
         }
     }
 
-    /// Counts an event.
     pub(super) fn add(&mut self, event: &EventBody, model: Option<&str>) {
         match event {
             EventBody::ToolCall { .. } => self.calls += 1,

@@ -1,7 +1,7 @@
-//! A viewer of one run.
+//! A run's viewer.
 //!
-//! It keeps the last seq it received and reads the backlog from there, a bounded batch at a time. It has no queue, so a
-//! slow viewer costs one position.
+//! It keeps the last seq it received and reads the backlog from there, a bounded batch at a time.
+//! It has no queue, so a slow viewer costs a single position.
 
 use std::sync::Arc;
 
@@ -13,38 +13,38 @@ use super::run::Run;
 /// Maximum frames returned at once.
 const BATCH: usize = 256;
 
-/// A frame of a viewer's stream (docs/reference/runs.md#event-stream).
+/// A frame in a viewer's stream (docs/reference/runs.md#event-stream).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
-    /// Evicted events.
+    /// Marks events evicted from the backlog.
     Elided {
-        /// First evicted seq.
+        /// Seq of the first evicted event.
         from_seq: u64,
-        /// Last evicted seq.
+        /// Seq of the last evicted event.
         to_seq: u64,
     },
-    /// One event.
+    /// An event from the backlog.
     Event {
-        /// Its seq.
+        /// Seq of the event.
         seq: u64,
-        /// Its JSON.
+        /// The event as JSON.
         json: Arc<str>,
     },
     /// The run finished. Span records may still follow.
     Finished {
-        /// When.
+        /// When the run finished.
         finished_at: UnixMillis,
     },
-    /// The stream's end.
+    /// Ends the viewer's stream.
     End {
         /// When the run was sealed.
         sealed_at: UnixMillis,
-        /// Whether its reply was delivered, `None` without an attempt.
+        /// Whether the reply was delivered, `None` without an attempt.
         reply_ok: Option<bool>,
     },
 }
 
-/// A subscription to one run.
+/// A subscription to a run's events.
 pub struct Subscription {
     run: Arc<Run>,
     changes: watch::Receiver<u64>,

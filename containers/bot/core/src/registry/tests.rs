@@ -1,4 +1,4 @@
-//! Tests of the registry: numbering, viewers, stops, and eviction.
+//! Registry tests: numbering, viewers, stops, and eviction.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -1,4 +1,4 @@
-//! The task of a run, with its model, tools and limits.
+//! A run's task, with model, tools and limits.
 
 use std::sync::Arc;
 
@@ -24,47 +24,47 @@ use super::{
 };
 use crate::{context::Deps, day_spend::Hold, own_pulls};
 
-/// The task of a run, with its model, tools and limits.
+/// A run's task, with model, tools and limits.
 pub struct Assignment {
-    /// The agent.
+    /// The agent to run.
     pub agent: &'static AgentSpec,
-    /// Its turn and time budget.
+    /// Turn and time budget.
     pub budget: Budget,
-    /// Its other limits.
+    /// All limits besides the budget.
     pub limits: Limits,
-    /// The model.
+    /// The run's own model.
     pub model: BoundModel,
-    /// The model for when the first one stays overloaded.
+    /// Model to use when the first stays overloaded.
     pub fallback: Option<BoundModel>,
     /// The limits on the fallback.
     pub fallback_limits: Limits,
-    /// Maximum output tokens of a model call.
+    /// Maximum output tokens per model call.
     pub max_tokens: u32,
-    /// The effort.
+    /// Effort for the model, if set.
     pub effort: Option<Effort>,
-    /// The system prompt.
+    /// System prompt for the model.
     pub system: String,
     /// The tools it may call.
     pub tools: Toolbox,
-    /// The working tree.
+    /// The thread's working tree.
     pub workspace: Option<Arc<dyn Workspace>>,
-    /// The public web.
+    /// Access to the public web.
     pub web: Option<Arc<dyn Web>>,
     /// The code host with the requester's gate.
     pub code_host: Option<RunCodeHost>,
-    /// The installation's skills.
+    /// Skills from the installation.
     pub skills: Option<Arc<dyn Skills>>,
     /// Receives a review's verdict.
     pub verdict: Option<VerdictSlot>,
-    /// Receives the description of a pull request.
+    /// Receives a pull request's description.
     pub description: Option<DescriptionSlot>,
-    /// Receives the evidence of a pull request.
+    /// Receives a pull request's evidence.
     pub evidence: Option<EvidenceLog>,
-    /// The test and build commands of the repository's table.
+    /// The test and build commands from the repository's table.
     pub commands: KnownCommands,
-    /// The ref that a change started from, if the request named one.
+    /// The ref that a change started from, if the request named it.
     pub base: Option<RefName>,
-    /// The pull request that the request of a coding run names.
+    /// The pull request that a coding run's request names.
     pub named: Option<NamedPullRequest>,
     /// The pull request under review.
     pub review: Option<ReviewTarget>,
@@ -72,16 +72,16 @@ pub struct Assignment {
     pub(crate) hold: Option<Hold>,
 }
 
-/// The code host of a run, with the gate of its requester.
+/// A run's code host, with the requester's gate.
 #[derive(Clone)]
 pub struct RunCodeHost {
-    /// The host.
+    /// The code host itself.
     pub host: Arc<dyn CodeHost>,
-    /// The gate.
+    /// The requester's repository gate.
     pub gate: Arc<dyn RepositoryGate>,
     /// The repositories that the run read.
     pub read: Arc<ReadRepositories>,
-    /// The records of runs, which know their pull requests.
+    /// Run records, which know their pull requests.
     pub store: Arc<dyn RunStore>,
 }
 
@@ -95,7 +95,8 @@ impl RunCodeHost {
         }
     }
 
-    /// Returns whether a pull request is the service's own. It is not, if its run's record cannot be read.
+    /// Returns whether a pull request is the service's own. It is not, if the run's record cannot
+    /// be read.
     pub(crate) async fn is_own(&self, facts: &PullRequestFacts) -> bool {
         let place = (&facts.pull_request.repository, facts.pull_request.number);
         let branch = &facts.pull_request.head_branch;
@@ -104,7 +105,7 @@ impl RunCodeHost {
             .unwrap_or(false)
     }
 
-    /// Returns why the text of the run may not be written to a repository, if it may not.
+    /// Returns why the run's text may not be written to a repository, if it may not.
     ///
     /// # Errors
     /// The host does not answer.
@@ -118,13 +119,13 @@ impl RunCodeHost {
         }))
     }
 
-    /// Returns the repository of a working tree, if the host has it.
+    /// Returns a working tree's repository, if the host has it.
     pub fn repository_of(&self, workspace: &dyn Workspace) -> Option<RepoSlug> {
         self.host.host().repository_of(workspace.origin()?)
     }
 
-    /// Checks whether the requester may read a repository, and counts it as read.
-    /// It precedes every call of the host.
+    /// Checks whether the requester may read a repository, and counts it as read. Precedes every
+    /// host call.
     ///
     /// # Errors
     /// Returns [`Refusal::RepositoryForbidden`] if not.
@@ -137,17 +138,17 @@ impl RunCodeHost {
     }
 }
 
-/// A model with its client.
+/// A model and the client for it.
 #[derive(Clone)]
 pub struct BoundModel {
-    /// Its name.
+    /// Name of the model.
     pub name: ModelRef,
-    /// Its client.
+    /// Client that calls the model.
     pub client: Arc<dyn ModelClient>,
 }
 
 impl Assignment {
-    /// The limits on the run's own model, including its prompt and tools.
+    /// Returns the limits on the run's own model, including prompt and tools.
     pub fn full_limits(&self) -> Limits {
         self.with_fixed_tokens(self.limits)
     }
@@ -167,13 +168,13 @@ impl Assignment {
         Limits { context, ..limits }
     }
 
-    /// Limits the run by its reserved part of the day's budget.
+    /// Limits the run by the reserved part of the day's budget.
     pub(crate) fn limit_to(&mut self, hold: Option<Hold>) {
         self.limits.cap = hold.as_ref().map(Hold::cap).or(self.limits.cap);
         self.hold = hold;
     }
 
-    /// Returns the price of a model of the run.
+    /// Returns the price for a model in this run.
     pub fn price_of(&self, model: &ModelRef) -> Option<Price> {
         if *model == self.model.name {
             self.limits.price
@@ -182,7 +183,7 @@ impl Assignment {
         }
     }
 
-    /// The assignment of an agent, still without a prompt and a workspace.
+    /// Creates an agent's assignment, still without a prompt and a workspace.
     pub fn of(
         deps: &Deps,
         agent: &'static AgentSpec,

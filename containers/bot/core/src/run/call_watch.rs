@@ -1,8 +1,8 @@
-//! The progress of a model call: the overload's start, and the usage of attempts without an answer.
+//! Watches a model call: when overload started, and what attempts without a response used.
 //!
-//! A provider bills the tokens that it read and wrote, even if the stream broke or was closed here. The usage that the
-//! stream reported is known. For an attempt without a report the caller has to estimate. Not here: the consequences
-//! (`model_calls`).
+//! A provider bills the tokens that it read and wrote, even if the stream broke or was closed here.
+//! Usage that the stream reported is known. For an attempt without a report the caller has to
+//! estimate. Not here: the consequences (`model_calls`).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The calls of one model in one step.
+/// A step's calls to a single model.
 #[derive(Default)]
 pub(super) struct CallWatch {
     state: watch::Sender<State>,
@@ -40,14 +40,14 @@ enum Phase {
     Asking,
 }
 
-/// The usage of an attempt that is cut off now.
+/// Usage owed for an attempt that is cut off now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Owed {
     /// No request was in flight.
     Nothing,
-    /// As reported.
+    /// As the stream reported it.
     Reported(Usage),
-    /// Not reported.
+    /// The stream reported nothing.
     Unknown,
 }
 
@@ -76,7 +76,7 @@ impl CallWatch {
         });
     }
 
-    /// The client has answered. The turn holds its usage.
+    /// Notes that the client answered. The turn holds the usage.
     pub(super) fn answered(&self) {
         self.state.send_modify(|state| {
             state.phase = Phase::Idle;
@@ -84,7 +84,7 @@ impl CallWatch {
         });
     }
 
-    /// The client has failed. A cancelled call keeps its state.
+    /// Notes that the client failed. A cancelled call keeps the state.
     pub(super) fn failed(&self, error: &ModelError) {
         if error.kind == ModelErrorKind::Cancelled {
             return;
@@ -124,7 +124,7 @@ impl CallWatch {
             .is_some_and(|since| since.elapsed() >= limit)
     }
 
-    /// Returns the usage of broken attempts, and resets it.
+    /// Returns the usage from broken attempts, and resets it.
     pub(super) fn take_broken(&self) -> Usage {
         let mut broken = Usage::default();
         self.state

@@ -1,4 +1,4 @@
-//! Checkpoints of a run's working tree: every few steps, and when its driver stops.
+//! Checkpoints a run's working tree: every few steps, and when the driver stops.
 //!
 //! A checkpoint that fails costs no run. Not here: how a tree is saved (the workspace).
 
@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::registry::RunHandle;
 
-/// Number of steps with side effects from one checkpoint to the next.
+/// Number of steps with side effects between two checkpoints.
 pub(super) const CHECKPOINT_EVERY: u32 = 3;
-/// Timeout of a checkpoint. The first one of a large repository copies its history.
+/// Timeout for a checkpoint. A large repository's first checkpoint copies the history.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Saves the working tree of a run. A new checkpoint is a note in the stream.
-/// Returns the tree's checkpoint, if it has one.
+/// Saves a run's working tree. A new checkpoint is a note in the stream. Returns the tree's
+/// checkpoint, if it has any.
 pub(crate) async fn save_tree(workspace: &dyn Workspace, run: &RunHandle) -> Option<Checkpoint> {
     // Also for a stopped run, so a stop does not cancel it.
     let never = CancellationToken::new();

@@ -1,7 +1,8 @@
-//! The driver of one run: performs the loop's actions and feeds back their results.
+//! Drives a run: performs the loop's actions and feeds back the results.
 //!
-//! A step is stored before its calls run (`live::TrackedRun::step`). Between steps the run reads its mailbox and can be
-//! handed off. Not here: the loop's decisions (`ars_agent`), and the end of the run (`lifecycle`).
+//! A step is stored before the calls run (`live::TrackedRun::step`). Between steps the run reads
+//! the mailbox and can be handed off. Not here: the loop's decisions (`ars_agent`), and the run's
+//! end (`lifecycle`).
 
 use std::{collections::BTreeSet, panic::AssertUnwindSafe, time::Duration};
 
@@ -28,25 +29,25 @@ use crate::{
     threads::{FollowUp, Mailbox},
 };
 
-/// Everything that one run works with.
+/// Everything that a run works with.
 pub struct Driver<'a> {
-    /// The run's stream.
+    /// Publishes the run's events.
     pub run: &'a RunHandle,
-    /// The run's spans.
+    /// Publishes the run's spans.
     pub spans: &'a Spans,
-    /// The span of the whole agent run.
+    /// Span id for the whole agent run.
     pub root: String,
-    /// Time.
+    /// Source of the current time.
     pub clock: &'a dyn Clock,
-    /// The task and its limits.
+    /// The task and the limits.
     pub assignment: &'a Assignment,
-    /// The run's follow-ups.
+    /// Queues the run's follow-ups.
     pub mailbox: &'a Mailbox,
-    /// The run in the ledger, if its steps are stored.
+    /// The run in the ledger, if the steps are stored.
     pub tracked: Option<&'a TrackedRun>,
     /// Fires when tracked runs are to be handed off.
     pub hand_off: &'a CancellationToken,
-    /// May let the run go on behind its answer.
+    /// May let the run go on behind the answer.
     pub recheck: Option<&'a dyn Recheck>,
     /// Receives short progress messages.
     pub io: &'a dyn Channel,
@@ -54,7 +55,7 @@ pub struct Driver<'a> {
     pub redactor: &'a ars_events::Redactor,
 }
 
-/// The result of driving a run.
+/// How driving a run ended.
 pub struct DriverReport {
     /// Why the driver stopped.
     pub exit: DriverExit,
@@ -64,12 +65,12 @@ pub struct DriverReport {
     pub cost: Option<u64>,
     /// The conversation, as last shown to the model.
     pub turns: Vec<Turn>,
-    /// Names of the tools that were called, those of earlier processes included.
+    /// Names of the called tools, including those that earlier processes called.
     pub tools: BTreeSet<String>,
     /// Number of tool calls in this process.
     pub tool_calls: u32,
-    /// Follow-ups that the driver took from the mailbox and the model did not see.
-    /// None of a run that is handed off: its stored step holds them.
+    /// Follow-ups that the driver took from the mailbox and the model did not see. Empty for a run
+    /// that is handed off: the stored step holds them.
     pub unread: Vec<FollowUp>,
 }
 
@@ -86,33 +87,33 @@ pub enum DriverExit {
 
 /// A run that another process started.
 pub struct Resumption {
-    /// The stored loop.
+    /// The loop as stored.
     pub agent_loop: Loop,
-    /// The first action.
+    /// Where the driver begins.
     pub first: First,
-    /// The calls of the current step that the stream shows already.
+    /// The current step's calls that the stream shows already.
     pub published: PublishedCalls,
-    /// Whether the stream has the reading diff of a review.
+    /// Whether the stream has a review's reading diff.
     pub has_reading_diff: bool,
 }
 
-/// The first action of a driver.
+/// A driver's first action.
 pub enum First {
     /// Store the initial conversation, and call the model.
     Begin,
-    /// Call the model.
+    /// Call the model first.
     CallModel,
     /// Settle the calls that were in flight.
     Settle(Vec<resume::Settlement>),
-    /// Store a step whose record was lost, and run its calls.
+    /// Store a step with a lost record, and run the calls.
     RunStep(Vec<ToolCall>),
 }
 
-/// The state of a run while it is driven.
+/// A run's state while it is driven.
 pub(super) struct DriveState {
     pub(super) agent_loop: Loop,
     pub(super) stops: Stops,
-    /// The current model: the run's own or its fallback.
+    /// The current model: the run's own or the fallback.
     pub(super) model: BoundModel,
     soft_stop_fed: bool,
     taken: Vec<FollowUp>,
@@ -122,14 +123,14 @@ pub(super) struct DriveState {
     published: PublishedCalls,
 }
 
-/// The result of one piece of work.
+/// What a piece of work led to.
 pub(super) enum Next {
     Feed(Input),
     HandOff,
 }
 
 impl Driver<'_> {
-    /// Runs the agent on this conversation to its end.
+    /// Runs the agent on this conversation to the end.
     pub async fn run(&self, conversation: Vec<Turn>) -> DriverReport {
         let now = self.clock.now();
         let limits = self.assignment.full_limits();
@@ -153,8 +154,8 @@ impl Driver<'_> {
             .await
     }
 
-    /// Drives the run, and turns a panic into a failed run.
-    /// The requester still receives an answer, the record its cost, and unread follow-ups their turn.
+    /// Drives the run, and turns a panic into a failed run. The requester still receives an answer,
+    /// the record gets the cost, and unread follow-ups get their turn.
     async fn catch_panic(&self, mut state: DriveState, first: First) -> DriverReport {
         let exit = AssertUnwindSafe(self.run_to_completion(&mut state, first))
             .catch_unwind()
@@ -186,7 +187,7 @@ impl Driver<'_> {
                 break;
             };
             state.agent_loop.reopen(text);
-            // A resume must know the text, or it would answer for another state of the tree.
+            // A resume must know the text, or it would answer for another tree state.
             if self.store(state, &[], StepDurability::BestEffort).await != Stepped::Stored
                 || !recheck.proceed().await
             {
@@ -236,8 +237,8 @@ impl Driver<'_> {
             let done = match next {
                 Some(Action::CallModel { purpose, limit_ms }) => {
                     if has_spoken {
-                        // An undelivered answer and its replacement are more turns than one step adds. A resume needs a
-                        // record of them.
+                        // An undelivered answer and the replacement are more turns than a single
+                        // step adds. A resume needs a record of them.
                         self.store(state, &[], StepDurability::BestEffort).await;
                     }
                     self.call_model(state, purpose, limit_ms).await
@@ -254,7 +255,7 @@ impl Driver<'_> {
     }
 
     fn report(&self, mut state: DriveState, exit: DriverExit) -> DriverReport {
-        // The model receives messages all at once, so those that it did not receive are the last ones.
+        // The model receives messages all at once, so those that it did not receive are the last.
         let unread = match exit {
             DriverExit::HandedOff => 0,
             DriverExit::Ended(_) | DriverExit::Fenced => state.agent_loop.unconsumed().len(),
@@ -293,7 +294,7 @@ impl Driver<'_> {
         state.taken.extend(follow_ups);
     }
 
-    /// Stores the position of the loop. Without a ledger there is nothing to store.
+    /// Stores the loop's position. Without a ledger there is nothing to store.
     pub(super) async fn store(
         &self,
         state: &DriveState,
@@ -313,7 +314,7 @@ impl Driver<'_> {
         tracked.step(&step, durability, &state.stops.hard).await
     }
 
-    /// Stores the step, then runs its calls.
+    /// Stores the step, then runs the calls.
     async fn work(&self, state: &mut DriveState, calls: Vec<ToolCall>) -> Next {
         let durability = if calls.iter().all(|call| self.may_repeat(call)) {
             StepDurability::BestEffort
@@ -368,7 +369,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The end of the run's time, on the clock of timeouts.
+    /// Returns when the run's time ends, on the timeouts' clock.
     fn deadline(&self, state: &DriveState) -> Instant {
         Instant::now() + millis(state.agent_loop.remaining_ms(self.clock.now()))
     }
@@ -407,12 +408,12 @@ impl Driver<'_> {
     }
 }
 
-/// The result of a call that was skipped because its step could not be stored.
+/// Returns a skipped call's result, when the step could not be stored.
 fn not_stored() -> ToolOutput {
     ToolOutput::refused("This call was not run: the run's state could not be stored before it.")
 }
 
-/// The report of a run that failed before its first model call.
+/// Reports a run that failed before the first model call.
 pub fn not_begun(answer: String) -> DriverReport {
     DriverReport {
         exit: failed(answer),
@@ -429,7 +430,7 @@ fn failed(answer: String) -> DriverExit {
     ended(RunStatus::Failed, answer)
 }
 
-/// The exit of a run that is cut short with this answer.
+/// Exits a run that is cut short with this answer.
 pub fn ended(status: RunStatus, answer: String) -> DriverExit {
     DriverExit::Ended(RunOutcome {
         status,

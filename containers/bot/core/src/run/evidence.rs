@@ -1,6 +1,7 @@
-//! The tests and builds of a coding run: the evidence of its pull request.
+//! A coding run's tests and builds: the pull request's evidence.
 //!
-//! Not here: adding a command to it (`evidence_calls`), and the text that shows it (`ars_codehost`).
+//! Not here: adding a command to it (`evidence_calls`), and the text that shows it
+//! (`ars_codehost`).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,12 +12,12 @@ use ars_codehost::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Maximum tests and builds that are kept, the last ones.
+/// Maximum number of last tests and builds to keep.
 const MAX_KEPT_CHECKS: usize = 20;
-/// Exit code of a command that its timeout killed.
+/// Exit code when a timeout killed the command.
 const TIMED_OUT: i32 = 124;
 
-/// The tests and builds of one run.
+/// A run's tests and builds.
 #[derive(Debug, Default)]
 pub struct EvidenceLog(Mutex<Vec<StoredCheck>>);
 
@@ -25,15 +26,15 @@ pub struct EvidenceLog(Mutex<Vec<StoredCheck>>);
 pub(super) struct StoredCheck {
     pub(super) name: String,
     pub(super) command: String,
-    /// The commit of the tree, if it had no other changes.
+    /// The tree's commit, if it had no other changes.
     pub(super) head: Option<String>,
     pub(super) exit_code: i32,
-    /// The end of the output of a failed command.
+    /// The end of a failed command's output.
     pub(super) output: String,
 }
 
 impl EvidenceLog {
-    /// Restores the log from the run's state. An unreadable one is empty.
+    /// Restores the log from the run's state. An unreadable log is empty.
     pub fn of_state(state: Option<&Value>) -> Self {
         let kept = state
             .and_then(|state| Vec::deserialize(state).ok())
@@ -46,7 +47,7 @@ impl EvidenceLog {
         serde_json::to_value(&*self.0.lock().unwrap_or_else(PoisonError::into_inner)).ok()
     }
 
-    /// Adds a test or build. Above the limit the oldest one is dropped.
+    /// Adds a test or build. Above the limit drops the oldest.
     pub(super) fn push(&self, check: StoredCheck) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_KEPT_CHECKS {

@@ -1,6 +1,7 @@
-//! Adds the tests and builds of a run to its evidence.
+//! Adds a run's tests and builds to the evidence.
 //!
-//! Only commands count that a shell cannot have hidden the exit code of (`ars_codehost::pull_request::check_of`).
+//! Only commands count that a shell cannot have hidden the exit code of
+//! (`ars_codehost::pull_request::check_of`).
 
 use ars_agent::ToolCall;
 use ars_bot_ports::{GitRequest, Workspace};
@@ -15,9 +16,9 @@ use super::{
     tool_events::{SHELL_TOOL, text_of},
 };
 
-/// Maximum characters of a command and of the end of its output.
+/// Maximum characters of a command and of the kept output.
 const MAX_KEPT_CHARS: usize = 1_000;
-/// Maximum bytes of git's answer about changes; the first one decides.
+/// Maximum size in bytes of git's output about changes; the first change decides.
 const MAX_STATUS_BYTES: usize = 1_000;
 
 impl Driver<'_> {
@@ -63,7 +64,7 @@ impl Driver<'_> {
     }
 }
 
-/// Returns the commit of the tree, if it has no other changes and no files that git does not know.
+/// Returns the tree's commit, if it has no other changes and no files that git does not know.
 async fn clean_head(workspace: &dyn Workspace) -> Option<String> {
     let arguments = ["status", "--porcelain", "--untracked-files=normal"];
     let request = GitRequest {

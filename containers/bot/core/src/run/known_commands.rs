@@ -1,4 +1,4 @@
-//! The command table of a run's repository: its test and build commands, whose exit codes are evidence.
+//! A run repository's test and build commands, whose exit codes are evidence.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use ars_resident::detect::{NO_TEST, detect, manifest};
 use ars_types::TreePlace;
 use tokio_util::sync::CancellationToken;
 
-/// Maximum bytes of a manifest; a longer one is not read.
+/// Maximum manifest size in bytes; a longer manifest is not read.
 const MAX_MANIFEST_BYTES: u64 = 256 << 10;
-/// Maximum bytes of the names of root files.
+/// Maximum size of the root file names in bytes.
 const MAX_NAMES_BYTES: usize = 256 << 10;
 
-/// Returns the onboarded commands of the repository, and those that its manifests select.
+/// Returns the repository's onboarded commands, and those that the manifests select.
 pub async fn known_commands(
     workspace: &dyn Workspace,
     residents: Option<&dyn Residents>,
@@ -52,15 +52,15 @@ async fn add_onboarded(
     }
 }
 
-/// Adds a command, unless it only stands for a missing one.
+/// Adds a command, unless it only stands for a missing command.
 fn add(known: &mut KnownCommands, name: &str, command: &str) {
     if command != NO_TEST {
         known.add(name, command);
     }
 }
 
-/// Adds the commands that the root files of the tree's commit select.
-/// The files of the tree itself may have changes.
+/// Adds the commands that the commit's root files select. The files in the tree itself may have
+/// changes.
 async fn add_detected(known: &mut KnownCommands, workspace: &dyn Workspace) {
     let arguments = ["ls-tree", "--name-only", "-z", "HEAD"];
     let Some(names) = answer(workspace, &arguments, MAX_NAMES_BYTES).await else {

@@ -25,7 +25,7 @@ use crate::{
 /// How long a model may be overloaded before the fallback is called.
 const OVERLOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Wait between two calls of an overloaded model, behind the waits of the client.
+/// Wait between two calls to an overloaded model, behind the client's own waits.
 const OVERLOAD_BACKOFF: Duration = Duration::from_secs(2);
 
 impl Driver<'_> {
@@ -84,8 +84,9 @@ impl Driver<'_> {
         self.tracked.is_some_and(TrackedRun::is_resumable)
     }
 
-    /// Charges usage without an answer: broken attempts, and the one that is cut off now.
-    /// Without a report the sent tokens are estimated, so that the run never costs more than is counted.
+    /// Charges usage without a response: broken attempts, and the attempt that is cut off now.
+    /// Without a report the sent tokens are estimated, so that the run never costs more than is
+    /// counted.
     fn pay(&self, state: &mut DriveState, call: &CallWatch) {
         let cut_off = match call.cut_off() {
             Owed::Nothing => Usage::default(),
@@ -139,7 +140,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns the fallback, unless it is the current model or its price is unknown under a cap.
+    /// Returns the fallback, unless it is the current model or the price is unknown under a cap.
     fn fallback(&self, state: &DriveState) -> Option<BoundModel> {
         let price = self.assignment.fallback_limits.price;
         let fallback = self
@@ -165,7 +166,7 @@ impl Driver<'_> {
         state.model = fallback;
     }
 
-    /// Makes one call, with its span.
+    /// Makes a single call within a span.
     async fn ask(
         &self,
         state: &DriveState,

@@ -1,18 +1,18 @@
-//! The pull request that the request of a coding run names, as the run's state keeps it.
+//! The pull request that a coding run's request names, as the run's state keeps it.
 
 use ars_types::RefName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A pull request that a coding run continues, or that its own one refers to.
+/// A pull request that a coding run continues, or that the run's own pull request refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedPullRequest {
-    /// Number.
+    /// Pull request number on the host.
     pub number: u64,
-    /// Address of its page.
+    /// Address of the web page.
     pub url: String,
-    /// Its branch and the branch that it is for, if the run continues it.
+    /// Its branch and target branch, if the run continues it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continued: Option<ContinuedBranch>,
     /// Why the run does not continue it.
@@ -23,7 +23,7 @@ pub struct NamedPullRequest {
     pub is_required: bool,
 }
 
-/// The branches of a continued pull request.
+/// A continued pull request's branches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContinuedBranch {
     /// The branch that commits are pushed to.

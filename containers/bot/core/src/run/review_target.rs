@@ -1,4 +1,4 @@
-//! The pull request under review, as the run and its stored state know it.
+//! The pull request under review, as the run and the stored state know it.
 
 use ars_codehost::diff::Commit;
 use ars_runs::PostedReviewFact;
@@ -10,9 +10,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewTarget {
-    /// Repository.
+    /// Repository on the code host.
     pub repository: RepoSlug,
-    /// Number.
+    /// Pull request number on the host.
     pub number: u64,
     /// Branch that the changes are for.
     pub base: String,
@@ -22,10 +22,10 @@ pub struct ReviewTarget {
     pub is_second: bool,
     /// The requester lets the review be posted.
     pub posts: bool,
-    /// The run began to submit its review, so a review of the head that is found later is its own.
+    /// The run began to submit its review, so a review found later on the head is the run's own.
     #[serde(default)]
     pub is_submitted: bool,
-    /// Ids of the own threads that the run began to resolve.
+    /// Ids of the service's threads that the run began to resolve.
     #[serde(default)]
     pub resolving: Vec<String>,
     /// The posted review, once the run is done with it.
@@ -34,7 +34,7 @@ pub struct ReviewTarget {
 }
 
 impl ReviewTarget {
-    /// A first review of this head.
+    /// Starts a first review on this head.
     pub fn new(
         repository: RepoSlug,
         number: u64,
@@ -55,7 +55,7 @@ impl ReviewTarget {
         }
     }
 
-    /// The second review, of this head.
+    /// Returns the second review, on this head.
     #[must_use]
     pub fn again(&self, head: &Commit) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl ReviewTarget {
         Commit::parse(&self.head)
     }
 
-    /// Returns the base, if git can use its name.
+    /// Returns the base, if git can use the name.
     pub fn base_ref(&self) -> Option<RefName> {
         RefName::parse(self.base.clone()).ok()
     }

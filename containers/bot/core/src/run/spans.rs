@@ -1,4 +1,4 @@
-//! Span records of a run: paired start and end events (docs/reference/events.md#spans).
+//! A run's span records: paired start and end events (docs/reference/events.md#spans).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use crate::registry::RunHandle;
 
-/// The spans of a run. Ids are counters, unique within the run.
+/// A run's spans. Ids are counters, unique within the run.
 #[derive(Debug, Default)]
 pub struct Spans {
     minted: AtomicU64,
 }
 
-/// A started span.
+/// A started span, not yet ended.
 #[derive(Debug, Clone)]
 pub struct Span {
     id: String,
@@ -35,25 +35,25 @@ impl Span {
         }
     }
 
-    /// Its id, the parent id of its children.
+    /// Returns the id, which is the children's parent id.
     pub fn id(&self) -> &str {
         &self.id
     }
 }
 
-/// The result of a span.
+/// How a span ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpanResult {
-    /// It succeeded.
+    /// The work succeeded.
     Ok,
     /// It succeeded, with attributes.
     OkWith(Map<String, Value>),
-    /// It failed, with an error in one word.
+    /// The work failed, with a single-word error.
     Failed(String),
 }
 
 impl SpanResult {
-    /// Returns the result of work that may have failed.
+    /// Returns the result for work that may have failed.
     pub fn of(error: Option<String>) -> Self {
         error.map_or(Self::Ok, Self::Failed)
     }
@@ -68,12 +68,12 @@ pub struct OpenSpan<'a> {
 }
 
 impl OpenSpan<'_> {
-    /// Ends the span of work that succeeded.
+    /// Ends the span after success.
     pub fn end(self) {
         self.end_with(SpanResult::Ok);
     }
 
-    /// Ends the span.
+    /// Ends the span with this result.
     pub fn end_with(mut self, result: SpanResult) {
         if let Some(span) = self.span.take() {
             self.spans.end(self.run, span, result, self.clock.now());
@@ -95,7 +95,7 @@ impl Drop for OpenSpan<'_> {
 }
 
 impl Spans {
-    /// The spans of a run after its first ids, which another process used.
+    /// Continues a run's spans after the first ids, which another process used.
     pub fn after(minted: u64) -> Self {
         Self {
             minted: AtomicU64::new(minted),
@@ -124,7 +124,7 @@ impl Spans {
         }
     }
 
-    /// Starts a span and publishes its start.
+    /// Starts a span and publishes the start.
     pub fn start(
         &self,
         run: &RunHandle,
@@ -148,7 +148,7 @@ impl Spans {
         span
     }
 
-    /// Publishes the end of a span.
+    /// Publishes the span's end.
     pub fn end(&self, run: &RunHandle, span: Span, result: SpanResult, now: UnixMillis) {
         let (status, attrs, error) = match result {
             SpanResult::Ok => (SpanStatus::Ok, None, None),

@@ -1,4 +1,4 @@
-//! Runs one turn's tool calls: consecutive side-effect-free ones together, others alone and in order.
+//! Runs a turn's tool calls: consecutive effect-free calls together, others alone and in order.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -22,23 +22,23 @@ use super::{
 
 /// Time for a stopped tool to return before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
-/// Most concurrent calls.
+/// Maximum concurrent calls per run.
 const AT_ONCE: usize = 8;
-/// Most calls of one turn.
+/// Maximum calls in a turn.
 const CALLS_MAX: usize = 64;
-/// The result of a call that a hard stop ended or prevented.
+/// Result for a call that a hard stop ended or prevented.
 const STOPPED: &str = "stopped";
-/// The result of a call that the time budget prevented.
+/// Result for a call that the time budget prevented.
 const NO_TIME: &str = "Not run: the run has no time left. Answer now.";
-/// The result of a call that the time budget ended.
+/// Result for a call that the time budget ended.
 const OUT_OF_TIME: &str = "Ended: the run's time was used up before the call was done. Answer now.";
-/// Most characters of one output in the conversation. The tools' own limits are lower.
+/// Maximum characters per output in the conversation. The tools' own limits are lower.
 const TEXT_MAX: usize = 60_000;
 
-/// The limits of one turn's calls, all of them together.
+/// Limits for a turn's calls, all together.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds<'a> {
-    /// The end of the run's time, on the clock of timeouts.
+    /// When the run's time ends, on the timeouts' clock.
     pub(super) deadline: Instant,
     /// Fires on a hard stop.
     pub(super) hard_stop: &'a CancellationToken,
@@ -207,7 +207,7 @@ impl Driver<'_> {
     }
 }
 
-/// The result of a call beyond the limit of a turn.
+/// Returns the result for a call beyond the turn's limit.
 fn too_many() -> ToolOutput {
     ToolOutput::refused(format!(
         "Not run: at most {CALLS_MAX} calls of one turn are. Ask for it in the next one."

@@ -1,7 +1,7 @@
-//! The events of a tool call: its start and its result, each once (docs/reference/events.md#kinds).
+//! A tool call's events: start and result, each once (docs/reference/events.md#kinds).
 //!
-//! Not here: running the call (`run/tool_calls.rs`), and the calls that a resumed stream has already
-//! (`lifecycle/resume`).
+//! Not here: running the call (`run/tool_calls.rs`), and the calls that a resumed stream has
+//! already (`lifecycle/resume`).
 
 use std::collections::HashSet;
 
@@ -12,22 +12,22 @@ use serde_json::Value;
 
 use super::driver::Driver;
 
-/// Most characters of the name of an unknown tool.
+/// Maximum characters of an unknown tool's name.
 const UNKNOWN_NAME_MAX: usize = 200;
-/// The tool with a command in its calls and an exit code in its results.
+/// The tool with a command in the call and an exit code in the result.
 pub(super) const SHELL_TOOL: &str = "bash";
 
-/// The calls of a step that the stream shows already, by id.
+/// A step's calls that the stream shows already, by id.
 #[derive(Debug, Default)]
 pub struct PublishedCalls {
-    /// Started calls.
+    /// Ids of started calls.
     pub calls: HashSet<String>,
-    /// Calls with a result. The conversation lacks a result that its process died before storing.
+    /// Calls with a result. The conversation lacks a result that the process died before storing.
     pub results: HashSet<String>,
 }
 
 impl Driver<'_> {
-    /// Publishes the start of a call, unless the stream has it.
+    /// Publishes a call's start, unless the stream has it.
     pub(super) fn publish_call(&self, call: &ToolCall, published: &PublishedCalls) {
         if published.calls.contains(&call.call_id) {
             return;
@@ -48,7 +48,7 @@ impl Driver<'_> {
         });
     }
 
-    /// Publishes the result of a call, unless the stream has it.
+    /// Publishes a call's result, unless the stream has it.
     pub(super) fn publish_result(
         &self,
         call: &ToolCall,
@@ -74,7 +74,7 @@ impl Driver<'_> {
         });
     }
 
-    /// Answers a call without running it. Its events are published as usual.
+    /// Answers a call without running it. The events are published as usual.
     pub(super) fn skip_call(
         &self,
         call: &ToolCall,
@@ -87,7 +87,7 @@ impl Driver<'_> {
     }
 }
 
-/// Returns the text of a result. Other content is named only.
+/// Returns a result's text. Other content is named only.
 pub(super) fn text_of(content: &[ToolContent]) -> String {
     let pieces = content.iter().map(|piece| match piece {
         ToolContent::Text { text } => text.clone(),

@@ -1,4 +1,4 @@
-//! The tools of one run with their descriptions.
+//! A run's tools with their descriptions.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ impl Toolbox {
         &self.specs
     }
 
-    /// Returns the tool of that name.
+    /// Returns the tool with that name.
     pub fn find(&self, name: &str) -> Option<&dyn Tool> {
         let position = self.specs.iter().position(|spec| spec.name == name)?;
         self.tools.get(position).map(|tool| &**tool)
     }
 
-    /// Returns the result of a call of an unknown tool.
+    /// Returns the result for calling an unknown tool.
     pub fn unknown(&self) -> ToolOutput {
         let names: Vec<_> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         ToolOutput::refused(format!(

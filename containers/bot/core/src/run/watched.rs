@@ -1,7 +1,7 @@
-//! A view of the workspace that records whether the workspace answered a call.
+//! A workspace view that records whether the workspace answered a call.
 //!
-//! A tool may refuse its arguments, answer from elsewhere, or need no workspace. Its result then does not show whether
-//! the workspace works. Not here: the consequences (`ars_agent::Loop`).
+//! A tool may refuse its arguments, answer from elsewhere, or need no workspace. Its result then
+//! does not show whether the workspace works. Not here: the consequences (`ars_agent::Loop`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use ars_types::RunId;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-/// A watched workspace.
+/// A workspace with recorded answers.
 pub(super) struct Watched<'a> {
     workspace: &'a dyn Workspace,
     has_answered: AtomicBool,

@@ -1,8 +1,8 @@
-//! The mailbox of a thread's live run: its queued follow-ups.
+//! The mailbox for a thread's live run: the queued follow-ups.
 //!
-//! A mailbox accepts messages until it is closed, and closing returns the unread ones atomically. So a message is read
-//! by the run, returned, or rejected because the run ended, and never lost. Not here: the durable copy in the ledger's
-//! inbox, from which the next owner reads.
+//! A mailbox accepts messages until it is closed, and closing returns the unread ones atomically.
+//! So a message is read by the run, returned, or rejected because the run ended, and never lost.
+//! Not here: the durable copy in the ledger's inbox, from which the next owner reads.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -14,23 +14,23 @@ use ars_bot_ports::{Channel, IncomingMessage, Overload};
 use super::Note;
 use crate::load_limits::LoadLimits;
 
-/// One follow-up.
+/// A message for a live run.
 #[derive(Clone)]
 pub struct FollowUp {
     /// The message as the ledger's inbox stores it.
     pub note: Note,
-    /// Its number in the ledger's inbox, if it is there.
+    /// Number in the ledger's inbox, if it is there.
     pub inbox_seq: Option<u64>,
-    /// Its sender, when the message came through this process.
+    /// The sender, when the message came through this process.
     pub sender: Option<Sender>,
 }
 
-/// The sender of a follow-up.
+/// Who sent a follow-up.
 #[derive(Clone)]
 pub struct Sender {
-    /// The original message.
+    /// The original message as received.
     pub message: IncomingMessage,
-    /// The sender's channel.
+    /// Channel for replies to the sender.
     pub io: Arc<dyn Channel>,
 }
 
@@ -46,11 +46,11 @@ struct State {
     waiting: Vec<FollowUp>,
     /// Follow-ups that are being queued, with their bytes.
     arriving: (usize, usize),
-    /// Every number up to this one was received, which makes delivery idempotent.
+    /// Every number up to here was received, which makes delivery idempotent.
     known_to: u64,
     /// Received numbers beyond it. Those between came through other processes and follow with a flush.
     known_beyond: BTreeSet<u64>,
-    /// Delivery ids of received messages, for copies without a known number.
+    /// Delivery ids from received messages, for copies without a known number.
     deliveries: HashSet<String>,
 }
 
@@ -64,7 +64,7 @@ impl State {
                 .is_some_and(|delivery| self.deliveries.contains(delivery))
     }
 
-    /// Completes a queued follow-up by its copy: number and sender.
+    /// Completes a queued follow-up with the copy's number and sender.
     fn complete(&mut self, copy: FollowUp) {
         let is_same = |waiting: &&mut FollowUp| {
             let by_number = waiting.inbox_seq.is_some() && waiting.inbox_seq == copy.inbox_seq;
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// Room for one follow-up in a mailbox, until dropped.
+/// Room for a follow-up in a mailbox, until dropped.
 pub struct Room {
     mailbox: Mailbox,
     bytes: usize,
@@ -108,7 +108,7 @@ impl Drop for Room {
 /// The reason for which a mailbox is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// The run ended.
+    /// The run has ended.
     Ended,
     /// The run continues in another process, which reads the ledger's inbox.
     HandedOff,
@@ -118,7 +118,7 @@ impl Mailbox {
     /// Reserves room for a text. Hold it until the follow-up is queued.
     ///
     /// # Errors
-    /// The limit of unread follow-ups that the text would exceed.
+    /// The unread follow-up limit that the text would exceed.
     pub fn reserve(&self, text: &str, limits: &LoadLimits) -> Result<Room, Overload> {
         let mut state = self.lock();
         let count = state.waiting.len() + state.arriving.0 + 1;
@@ -143,7 +143,7 @@ impl Mailbox {
         })
     }
 
-    /// Queues a follow-up, unless one with its number or delivery id was received before.
+    /// Queues a follow-up, unless the number or delivery id was received before.
     pub fn put(&self, follow_up: FollowUp) -> Result<(), Closed> {
         let mut state = self.lock();
         let is_known = state.is_known_copy(&follow_up);
@@ -163,8 +163,9 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Removes and returns the queued follow-ups in order of arrival, numbered ones by number.
-    /// A numbered one waits for its predecessors, because a run records the last number it has read.
+    /// Removes and returns the queued follow-ups in arrival order, numbered ones by number. A
+    /// numbered follow-up waits for the predecessors, because a run records the last number it has
+    /// read.
     pub fn take(&self) -> Vec<FollowUp> {
         let mut state = self.lock();
         let known_to = state.known_to;

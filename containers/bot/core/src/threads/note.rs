@@ -1,4 +1,4 @@
-//! A follow-up in the ledger's inbox, with enough data for a new request if its sender's process dies.
+//! A follow-up in the ledger's inbox, enough for a new request if the sender's process dies.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +12,27 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// The text, without its directives.
+    /// The text without directives.
     pub text: String,
-    /// The sender.
+    /// Namespaced id of the sender.
     pub user_id: String,
     /// When it was accepted, 0 when unknown.
     #[serde(default)]
     pub received_at: UnixMillis,
-    /// Its delivery id, which all copies share.
+    /// Delivery id, which all copies share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<String>,
     /// The grants that the sender's channel vouched for.
     /// Without them the message cannot run in the sender's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grants: Option<Vouched>,
-    /// Digest of the sender's ingress token. Absent for other senders, and in notes of earlier releases.
+    /// The sender's ingress token digest. Absent for other senders, and in notes from earlier
+    /// releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenDigest>,
 }
 
-/// The reason for which a note cannot run in its sender's name.
+/// Why a note cannot run in the sender's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SenderFault {
     /// The note has no grants.
@@ -40,7 +41,7 @@ pub enum SenderFault {
     TokenRemoved,
 }
 
-/// Stored grants.
+/// Grants stored with a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vouched {
     actions: Axis,
@@ -56,7 +57,8 @@ enum Axis {
 }
 
 impl Note {
-    /// The note of a message with this text. Create one per message, because copies share its delivery id.
+    /// Makes a message's note with this text. Create a note once per message, because copies share
+    /// the delivery id.
     pub fn of(message: &IncomingMessage, text: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -68,8 +70,8 @@ impl Note {
         }
     }
 
-    /// Returns the sender in this channel.
-    /// It has the present grants of its ingress token, else its vouched ones.
+    /// Returns the sender in this channel. It has the ingress token's present grants, else the
+    /// vouched ones.
     ///
     /// # Errors
     /// The grants are unknown, or the token is gone.

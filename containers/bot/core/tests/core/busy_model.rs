@@ -1,4 +1,4 @@
-//! A busy, silent or interrupted model: switch to the fallback, and cost of calls without an answer.
+//! A busy, silent or interrupted model: fallback, and the cost of calls without a response.
 
 use std::{
     sync::{Arc, Mutex},
@@ -37,7 +37,7 @@ const READ: Usage = Usage {
     cache_write_tokens: 0,
 };
 
-/// The behaviour of every call of the first model.
+/// How every call to the first model behaves.
 #[derive(Clone, Copy)]
 enum Habit {
     /// Overloaded, with a client that waits as long as the provider requests.
@@ -46,9 +46,9 @@ enum Habit {
     Refuses,
     /// Overloaded once, then streams for longer than the patience for overloads.
     Recovers,
-    /// Reads the request, reports its usage if it has one, and never ends.
+    /// Reads the request, reports usage if present, and never ends.
     Silent { reports: Option<Usage> },
-    /// Its stream breaks once after this report, and the second attempt answers.
+    /// The stream breaks once after this report, and the second attempt answers.
     BreaksOnce,
 }
 
@@ -58,7 +58,7 @@ struct Provider {
     called: Notify,
 }
 
-/// Time of the paused clock, which advances when all tasks wait.
+/// Lets time pass on the paused clock, which advances when all tasks wait.
 async fn passes(time: Duration) {
     let until = Instant::now() + time;
     while Instant::now() < until {

@@ -1,4 +1,4 @@
-//! Follow-ups that could have no run of their own, that name another place, or that stay unread.
+//! Follow-ups that could have no run, that name another place, or that stay unread.
 
 use std::sync::Arc;
 

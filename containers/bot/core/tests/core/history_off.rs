@@ -1,4 +1,4 @@
-//! An installation without run history: its runs are live runs only.
+//! An installation without run history: all runs are live runs.
 
 use ars_auth::{Actor, Grants, Set, Viewer};
 use ars_bot_core::{

@@ -1,4 +1,4 @@
-//! Limits of live runs and follow-ups, and the queue of waiting runs.
+//! Live run and follow-up limits, and the queue of waiting runs.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::*;
 
-/// A process with one slot.
+/// A process with a single slot.
 fn narrow(moves: Vec<Move>, capabilities: Capabilities) -> Arc<World> {
     let limits = LoadLimits {
         runs: Some(1),
@@ -25,7 +25,7 @@ fn narrow(moves: Vec<Move>, capabilities: Capabilities) -> Arc<World> {
     }))
 }
 
-/// The first process of a ledger, and the ones after it.
+/// A ledger's first process, and the processes after it.
 fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> Arc<World> {
     narrow(
         moves,
@@ -50,7 +50,7 @@ fn send(
     tokio::spawn(async move { core.dispatch(message, io).await })
 }
 
-/// Sends a request that waits for a slot, and returns its run.
+/// Sends a request that waits for a slot, and returns the run.
 async fn wait_in_queue(
     world: &Arc<World>,
     subject: &str,
@@ -210,7 +210,7 @@ async fn next_process_continues_the_queue() {
     assert_eq!((inputs, seqs), (1, (1..=record.event_count).collect()));
 }
 
-/// Lets a request of a token wait, and takes it up in a process with these tokens. Returns its record.
+/// Lets a token's request wait, and takes it up in a process with these tokens. Returns the record.
 async fn taken_up_with(tokens: &str) -> RunRecord {
     let sent = TokenMap::parse(Some(r#"{"t1":{"subject":"bo"}}"#)).map;
     let actor = Actor::service(Ingress::Http, sent.authenticate("t1").unwrap());
@@ -294,7 +294,7 @@ async fn queued_request_waits_for_readable_tokens() {
     capabilities.ledger.as_mut().unwrap().reclaims = false;
     let unable = narrow(Vec::new(), capabilities);
     let keeping = unable.keep_ledger();
-    // Several passes of the loop. The clock is paused.
+    // Several loop passes. The clock is paused.
     let record = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
     assert!(
         tokio::time::timeout(Duration::from_secs(300), record)
@@ -321,7 +321,7 @@ async fn queued_request_waits_for_readable_tokens() {
     );
 }
 
-/// Starts a waiting run in a process that dies then. Returns the record of the next process.
+/// Starts a waiting run in a process that dies then. Returns the next process's record.
 async fn started_and_killed(
     fault: Option<Fault>,
     is_under_way: impl Fn(&Kept) -> bool,
@@ -387,7 +387,7 @@ async fn started_run_is_not_started_again() {
     assert!(!outline(&record).contains(&"run_meta".to_owned()));
 }
 
-/// The process dies between the queue and the first stored step, with the turns of that step stored.
+/// The process dies between the queue and the first stored step, with the step's turns stored.
 #[tokio::test(start_paused = true)]
 async fn run_without_a_step_starts_again() {
     let record = started_and_killed(Some(Fault::Hang), |run| {
@@ -411,7 +411,7 @@ async fn run_without_a_step_starts_again() {
 async fn leaves_during_an_outage() -> (Arc<World>, RunId, Arc<RecordingChannel>, JoinHandle<()>) {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::SayWhenReleased("first")]);
-    // The first run has no state in the ledger, so only the second one meets the outage.
+    // The first run has no state in the ledger, so only the second meets the outage.
     ledger.script("claim", [Fault::Fail(StoreErrorKind::Permanent)]);
     let (_, first) = under_way(&world, "hello").await;
     let (id, io, second) = wait_in_queue(&world, "bo").await;
@@ -447,8 +447,8 @@ async fn shutdown_hands_off_a_run_that_leaves_the_queue() {
     assert_eq!(io.moved(), [id]);
 }
 
-/// A killed process leaves one live run and three that wait.
-/// The next process starts one at a time.
+/// A killed process leaves a live run and three that wait. The next process starts them one at a
+/// time.
 #[tokio::test(start_paused = true)]
 async fn killed_queue_keeps_its_order() {
     let ledger = Arc::new(ScriptedLedger::default());

@@ -1,4 +1,4 @@
-//! The core in-process, against a scripted model and doubles of everything else.
+//! The core in-process, against a scripted model and doubles for everything else.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod busy_model;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::*;
 
-/// A web of one page with a long address.
+/// A web with a single page at a long address.
 struct LongAddress;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Queries of runs in one process while another process on the same ledger owns them.
+//! Run queries in a process while another process on the same ledger owns the runs.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -15,7 +15,7 @@ use crate::support::*;
 
 const LIMIT: usize = 25;
 
-/// Two processes on one ledger, the first of which drives a run.
+/// Two processes on a single ledger, the first of which drives a run.
 struct Pair {
     ledger: Arc<ScriptedLedger>,
     owner: Arc<World>,
@@ -31,8 +31,8 @@ fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> 
 }
 
 impl Pair {
-    /// Waits until the run calls its model and is stored.
-    /// Its events are in the ledger, and its provisional record is in the history of both processes.
+    /// Waits until the run calls the model and is stored. The ledger has the events, and both
+    /// processes' histories have the provisional record.
     async fn new() -> Self {
         let ledger = Arc::new(ScriptedLedger::default());
         let owner = Arc::new(process(&ledger, "g1", vec![Move::SayWhenReleased("done")]));
@@ -62,7 +62,7 @@ impl Pair {
         }
     }
 
-    /// Ends the run, and waits for its record in both histories.
+    /// Ends the run, and waits until both histories have the record.
     async fn end(&mut self) {
         self.owner.model.release.notify_one();
         (&mut self.running).await.unwrap();
@@ -76,7 +76,7 @@ impl Pair {
         self.expire_listing();
     }
 
-    /// Moves the clock beyond the age of a listing.
+    /// Moves the clock beyond a listing's maximum age.
     fn expire_listing(&self) {
         for _ in 0..2_000 {
             self.other.core.clock().now();
@@ -112,7 +112,7 @@ fn reader<'r>(viewer: &'r Viewer, token: &'r str) -> Reader<'r> {
     }
 }
 
-/// A message needs the row of its thread, and pages share a listing for two seconds.
+/// A message needs the thread's row, and pages share a listing for two seconds.
 #[tokio::test(start_paused = true)]
 async fn message_reads_the_row_of_its_thread() {
     let mut pair = Pair::new().await;
@@ -307,8 +307,8 @@ async fn unreadable_row_still_hides_its_record() {
     assert_eq!(found.err(), Some(QueryError::NotFound));
 }
 
-/// One listing serves the queries of two seconds.
-/// A failed one leaves the registry and the final records of the history.
+/// A listing serves queries for two seconds. A failed listing leaves the registry and the history's
+/// final records.
 #[tokio::test(start_paused = true)]
 async fn ledger_outage_leaves_registry_and_history() {
     let pair = Pair::new().await;
@@ -428,7 +428,7 @@ async fn remote_stream_survives_a_ledger_outage() {
     pair.ledger
         .script("live", [Fault::Fail(StoreErrorKind::Transient); 2]);
     let mut next = tokio::spawn(async move { events.next().await.is_none() });
-    // The poll during the outage, and the read of the events behind it.
+    // The poll during the outage, and reading the events behind it.
     pair.ledger
         .until(|ledger| ledger.read_after.lock().unwrap().len() > 1)
         .await;

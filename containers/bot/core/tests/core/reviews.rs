@@ -41,7 +41,7 @@ fn verdict(word: &str, summary: &str) -> (&'static str, Value) {
     )
 }
 
-/// Returns the one reply and the outline of the record.
+/// Returns the only reply and the record's outline.
 async fn review(world: &World) -> (String, Vec<String>) {
     let io = world.ask("agent:review repo:acme/app look at it").await;
     let replies = io.said();
@@ -262,7 +262,7 @@ async fn skill_event_precedes_the_result() {
 
 #[tokio::test]
 async fn repository_instructions_are_in_the_prompt() {
-    // Each file of the workspace contains its own name.
+    // Each workspace file contains its own name.
     let world = world(vec![Move::Say("Done.")]);
     world.ask("agent:coding repo:acme/app do it").await;
     let system = world.model.system.lock().unwrap().clone();

@@ -1,4 +1,4 @@
-//! Money: the caps of a run and of a day, and their messages.
+//! Money: run and day caps, and their messages.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ async fn run_at_its_cap_still_answers() {
     assert_eq!(world.last_record().status, RunStatus::Completed);
 }
 
-/// A run of two calls in a world with memory, with this reflection.
+/// A run with two calls in a world with memory, with this reflection.
 async fn reflected_on(day: u64) -> World {
     let memory = MemoryDeps {
         store: Arc::new(Stores::default()),
@@ -108,7 +108,7 @@ async fn reflection_cost_is_recorded_separately() {
         (run.cost, run.reflection_cost),
         (Some(2 * CALL), Some(CALL))
     );
-    // Nothing else of the record changed.
+    // Nothing else in the record changed.
     let written = world.records();
     let [.., before, after] = &written[..] else {
         unreachable!("a record before and one after")
@@ -135,7 +135,7 @@ async fn reflection_cost_keeps_amendments() {
         (&record.extra["later"], &record.extra[REFLECTION_COST]),
         (&json!(1), &json!(CALL))
     );
-    // The record of another process is not changed.
+    // Another process's record is not changed.
     writer
         .add_reflection(
             &RunRecord {
@@ -283,7 +283,7 @@ async fn run_with_lost_record_is_counted() {
     assert!(io.said()[0].contains("used up"));
 }
 
-/// A live request in its own thread.
+/// A live request in a separate thread.
 fn in_thread(world: &World, thread: &str) -> (Arc<RecordingChannel>, JoinHandle<()>) {
     let io = Arc::new(RecordingChannel::default());
     let (core, as_io) = (world.core.clone(), Arc::<RecordingChannel>::clone(&io));

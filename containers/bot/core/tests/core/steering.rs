@@ -118,7 +118,7 @@ async fn steering_needs_the_runs_permissions() {
     }
 }
 
-/// A run of another process in the thread of `message`, with an unreadable row if it has no agent.
+/// Another process's run in the thread of `message`, with an unreadable row if it has no agent.
 pub async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> RunId {
     let run_id = RunId::parse("elsewhere").unwrap();
     let mut meta = json!({

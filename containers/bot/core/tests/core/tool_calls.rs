@@ -1,4 +1,4 @@
-//! The limits of the calls of one turn, and the redaction of their output.
+//! Limits on a turn's calls, and redacting their output.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -180,7 +180,7 @@ async fn call_without_stored_step_is_not_run() {
 
 #[tokio::test]
 async fn tool_output_is_redacted_for_the_model() {
-    // The second is truncated within a secret, of which no part may be left.
+    // The second is truncated within a secret; no part may be left.
     let long = "canary-value ".repeat(5_000);
     let calls = vec![
         bash("echo canary-value"),

@@ -1,37 +1,37 @@
-//! Checks of a commit.
+//! A commit's checks.
 
-/// A check of a commit.
+/// A check on a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckEntry {
-    /// Id by which its log is read.
+    /// Id for reading the log.
     pub id: u64,
-    /// Name. Untrusted.
+    /// Name of the check. Untrusted.
     pub name: String,
     /// Conclusion; `None` while it is in progress.
     pub conclusion: Option<CheckConclusion>,
     /// The service created it.
     pub is_own: bool,
-    /// Title and summary of its output. Untrusted.
+    /// Title and summary from the output. Untrusted.
     pub summary: String,
-    /// Address of its page. Untrusted.
+    /// Address of the page. Untrusted.
     pub url: Option<String>,
 }
 
-/// Conclusion of a check.
+/// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckConclusion {
-    /// It passed.
+    /// The check passed.
     Success,
-    /// It failed, or ran out of time.
+    /// The check failed, or ran out of time.
     Failure,
     /// It was cancelled, skipped, stale, or is neutral.
     Other,
 }
 
-/// The end of a log.
+/// The end of a log, cut at the front.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogTail {
-    /// Last lines. Untrusted.
+    /// The last lines. Untrusted.
     pub text: String,
     /// There are earlier lines.
     pub truncated: bool,

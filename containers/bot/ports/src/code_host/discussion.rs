@@ -2,89 +2,89 @@
 
 use ars_types::UnixMillis;
 
-/// State of an issue.
+/// Whether an issue is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IssueState {
-    /// Open.
+    /// Still open on the host.
     Open,
-    /// Closed, or merged.
+    /// Closed, or merged as a pull request.
     Closed,
 }
 
-/// An issue, or a pull request as one.
+/// An issue, or a pull request seen as an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// Number.
+    /// Number within the repository.
     pub number: u64,
-    /// Address of its page.
+    /// Address of the web page.
     pub url: String,
-    /// State.
+    /// Open or closed.
     pub state: IssueState,
     /// It is a pull request.
     pub is_pull_request: bool,
-    /// Title. Untrusted.
+    /// The title. Untrusted.
     pub title: String,
-    /// Body. Untrusted.
+    /// The body text. Untrusted.
     pub body: String,
-    /// Login of the author. Untrusted.
+    /// The author's login. Untrusted.
     pub author: String,
-    /// Labels. Untrusted.
+    /// Names of labels. Untrusted.
     pub labels: Vec<String>,
     /// Number of comments.
     pub comments: u64,
-    /// Last change.
+    /// When it last changed.
     pub updated_at: UnixMillis,
 }
 
-/// A filter of issues.
+/// Filters listed issues.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IssueFilter {
     /// State; `None` means any.
     pub state: Option<IssueState>,
-    /// They have all of these labels.
+    /// Issues must have all these labels.
     pub labels: Vec<String>,
 }
 
 /// An issue to create.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewIssue {
-    /// Title.
+    /// Title for the issue.
     pub title: String,
-    /// Body.
+    /// Body for the issue.
     pub body: String,
-    /// Labels.
+    /// Label names to set.
     pub labels: Vec<String>,
-    /// Logins of assignees.
+    /// The assignees' logins.
     pub assignees: Vec<String>,
 }
 
-/// A change of an issue. `None` leaves a field unchanged.
+/// An issue change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IssueEdit {
-    /// Title.
+    /// The new title, if it changes.
     pub title: Option<String>,
-    /// Body.
+    /// The new body, if it changes.
     pub body: Option<String>,
-    /// State.
+    /// The new state, if it changes.
     pub state: Option<IssueState>,
-    /// Labels.
+    /// The new labels, if they change.
     pub labels: Option<Vec<String>>,
-    /// Logins of assignees.
+    /// The new assignees' logins, if they change.
     pub assignees: Option<Vec<String>>,
 }
 
 /// A comment on an issue or pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// Id.
+    /// Id on the host.
     pub id: u64,
-    /// Address.
+    /// Address of the comment's page.
     pub url: String,
     /// The service's account wrote it.
     pub is_own: bool,
-    /// Login of the author. Untrusted.
+    /// The author's login. Untrusted.
     pub author: String,
-    /// Text. Untrusted.
+    /// The comment's text. Untrusted.
     pub body: String,
     /// When it was written.
     pub created_at: UnixMillis,

@@ -1,11 +1,11 @@
-//! The failures of a call to the code host. No variant carries text of the host.
+//! Code host call failures. No variant carries the host's text.
 
 use ars_codehost::answer::Meaning;
 
-/// A failed call.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodeHostError {
-    /// The host answered, and this is the meaning of its answer.
+    /// The host answered, and this is what the response means.
     #[error("{}", shown(.0))]
     Answer(Meaning),
     /// The host did not answer within the time, or the connection broke.
@@ -14,7 +14,7 @@ pub enum CodeHostError {
     /// The answer has another form than the host documents.
     #[error("the code host's answer could not be read")]
     Unreadable,
-    /// The answer is larger than its limit.
+    /// The response is larger than the limit.
     #[error("the code host's answer is larger than {0} bytes")]
     TooLarge(usize),
     /// The configured key cannot sign, so there is no credential.
@@ -26,7 +26,7 @@ pub enum CodeHostError {
 }
 
 impl CodeHostError {
-    /// Returns the meaning of the host's answer, if it answered.
+    /// Returns what the host's response means, if it answered.
     pub const fn meaning(&self) -> Option<&Meaning> {
         match self {
             Self::Answer(meaning) => Some(meaning),

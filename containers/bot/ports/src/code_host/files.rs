@@ -1,59 +1,59 @@
-//! Files, trees, diffs and hits of a search.
+//! Files, trees, diffs and search hits.
 
 use ars_codehost::diff::{Diff, read_patch};
 
 /// A text that was cut to a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundedText {
-    /// Text. Untrusted.
+    /// Text from the host. Untrusted.
     pub text: String,
-    /// There was more.
+    /// There was more text than shown.
     pub truncated: bool,
 }
 
-/// A file of a repository.
+/// A file in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
-    /// Text. Untrusted.
+    /// Text from the host. Untrusted.
     Text(BoundedText),
     /// It is no text.
     Binary {
-        /// Size.
+        /// File size in bytes.
         bytes: u64,
     },
     /// The path is a folder with these entries.
     Folder(Vec<TreeEntry>),
 }
 
-/// An entry of a tree.
+/// An entry in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     /// Path from the root. Untrusted.
     pub path: String,
     /// It is a folder.
     pub is_folder: bool,
-    /// Size in bytes of a file.
+    /// A file's size in bytes.
     pub bytes: Option<u64>,
 }
 
-/// A file of a diff.
+/// A file in a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Current path, or the last one of a deleted file. Untrusted.
+    /// Current path, or a deleted file's last path. Untrusted.
     pub path: String,
-    /// Word of the host, such as `modified`. Untrusted.
+    /// The host's word, such as `modified`. Untrusted.
     pub status: String,
     /// Path before a rename.
     pub previous_path: Option<String>,
-    /// Added lines.
+    /// Number of added lines.
     pub additions: u64,
-    /// Removed lines.
+    /// Number of removed lines.
     pub deletions: u64,
     /// Hunks; `None` for a binary or huge file. Untrusted.
     pub patch: Option<String>,
 }
 
-/// The files of a diff.
+/// The files in a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangedFiles {
     /// Files, in the host's order.
@@ -80,11 +80,11 @@ impl ChangedFiles {
     }
 }
 
-/// A hit of a search in code.
+/// A hit from a code search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeHit {
-    /// Path. Untrusted.
+    /// The file's path. Untrusted.
     pub path: String,
-    /// Excerpts. Untrusted.
+    /// Matching excerpts. All are untrusted.
     pub excerpts: Vec<String>,
 }

@@ -27,12 +27,13 @@ pub struct Listed<T> {
 
 /// A code host, called with the service's own account.
 ///
-/// A call is sent again after a passing fault, within the limits of `ars_codehost::answer`. A call with effects is sent
-/// again only if the host answered that it did not perform it, so a caller that sees
-/// [`CodeHostError::is_effect_unknown`] searches for the effect first. No call merges, approves or pushes.
+/// A call is sent again after a passing fault, within the limits in `ars_codehost::answer`. A call
+/// with effects is sent again only if the host answered that it did not perform it, so a caller
+/// that sees [`CodeHostError::is_effect_unknown`] searches for the effect first. No call merges,
+/// approves or pushes.
 #[async_trait]
 pub trait CodeHost: Send + Sync {
-    /// Returns the addresses of the host.
+    /// Returns the host's addresses.
     fn host(&self) -> &Host;
 
     /// Returns the service's own account.
@@ -41,10 +42,11 @@ pub trait CodeHost: Send + Sync {
     /// Lists the repositories that the service may read.
     async fn repositories(&self) -> Result<Listed<RepositoryFacts>, CodeHostError>;
 
-    /// Returns a repository. One that was renamed is [`ars_codehost::answer::Meaning::Moved`].
+    /// Returns a repository. If it was renamed, fails with
+    /// [`ars_codehost::answer::Meaning::Moved`].
     async fn repository(&self, repository: &RepoSlug) -> Result<RepositoryFacts, CodeHostError>;
 
-    /// Returns the commit of a branch, or `None` if there is no such branch.
+    /// Returns a branch's commit, or `None` if there is no such branch.
     async fn branch_head(
         &self,
         repository: &RepoSlug,
@@ -59,17 +61,17 @@ pub trait CodeHost: Send + Sync {
         head: &str,
     ) -> Result<Comparison, CodeHostError>;
 
-    /// Returns a credential of git for one operation on one repository.
+    /// Returns a git credential for a single operation on a single repository.
     async fn git_credential(
         &self,
         repository: &RepoSlug,
         access: GitAccess,
     ) -> Result<GitCredential, CodeHostError>;
 
-    /// Drops a credential that the host rejected in an operation of git. The next one is fresh.
+    /// Drops a credential that the host rejected in a git operation. The next is fresh.
     fn reject_git_credential(&self, _: &RepoSlug, _: GitAccess, _: &GitCredential) {}
 
-    /// Reads a file. Without a ref, the one of the default branch.
+    /// Reads a file. Without a ref, reads it from the default branch.
     async fn file(
         &self,
         repository: &RepoSlug,
@@ -77,14 +79,14 @@ pub trait CodeHost: Send + Sync {
         git_ref: Option<&str>,
     ) -> Result<FileContent, CodeHostError>;
 
-    /// Lists the files of a whole tree. Without a ref, that of the default branch.
+    /// Lists the files in a whole tree. Without a ref, lists the default branch's tree.
     async fn tree(
         &self,
         repository: &RepoSlug,
         git_ref: Option<&str>,
     ) -> Result<Listed<TreeEntry>, CodeHostError>;
 
-    /// Searches the code of a repository's default branch.
+    /// Searches the code on a repository's default branch.
     async fn search_code(
         &self,
         repository: &RepoSlug,
@@ -98,8 +100,8 @@ pub trait CodeHost: Send + Sync {
         number: u64,
     ) -> Result<PullRequestFacts, CodeHostError>;
 
-    /// Returns the pull request of a branch of the same repository.
-    /// The open one, or else the newest of any state.
+    /// Returns the pull request for a branch in the same repository: the open one, or else the
+    /// newest in any state.
     async fn pull_request_of_branch(
         &self,
         repository: &RepoSlug,
@@ -113,7 +115,7 @@ pub trait CodeHost: Send + Sync {
         request: &NewPullRequest,
     ) -> Result<PullRequestHit, CodeHostError>;
 
-    /// Replaces title and body of a pull request.
+    /// Replaces a pull request's title and body.
     async fn edit_pull_request(
         &self,
         repository: &RepoSlug,
@@ -121,15 +123,15 @@ pub trait CodeHost: Send + Sync {
         text: &PullRequestText,
     ) -> Result<PullRequestHit, CodeHostError>;
 
-    /// Lists the changed files of a pull request, at most 3,000 as the host does.
+    /// Lists a pull request's changed files, at most 3,000 as the host does.
     async fn changed_files(
         &self,
         repository: &RepoSlug,
         number: u64,
     ) -> Result<ChangedFiles, CodeHostError>;
 
-    /// Returns the unified diff of a pull request, cut after a whole line.
-    /// One that the host does not show is made of the patches of its files, and is truncated if one is missing.
+    /// Returns a pull request's unified diff, cut after a whole line. If the host does not show the
+    /// diff, it is built from the files' patches, and is truncated if a patch is missing.
     async fn unified_diff(
         &self,
         repository: &RepoSlug,
@@ -137,14 +139,14 @@ pub trait CodeHost: Send + Sync {
         max_bytes: usize,
     ) -> Result<BoundedText, CodeHostError>;
 
-    /// Lists the reviews of a pull request, and marks those of the service.
+    /// Lists a pull request's reviews, and marks the service's own.
     async fn reviews(
         &self,
         repository: &RepoSlug,
         number: u64,
     ) -> Result<Vec<OwnReview>, CodeHostError>;
 
-    /// Posts a review with its comments on lines in one request.
+    /// Posts a review with line comments in a single request.
     async fn submit_review(
         &self,
         repository: &RepoSlug,
@@ -152,7 +154,7 @@ pub trait CodeHost: Send + Sync {
         submission: &Submission,
     ) -> Result<PostedReview, CodeHostError>;
 
-    /// Lists the newest threads of comments on lines of a pull request, oldest first, without replies.
+    /// Lists the newest line comment threads on a pull request, oldest first, without replies.
     async fn review_threads(
         &self,
         repository: &RepoSlug,
@@ -166,35 +168,36 @@ pub trait CodeHost: Send + Sync {
         number: u64,
     ) -> Result<Listed<ReviewThread>, CodeHostError>;
 
-    /// Resolves a thread of a pull request.
+    /// Resolves a pull request's thread.
     async fn resolve_thread(
         &self,
         repository: &RepoSlug,
         thread: &str,
     ) -> Result<(), CodeHostError>;
 
-    /// Creates the check run of the evidence, or replaces the one with the same external id at its head.
+    /// Creates the evidence's check run, or replaces the check run with the same external id at the
+    /// head.
     async fn put_check_run(
         &self,
         repository: &RepoSlug,
         check: &CheckRun,
     ) -> Result<(), CodeHostError>;
 
-    /// Lists the checks of a commit, newest first.
+    /// Lists a commit's checks, newest first.
     async fn checks(
         &self,
         repository: &RepoSlug,
         commit: &Commit,
     ) -> Result<Listed<CheckEntry>, CodeHostError>;
 
-    /// Returns the end of a check's log, or `None` if the check has none on the host.
+    /// Returns the end of a check's log, or `None` if the host has no log for it.
     async fn log_tail(
         &self,
         repository: &RepoSlug,
         check: u64,
     ) -> Result<Option<LogTail>, CodeHostError>;
 
-    /// Returns an issue or pull request with its body.
+    /// Returns an issue or pull request with the body.
     async fn issue(&self, repository: &RepoSlug, number: u64) -> Result<Issue, CodeHostError>;
 
     /// Lists issues, without pull requests, newest first.
@@ -204,21 +207,21 @@ pub trait CodeHost: Send + Sync {
         filter: &IssueFilter,
     ) -> Result<Listed<Issue>, CodeHostError>;
 
-    /// Searches issues and pull requests of a repository.
+    /// Searches a repository's issues and pull requests.
     async fn search_issues(
         &self,
         repository: &RepoSlug,
         query: &str,
     ) -> Result<Listed<Issue>, CodeHostError>;
 
-    /// Creates an issue.
+    /// Creates an issue, and returns it.
     async fn create_issue(
         &self,
         repository: &RepoSlug,
         issue: &NewIssue,
     ) -> Result<Issue, CodeHostError>;
 
-    /// Changes an issue.
+    /// Changes an issue's given fields.
     async fn edit_issue(
         &self,
         repository: &RepoSlug,
@@ -226,7 +229,7 @@ pub trait CodeHost: Send + Sync {
         edit: &IssueEdit,
     ) -> Result<Issue, CodeHostError>;
 
-    /// Lists the comments of an issue or pull request, oldest first.
+    /// Lists the comments on an issue or pull request, oldest first.
     async fn comments(
         &self,
         repository: &RepoSlug,
@@ -241,7 +244,7 @@ pub trait CodeHost: Send + Sync {
         body: &str,
     ) -> Result<Comment, CodeHostError>;
 
-    /// Replaces the text of a comment of the service.
+    /// Replaces the text in the service's own comment.
     async fn edit_comment(
         &self,
         repository: &RepoSlug,

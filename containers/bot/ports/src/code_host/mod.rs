@@ -1,8 +1,8 @@
-//! The code host port: repositories, pull requests, reviews, checks and issues of one host.
+//! The code host port: a host's repositories, pull requests, reviews, checks and issues.
 //!
-//! Data and rules are those of `ars-codehost`. Every text of the host is untrusted. Not here: HTTP, tokens and retries
-//! (the adapter), the order of the calls (the flows of `ars-codehost`), and the check of the requester's repository
-//! gate, which precedes every call.
+//! Data and rules come from `ars-codehost`. All text from the host is untrusted. Not here: HTTP,
+//! tokens and retries (the adapter), the order of the calls (the flows in `ars-codehost`), and
+//! checking the requester's repository gate, which precedes every call.
 
 mod checks;
 mod discussion;

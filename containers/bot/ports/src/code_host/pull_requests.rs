@@ -9,20 +9,20 @@ use ars_types::{RefName, RepoSlug, UnixMillis};
 
 use super::ChangedFiles;
 
-/// A pull request and its numbers.
+/// A pull request with diff numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestFacts {
     /// The pull request as a review reads it.
     pub pull_request: PullRequest,
-    /// Address of its page.
+    /// Address of the web page.
     pub url: String,
     /// It is a draft.
     pub is_draft: bool,
-    /// Login of the author. Untrusted.
+    /// The author's login. Untrusted.
     pub author: String,
-    /// The service's account is its author.
+    /// The service's account is the author.
     pub is_own: bool,
-    /// The repository of its head branch; `None` if that was deleted. A fork has another one.
+    /// The head branch's repository; `None` if that was deleted. A fork has another repository.
     pub head_repository: Option<RepoSlug>,
     /// Number of changed files.
     pub changed_files: u64,
@@ -41,22 +41,22 @@ pub struct PullRequestFacts {
 /// A pull request that was found or written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestHit {
-    /// Number.
+    /// Number within the repository.
     pub number: u64,
-    /// Address of its page.
+    /// Address of the web page.
     pub url: String,
-    /// Title. Untrusted.
+    /// The title. Untrusted.
     pub title: String,
-    /// State.
+    /// Open, closed or merged.
     pub state: PullRequestState,
-    /// The service's account is its author.
+    /// The service's account is the author.
     pub is_own: bool,
 }
 
-/// A pull request to open within one repository.
+/// A pull request to open within a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPullRequest {
-    /// Title and body.
+    /// The title and body.
     pub text: PullRequestText,
     /// Branch with the changes.
     pub head: RefName,
@@ -66,7 +66,7 @@ pub struct NewPullRequest {
     pub is_draft: bool,
 }
 
-/// The difference of two refs.
+/// The difference between two refs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
     /// Commits that only `head` has.
@@ -82,42 +82,42 @@ pub struct Comparison {
 /// A review that was posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostedReview {
-    /// Id.
+    /// Id on the host.
     pub id: u64,
-    /// Address.
+    /// Address of the web page.
     pub url: String,
 }
 
-/// A thread of comments on a line.
+/// A comment thread on a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewThread {
     /// Id by which it is resolved.
     pub id: String,
     /// The service's account began it.
     pub is_own: bool,
-    /// It is resolved.
+    /// Whether the thread is resolved.
     pub is_resolved: bool,
-    /// Its line is no longer part of the diff.
+    /// The line is no longer part of the diff.
     pub is_outdated: bool,
-    /// File. Untrusted.
+    /// The file's path. Untrusted.
     pub path: String,
     /// Line in the current diff.
     pub line: Option<u64>,
-    /// Login of the author of the first comment. Untrusted.
+    /// Login of the first comment's author. Untrusted.
     pub author: String,
-    /// Text of the first comment. Untrusted.
+    /// The first comment's text. Untrusted.
     pub body: String,
     /// The last replies, oldest first, if the call reads replies.
     pub replies: Vec<ThreadReply>,
-    /// Number of earlier replies, which are not among them.
+    /// Number of earlier replies, which are not included.
     pub earlier_replies: u64,
 }
 
-/// A reply in a thread of comments on a line.
+/// A reply in a line comment thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadReply {
-    /// Login of the author. Untrusted.
+    /// The author's login. Untrusted.
     pub author: String,
-    /// Text. Untrusted.
+    /// The reply's text. Untrusted.
     pub body: String,
 }

@@ -10,37 +10,38 @@ pub struct Account {
     pub login: String,
 }
 
-/// A repository.
+/// A repository on the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryFacts {
-    /// Its current name, which differs from the requested one after a rename.
+    /// The current name, which differs from the requested name after a rename.
     pub repository: RepoSlug,
-    /// Default branch.
+    /// Name of the default branch.
     pub default_branch: String,
-    /// Description. Untrusted.
+    /// The description. Untrusted.
     pub description: String,
     /// Not everyone may read it.
     pub is_private: bool,
-    /// It is read-only.
+    /// Whether it is read-only.
     pub is_archived: bool,
 }
 
-/// Access of git.
+/// What git may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitAccess {
-    /// Clone and fetch.
+    /// Clone and fetch only.
     Read,
-    /// Push to branches of the service.
+    /// Push to the service's branches.
     Write,
 }
 
-/// A credential of git for one operation. It belongs in a pipe, never in an argument or an environment.
+/// A git credential for a single operation. It belongs in a pipe, never in an argument or an
+/// environment.
 #[derive(Clone)]
 pub struct GitCredential {
     /// User name, which is no secret.
     pub user: &'static str,
-    /// Password.
+    /// Password that git sends.
     pub password: Secret,
-    /// Its end, if known.
+    /// When it expires, if known.
     pub expires_at: Option<UnixMillis>,
 }

@@ -1,4 +1,4 @@
-//! The skills block of a system prompt: names and purposes, never bodies.
+//! The skills block in a system prompt: names and purposes, never bodies.
 
 use ars_bot_ports::Skills;
 

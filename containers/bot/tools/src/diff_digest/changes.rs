@@ -1,15 +1,15 @@
-//! Parsing of `git diff --raw --numstat -z`: first the change of each file, then its counts of lines.
+//! Parses `git diff --raw --numstat -z`: first each file's change, then the line counts.
 
 use std::collections::HashMap;
 
-/// The change of one file.
+/// A single file's change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     /// Git's letter: `A`dded, `M`odified, `D`eleted, `R`enamed, `T`ype changed.
     pub(super) kind: char,
-    /// The current path, or the last one of a deleted file.
+    /// The current path, or a deleted file's last path.
     pub(super) path: String,
-    /// The previous path of a renamed file.
+    /// A renamed file's previous path.
     pub(super) from: Option<String>,
     /// Lines added and removed; absent for a binary file.
     pub(super) counts: Option<(u64, u64)>,
@@ -47,7 +47,7 @@ pub(super) fn read(output: &[u8]) -> Vec<Change> {
                 counts: None,
             });
         } else if let Some((counts, path)) = counted(&field) {
-            // A renamed file's counts are followed by both of its paths.
+            // A renamed file's counts are followed by both paths.
             let path = if path.is_empty() {
                 fields.next();
                 fields.next().map(std::borrow::Cow::into_owned)
@@ -62,12 +62,12 @@ pub(super) fn read(output: &[u8]) -> Vec<Change> {
     changes
 }
 
-/// Returns whether git names two paths for a change of this kind.
+/// Returns whether git names two paths for this kind of change.
 fn is_pair(kind: char) -> bool {
     matches!(kind, 'R' | 'C')
 }
 
-/// `<added> TAB <removed> TAB <path>`; dashes stand for the counts of a binary file.
+/// `<added> TAB <removed> TAB <path>`; dashes stand for a binary file's counts.
 fn counted(field: &str) -> Option<(Option<(u64, u64)>, &str)> {
     let mut parts = field.splitn(3, '\t');
     let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);

@@ -1,4 +1,4 @@
-//! Risk flags of a change, from paths and counts alone.
+//! A change's risk flags, from paths and counts alone.
 //!
 //! A flag marks a file for a second look. It does not mean that something is wrong.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::changes::Change;
 
-/// Changed lines of one file that make it a large change.
+/// Changed lines that make a file's change large.
 const LARGE_LINES: u64 = 500;
 
 /// Files written by package managers.
@@ -50,7 +50,7 @@ const CI_FOLDERS: &[&str] = &[
     ".circleci/",
     ".buildkite/",
 ];
-/// Words of a path that concern authorization.
+/// Path words that concern authorization.
 const AUTH_WORDS: &[&str] = &[
     "auth",
     "authn",
@@ -80,12 +80,12 @@ const AUTH_WORDS: &[&str] = &[
     "jwt",
     "crypto",
 ];
-/// Words of a path that concern tests.
+/// Path words that concern tests.
 const TEST_WORDS: &[&str] = &["test", "tests", "spec", "specs", "__tests__", "testdata"];
-/// Words of a folder with schema changes.
+/// Folder words that stand for schema changes.
 const MIGRATION_WORDS: &[&str] = &["migration", "migrations", "migrate"];
 
-/// A flag and its condition.
+/// A flag and the condition.
 type Flag = (&'static str, fn(&Change) -> bool);
 
 const FLAGS: &[Flag] = &[
@@ -106,7 +106,7 @@ const FLAGS: &[Flag] = &[
     ("large", |change| change.lines() >= LARGE_LINES),
 ];
 
-/// Returns each raised flag with its files.
+/// Returns each raised flag with the files.
 pub(super) fn of(changes: &[Change]) -> Vec<(&'static str, Vec<&Change>)> {
     let concerned = |is: fn(&Change) -> bool| {
         changes
@@ -130,8 +130,8 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_lowercase()
 }
 
-/// Returns the words of a path in lower case.
-/// `src/userAuth/login_test.go` has `user`, `auth`, `login`, `test` and more.
+/// Returns a path's words in lower case. `src/userAuth/login_test.go` has `user`, `auth`, `login`,
+/// `test` and more.
 fn words(path: &str) -> impl Iterator<Item = String> {
     let mut words = BTreeSet::new();
     for part in path.split(|char: char| !(char.is_alphanumeric() || char == '_')) {

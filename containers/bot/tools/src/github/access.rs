@@ -1,4 +1,4 @@
-//! The code host as one run may use it.
+//! The code host as a single run may use it.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::{kind::GitHubTool, read_repositories::ReadRepositories};
 use crate::{ToolContext, ToolOutput, args::Args};
 
-/// Maximum time of a tool's calls to the code host, its waits for limits included.
+/// Maximum time for a tool's code host calls, including waits for limits.
 const HOST_CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The requester's gate of repositories.
+/// The requester's repository gate.
 pub trait RepositoryGate: Send + Sync {
     /// Checks whether the requester may read a repository.
     ///
@@ -21,7 +21,7 @@ pub trait RepositoryGate: Send + Sync {
     /// Returns why not.
     fn read(&self, repository: &RepoSlug) -> Result<(), Denial>;
 
-    /// Checks whether the requester may write issues and comments of a repository.
+    /// Checks whether the requester may write issues and comments in a repository.
     ///
     /// # Errors
     /// Returns why not.
@@ -33,25 +33,25 @@ pub trait RepositoryGate: Send + Sync {
 pub enum Denial {
     /// The repository is closed to the requester.
     Repository,
-    /// The run answers on an item of another repository, and does not leave it.
+    /// The run answers on an item in another repository, and does not leave it.
     Elsewhere,
     /// The requester has no grant to write issues.
     Grant,
 }
 
-/// The code host of a run, with the gate of its requester.
+/// A run's code host, with the requester's gate.
 #[derive(Clone, Copy)]
 pub struct CodeHostAccess<'a> {
-    /// The host.
+    /// The code host itself.
     pub host: &'a dyn CodeHost,
-    /// The gate.
+    /// The requester's repository gate.
     pub gate: &'a dyn RepositoryGate,
     /// The repositories that the run read.
     pub read: &'a ReadRepositories,
 }
 
 impl<'a> CodeHostAccess<'a> {
-    /// Returns the access of a run, or the output of a tool that needs one.
+    /// Returns a run's access, or the output for a tool that needs it.
     pub(super) fn of(context: &ToolContext<'a>) -> Result<Self, ToolOutput> {
         context
             .run
@@ -59,7 +59,7 @@ impl<'a> CodeHostAccess<'a> {
             .ok_or_else(|| ToolOutput::refused("This installation has no code host."))
     }
 
-    /// Parses the name of a tool's repository and checks its gate.
+    /// Parses a tool's repository name and checks the gate.
     fn repository(&self, named: &str, tool: GitHubTool) -> Result<RepoSlug, ToolOutput> {
         let slug = parse_slug(named.trim())
             .ok_or_else(|| ToolOutput::refused("`repo` must be a repository as owner/name."))?;
@@ -85,7 +85,7 @@ impl<'a> CodeHostAccess<'a> {
     }
 }
 
-/// A call of a tool on one repository, after its checks.
+/// A tool call on a repository, after the checks.
 pub(super) struct RepositoryCall<'a> {
     pub(super) tool: GitHubTool,
     pub(super) args: Args<'a>,
@@ -96,7 +96,7 @@ pub(super) struct RepositoryCall<'a> {
 }
 
 impl<'a> RepositoryCall<'a> {
-    /// Checks the input of a tool and the gate of its repository.
+    /// Checks a tool's input and the repository's gate.
     pub(super) fn of(
         tool: GitHubTool,
         context: &ToolContext<'a>,
@@ -116,7 +116,7 @@ impl<'a> RepositoryCall<'a> {
     }
 }
 
-/// Waits for a call of the host, within the time of the run.
+/// Waits for a host call, within the run's time.
 pub(super) async fn within<T>(
     context: &ToolContext<'_>,
     call: impl Future<Output = Result<T, CodeHostError>>,

@@ -1,7 +1,7 @@
-//! The audience of written texts: text of a private repository is not posted where everyone reads it.
+//! Who reads written texts: a private repository's text is not posted where everyone reads it.
 //!
-//! A run has the text of its working tree and of each repository that it read. Not here: text that commands download,
-//! and names and descriptions in a list of repositories.
+//! A run has the text from the working tree and from each repository that it read. Not here: text
+//! that commands download, and names and descriptions in a repository list.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,8 @@ pub async fn exposed_source(
     Ok(None)
 }
 
-/// Refuses a tool's text for a public repository if the run has text of another, private one.
+/// Refuses a tool's text for a public repository if the run has text from another, private
+/// repository.
 pub(super) async fn check(
     context: &ToolContext<'_>,
     access: CodeHostAccess<'_>,

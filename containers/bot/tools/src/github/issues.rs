@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{ToolContext, ToolOutput, args::Args};
 
-/// Maximum comments in one answer; the last ones are shown.
+/// Maximum comments per answer; the last are shown.
 const MAX_SHOWN_COMMENTS: usize = 30;
 
-/// Runs one of these tools.
+/// Runs an issue tool.
 pub(super) async fn run(
     context: &ToolContext<'_>,
     call: RepositoryCall<'_>,
@@ -64,7 +64,7 @@ pub(super) async fn run(
     Ok(untrusted(context, &head, text, offset))
 }
 
-/// Reads the state of the input.
+/// Reads the state from the input.
 pub(super) fn state(args: &Args<'_>) -> Result<Option<IssueState>, ToolOutput> {
     match args.optional_text("state")? {
         None => Ok(None),

@@ -1,31 +1,31 @@
 //! The tools by name, with their descriptions and fields.
 
-/// A tool of the code host.
+/// A code host tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitHubTool {
-    /// Lists repositories.
+    /// Lists the host's repositories.
     Repos,
     /// Reads a file or folder.
     File,
-    /// Lists a tree.
+    /// Lists a repository tree.
     Tree,
-    /// Searches code.
+    /// Searches a repository's code.
     SearchCode,
-    /// Shows a pull request with its comments.
+    /// Shows a pull request with comments.
     Pull,
-    /// Shows the comments on lines of a pull request.
+    /// Shows a pull request's line comments.
     PullComments,
-    /// Shows the diff of a pull request.
+    /// Shows a pull request's diff.
     PullDiff,
-    /// Shows the checks of a pull request, with the ends of failed logs.
+    /// Shows a pull request's checks, with the ends of failed logs.
     Checks,
     /// Lists or searches issues.
     IssueList,
-    /// Shows an issue with its comments.
+    /// Shows an issue with comments.
     IssueGet,
-    /// Creates an issue.
+    /// Creates a new issue.
     IssueCreate,
-    /// Changes an issue.
+    /// Changes an existing issue.
     IssueUpdate,
     /// Comments on an issue or pull request.
     IssueComment,
@@ -48,7 +48,7 @@ impl GitHubTool {
     /// The tools that write issues.
     pub const WRITES: [Self; 3] = [Self::IssueCreate, Self::IssueUpdate, Self::IssueComment];
 
-    /// Returns the name.
+    /// Returns the tool's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Repos => "github_repos",
@@ -103,7 +103,7 @@ impl GitHubTool {
         }
     }
 
-    /// Returns the fields of the input, and those that are required.
+    /// Returns the input fields, and those that are required.
     pub(super) const fn fields(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
             Self::Repos => (&["offset"], &[]),

@@ -1,7 +1,8 @@
-//! Tools of the code host: reads of repositories, pull requests, checks, issues; writes of issues.
+//! Code host tools: read repositories, pull requests, checks, issues; write issues.
 //!
-//! The requester's gate of the repository is checked before every call. Texts of the host are marked as untrusted, and
-//! texts of the model are neutralised before they are posted. Not here: the calls (the `CodeHost` port's adapter).
+//! The requester's repository gate is checked before every call. The host's texts are marked as
+//! untrusted, and the model's texts are neutralised before they are posted. Not here: the calls
+//! (the `CodeHost` port's adapter).
 
 mod access;
 mod audience;

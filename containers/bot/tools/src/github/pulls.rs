@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{ToolContext, ToolOutput};
 
-/// Maximum logs of failed checks in one answer.
+/// Maximum failed check logs per answer.
 const MAX_LOGS: usize = 3;
-/// Maximum characters of the summary of a check.
+/// Maximum characters of a check summary.
 const MAX_CHECK_SUMMARY_CHARS: usize = 2_000;
 
-/// Runs one of these tools.
+/// Runs a pull request tool.
 pub(super) async fn run(
     context: &ToolContext<'_>,
     call: RepositoryCall<'_>,
@@ -117,7 +117,7 @@ fn described(facts: &PullRequestFacts) -> String {
     )
 }
 
-/// Renders a thread of comments on a line.
+/// Renders a line comment thread.
 fn thread(of: &ReviewThread) -> String {
     let state = if of.is_resolved { "resolved" } else { "open" };
     let at = match of.line {
@@ -169,7 +169,7 @@ fn patch(file: &ChangedFile) -> String {
     )
 }
 
-/// Shows the checks of the head, with the ends of failed logs.
+/// Shows the head's checks, with the ends of failed logs.
 async fn checks(
     context: &ToolContext<'_>,
     access: CodeHostAccess<'_>,
@@ -189,7 +189,8 @@ async fn checks(
         .iter()
         .filter(|check| check.conclusion == Some(CheckConclusion::Failure));
     for check in failed.take(MAX_LOGS) {
-        // A check of another program than the host's own has no log there, or one that may not be read.
+        // A check by a program other than the host's own has no log there, or a log that may not be
+        // read.
         if let Ok(Some(log)) = within(context, access.host.log_tail(repository, check.id)).await {
             text.push_str(&format!(
                 "\n=== end of the log of {}\n{}\n",

@@ -1,4 +1,6 @@
-//! The repositories that a run read by its tools. Not here: the consequence (`audience`).
+//! The repositories that a run's tools read.
+//!
+//! Not here: the consequence (`audience`).
 
 use std::{
     collections::BTreeSet,
@@ -11,12 +13,12 @@ use ars_types::RepoSlug;
 
 use super::kind::GitHubTool;
 
-/// The repositories that a run read by its tools.
+/// The repositories that a run's tools read.
 #[derive(Debug, Default)]
 pub struct ReadRepositories(Mutex<BTreeSet<RepoSlug>>);
 
 impl ReadRepositories {
-    /// Adds the repositories of a stored conversation, for a resumed run.
+    /// Adds the repositories from a stored conversation, for a resumed run.
     pub fn restore(&self, turns: &[Turn]) {
         let is_read = |tool: &str| GitHubTool::READS.iter().any(|read| read.name() == tool);
         let parts = || turns.iter().flat_map(|turn| &turn.parts);
@@ -35,12 +37,12 @@ impl ReadRepositories {
         self.lock().extend(parts().filter_map(of_part));
     }
 
-    /// Adds a repository.
+    /// Adds a repository as read.
     pub fn add(&self, repository: RepoSlug) {
         self.lock().insert(repository);
     }
 
-    /// Returns the repositories.
+    /// Returns all repositories read.
     pub fn all(&self) -> BTreeSet<RepoSlug> {
         self.lock().clone()
     }
@@ -50,7 +52,7 @@ impl ReadRepositories {
     }
 }
 
-/// Returns the id of a call that failed.
+/// Returns a failed call's id.
 fn failed_call(part: &Part) -> Option<&str> {
     match part {
         Part::ToolResult {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{ToolContext, ToolOutput, args::Args};
 
-/// Maximum characters of a search on the code host.
+/// Maximum characters per code host search.
 pub(super) const MAX_SEARCH_CHARS: usize = 250;
 
 /// Lists the repositories that the requester may read.
@@ -41,7 +41,7 @@ pub(super) async fn list(
     Ok(untrusted(context, head, text, offset))
 }
 
-/// Runs one of these tools.
+/// Runs a repository tool.
 pub(super) async fn run(
     context: &ToolContext<'_>,
     call: RepositoryCall<'_>,
@@ -106,7 +106,7 @@ pub(super) async fn run(
     }
 }
 
-/// Returns the words of a search.
+/// Returns a search's words.
 pub(super) fn words<'a>(args: &Args<'a>) -> Result<&'a str, ToolOutput> {
     let query = args.text("query")?.trim();
     if query.is_empty() || query.chars().count() > MAX_SEARCH_CHARS {

@@ -1,11 +1,11 @@
-//! Texts of the host for the model: redacted, paged and marked as untrusted.
+//! The host's texts for the model: redacted, paged and marked as untrusted.
 
 use ars_events::wrap_untrusted;
 
 use crate::{ToolContext, ToolOutput};
 
-/// Maximum characters of the host's text in one answer of a tool.
-/// It is below the limit of any output in the conversation.
+/// Maximum characters of host text in a tool's answer. It is below the limit for any output in the
+/// conversation.
 pub(super) const MAX_HOST_TEXT_CHARS: usize = 50_000;
 
 /// Shows a text from a character on. The head is the service's own.
@@ -33,7 +33,7 @@ pub(super) fn untrusted(
     ToolOutput::text(shown)
 }
 
-/// Joins the lines of a text of the host that is shown on one line.
+/// Joins the lines of a host text that is shown on a single line.
 pub(super) fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

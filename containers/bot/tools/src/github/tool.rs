@@ -91,7 +91,7 @@ impl Tool for GitHubTool {
     }
 }
 
-/// Runs a tool behind the checks of its input and of its repository's gate.
+/// Runs a tool after checking the input and the repository's gate.
 async fn perform(
     tool: GitHubTool,
     context: &ToolContext<'_>,

@@ -4,7 +4,8 @@ use std::{pin::pin, time::Duration};
 
 use tokio::time::timeout;
 
-/// Grace period of an answer for an unfinished diff. Git needs milliseconds unless something is wrong.
+/// Grace period for an unfinished diff once the answer is ready. Git needs milliseconds unless
+/// something is wrong.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Runs both concurrently.

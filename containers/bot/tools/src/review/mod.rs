@@ -1,7 +1,6 @@
-//! The artifacts of a review: its verdict and a diff for people to read
-//! (docs/reference/agents-and-tools.md#reviews).
+//! A review's verdict and reading diff (docs/reference/agents-and-tools.md#reviews).
 //!
-//! Not here: posting to a code host and the abridged diff.
+//! The diff is for people. Not here: posting to a code host and the abridged diff.
 
 mod concurrently;
 mod observed_head;

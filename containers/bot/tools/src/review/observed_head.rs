@@ -1,4 +1,4 @@
-//! The commit of a review's tree when the review is over.
+//! The commit in a review's tree when the review is over.
 
 use std::time::Duration;
 

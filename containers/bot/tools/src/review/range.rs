@@ -1,6 +1,6 @@
-//! The changes of a branch since its merge base: `git diff <base>...HEAD`.
+//! A branch's changes since the merge base: `git diff <base>...HEAD`.
 //!
-//! Commits only, because uncommitted work is not under review. Not here: the interpretation of the output.
+//! Commits only, because uncommitted work is not under review. Not here: interpreting the output.
 
 use ars_bot_ports::{GitAnswer, GitRequest, Workspace, WorkspaceError};
 use ars_codehost::diff::Commit;
@@ -19,16 +19,16 @@ const FIXED_FORM: &[&str] = &[
     "--dst-prefix=b/",
 ];
 
-/// The base of a range.
+/// A range's base.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Base<'a> {
     /// The origin's default branch.
     Default,
-    /// That branch of the origin, or the default one if it is not known.
+    /// That branch at the origin, or the default branch if it is not known.
     BranchOrDefault(&'a RefName),
     /// That commit, or else as above, if the tree does not have it.
     CommitOrBranch(&'a Commit, &'a RefName),
-    /// That branch of the origin, or that ref or commit, without a fallback.
+    /// That branch at the origin, or that ref or commit, without a fallback.
     Exactly(&'a RefName),
 }
 

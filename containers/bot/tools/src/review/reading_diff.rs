@@ -1,7 +1,7 @@
-//! The reading diff of a review, for people who read it next to the answer.
+//! A review's reading diff, for people who read it next to the answer.
 //!
-//! Git makes it concurrently, so it neither delays nor fails the review. Not here: the abridged form, which a large
-//! model makes on demand.
+//! Git makes it concurrently, so it neither delays nor fails the review. Not here: the abridged
+//! form, which a large model makes on demand.
 
 use ars_bot_ports::Workspace;
 use ars_codehost::{diff::Commit, review::readable_diff};
@@ -14,9 +14,9 @@ use super::range::{Base, git_of_range};
 /// Maximum bytes requested from git, far above the cap, so that redaction precedes the final cut.
 const DIFF_BYTES: usize = 1 << 20;
 
-/// Returns the artifact of a review of the tree's commits.
-/// They are compared with `origin/<branch>`, or the origin's default branch. The tree may have an old commit of it, so the
-/// merge base that the code host names counts first. `None` when git fails or nothing changed.
+/// Returns the artifact for reviewing the tree's commits. They are compared with `origin/<branch>`,
+/// or the origin's default branch. The tree may have an old commit of it, so the merge base that
+/// the code host names counts first. `None` when git fails or nothing changed.
 pub async fn reading_diff(
     workspace: &dyn Workspace,
     branch: Option<&RefName>,

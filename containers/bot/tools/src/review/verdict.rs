@@ -1,6 +1,7 @@
-//! The decision of a review: the last `submit_verdict` of its run, with its remarks.
+//! A review's decision: the run's last `submit_verdict`, with remarks.
 //!
-//! Not here: the tool that submits it (`submit_verdict`), and the line that shows it (`ars-codehost`).
+//! Not here: the tool that submits it (`submit_verdict`), and the line that shows it
+//! (`ars-codehost`).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,18 +10,18 @@ use ars_codehost::review::{Finding, Verdict};
 /// What a review remarks on single lines and threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// Findings on lines.
+    /// Findings on single lines.
     pub findings: Vec<Finding>,
-    /// Ids of own threads with a verified fix.
+    /// Ids of the service's threads with a verified fix.
     pub fixed: Vec<String>,
 }
 
-/// Holds the verdict of one review run. The last one wins.
+/// Holds a review run's verdict. The last wins.
 #[derive(Debug, Default)]
 pub struct VerdictSlot(Mutex<Option<(Verdict, Remarks)>>);
 
 impl VerdictSlot {
-    /// Replaces the verdict and its remarks.
+    /// Replaces verdict and remarks.
     pub fn submit(&self, verdict: Verdict, remarks: Remarks) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((verdict, remarks));
     }
@@ -39,7 +40,7 @@ impl VerdictSlot {
             .map(|(verdict, _)| verdict.clone())
     }
 
-    /// Returns the remarks of the current verdict.
+    /// Returns the current verdict's remarks.
     pub fn remarks(&self) -> Remarks {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         current

@@ -1,4 +1,4 @@
-//! Makes an archive of a folder.
+//! Packs a folder into an archive.
 
 use std::{
     ffi::OsStr,
@@ -26,12 +26,12 @@ use crate::{
 
 /// Compression: the fastest level that still halves sources.
 const LEVEL: i32 = 1;
-/// Permissions of the archive.
+/// File mode for the archive.
 const PRIVATE: u32 = 0o600;
 /// Permission bits that an archive keeps.
 const PERMISSIONS: u32 = 0o777;
 
-/// Archives the content of a folder, without the entry `without` at its root.
+/// Archives a folder's content, without the entry `without` at its root.
 pub(crate) fn pack(
     folder: &OwnedFd,
     without: Option<&str>,
@@ -49,7 +49,7 @@ pub(crate) fn pack(
         progress: progress.clone(),
     };
     let mut encoder = zstd::Encoder::new(digest, LEVEL).context("archive")?;
-    // A damaged archive is recognised without its digest too.
+    // A damaged archive is recognised without the digest too.
     encoder.include_checksum(true).context("archive")?;
     let mut builder = Builder::new(encoder);
     let mut pending = vec![PathBuf::from(".")];
@@ -95,7 +95,7 @@ fn append(
     match type_of(stat) {
         FileType::Directory => {
             header.set_entry_type(EntryType::Directory);
-            // Its content is extracted after it.
+            // The content is extracted after it.
             header.set_mode(stat.st_mode & PERMISSIONS | 0o700);
             builder.append_data(&mut header, path, io::empty())
         }
@@ -105,7 +105,7 @@ fn append(
             let size = u64::try_from(stat.st_size).unwrap_or(0);
             header.set_entry_type(EntryType::Regular);
             header.set_size(size);
-            // A file that grew since keeps its size in the header, one that shrank is filled.
+            // A file that grew since keeps the size in the header; if it shrank, it is filled.
             let content = io::Read::take(io::Read::chain(file, io::repeat(0)), size);
             builder.append_data(&mut header, path, content)
         }
@@ -118,7 +118,7 @@ fn append(
     }
 }
 
-/// Writes a file and computes its digest.
+/// Writes a file and computes the digest.
 struct Digesting {
     file: File,
     digest: Sha256,

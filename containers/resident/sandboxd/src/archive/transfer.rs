@@ -1,4 +1,4 @@
-//! The way of an archive: by HTTP to and from an address, or through the engine.
+//! Transfers an archive: by HTTP to and from an address, or through the engine.
 
 use std::{fs::File, io::Read as _, path::Path, path::PathBuf};
 
@@ -19,26 +19,26 @@ use crate::{
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
-/// Bytes of an error's body that are quoted.
+/// Bytes quoted from an error's body.
 const QUOTED: usize = 500;
 
 /// An archive on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Size.
+    /// Archive size in bytes.
     pub(crate) bytes: u64,
     /// SHA-256 in hexadecimal digits.
     pub(crate) sha256: String,
 }
 
-/// Returns the place of an archive on its way.
+/// Returns an archive's path while it is transferred.
 pub(crate) fn transfer_path(runtime: &Runtime, backup: &BackupId) -> Result<PathBuf> {
     runtime
         .places
         .real(&format!("{TRANSFERS}/{backup}.tar.zst"))
 }
 
-/// Sends an archive by one PUT with its length.
+/// Sends an archive with a single PUT that declares the length.
 pub(crate) async fn upload(
     step: &StepContext<'_>,
     file: &Path,
@@ -63,7 +63,7 @@ pub(crate) async fn upload(
         .map(drop)
 }
 
-/// Receives an archive by one GET. A cut answer is a failure.
+/// Receives an archive with a single GET. A cut response is a failure.
 pub(crate) async fn download(
     step: &StepContext<'_>,
     file: &Path,
@@ -150,7 +150,7 @@ async fn send(
     ))
 }
 
-/// Describes an error without its address, which may contain a signature.
+/// Describes an error without the address, which may contain a signature.
 fn transfer(error: &reqwest::Error) -> StepFailure {
     let cause =
         std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));

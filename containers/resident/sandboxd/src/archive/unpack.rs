@@ -1,4 +1,4 @@
-//! Extracts an archive to an empty folder, and never outside of it.
+//! Extracts an archive to an empty folder, and never outside it.
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use crate::{
     stop::Stop,
 };
 
-/// Extracts an archive. With `keeps_owners`, its owners apply.
+/// Extracts an archive. With `keeps_owners`, the archive's owners apply.
 pub(crate) fn unpack(
     file: &Path,
     folder: &Path,
@@ -58,7 +58,7 @@ pub(crate) fn unpack(
             Err(error) => return Err(corrupt(error)),
         }
     }
-    // The end of the archive is the end of the file: a cut one is refused.
+    // The archive must end where the file ends: a cut archive is refused.
     let mut rest = archive.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(corrupt)?;
     match rest.bytes {

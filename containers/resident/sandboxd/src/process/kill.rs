@@ -1,6 +1,7 @@
-//! Kills processes by user, by the tag in their environment, or by their folder.
+//! Kills processes by user, by the tag in their environment, or by folder.
 //!
-//! A process can start another one while the list of processes is read, so each kill repeats until nothing is found.
+//! A process can start another while the process list is read, so each kill repeats until nothing
+//! is found.
 
 use std::{
     fs,
@@ -10,7 +11,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
-/// The variable with the tag of a step: `<runtime>/<user>/<number>`.
+/// The variable with a step's tag: `<runtime>/<user>/<number>`.
 pub(crate) const TAG: &str = "ARS_STEP";
 /// Rounds after which processes that appear faster than they are killed stay.
 const ROUNDS: usize = 200;
@@ -34,8 +35,8 @@ pub(crate) fn kill_uid(uid: u32) -> u32 {
     kill_all(|process| fs::metadata(process).is_ok_and(|meta| meta.uid() == uid))
 }
 
-/// Kills the processes of a user in a working directory below a folder.
-/// `None` stands for this process's user.
+/// Kills a user's processes in a working directory below a folder. `None` stands for this process's
+/// user.
 pub(crate) fn kill_in(folder: &Path, uid: Option<u32>) -> u32 {
     let uid = uid.unwrap_or_else(|| rustix::process::getuid().as_raw());
     kill_all(|process| {
@@ -63,7 +64,7 @@ fn kill_all(is_wanted: impl Fn(&Path) -> bool) -> u32 {
     killed
 }
 
-/// Returns the living processes besides this one.
+/// Returns the living processes besides this process.
 fn processes() -> impl Iterator<Item = (Pid, PathBuf)> {
     let own = getpid();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -75,7 +76,7 @@ fn processes() -> impl Iterator<Item = (Pid, PathBuf)> {
     })
 }
 
-/// A process that ended stays in the list until its parent reads its exit code.
+/// A process that ended stays in the list until the parent reads its exit code.
 fn is_zombie(process: &Path) -> bool {
     let stat = fs::read(process.join("stat")).unwrap_or_default();
     let after_name = stat

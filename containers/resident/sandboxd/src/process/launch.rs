@@ -1,6 +1,6 @@
-//! The start of a program of a container, from a thread with fewer rights.
+//! Starts a container's programs, from a thread with fewer rights.
 //!
-//! Rights belong to a thread and are inherited. Not here: programs of a host (`crate::confine`).
+//! Rights belong to a thread and are inherited. Not here: a host's programs (`crate::confine`).
 
 use std::{io, path::PathBuf, process::Command, thread};
 
@@ -11,17 +11,18 @@ use tokio::{process::Child, runtime::Handle, sync::oneshot};
 use super::rights::restrict;
 use crate::confine::Place;
 
-/// Largest file that a program may write: two of them do not fill the disk of the largest container.
+/// Largest file that a program may write: two such files do not fill the largest container's disk.
 const MAX_FILE_BYTES: u64 = 8 << 30;
-/// Open files of one process.
+/// Maximum open files per process.
 const MAX_OPEN_FILES: u64 = 65_536;
-/// Processes and threads of one user. Root has no such limit.
+/// Maximum processes and threads per user. Root has no such limit.
 const MAX_USER_PROCESSES: u64 = 8_192;
 
-/// The folders of a program that a repository or a caller chose, and that of the files of its output.
+/// The folders for a program that a repository or a caller chose, and the folder for its output
+/// files.
 pub(super) type Bounds = (Place, PathBuf);
 
-/// Starts a program. No program gains rights by its file, such as `sudo` does.
+/// Starts a program. No program gains rights from the file, as `sudo` does.
 pub(super) async fn launch(command: Command, bounds: Option<Bounds>) -> io::Result<Child> {
     let (sender, receiver) = oneshot::channel();
     let runtime = Handle::current();

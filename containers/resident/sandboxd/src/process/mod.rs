@@ -1,4 +1,4 @@
-//! Programs of steps: start, streams, end, and the end by force.
+//! Step programs: start, streams, end, and forced end.
 
 mod kill;
 mod launch;

@@ -1,4 +1,4 @@
-//! A program before its start.
+//! A program before it starts.
 
 use std::{
     ffi::OsString,
@@ -10,45 +10,44 @@ use ars_resident::plan::User;
 
 use crate::confine::Place;
 
-/// A program before its start.
+/// A program before it starts.
 #[derive(Debug)]
 pub(crate) struct Program {
     /// Absolute path and arguments.
     pub(crate) words: Vec<OsString>,
-    /// Folder.
+    /// Folder to run in.
     pub(crate) cwd: PathBuf,
-    /// Its user.
+    /// User to run as.
     pub(crate) user: User,
-    /// Variables besides those of all programs.
+    /// Variables besides those that all programs get.
     pub(crate) variables: Vec<(OsString, OsString)>,
-    /// Input.
     pub(crate) input: Input,
-    /// Its folders. `None` if only the daemon chose arguments and folder.
+    /// The program's folders. `None` if only the daemon chose arguments and folder.
     pub(crate) place: Option<Place>,
     /// Whether it may share a sandbox.
     pub(crate) sharing: Sharing,
 }
 
-/// The programs that run in one sandbox, on a host.
+/// Which programs run in a sandbox together, on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// This one only.
+    /// This program only.
     Alone,
-    /// One command of its tree after the other.
+    /// The tree's commands in turn.
     WithTree,
 }
 
-/// Input of a program.
+/// What a program reads as input.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Nothing.
+    /// Nothing at all.
     Empty,
-    /// A file from its current position.
+    /// A file, from the current position.
     File(File),
 }
 
 impl Program {
-    /// Makes a program of the daemon's own user.
+    /// Makes a program that runs as the daemon's own user.
     pub(crate) fn of_root(program: &Path, cwd: &Path) -> Self {
         Self {
             words: vec![program.into()],
@@ -61,7 +60,6 @@ impl Program {
         }
     }
 
-    /// Adds arguments.
     pub(crate) fn args<S: Into<OsString>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.words.extend(args.into_iter().map(Into::into));
         self

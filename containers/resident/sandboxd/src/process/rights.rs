@@ -1,8 +1,8 @@
-//! Landlock: the rights that a program of a thread gives up beside those that its user lacks.
+//! Landlock: the rights that a thread's program gives up beside those that its user lacks.
 //!
-//! It reads the system and its own folders, changes its own folders only, and signals no program of another command.
-//! Not here: users, which keep threads apart on a kernel without Landlock too, and the network, which is the
-//! container's.
+//! It reads the system and its own folders, changes its own folders only, and signals no other
+//! command's program. Not here: users, which keep threads apart on a kernel without Landlock too,
+//! and the network, which is the container's.
 
 use std::{io, path::Path};
 
@@ -28,7 +28,7 @@ const SYSTEM: [&str; 10] = [
     "/etc",
     "/sys/devices/system/cpu",
 ];
-/// Devices without state.
+/// Devices that hold no state.
 const DEVICES: [&str; 6] = [
     "/dev/null",
     "/dev/zero",
@@ -45,9 +45,10 @@ pub fn has_landlock() -> bool {
     strict.handle_access(AccessFs::from_all(ABI::V1)).is_ok()
 }
 
-/// Restricts this thread to the folders of a program, if the kernel has Landlock.
+/// Restricts this thread to a program's folders, if the kernel has Landlock.
 ///
-/// `streams` has the files of its output. Their folder is root's, so a program opens only those that it has.
+/// `streams` has its output files. Their folder is root's, so a program opens only those that it
+/// has.
 pub(super) fn restrict(place: &Place, streams: &Path) -> io::Result<()> {
     rules(place, streams).map(drop).map_err(io::Error::other)
 }

@@ -1,8 +1,8 @@
 //! Runs a program as a process group that ends as a whole.
 //!
-//! The group is killed before its leader is reaped, so its number cannot belong to another group yet. A step that
-//! stops also kills the processes that left the group: they have the tag of the step in their environment. A confined
-//! program ends with what holds it (`crate::confine`).
+//! The group is killed before the leader is reaped, so its number cannot belong to another group
+//! yet. A step that stops also kills the processes that left the group: they have the step's tag in
+//! their environment. A confined program ends with what holds it (`crate::confine`).
 
 use std::{
     ffi::{OsStr, OsString},
@@ -40,17 +40,17 @@ use crate::{
     users,
 };
 
-/// The exit code of a signal is this plus its number, as in shells.
+/// A signal's exit code is this plus the signal number, as in shells.
 const SIGNAL_BASE: i32 = 128;
 
-/// The end of a program.
+/// How a program ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Ended {
     /// 128 + signal if a signal ended it, 124 after the timeout.
     pub(crate) exit_code: i32,
     /// The step had to stop.
     pub(crate) stopped: Option<Why>,
-    /// Hosts that its proxy refused.
+    /// Hosts that the proxy refused.
     pub(crate) refused: Vec<RefusedHost>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn run(
         bounds,
         input,
     } = prepare(runtime, program, streams, &tag)?;
-    // The confinement may have a proxy, which the program uses until its end.
+    // The confinement may have a proxy, which the program uses until it ends.
     let Started { mut child, hold } = start(command, (confined.clone(), bounds), input)
         .await
         .context(&name)?;
@@ -184,14 +184,15 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
     })
 }
 
-/// Returns the command of words.
+/// Builds a command from words.
 pub(super) fn of_words(words: &[OsString]) -> Command {
     let mut command = Command::new(words.first().map_or(OsStr::new(""), OsString::as_os_str));
     command.args(words.iter().skip(1));
     command
 }
 
-/// Gives a command the folder and exactly the variables of a program, and more of its confinement.
+/// Gives a command a program's folder and exactly the program's variables, plus those from the
+/// confinement.
 pub(super) fn set_environment(
     command: &mut Command,
     runtime: &Runtime,
@@ -241,7 +242,7 @@ struct Group(Option<Pid>);
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(leader) = self.0 {
-            // A missing group means that all of its processes have exited.
+            // A missing group means that all processes have exited.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }

@@ -1,4 +1,4 @@
-//! Runs a command in the sandbox that the commands of its tree share, on a host that has one.
+//! Runs a command in the tree's shared sandbox, on a host that has such a sandbox.
 
 use std::os::fd::AsFd as _;
 
@@ -16,10 +16,11 @@ use crate::{
     stop::{Stop, Why},
 };
 
-/// The exit code of a command that had to stop before its end.
+/// The exit code when a command had to stop early.
 const KILLED: i32 = 137;
 
-/// Runs a program that may share a sandbox. `None` if it did not begin and needs a separate one.
+/// Runs a program that may share a sandbox. `None` if it did not begin and needs a separate
+/// sandbox.
 pub(super) async fn run(
     runtime: &Runtime,
     program: &Program,

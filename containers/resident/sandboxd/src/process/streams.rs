@@ -1,4 +1,4 @@
-//! The streams of a program: files on the disk, so that no output is lost and none is held in memory.
+//! A program's streams: files on the disk, so that no output is lost and none is held in memory.
 
 use std::{
     fs::File,
@@ -24,9 +24,9 @@ pub(crate) struct Streams {
 /// The returned parts of both streams.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
-    /// Output.
+    /// Bytes from standard output.
     pub(crate) stdout: Vec<u8>,
-    /// Error output.
+    /// Bytes from standard error.
     pub(crate) stderr: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl Streams {
         })
     }
 
-    /// Reads the heads.
+    /// Reads both streams' heads.
     pub(crate) fn heads(&self, max: usize) -> Heads {
         Heads {
             stdout: head(&self.stdout, max),
@@ -54,7 +54,7 @@ impl Streams {
         }
     }
 
-    /// Reads the heads, and of a longer stream half of its head and its end.
+    /// Reads the heads; a longer stream gives half the head and the end.
     pub(crate) fn both_ends(&self, max: usize) -> Heads {
         Heads {
             stdout: ends(&self.stdout, max),
@@ -62,7 +62,7 @@ impl Streams {
         }
     }
 
-    /// Returns the output as a file at its start.
+    /// Returns the output as a file, rewound to the start.
     pub(crate) fn into_output(self) -> io::Result<File> {
         let mut file = self.stdout;
         file.seek(SeekFrom::Start(0))?;

@@ -1,4 +1,4 @@
-//! Routes of the daemon. Every route needs the bearer.
+//! The daemon's routes. Every route needs the bearer.
 
 use std::sync::Arc;
 
@@ -20,17 +20,18 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{steps, transfers};
 use crate::daemon::Daemon;
 
-/// Bytes of a request: the largest file with every character escaped, and room for the step.
+/// Maximum request size in bytes: the largest file with every character escaped, and room for the
+/// step.
 const BODY_MAX_BYTES: usize = 8 << 20;
 
-/// State of all routes.
+/// State shared by all routes.
 #[derive(Clone)]
 pub(super) struct Service {
     pub(super) daemon: Arc<Daemon>,
     token: Secret,
 }
 
-/// Returns the routes of a daemon. `token` is the bearer of the engine.
+/// Returns a daemon's routes. `token` is the engine's bearer.
 pub fn router(daemon: Arc<Daemon>, token: Secret) -> Router {
     let service = Service { daemon, token };
     Router::new()
@@ -86,7 +87,7 @@ async fn disk(State(service): State<Service>, body: Bytes) -> Response {
     }
 }
 
-/// Parses a body. The text of an error names a place in it, never its content.
+/// Parses a body. The error's text names a place in it, never the content.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Rejected> {
     serde_json::from_slice(body).map_err(|problem| {
         let text = format!(

@@ -1,7 +1,8 @@
-//! The accept loop of the daemon: a connection for each request, and limits.
+//! The daemon's accept loop: a connection for each request, and limits.
 //!
-//! The Worker's runtime opens a connection for each request and keeps it open, so the daemon closes it after the answer:
-//! kept ones would use up the file descriptors within a thousand calls.
+//! The Worker's runtime opens a connection for each request and keeps it open, so the daemon closes
+//! it after the response: kept connections would use up the file descriptors within a thousand
+//! calls.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -17,10 +18,10 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Connections at a time. Further ones wait in the listener's queue.
-/// Each of 16 users and a cycle has a step, a transfer and a measurement, many times over.
+/// Maximum concurrent connections. Further connections wait in the listener's queue. Each of 16
+/// users and a cycle has a step, a transfer and a measurement, many times over.
 pub const CONNECTIONS_MAX: usize = 512;
-/// Time in which the head of a request arrives.
+/// Timeout for a request's head to arrive.
 const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 /// Pause after a failed accept, which nearly always means that no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -43,20 +44,21 @@ pub async fn serve(listener: TcpListener, router: Router) {
 }
 
 async fn answer(stream: TcpStream, router: Router, _place: OwnedSemaphorePermit) {
-    // Lines of a step are small and do not wait for each other. A socket that fails here is closed already.
+    // A step's lines are small and do not wait for each other. A socket that fails here is closed
+    // already.
     drop(stream.set_nodelay(true));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // A caller that disconnects cancels its request, which is ordinary.
+    // A caller that disconnects cancels the request, which is ordinary.
     if let Err(error) = served.await {
         tracing::debug!(%error, "a connection ended early");
     }
 }
 
-/// Raises the limit of open files to the highest that the system permits.
+/// Raises the open file limit to the highest that the system permits.
 ///
 /// # Errors
 /// The system refuses it. The limit is unchanged.

@@ -34,7 +34,7 @@ pub(super) async fn steps(State(service): State<Service>, body: Bytes) -> Respon
         .into_response()
 }
 
-/// The end of a step on its way. The step is cancelled when this is dropped.
+/// A step's end on its way. The step is cancelled when this is dropped.
 struct Waiting {
     end: oneshot::Receiver<StepEnd>,
     progress: Progress,
@@ -47,10 +47,10 @@ fn events(daemon: Arc<Daemon>, request: StepRequest) -> impl Stream<Item = StepE
     let progress = Progress::default();
     let (sender, end) = oneshot::channel();
     let (token, counted) = (cancel.clone(), progress.clone());
-    // A separate task, so that the step ends in order when its stream is dropped.
+    // A separate task, so that the step ends in order when the stream is dropped.
     tokio::spawn(async move {
         let end = daemon.perform(&request, &counted, &token).await;
-        // Without a receiver there is no one to answer.
+        // Without a receiver no response is needed.
         let _ = sender.send(end);
     });
     let waiting = Waiting {

@@ -15,7 +15,6 @@ use tokio_util::io::ReaderStream;
 
 use super::router::{Rejected, Service, error};
 
-/// Sends an archive with its length.
 pub(super) async fn read(State(service): State<Service>, Path(backup): Path<String>) -> Response {
     let path = match place(&service, &backup) {
         Ok(path) => path,
@@ -36,7 +35,7 @@ pub(super) async fn read(State(service): State<Service>, Path(backup): Path<Stri
     }
 }
 
-/// Receives an archive. One that was cut is removed.
+/// Receives an archive. If it was cut, it is removed.
 pub(super) async fn write(
     State(service): State<Service>,
     Path(backup): Path<String>,
@@ -67,7 +66,7 @@ pub(super) async fn write(
     }
 }
 
-/// Removes an archive. A missing one is removed already.
+/// Removes an archive. A missing archive is removed already.
 pub(super) async fn remove(State(service): State<Service>, Path(backup): Path<String>) -> Response {
     match place(&service, &backup) {
         Ok(path) => {

@@ -1,7 +1,8 @@
-//! Earlier mirrors: they are set aside before a new one is made, which then gets their checkpoints.
+//! Earlier mirrors: set aside before a new mirror is made, which then gets their checkpoints.
 //!
-//! A damaged mirror is a reason for a new one, so what git cannot read is left behind in it. It stays until the next
-//! damaged one, for a person. A full disk and a program that was killed end the step, and the next attempt repeats it.
+//! A damaged mirror is a reason for a new mirror, so what git cannot read is left behind in it. It
+//! stays until the next damaged mirror, for a person. A full disk and a program that was killed end
+//! the step, and the next attempt repeats it.
 
 use std::{
     collections::BTreeMap,
@@ -21,11 +22,11 @@ use crate::{
     step::StepContext,
 };
 
-/// The last exit code of a program that was not killed.
+/// The last exit code without a kill.
 const LAST_EXIT: i32 = 128;
-/// The words of git and the system for a full disk.
+/// How git and the system report a full disk.
 const FULL: &str = "No space left on device";
-/// The folder of the last damaged mirror, beside the numbers of the others.
+/// The last damaged mirror's folder, beside the others' numbers.
 const DAMAGED: &str = "damaged";
 
 /// Sets the mirror aside if it has checkpoints, and removes it otherwise.
@@ -47,7 +48,7 @@ pub(super) async fn set(step: &StepContext<'_>) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Brings the checkpoints of earlier mirrors into the new one, the oldest first.
+/// Brings earlier mirrors' checkpoints into the new mirror, the oldest first.
 pub(super) async fn adopt(step: &StepContext<'_>) -> Result<Answer> {
     step.require_root()?;
     let aside = step.runtime.places.real(EARLIER_MIRRORS)?;
@@ -72,7 +73,7 @@ fn earlier(aside: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
         .collect())
 }
 
-/// Brings the checkpoints of an earlier mirror into the new one. Returns whether all could be read.
+/// Brings an earlier mirror's checkpoints into the new mirror. Returns whether all could be read.
 async fn gather(step: &StepContext<'_>, from: &Path) -> Result<bool> {
     let to = step.runtime.places.real(MIRROR)?;
     let has = names(&list(step, &to).await?.succeeded(step.runtime)?);
@@ -84,7 +85,7 @@ async fn gather(step: &StepContext<'_>, from: &Path) -> Result<bool> {
         .filter_map(|(name, commit)| match has.get(&name) {
             None => Some(format!("{name}:{name}")),
             Some(same) if *same == commit => None,
-            // Both count: the engine finds a checkpoint by its commit.
+            // Both count: the engine finds a checkpoint by commit.
             Some(_) => Some(format!("{name}:{name}.{commit}")),
         })
         .collect();
@@ -119,7 +120,7 @@ async fn list(step: &StepContext<'_>, mirror: &Path) -> Result<GitOutput> {
     call.run(step.runtime, &step.stop).await
 }
 
-/// Returns the commits by the names of a listing.
+/// Returns a listing's commits by name.
 fn names(listed: &GitOutput) -> BTreeMap<String, String> {
     let parse = |line: &str| {
         line.split_once(' ')

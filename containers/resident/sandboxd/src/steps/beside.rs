@@ -1,6 +1,6 @@
-//! The own files of a checkpoint: a copy of the index, and a folder for new objects.
+//! A checkpoint's own files: a copy of the index, and a folder for new objects.
 //!
-//! They are in the repository of the tree, where git ignores them.
+//! They are in the tree's repository, where git ignores them.
 
 use std::{collections::HashSet, path::Path};
 
@@ -14,10 +14,10 @@ use crate::{
     users,
 };
 
-/// Permissions of the copied index.
+/// Mode of the copied index.
 const INDEX_MODE: u32 = 0o600;
 
-/// Copies the index of a tree beside it.
+/// Copies a tree's index beside it.
 pub(super) async fn copy_index(
     step: &StepContext<'_>,
     user: User,
@@ -32,8 +32,8 @@ pub(super) async fn copy_index(
         real: real.join(&name),
     };
     step.blocking(move |_| {
-        // With its times of files, so that only changed files are read again. By its own time git recognizes files that
-        // changed in the same moment.
+        // Keeps the file times, so that only changed files are read again. The index's own time
+        // tells git which files changed in the same moment.
         let own = Path::new(".git/index");
         let changed = index
             .folder
@@ -49,7 +49,7 @@ pub(super) async fn copy_index(
     .await
 }
 
-/// Makes the folder of the objects.
+/// Makes the object folder.
 pub(super) async fn make_objects(
     step: &StepContext<'_>,
     user: User,

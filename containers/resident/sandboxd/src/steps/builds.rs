@@ -1,4 +1,4 @@
-//! Copies of build results, which tools change in place.
+//! Copies build results, which tools change in place.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use crate::{
     walk::Copy,
 };
 
-/// Folders of build results at the root of a tree.
+/// Build result folders at a tree's root.
 const BUILDS: [&str; 4] = ["dist", "build", "out", ".next"];
-/// Name of a copy before its rename.
+/// A copy's name before the rename.
 const BESIDE: &str = ".ars-build";
 
-/// Copies the build results of the checkout that a tree does not have.
+/// Copies the checkout's build results that a tree does not have.
 pub(super) async fn copy(step: &StepContext<'_>, tree: &str, owner: User) -> Result<Answer> {
     step.require_root()?;
     let from = match step.runtime.places.open_dir(CHECKOUT) {
@@ -33,7 +33,8 @@ pub(super) async fn copy(step: &StepContext<'_>, tree: &str, owner: User) -> Res
     let owner = users::owner(&step.runtime.settings.mode, owner);
     let work = move |stop: &crate::stop::Stop| {
         for name in BUILDS {
-            // A link in the checkout is no build result, and a folder in the tree belongs to its commit.
+            // A link in the checkout is no build result, and a folder in the tree belongs to the
+            // commit.
             let Ok(source) = open_beneath(&from, Path::new(name)) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Unsaved work of a tree, as its user sees it.
+//! A tree's unsaved work, as the tree's user sees it.
 
 use std::path::Path;
 
@@ -16,10 +16,9 @@ use crate::{
     stop::Stop,
 };
 
-/// Start of the line of `git status` with the commit.
+/// Prefix of the `git status` line with the commit.
 const OID: &str = "# branch.oid ";
 
-/// Checks a tree.
 pub(super) async fn check(step: &StepContext<'_>, tree: &str, tip: Option<&Sha>) -> Result<Answer> {
     let user = User::Unprivileged(step.tree_user()?);
     match step.runtime.places.open_dir(tree) {
@@ -34,7 +33,7 @@ pub(super) async fn check(step: &StepContext<'_>, tree: &str, tip: Option<&Sha>)
     Ok(Answer::Tree { check: Some(check) })
 }
 
-/// Reads the state of a tree. A tree that git cannot read counts as unreadable.
+/// Reads a tree's state. A tree that git cannot read counts as unreadable.
 pub(super) async fn inspect_tree(
     runtime: &Runtime,
     user: User,
@@ -72,7 +71,7 @@ pub(super) async fn inspect_tree(
         "--remotes",
     ];
     let unpushed = GitCall::in_tree(user, tree, arguments).run(runtime, stop);
-    // Changes of these files are not part of a status.
+    // Changes to these files are not part of a status.
     let hidden = has_hidden(runtime, user, tree, stop);
     let (status, unpushed, hidden) = tokio::join!(status, unpushed, hidden);
     let (status, unpushed) = (status?, unpushed?);

@@ -1,4 +1,4 @@
-//! Commands of the command table and of callers: the only text that reaches a shell.
+//! Table and caller commands: the only text that reaches a shell.
 
 use ars_resident::daemon::{Answer, CommandEnd, FailureKind, StepFailure};
 use ars_resident::names::{ExecCommand, TableCommand};
@@ -15,7 +15,7 @@ use crate::{
     users,
 };
 
-/// Runs a command of the command table. Of a long stream its beginning and its end are returned.
+/// Runs a table command. A long stream returns the beginning and end.
 pub(super) async fn table(
     step: &StepContext<'_>,
     user: User,
@@ -33,7 +33,7 @@ pub(super) async fn table(
     finish(step, ended, &streams.both_ends(HEAD_BYTES_MAX))
 }
 
-/// Runs a command of a caller. The heads of its streams are returned.
+/// Runs a caller's command. Returns the stream heads.
 pub(super) async fn exec(
     step: &StepContext<'_>,
     user: User,
@@ -49,7 +49,7 @@ pub(super) async fn exec(
     finish(step, ended, &streams.heads(head_bytes.min(HEAD_BYTES_MAX)))
 }
 
-/// Starts the sandbox of the commands of a tree in the background, on a host.
+/// Starts the sandbox for a tree's commands in the background, on a host.
 pub(super) fn prepare(step: &StepContext<'_>, tree: &str) {
     let Mode::Host(confine) = &step.runtime.settings.mode else {
         return;
@@ -65,7 +65,7 @@ pub(super) fn prepare(step: &StepContext<'_>, tree: &str) {
     }
 }
 
-/// Runs a command of the build user in a shell, in an empty home. No process is left after it.
+/// Runs the build user's command in a shell, in an empty home. No process is left after it.
 pub(super) async fn build(
     step: &StepContext<'_>,
     command: &TableCommand,
@@ -77,7 +77,7 @@ pub(super) async fn build(
     ran
 }
 
-/// Runs a command in a shell. A full disk ends it before its start, with its own exit code.
+/// Runs a command in a shell. A full disk ends it before it starts, with a separate exit code.
 pub(super) async fn shell(
     step: &StepContext<'_>,
     user: User,
@@ -135,7 +135,7 @@ fn finish(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> Result<Answer>
     }
 }
 
-/// Returns the end of a command with its streams.
+/// Returns a command's end with the streams.
 pub(super) fn command_end(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> CommandEnd {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     CommandEnd {

@@ -1,4 +1,4 @@
-//! The credential of a tree: a file in its repository, and the setting of git that names it.
+//! A tree's credential: a file in the repository, and the git setting that names it.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -17,18 +17,17 @@ use crate::{
 
 /// The file, in the tree.
 const FILE: &str = ".git/github-credentials";
-/// Permissions of the file.
+/// Mode of the credential file.
 const SECRET_MODE: u32 = 0o600;
-/// The setting.
+/// Git setting that names the file.
 const SETTING: &str = "credential.helper";
-/// The settings of the tree's repository.
+/// The settings file in the tree's repository.
 const CONFIG: &str = ".git/config";
-/// Start of the section of the setting.
+/// Prefix of the setting's section.
 const SECTION: &[u8] = b"[credential";
-/// Exit code of git if the setting to remove does not exist.
+/// Git's exit code if the setting to remove does not exist.
 const NO_SETTING: i32 = 5;
 
-/// Writes the credential.
 pub(super) async fn write(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     let user = User::Unprivileged(step.tree_user()?);
     let StepInput::Credential(credential) = &step.request.input else {

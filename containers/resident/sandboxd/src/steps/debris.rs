@@ -7,11 +7,11 @@ use ars_resident::layout::{DEPS, STATE, STREAMS, TRANSFERS};
 use crate::runtime::Runtime;
 use crate::store::STAGING;
 
-/// Permissions of a folder that is about to be removed.
+/// Mode of a folder that is about to be removed.
 const PRIVATE: u32 = 0o700;
 
-/// Removes staging files and credentials.
-/// The scratch folder of an installation stays, because it continues.
+/// Removes staging files and credentials. An installation's scratch folder stays, because it
+/// continues.
 pub(crate) fn remove_debris(runtime: &Runtime) -> io::Result<()> {
     let debris = [
         (STATE, &["git-credentials-", "marker-"][..]),
@@ -46,7 +46,7 @@ fn remove_folder(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder)
 }
 
-/// Permits the removal of the entries of a folder and of all folders in it.
+/// Permits removing the entries in a folder and in all folders below it.
 fn make_writable(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(PRIVATE))?;
     for entry in fs::read_dir(folder)? {

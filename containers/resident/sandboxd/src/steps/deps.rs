@@ -32,8 +32,8 @@ const OF_NODE: [&str; 6] = [
 /// Time without a use after which an entry may be removed.
 const UNUSED_MIN: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Installs dependencies and commits them to the store, unless it has them.
-/// Steps with one key wait for the first of them.
+/// Installs dependencies and commits them to the store, unless it has them. Steps with the same key
+/// wait for the first.
 pub(super) async fn install(
     step: &StepContext<'_>,
     key: &LockfileKey,
@@ -60,7 +60,7 @@ pub(super) async fn install(
     if let Err(failure) = &ran
         && failure.kind == FailureKind::Exit
     {
-        // Its content may be the cause, so the next installation starts anew.
+        // The content may be the cause, so the next installation starts anew.
         remove_real(step, &scratch).await?;
         markers::remove(step, if is_cycle { &[DEPS_INSTALLING] } else { &[] })?;
     }
@@ -75,8 +75,8 @@ pub(super) async fn install(
     })
 }
 
-/// Makes the scratch checkout, or continues with that of an interrupted installation.
-/// It has the branches of the code host, and not the saved work of threads.
+/// Makes the scratch checkout, or continues with an interrupted installation's. It has the code
+/// host's branches, and not the threads' saved work.
 async fn prepare_scratch(step: &StepContext<'_>, key: &LockfileKey, sha: &Sha) -> Result<PathBuf> {
     let runtime = step.runtime;
     let path = store::scratch_path(key, sha);
@@ -159,7 +159,7 @@ async fn run_install(step: &StepContext<'_>, scratch: &str, command: &TableComma
     }
 }
 
-/// Moves the dependency folders into an entry. It appears with all of its files, or not at all.
+/// Moves the dependency folders into an entry. It appears with all files, or not at all.
 async fn commit(
     step: &StepContext<'_>,
     key: &LockfileKey,
@@ -240,8 +240,8 @@ pub(super) async fn link(
     Ok(Answer::Linked { deps: linked? })
 }
 
-/// Uses an entry that is there, or restores it from its archive.
-/// It waits for an installation of the key.
+/// Uses an entry that is there, or restores it from the archive. It waits for the key's
+/// installation.
 pub(super) async fn adopt(
     step: &StepContext<'_>,
     key: &LockfileKey,
@@ -277,8 +277,8 @@ pub(super) async fn adopt(
     Ok(Answer::Materialised { from })
 }
 
-/// Removes entries that were not used for a day, except `keep`.
-/// Scratch checkouts of abandoned installations go too.
+/// Removes entries that were not used for a day, except `keep`. Abandoned installations' scratch
+/// checkouts go too.
 pub(super) async fn sweep(step: &StepContext<'_>, keep: &[LockfileKey]) -> Result<Answer> {
     step.require_root()?;
     for entry in fs::read_dir(step.runtime.places.real(DEPS)?).context("deps")? {
@@ -288,7 +288,7 @@ pub(super) async fn sweep(step: &StepContext<'_>, keep: &[LockfileKey]) -> Resul
             continue;
         };
         let lock = install_lock(step, &key);
-        // An installation of the key runs.
+        // The key's installation runs.
         let Ok(_alone) = lock.try_lock() else {
             continue;
         };
@@ -307,7 +307,7 @@ pub(super) async fn sweep(step: &StepContext<'_>, keep: &[LockfileKey]) -> Resul
     Ok(Answer::Done)
 }
 
-/// Returns the lock of the installations of a key.
+/// Returns the lock for a key's installations.
 fn install_lock(step: &StepContext<'_>, key: &LockfileKey) -> Arc<tokio::sync::Mutex<()>> {
     let mut installs = step
         .shared

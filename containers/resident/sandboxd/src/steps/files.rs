@@ -1,4 +1,4 @@
-//! Files of trees. Links are followed within the tree only.
+//! Tree files. Links are followed within the tree only.
 
 use std::{
     io::{Read as _, Write as _},
@@ -16,21 +16,20 @@ use crate::{
     users::{self, Owner},
 };
 
-/// Most bytes of a character.
+/// Maximum bytes per character.
 const CHAR_BYTES: usize = 4;
-/// Largest file of a repository that the daemon reads as a whole.
+/// Largest repository file that the daemon reads as a whole.
 const WHOLE_MAX_BYTES: u64 = 64 << 20;
-/// Links to links to a missing file, one after the other, that are followed.
+/// Maximum chained links to a missing file that are followed.
 const LINKS_MAX: usize = 8;
-/// Largest permissions of a file.
+/// Largest permissions for a file.
 const PERMISSIONS: u32 = 0o777;
 
-/// Reads the head of a file.
 pub(super) fn read(step: &StepContext<'_>, path: &str, max_chars: usize) -> Result<Answer> {
     step.tree_user()?;
     let (tree, rest) = step.runtime.places.in_tree(path)?;
     let mut options = OpenOptions::new();
-    // Does not wait for the other end of a pipe.
+    // Does not wait for a pipe's other end.
     options
         .read(true)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
@@ -57,8 +56,8 @@ pub(super) fn read(step: &StepContext<'_>, path: &str, max_chars: usize) -> Resu
     })
 }
 
-/// Reads a whole file that the user of its tree controls.
-/// A pipe, a link and a file that fills the memory are refused.
+/// Reads a whole file that the tree's user controls. A pipe, a link and a file that fills the
+/// memory are refused.
 pub(super) fn read_whole(tree: &Dir, path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
     let mut options = OpenOptions::new();
@@ -80,7 +79,7 @@ pub(super) fn read_whole(tree: &Dir, path: &Path) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Writes a file. A link in its place stays, and its target inside the tree is written.
+/// Writes a file. A link in that place stays, and the target inside the tree is written.
 pub(super) fn write(step: &StepContext<'_>, path: &str, mode: u32) -> Result<Answer> {
     let user = User::Unprivileged(step.tree_user()?);
     let StepInput::Content { text } = &step.request.input else {
@@ -101,8 +100,8 @@ pub(super) fn write(step: &StepContext<'_>, path: &str, mode: u32) -> Result<Ans
     })
 }
 
-/// Returns the target of a write, with links followed inside the tree.
-/// One that a link leads to is never git's own, because git would act on it later.
+/// Returns a write's target, with links followed inside the tree. A target that a link leads to is
+/// never git's own, because git would act on it later.
 fn target(tree: &Dir, path: &Path) -> Result<PathBuf> {
     let mut linked = path.to_path_buf();
     for _ in 0..LINKS_MAX {
@@ -126,7 +125,7 @@ fn target(tree: &Dir, path: &Path) -> Result<PathBuf> {
                             .chain([Component::Normal(name)])
                             .collect()
                     }
-                    // Its folders are missing too. Those of a link may lead upwards.
+                    // The folders are missing too. A link's folders may lead upwards.
                     _ if linked == path => below_existing(tree, path)?,
                     _ => return Err(invalid("the link leads to a folder that does not exist")),
                 }
@@ -142,7 +141,7 @@ fn target(tree: &Dir, path: &Path) -> Result<PathBuf> {
     Err(invalid("too many links lead to the file"))
 }
 
-/// Returns a path with the links of its existing folders followed.
+/// Returns a path with the links in existing folders followed.
 fn below_existing(tree: &Dir, path: &Path) -> Result<PathBuf> {
     let existing = path.ancestors().skip(1).find_map(|folder| {
         let found = tree.canonicalize(Path::new(".").join(folder)).ok()?;
@@ -190,7 +189,7 @@ fn stage(folder: &Dir, name: &str, content: &[u8], mode: u32, owner: Option<Owne
     fchmod(&file, Bits::from_raw_mode(mode & PERMISSIONS)).context("permissions")
 }
 
-/// Opens a folder, and creates its missing parts.
+/// Opens a folder, and creates missing parts.
 pub(super) fn make_folder(tree: &Dir, folder: &Path, owner: Option<Owner>) -> Result<Dir> {
     let mut path = PathBuf::from(".");
     for part in folder
@@ -203,7 +202,7 @@ pub(super) fn make_folder(tree: &Dir, folder: &Path, owner: Option<Owner>) -> Re
             Ok(()) => {
                 let made = tree.open_dir(&path).context("open")?;
                 if let Some(owner) = owner {
-                    // The folder is open by its path only.
+                    // The folder is open by path only.
                     chownat(
                         &made,
                         "",

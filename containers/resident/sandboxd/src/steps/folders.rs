@@ -21,10 +21,10 @@ use crate::{
     walk::change_owner,
 };
 
-/// Largest permissions of a folder.
+/// Largest permissions for a folder.
 const PERMISSIONS: u32 = 0o777;
 
-/// Creates a folder, or gives an existing one these permissions and owner.
+/// Creates a folder, or gives an existing folder these permissions and owner.
 pub(super) fn make(step: &StepContext<'_>, path: &str, mode: u32, owner: User) -> Result<Answer> {
     step.require_root()?;
     let (parent, name) = step.runtime.places.parent(path)?;
@@ -51,7 +51,7 @@ pub(super) fn make(step: &StepContext<'_>, path: &str, mode: u32, owner: User) -
     Ok(Answer::Done)
 }
 
-/// Removes a folder with its content. A missing one is removed already.
+/// Removes a folder with the content. A missing folder is removed already.
 pub(super) async fn remove(step: &StepContext<'_>, path: &str) -> Result<Answer> {
     step.require_root()?;
     let real = removable(step, path)?;
@@ -81,7 +81,7 @@ pub(super) async fn remove_real(step: &StepContext<'_>, path: &Path) -> Result<(
     remove::path(step.runtime, &step.stop, path).await
 }
 
-/// Gives a folder and its content to a user.
+/// Gives a user a folder with the content.
 pub(super) async fn own(step: &StepContext<'_>, path: &str, owner: User) -> Result<Answer> {
     step.require_root()?;
     let folder = step.runtime.places.open_dir(path)?;
@@ -92,7 +92,7 @@ pub(super) async fn own(step: &StepContext<'_>, path: &str, owner: User) -> Resu
     Ok(Answer::Done)
 }
 
-/// Returns the entries of a folder that root alone changes; none if it is missing.
+/// Returns the entries in a folder that root alone changes; none if it is missing.
 pub(super) fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.collect(),

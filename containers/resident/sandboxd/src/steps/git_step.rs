@@ -1,4 +1,4 @@
-//! Calls of git that a plan names, and the listing of lockfiles.
+//! Git calls that a plan names, and the lockfile listing.
 
 use std::{ffi::OsString, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
     step::StepContext,
 };
 
-/// Files at the root of a commit that determine its dependencies.
+/// Files at a commit's root that determine the dependencies.
 const LOCKFILES: [&str; 13] = [
     "package-lock.json",
     "npm-shrinkwrap.json",
@@ -31,7 +31,7 @@ const LOCKFILES: [&str; 13] = [
     "composer.lock",
 ];
 
-/// Runs git.
+/// Runs a plan's git call.
 pub(super) async fn git(
     step: &StepContext<'_>,
     args: &[String],
@@ -40,7 +40,7 @@ pub(super) async fn git(
 ) -> Result<Answer> {
     let user = step.request.step.user;
     let is_root = matches!(user, User::Root(_));
-    // Settings of a tree that others can change could run programs.
+    // Tree settings that others can change could run programs.
     if is_root && cwd != MIRROR && cwd != "/" {
         return Err(invalid("root's git runs in the mirror only"));
     }
@@ -68,7 +68,7 @@ pub(super) async fn git(
     Ok(Answer::Command(end(&output)))
 }
 
-/// Removes the target of a clone, which an earlier attempt may have begun.
+/// Removes a clone's target, which an earlier attempt may have begun.
 async fn remove_partial_clone(step: &StepContext<'_>, args: &[OsString]) -> Result<()> {
     let (Some(first), Some(target)) = (args.first(), args.last()) else {
         return Ok(());
@@ -94,7 +94,6 @@ fn end(output: &GitOutput) -> CommandEnd {
     }
 }
 
-/// Lists the lockfiles of a commit.
 pub(super) async fn lockfiles(step: &StepContext<'_>, sha: &Sha) -> Result<Answer> {
     let mut call = GitCall::in_mirror(step.runtime, ["ls-tree", sha.as_str(), "--"])?;
     call.args.extend(LOCKFILES.map(Into::into));

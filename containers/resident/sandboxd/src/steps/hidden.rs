@@ -16,12 +16,12 @@ use crate::{
     stop::Stop,
 };
 
-/// Arguments of the list of an index.
+/// Arguments that list an index.
 const LIST: [&str; 3] = ["ls-files", "-v", "-z"];
-/// Bytes of the list of an index: more than one of the largest size leads to.
+/// Maximum bytes of an index list: more than the largest index leads to.
 const LISTED_MAX_BYTES: usize = 128 << 20;
 
-/// Returns whether the index of a tree has such files.
+/// Returns whether a tree's index has such files.
 pub(super) async fn has_hidden(
     runtime: &Runtime,
     user: User,
@@ -32,7 +32,7 @@ pub(super) async fn has_hidden(
     Ok(!hidden(&listed(runtime, call, stop).await?).is_empty())
 }
 
-/// Lists the index of a checkpoint, with the flags of its files.
+/// Lists a checkpoint's index, with the files' flags.
 pub(super) async fn list(
     step: &StepContext<'_>,
     user: User,
@@ -52,9 +52,9 @@ async fn listed(runtime: &Runtime, call: GitCall<'_>, stop: &Stop) -> Result<Vec
     Ok(list)
 }
 
-/// Clears the flags in the index of a checkpoint. Returns whether there were any.
+/// Clears the flags in a checkpoint's index. Returns whether there were any.
 ///
-/// A file that is missing because the tree is sparse keeps its flag, and is no deletion.
+/// A file that is missing because the tree is sparse keeps the flag, and is no deletion.
 pub(super) async fn unhide(
     step: &StepContext<'_>,
     user: User,
@@ -80,7 +80,7 @@ pub(super) async fn unhide(
         ),
         ("--no-skip-worktree", skipped.map(|file| file.1).collect()),
     ];
-    // Git takes one of the flags at a time.
+    // Git takes a single flag at a time.
     for (flag, paths) in flags.into_iter().filter(|(_, paths)| !paths.is_empty()) {
         let names = secrets::input(step, paths.join(&0))?;
         let call =
@@ -93,9 +93,9 @@ pub(super) async fn unhide(
     Ok(true)
 }
 
-/// Returns the tags and paths of hidden files of a list.
+/// Returns the tags and paths of hidden files in a list.
 ///
-/// `H` is a plain file, and `M` one of a conflict.
+/// `H` is a plain file, and `M` a file in conflict.
 fn hidden(list: &[u8]) -> Vec<(u8, &[u8])> {
     let parts = list
         .split(|byte| *byte == 0)

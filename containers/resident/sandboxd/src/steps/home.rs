@@ -1,4 +1,4 @@
-//! Gives a user an empty home, and the build user one for each of its steps.
+//! Gives a user an empty home, and the build user a new home for each step.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::{
     users,
 };
 
-/// Paths that one program removes: the arguments of a program have a limit.
+/// Paths that a program removes at once: program arguments have a limit.
 const PATHS_AT_ONCE: usize = 200;
 
-/// Ends the processes of a user, and replaces its home by an empty one.
+/// Ends a user's processes, and replaces the home with an empty home.
 pub(super) async fn clean(step: &StepContext<'_>, user: User) -> Result<Answer> {
     step.require_root()?;
-    // A checkpoint after the kill of a plan may have run a filter of the tree.
+    // A checkpoint after a plan's kill may have run a filter from the tree.
     kill::all_of(step, user).await?;
     replace(step, user).await?;
     Ok(Answer::Done)
 }
 
-/// Prepares a command of the build user: nothing of the one before is left.
-/// The caller has the build user for itself (`crate::step::Shared::builder`).
+/// Prepares a build user command: nothing is left from the command before. The caller has the build
+/// user for itself (`crate::step::Shared::builder`).
 pub(super) async fn enter_build(step: &StepContext<'_>) -> Result<()> {
     kill::all_of(step, User::BUILD).await?;
     replace(step, User::BUILD).await
 }
 
-/// Ends what a command of the build user left running.
+/// Ends what a build user command left running.
 pub(super) async fn leave_build(step: &StepContext<'_>) -> Result<()> {
     kill::all_of(step, User::BUILD).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Markers, free space and unsaved work of the whole disk.
+//! The whole disk's markers, free space and unsaved work.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{failure::Result, git::GitCall, settings::Mode, step::StepContext, st
 /// Trees that are checked at a time.
 const CHECKS_AT_ONCE: usize = 4;
 
-/// Reads the state of the disk.
+/// Reads the disk's state.
 pub(super) async fn inspect(step: &StepContext<'_>) -> Result<Answer> {
     step.require_root()?;
     let runtime = step.runtime;
@@ -54,9 +54,9 @@ pub(super) async fn inspect(step: &StepContext<'_>) -> Result<Answer> {
     }))
 }
 
-/// Returns the state of a tree, or `None` if it is gone by now.
+/// Returns a tree's state, or `None` if it is gone by now.
 ///
-/// One that cannot be checked is unknown: the disk is not broken by a tree.
+/// A tree that cannot be checked is unknown: the disk is not broken by a tree.
 async fn state_of(
     step: &StepContext<'_>,
     user: Option<User>,
@@ -74,7 +74,7 @@ async fn state_of(
     })
 }
 
-/// Returns the commit of the checkout.
+/// Returns the checkout's commit.
 async fn head(step: &StepContext<'_>) -> Result<Option<Sha>> {
     let checkout = step.runtime.places.real(CHECKOUT)?;
     if !checkout.join(".git").is_dir() {
@@ -91,7 +91,7 @@ async fn head(step: &StepContext<'_>) -> Result<Option<Sha>> {
         .filter(|_| output.exit_code == 0))
 }
 
-/// Returns the trees of all threads with their users. A folder of no pool user has an unknown state.
+/// Returns all threads' trees with their users. A folder without a pool user has an unknown state.
 fn trees(step: &StepContext<'_>) -> Result<Vec<(Option<User>, PathBuf)>> {
     let threads = step.runtime.places.real(THREADS)?;
     let mut found = Vec::new();
@@ -103,7 +103,7 @@ fn trees(step: &StepContext<'_>) -> Result<Vec<(Option<User>, PathBuf)>> {
             }
             let user = match step.runtime.settings.mode {
                 Mode::Users => PoolUser::all().find(|user| user.uid() == meta.uid()),
-                // One user owns everything; which home git gets does not matter.
+                // A single user owns everything; which home git gets does not matter.
                 Mode::Host(_) => PoolUser::all().next(),
             };
             found.push((user.map(User::pool), tree.path()));

@@ -1,4 +1,4 @@
-//! Ends processes of a user, or of the build user in a folder.
+//! Ends a user's processes, or the build user's in a folder.
 
 use ars_resident::daemon::Answer;
 use ars_resident::plan::User;
@@ -21,8 +21,8 @@ pub(super) async fn user(step: &StepContext<'_>, user: User) -> Result<Answer> {
     })
 }
 
-/// Kills all processes of a user, and returns the number of those that a step started.
-/// The sandbox that commands of its tree share ends, too.
+/// Kills all processes of a user, and returns how many a step had started. The tree's shared
+/// command sandbox ends, too.
 pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
     if let Mode::Host(confine) = &step.runtime.settings.mode {
         confine.end_shared(&users::home(&step.runtime.places, user)?);
@@ -33,7 +33,7 @@ pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
         .await
 }
 
-/// Kills the processes of the build user that work in a folder.
+/// Kills the build user's processes that work in a folder.
 pub(super) async fn folder(step: &StepContext<'_>, path: &str) -> Result<Answer> {
     step.require_root()?;
     let folder = step.runtime.places.real(path)?;

@@ -1,7 +1,7 @@
-//! Loose objects of a quick checkpoint: their check, their way into the mirror, and their name.
+//! A quick checkpoint's loose objects: checked, brought into the mirror, and named.
 //!
-//! The user of the tree controls their files, so a copy is checked against its id and written anew. Not here: whether
-//! the objects are complete.
+//! The tree's user controls their files, so a copy is checked against the id and written anew. Not
+//! here: whether the objects are complete.
 
 use std::{
     collections::HashSet,
@@ -23,28 +23,28 @@ use crate::{
     stop::Stop,
 };
 
-/// Most new objects of a quick checkpoint.
+/// Maximum new objects per quick checkpoint.
 const OBJECTS_MAX: usize = 256;
-/// Most bytes of their files, which are in memory at once.
+/// Maximum total size of their files in bytes, which are in memory at once.
 const BYTES_MAX: usize = 16 << 20;
-/// Most bytes of the head of an object.
+/// Maximum size of an object's head in bytes.
 const HEAD_MAX_BYTES: usize = 64;
-/// Digits of an object's id that name its folder.
+/// Object id digits that name the folder.
 pub(super) const FOLDER_DIGITS: usize = 2;
-/// Permissions of an object in the mirror.
+/// Mode of an object in the mirror.
 const OBJECT_MODE: u32 = 0o444;
-/// Permissions of a ref in the mirror.
+/// Mode of a ref in the mirror.
 const REF_MODE: u32 = 0o644;
 
 /// An object that the mirror may have.
 pub(super) struct Loose {
     kind: Kind,
-    /// Its id.
+    /// Hexadecimal id of the object.
     pub(super) id: String,
     compressed: Vec<u8>,
 }
 
-/// The kind of an object. One that names others follows them.
+/// The object's kind. An object that names others follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Blob,
@@ -52,10 +52,10 @@ enum Kind {
     Commit,
 }
 
-/// Returns the objects of a folder that were not adopted yet.
+/// Returns a folder's objects that were not adopted yet.
 ///
-/// Returns `None` if they need another way: they are too many, one has another id than its name, or a file has a secret or
-/// is too large for a search.
+/// Returns `None` if they need another way: they are too many, an id differs from the name, or a
+/// file has a secret or is too large for a search.
 pub(super) fn searched(
     folder: &Dir,
     adopted: &HashSet<String>,
@@ -95,7 +95,7 @@ pub(super) fn searched(
 
 /// Returns the kind of an object with this id.
 ///
-/// Returns `None` for another one, and for a file that has a secret or is too large.
+/// Returns `None` if the id differs, and for a file that has a secret or is too large.
 fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
     let mut decoder = ZlibDecoder::new(compressed);
     let (mut content, most) = (Vec::new(), HEAD_MAX_BYTES + SEARCHED_MAX_BYTES);
@@ -122,7 +122,7 @@ fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
     (size.parse() == Ok(body.len()) && is_plain).then_some(kind)
 }
 
-/// Writes objects to the mirror, and returns their files. One that it has stays.
+/// Writes objects to the mirror, and returns their files. An object that it has stays.
 pub(super) fn adopt(mirror: &Path, objects: &[Loose]) -> io::Result<Vec<PathBuf>> {
     let (all, mut written) = (mirror.join("objects"), Vec::new());
     for Loose { id, compressed, .. } in objects {
@@ -144,9 +144,10 @@ pub(super) fn adopt(mirror: &Path, objects: &[Loose]) -> io::Result<Vec<PathBuf>
     Ok(written)
 }
 
-/// Names a complete commit of the mirror, and returns the file. The name must be new.
+/// Names a complete commit in the mirror, and returns the file. The name must be new.
 ///
-/// Without git, because its start costs more than everything else here, and it waits for the disk.
+/// Without git, because starting it costs more than everything else here, and it waits for the
+/// disk.
 pub(super) fn name(mirror: &Path, git_ref: &str, commit: &Sha) -> io::Result<PathBuf> {
     // Git would refuse it.
     if git_ref.contains("..") || git_ref.contains("/.") {
@@ -164,8 +165,8 @@ pub(super) fn name(mirror: &Path, git_ref: &str, commit: &Sha) -> io::Result<Pat
     Ok(place)
 }
 
-/// Writes files of the mirror to the disk.
-/// The checkpoint does not wait for it, so a loss of power may tear it (`super::torn`).
+/// Writes mirror files to the disk. The checkpoint does not wait for it, so a power loss may tear
+/// it (`super::torn`).
 pub(super) fn flush(files: &[PathBuf]) {
     for file in files {
         if let Err(error) = File::open(file).and_then(|file| file.sync_data()) {

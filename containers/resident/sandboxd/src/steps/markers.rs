@@ -12,7 +12,7 @@ use crate::{
     step::StepContext,
 };
 
-/// Removes the marker of the build, and with `has_deps` that of the dependencies.
+/// Removes the build marker, and with `has_deps` the dependency marker.
 pub(super) fn unmark(step: &StepContext<'_>, has_deps: bool) -> Result<Answer> {
     step.require_root()?;
     remove(
@@ -26,7 +26,7 @@ pub(super) fn unmark(step: &StepContext<'_>, has_deps: bool) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Writes the markers. The one of the verified tree comes last.
+/// Writes the markers. The verified tree's marker comes last.
 pub(super) fn mark(step: &StepContext<'_>, sha: &Sha, key: &LockfileKey) -> Result<Answer> {
     step.require_root()?;
     for (path, text) in [
@@ -50,7 +50,7 @@ pub(super) fn write(runtime: &Runtime, path: &str, text: &str) -> Result<()> {
     fs::rename(&staging, runtime.places.real(path)?).context(path)
 }
 
-/// Reads a marker. An invalid one counts as absent.
+/// Reads a marker. An invalid marker counts as absent.
 pub(super) fn read<T>(
     runtime: &Runtime,
     path: &str,
@@ -60,7 +60,7 @@ pub(super) fn read<T>(
     parse(text.trim().to_owned())
 }
 
-/// Removes markers.
+/// Removes markers from the disk.
 pub(super) fn remove(step: &StepContext<'_>, paths: &[&str]) -> Result<()> {
     for path in paths {
         match fs::remove_file(step.runtime.places.real(path)?) {

@@ -1,4 +1,4 @@
-//! The operations of steps, one per file.
+//! Step operations, each in a file.
 
 mod aside;
 mod beside;

@@ -1,4 +1,4 @@
-//! Dispatches a step to its operation.
+//! Dispatches a step to an operation.
 
 use ars_resident::daemon::{Answer, Job};
 use ars_resident::plan::{Operation, User};
@@ -11,7 +11,7 @@ use crate::{failure::Result, step::StepContext};
 
 /// Performs a step.
 ///
-/// The credential is the last step of an attach, after which the first command is near.
+/// The credential is an attach's last step, after which the first command is near.
 pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
     match &step.request.step.operation {
         Operation::Git {

@@ -1,8 +1,8 @@
-//! The quick way of a checkpoint: the files that changed since the last one, or since the attach.
+//! A checkpoint's quick way: the files that changed since the last checkpoint, or since the attach.
 //!
-//! It starts from the index that was left then, so that git reads and writes changed files only. It is taken for the same
-//! run only, and while refs, index and rules of ignored files are unchanged. An unusual tree, such as one with a secret
-//! in a file, takes the other way.
+//! It starts from the index that was left then, so that git reads and writes changed files only. It
+//! is taken for the same run only, and while refs, index and ignore rules are unchanged. An unusual
+//! tree, such as a tree with a secret in a file, takes the other way.
 
 use std::{fs, path::Path};
 
@@ -21,9 +21,9 @@ use crate::{
     step::StepContext,
 };
 
-/// Saves the changed files of a tree. Prints its tree, and its commit if the tree is another one.
+/// Saves a tree's changed files. Prints the tree, and the commit if the tree is new.
 ///
-/// Arguments: git, known tree, first line of the message, parents.
+/// Arguments: git, known tree, the message's first line, parents.
 const SAVE: &str = r#"
 git=$1 known=$2 title=$3
 shift 3
@@ -36,12 +36,12 @@ for sha; do parents="$parents -p $sha"; done
 # The words are ids of commits.
 "$git" commit-tree --no-gpg-sign -m "$title" $parents "$t" || exit 96
 "#;
-/// Bytes of the output of the script.
+/// Maximum script output in bytes.
 const OUTPUT_MAX: usize = 256 << 10;
-/// Most objects of quick checkpoints that follow each other.
+/// Maximum objects over successive quick checkpoints.
 const ADOPTED_MAX: usize = 1_000;
 
-/// The end of a quick checkpoint.
+/// How a quick checkpoint ended.
 pub(super) enum Quick {
     /// There is nothing to save.
     Nothing,
@@ -90,7 +90,8 @@ async fn first(
         head_tree: base.tree.clone(),
     };
     let watched = step.blocking(move |_| {
-        // The settings change with the credential. A file that they ignore now was none of the commit either.
+        // The settings change with the credential. A file that they ignore now was not in the
+        // commit either.
         let now = Footprint::of(&folder).filter(|now| now.has_same_refs(&then));
         let now = now.filter(|_| !has_refs(&mirror, &namespace));
         Ok(now
@@ -136,7 +137,7 @@ pub(super) fn has_refs(mirror: &Path, namespace: &str) -> bool {
             .any(|part| part == name.as_bytes())
 }
 
-/// Saves a tree that has a checkpoint of its run.
+/// Saves a tree that has a checkpoint from the run.
 async fn next(
     step: &StepContext<'_>,
     user: User,
@@ -186,7 +187,7 @@ async fn commit(
         return Ok(None);
     };
     if new_tree == saved.head_tree {
-        // Beside other checkpoints or commits it may need another one.
+        // Beside other checkpoints or commits it may need another checkpoint.
         return Ok((saved.number == 0).then_some(Quick::Nothing));
     }
     let (saved, objects, is_new) = match lines.next() {
@@ -229,7 +230,8 @@ async fn commit(
 
 /// Brings the new objects into the mirror, checks that the commit is complete there, and names it.
 ///
-/// Content that the repository of the tree has makes no object. Unless the mirror has it too, the commit is incomplete.
+/// Content that the tree's repository has makes no object. Unless the mirror has it too, the commit
+/// is incomplete.
 async fn adopt(
     step: &StepContext<'_>,
     mut objects: Objects,

@@ -1,4 +1,4 @@
-//! Removes secrets from the changed files of a checkpoint.
+//! Removes secrets from a checkpoint's changed files.
 
 use std::{
     io::{Seek as _, Write as _},
@@ -16,18 +16,18 @@ use crate::{
     stop::Stop,
 };
 
-/// Bytes of the list of changed files: more than an index of the largest size leads to.
+/// Maximum bytes of the changed file list: more than the largest index leads to.
 const CHANGED_MAX_BYTES: usize = 128 << 20;
-/// Mode of a repository in a tree.
+/// A repository's mode in a tree.
 const REPOSITORY: &str = "160000";
 
-/// A changed entry of the index.
+/// A changed index entry.
 pub(super) struct Changed {
     /// Mode and object in `HEAD`. Both are zeros if it lacks the path.
     before: [String; 2],
     mode: String,
     object: String,
-    /// Any bytes.
+    /// May hold any bytes.
     path: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl Changed {
     }
 }
 
-/// Returns the changed entries of an index.
+/// Returns an index's changed entries.
 pub(super) async fn changed(
     step: &StepContext<'_>,
     user: User,
@@ -76,9 +76,9 @@ enum Finding {
     Unsearched,
 }
 
-/// Replaces secrets in the changed files of an index.
+/// Replaces secrets in an index's changed files.
 ///
-/// Returns the names of these files and of the ones that were not searched.
+/// Returns the names of these files and of those that were not searched.
 pub(super) async fn withhold(
     step: &StepContext<'_>,
     user: User,
@@ -129,7 +129,7 @@ pub(super) async fn withhold(
     Ok(withheld)
 }
 
-/// Parses lines of `:<mode> <mode> <object> <object> <status>`, each followed by its path.
+/// Parses lines like `:<mode> <mode> <object> <object> <status>`, each followed by a path.
 fn parse(raw: &[u8]) -> Vec<Changed> {
     let mut parts = raw.split(|byte| *byte == 0);
     let mut found = Vec::new();
@@ -151,14 +151,14 @@ fn parse(raw: &[u8]) -> Vec<Changed> {
     found
 }
 
-/// A search through changed files. One file is in memory at a time.
+/// A search through changed files. A single file is in memory at a time.
 struct Search {
     files: std::vec::IntoIter<Changed>,
     contents: std::io::BufReader<std::fs::File>,
 }
 
 impl Search {
-    /// Reads the content of all files by one call.
+    /// Reads all files' content with a single call.
     async fn start(
         step: &StepContext<'_>,
         user: User,
@@ -197,7 +197,7 @@ impl Search {
     }
 }
 
-/// Changes the index entry of a file. Zeros remove it.
+/// Changes a file's index entry. Zeros remove it.
 async fn set(
     step: &StepContext<'_>,
     user: User,
@@ -219,7 +219,6 @@ async fn set(
         .map(drop)
 }
 
-/// Makes input of a program.
 pub(super) fn input(step: &StepContext<'_>, content: impl AsRef<[u8]>) -> Result<Input> {
     let mut file = tempfile::tempfile_in(step.runtime.streams()?).context("input")?;
     file.write_all(content.as_ref()).context("input")?;

@@ -1,4 +1,4 @@
-//! Archives of folders: made and sent, received and extracted.
+//! Folder archives: made and sent, received and extracted.
 
 use std::path::Path;
 
@@ -58,12 +58,12 @@ pub(super) async fn archive(
     })
 }
 
-/// The place of the content of an archive.
+/// Where an archive's content goes.
 struct Target<'a> {
     path: &'a str,
-    /// Where it is extracted before its rename.
+    /// Where it is extracted before the rename.
     beside: &'a str,
-    /// The key of an entry of the store. Other folders have none.
+    /// A store entry's key. Other folders have none.
     entry: Option<&'a LockfileKey>,
 }
 
@@ -89,8 +89,8 @@ pub(super) async fn extract(
     })
 }
 
-/// Receives the archive of an entry and extracts it to the store.
-/// One that is of another key or not complete changes nothing.
+/// Receives an entry's archive and extracts it to the store. An archive with another key or an
+/// incomplete archive changes nothing.
 pub(super) async fn extract_entry(
     step: &StepContext<'_>,
     backup: &BackupId,
@@ -164,7 +164,7 @@ async fn replace(step: &StepContext<'_>, file: &Path, target: &Target<'_>) -> Re
         (Ok(()), None) => own_root(step, target.path, &beside),
     };
     if let Err(failure) = verified {
-        // The failure of the extraction is the one to report.
+        // The extraction's failure is the failure to report.
         let _ = remove_real(step, &beside).await;
         return Err(failure);
     }
@@ -172,14 +172,14 @@ async fn replace(step: &StepContext<'_>, file: &Path, target: &Target<'_>) -> Re
     std::fs::rename(&beside, &real).context("extract")
 }
 
-/// Gives an extracted entry to root: archives of earlier versions have another owner.
+/// Gives root an extracted entry: archives from earlier versions have another owner.
 async fn own_entry(step: &StepContext<'_>, path: &str) -> Result<()> {
     let folder = step.runtime.places.open_dir(path)?;
     let root = users::owner(&step.runtime.settings.mode, User::ROOT);
     step.blocking(move |stop| harden(&folder, root, stop)).await
 }
 
-/// Gives the extracted folder itself its owner and permissions, which no entry of the archive has.
+/// Sets the extracted folder's own owner and permissions, which no archive entry has.
 fn own_root(step: &StepContext<'_>, path: &str, folder: &Path) -> Result<()> {
     let Some(build) = users::owner(&step.runtime.settings.mode, User::BUILD) else {
         return Ok(());
@@ -191,8 +191,7 @@ fn own_root(step: &StepContext<'_>, path: &str, folder: &Path) -> Result<()> {
     chown(folder, Some(build.uid()), Some(build.gid())).context("extract")
 }
 
-/// Only the mirror, the checkout and complete entries of the store are archived.
-/// Trees of threads never are.
+/// Only the mirror, the checkout and complete store entries are archived. Thread trees never are.
 fn check_folder(step: &StepContext<'_>, path: &str) -> Result<()> {
     let entry = path
         .strip_prefix(DEPS)

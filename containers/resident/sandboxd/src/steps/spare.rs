@@ -1,4 +1,4 @@
-//! The spare tree: its last touches, and its move to the place of a thread's tree.
+//! The spare tree: the last touches, and the move to a thread's tree.
 //!
 //! Only root reaches it before the move, so root's git may work in it. Not here: how it is made
 //! (`ars_resident::plan`).
@@ -24,26 +24,26 @@ use crate::{
     walk::change_owner,
 };
 
-/// The repository of the tree.
+/// The repository in the tree.
 const REPOSITORY: &str = ".git";
-/// The index.
+/// The repository's index file.
 const INDEX: &str = ".git/index";
-/// Git compares the times of files in whole seconds.
+/// Git compares file times in whole seconds.
 const SECOND: Duration = Duration::from_secs(1);
-/// Longest time by which the clock of files is behind: a tick of the slowest kernel.
+/// Longest time by which the file clock is behind: a tick on the slowest kernel.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Gives the index the current times of the files, and remembers the commit.
+/// Updates the index with the files' current times, and remembers the commit.
 pub(super) async fn refresh(step: &StepContext<'_>, owner: User) -> Result<Answer> {
     step.require_root()?;
     step.shared.known.set_spare(None);
     let places = &step.runtime.places;
     let (folder, real) = (Dir::from(places.open_dir(SPARE)?), places.real(SPARE)?);
-    // Git reads every file that is as new as the index: its content could have changed since.
+    // Git reads every file that is as new as the index: the content could have changed since.
     step.stop
         .until(tokio::time::sleep(rest_of_second(&folder)?))
         .await?;
-    // The tree belongs to another user already, and the change of owners changed the times.
+    // The tree belongs to another user already, and changing owners changed the times.
     let trusted = format!("safe.directory={}", real.display());
     let call = |arguments: &[&str]| {
         let all = ["-c", &trusted]
@@ -72,7 +72,7 @@ pub(super) async fn refresh(step: &StepContext<'_>, owner: User) -> Result<Answe
     Ok(Answer::Done)
 }
 
-/// Moves the tree to the place of a thread's tree.
+/// Moves the tree to where a thread's tree belongs.
 pub(super) async fn take(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     step.require_root()?;
     if !tree.starts_with(&format!("{THREADS}/")) {

@@ -1,7 +1,7 @@
-//! Checkpoints that a loss of power tore: the disk of the mirror does not have them whole.
+//! Checkpoints that a power loss tore: the mirror's disk does not have them whole.
 //!
-//! A quick checkpoint is answered before its files are written to the disk. A ref without its objects would make every
-//! later fetch and checkpoint fail.
+//! A quick checkpoint is answered before the files are written to the disk. A ref without its
+//! objects would make every later fetch and checkpoint fail.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::{
     stop::Stop,
 };
 
-/// The exit code of git for an object that it cannot read.
+/// Git's exit code for an object that it cannot read.
 const UNREADABLE: i32 = 128;
 
 /// Removes empty objects, and checkpoints that cannot be read.
@@ -52,7 +52,7 @@ pub(crate) async fn forget(step: &StepContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Looks for all objects of these commits. Returns git's exit code.
+/// Looks for all objects in these commits. Returns git's exit code.
 async fn check(step: &StepContext<'_>, commits: &[&Sha]) -> Result<i32> {
     let args = [
         "rev-list",
@@ -72,7 +72,7 @@ async fn check(step: &StepContext<'_>, commits: &[&Sha]) -> Result<i32> {
     Ok(checked.exit_code)
 }
 
-/// Removes objects without content. Git writes none, and refuses to replace one.
+/// Removes objects without content. Git writes none, and refuses to replace them.
 fn remove_empty_objects(objects: &Path, stop: &Stop) -> Result<()> {
     for folder in entries(objects).context("objects")? {
         if folder.file_name().as_bytes().len() != FOLDER_DIGITS {

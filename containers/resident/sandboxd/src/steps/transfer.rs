@@ -1,7 +1,7 @@
-//! Commits between a tree and the mirror.
+//! Moves commits between a tree and the mirror.
 //!
-//! Objects travel as a pack from a program of one user to a program of the other, so neither works in the other's
-//! repository.
+//! Objects travel as a pack between two programs with different users, so neither works in the
+//! other's repository.
 
 use std::path::Path;
 
@@ -19,14 +19,14 @@ use crate::{
     stop::Stop,
 };
 
-/// Arguments of the program that makes a pack.
+/// Arguments for the program that makes a pack.
 const PACK: [&str; 4] = ["pack-objects", "--revs", "--stdout", "-q"];
-/// Arguments of the program that reads it.
+/// Arguments for the program that reads it.
 const UNPACK: [&str; 2] = ["unpack-objects", "-q"];
-/// Most bytes of git's words in a failure.
+/// Maximum bytes of git's words in a failure.
 const WORDS_MAX: usize = 4_096;
 
-/// Brings a commit of a tree into the mirror.
+/// Brings a tree's commit into the mirror.
 pub(super) async fn receive(step: &StepContext<'_>, tree: &str, sha: &Sha) -> Result<Answer> {
     let user = User::Unprivileged(step.tree_user()?);
     must_have_no_input(step)?;
@@ -36,7 +36,7 @@ pub(super) async fn receive(step: &StepContext<'_>, tree: &str, sha: &Sha) -> Re
     Ok(Answer::Done)
 }
 
-/// Brings a commit of the mirror into a tree, and names it there.
+/// Brings a mirror commit into a tree, and names it there.
 pub(super) async fn send(
     step: &StepContext<'_>,
     tree: &str,
@@ -66,7 +66,7 @@ fn must_have_no_input(step: &StepContext<'_>) -> Result<()> {
     }
 }
 
-/// Returns the remote branches of a tree: their commits came from the mirror or the code host.
+/// Returns a tree's remote branches: their commits came from the mirror or the code host.
 async fn remotes(runtime: &Runtime, user: User, real: &Path, stop: &Stop) -> Result<Vec<String>> {
     let call = GitCall::in_tree(
         user,
@@ -105,7 +105,7 @@ pub(super) async fn to_mirror(
     check_complete(step, sha).await
 }
 
-/// Checks that the mirror has all objects of a commit.
+/// Checks that the mirror has all objects in a commit.
 pub(super) async fn check_complete(step: &StepContext<'_>, sha: &str) -> Result<()> {
     let (runtime, stop) = (step.runtime, &step.stop);
     let connected = ["rev-list", "--objects", "--quiet", sha, "--not", "--all"];
@@ -116,7 +116,7 @@ pub(super) async fn check_complete(step: &StepContext<'_>, sha: &str) -> Result<
         .map(drop)
 }
 
-/// Returns the commits of remote branches that the mirror has too.
+/// Returns the remote branches' commits that the mirror has too.
 pub(super) async fn known(step: &StepContext<'_>, remotes: &[String]) -> Result<Vec<String>> {
     let names: String = remotes.iter().map(|name| format!("{name}\n")).collect();
     let batch = GitCall::in_mirror(
@@ -136,14 +136,14 @@ pub(super) async fn known(step: &StepContext<'_>, remotes: &[String]) -> Result<
         .collect())
 }
 
-/// Returns the revisions of a pack: the commit, without those that tree and mirror both have.
+/// Returns a pack's revisions: the commit, without those that tree and mirror both have.
 fn revisions(sha: &str, known: &[String]) -> String {
     known
         .iter()
         .fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n"))
 }
 
-/// Passes a pack from one program to the other.
+/// Passes a pack between two programs.
 async fn unpack(
     step: &StepContext<'_>,
     pack: GitCall<'_>,

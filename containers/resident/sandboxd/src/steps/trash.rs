@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::folders;
 use crate::{failure::Result, step::StepContext};
 
-/// Moves a folder into the trash. A missing one is removed already.
+/// Moves a folder into the trash. A missing folder is removed already.
 pub(super) async fn discard(step: &StepContext<'_>, path: &str) -> Result<Answer> {
     step.require_root()?;
     let real = folders::removable(step, path)?;
@@ -18,7 +18,7 @@ pub(super) async fn discard(step: &StepContext<'_>, path: &str) -> Result<Answer
     Ok(Answer::Done)
 }
 
-/// Moves a folder into the trash for a step of any user.
+/// Moves a folder into the trash for any user's step.
 pub(super) async fn throw_away(step: &StepContext<'_>, path: &str, real: &Path) -> Result<()> {
     let (from, name) = match step.runtime.places.parent(path) {
         Ok(found) => found,
@@ -30,7 +30,7 @@ pub(super) async fn throw_away(step: &StepContext<'_>, path: &str, real: &Path) 
     match renameat_with(&from, &name, &trash, place.as_str(), RenameFlags::NOREPLACE) {
         Ok(()) => step.shared.trash.empty_soon(step.runtime),
         Err(Errno::NOENT) => {}
-        // A mount, or a folder of a host that its owner may not move.
+        // A mount, or a host folder that the owner may not move.
         Err(_) => folders::remove_real(step, real).await?,
     }
     Ok(())

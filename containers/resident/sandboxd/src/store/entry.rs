@@ -1,4 +1,4 @@
-//! Names and markers of entries. An entry is complete, or it does not exist.
+//! Entry names and markers. An entry is complete, or it does not exist.
 
 use std::{
     fs,
@@ -14,27 +14,27 @@ use crate::{
     runtime::Runtime,
 };
 
-/// Marker in a complete entry, with its key.
+/// Marker in a complete entry, with the key.
 pub(crate) const COMPLETE: &str = ".complete";
-/// Marker of the last use.
+/// Marks the last use.
 const USED: &str = ".used";
-/// Start of the name of an entry before its rename.
+/// Prefix of an entry's name before the rename.
 pub(crate) const STAGING: &str = ".staging-";
-/// Start of the name of a scratch checkout.
+/// Prefix of a scratch checkout's name.
 const SCRATCH: &str = ".scratch-";
 
-/// Returns the path of an entry in plans.
+/// Returns an entry's path in plans.
 pub(crate) fn entry_path(key: &LockfileKey) -> String {
     deps_entry(key)
 }
 
-/// Returns the path of the scratch checkout of an entry at a commit.
-/// Another commit has another one, because programs of the first may have changed it.
+/// Returns the path of an entry's scratch checkout at a commit. Another commit has another path,
+/// because the first commit's programs may have changed it.
 pub(crate) fn scratch_path(key: &LockfileKey, sha: &Sha) -> String {
     format!("{DEPS}/{SCRATCH}{key}-{sha}")
 }
 
-/// Returns the key of an entry or scratch checkout by its name, and whether it is a scratch checkout.
+/// Returns an entry's or scratch checkout's key by name, and whether it is a scratch checkout.
 pub(crate) fn key_of(name: &str) -> Option<(LockfileKey, bool)> {
     let scratch = name
         .strip_prefix(SCRATCH)
@@ -45,7 +45,7 @@ pub(crate) fn key_of(name: &str) -> Option<(LockfileKey, bool)> {
     ))
 }
 
-/// Returns the path of an entry before its rename.
+/// Returns an entry's path before the rename.
 pub(crate) fn staging_path(key: &LockfileKey) -> String {
     format!("{DEPS}/{STAGING}{key}-{}", uuid::Uuid::new_v4())
 }
@@ -58,18 +58,18 @@ pub(crate) fn has_entry(runtime: &Runtime, key: &LockfileKey) -> bool {
         .is_ok_and(|path| path.join(COMPLETE).is_file())
 }
 
-/// Returns whether a folder has the whole content of the entry of a key.
-/// The marker of an earlier version names no key, and counts as that of none.
+/// Returns whether a folder has the whole content of a key's entry. An earlier version's marker
+/// names no key, and counts as none.
 pub(crate) fn is_entry_of(folder: &Path, key: &LockfileKey) -> bool {
     fs::read_to_string(folder.join(COMPLETE)).is_ok_and(|text| text == key.as_str())
 }
 
-/// Records a use of an entry.
+/// Records that an entry was used.
 pub(crate) fn touch(runtime: &Runtime, key: &LockfileKey) -> Result<()> {
     fs::write(used_path(runtime, key)?, "").context("deps")
 }
 
-/// Returns the time of the last use of an entry.
+/// Returns when an entry was last used.
 pub(crate) fn used_at(runtime: &Runtime, key: &LockfileKey) -> Option<SystemTime> {
     fs::metadata(used_path(runtime, key).ok()?)
         .ok()?

@@ -1,4 +1,4 @@
-//! Collects the installed dependency folders of a scratch checkout.
+//! Collects a scratch checkout's installed dependency folders.
 
 use std::{
     ffi::OsStr,
@@ -17,10 +17,10 @@ use crate::{
     walk::{entries, type_of},
 };
 
-/// Name of folders with dependencies. A package of a workspace has its own.
+/// Name of dependency folders. A package in a workspace has its own.
 pub(crate) const NODE_MODULES: &str = "node_modules";
 
-/// Returns the paths of the outermost dependency folders below `folder`.
+/// Returns the outermost dependency folders' paths below `folder`.
 pub(crate) fn find(folder: &OwnedFd, stop: &Stop) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut pending = vec![PathBuf::from(".")];
@@ -39,7 +39,7 @@ pub(crate) fn find(folder: &OwnedFd, stop: &Stop) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Moves the dependency folders of `scratch` to the same paths in the empty folder `target`.
+/// Moves the dependency folders from `scratch` to the same paths in the empty folder `target`.
 /// Returns their number.
 pub(crate) fn collect(scratch: &OwnedFd, target: &OwnedFd, stop: &Stop) -> Result<usize> {
     let found = find(scratch, stop)?;
@@ -65,7 +65,7 @@ fn make_parents(target: &OwnedFd, parent: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Creates an empty folder of the daemon's own user.
+/// Creates an empty folder that the daemon's own user owns.
 pub(crate) fn create(path: &Path) -> Result<OwnedFd> {
     fs::create_dir(path).context("deps")?;
     let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;

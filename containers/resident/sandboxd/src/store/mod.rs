@@ -1,4 +1,4 @@
-//! The dependency store: entries by the key of the lockfiles, shared by all trees.
+//! The dependency store: entries by lockfile key, shared by all trees.
 
 mod entry;
 mod folders;

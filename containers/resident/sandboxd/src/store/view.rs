@@ -1,4 +1,4 @@
-//! The view of an entry in a tree: hard links to its files, and copies of what tools change in place.
+//! An entry's view in a tree: hard links to its files, and copies where tools change in place.
 
 use std::{os::fd::OwnedFd, path::Path};
 
@@ -16,14 +16,14 @@ use crate::{
     walk::{Copy, LinkRule},
 };
 
-/// Folder of pnpm with the content of all packages. It is linked although its name begins with a dot.
+/// The pnpm folder with all packages' content. It is linked although the name begins with a dot.
 const PNPM: &str = ".pnpm";
-/// Folder of a tool's cache.
+/// A tool's cache folder.
 const CACHE: &str = ".cache";
-/// Name of a view before its rename.
+/// A view's name before the rename.
 const BESIDE: &str = ".ars-node-modules";
 
-/// Links an entry into a tree. The folders of the tree that are replaced move to `trash`.
+/// Links an entry into a tree. The tree folders that are replaced move to `trash`.
 pub(crate) fn link_view(
     entry: &OwnedFd,
     tree: &OwnedFd,
@@ -69,7 +69,7 @@ pub(crate) fn link_view(
     Ok(deps)
 }
 
-/// Moves a path to another folder of the same disk, where it is removed later.
+/// Moves a path to another folder on the same disk, where it is removed later.
 fn move_away(folder: &OwnedFd, name: &str, trash: &OwnedFd, new: &str) -> Result<()> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(_) => renameat(folder, name, trash, new).context("deps"),
@@ -78,7 +78,7 @@ fn move_away(folder: &OwnedFd, name: &str, trash: &OwnedFd, new: &str) -> Result
     }
 }
 
-/// Decides by a path in a dependency folder. Caches and settings of tools become copies.
+/// Decides by a path in a dependency folder. Tool caches and settings become copies.
 fn is_linked(path: &Path) -> bool {
     let path = path.strip_prefix(".").unwrap_or(path);
     let is_tools = path.iter().next().is_some_and(|first| {

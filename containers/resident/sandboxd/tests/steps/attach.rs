@@ -22,7 +22,7 @@ use ars_resident::thread::{CredentialFile, Deps, TreeDecision};
 use super::world::{Provisioned, TOKEN, World, git, main_ref, output, pool, thread};
 use ars_resident::lifecycle::Step;
 
-/// Looks at the trees while one of them moves.
+/// How often the trees are inspected while a tree moves.
 const MOVED_LOOKS: usize = 20;
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn attached_tree_is_complete_and_clean() {
     }
 }
 
-/// The tree of an attach is the spare one, which was made before, and equals one that the attach makes.
+/// An attach takes the spare tree, which was made before, and equals a tree that the attach makes.
 #[tokio::test]
 async fn spare_tree_is_complete_and_clean() {
     for world in World::all() {
@@ -133,7 +133,7 @@ async fn assert_complete(
     assert!(helper.stdout.contains(TOKEN), "{helper:?}");
 }
 
-/// A user of a thread changes neither the store nor another tree, and sees no home of another user.
+/// A thread's user changes neither the store nor another tree, and sees no other user's home.
 #[tokio::test]
 async fn users_are_kept_apart() {
     for world in World::all().into_iter().filter(|world| world.has_users) {
@@ -184,7 +184,7 @@ async fn users_are_kept_apart() {
     }
 }
 
-/// A tree that is gone by now has no state, and a locked one has an unknown one.
+/// A tree that is gone by now has no state, and a locked tree's state is unknown.
 ///
 /// Neither fails the look at all trees: a refresh would end without a warm resident.
 #[tokio::test]
@@ -303,7 +303,7 @@ async fn op_runs_in_its_own_checkout() {
     }
 }
 
-/// Every step of an attach can run twice, as after a lost answer.
+/// Every attach step can run twice, as after a lost response.
 #[tokio::test]
 async fn repeated_attach_gives_the_same_tree() {
     // Other tests run at the same time and use other users.

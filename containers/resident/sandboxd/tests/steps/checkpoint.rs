@@ -22,7 +22,7 @@ async fn save(world: &World) -> Option<SavedCheckpoint> {
     }
 }
 
-/// Attaches a thread and makes checkpoints of a changed file.
+/// Attaches a thread and makes checkpoints with a changed file.
 async fn attached(world: &World, checkpoints: usize) -> (Provisioned, Vec<SavedCheckpoint>) {
     let provisioned = world.provision().await;
     let (key, user) = (thread("load:1"), pool(0));
@@ -142,7 +142,7 @@ async fn repeated_checkpoint_is_the_same_and_survives_a_fetch() {
     }
 }
 
-/// A rebuild makes another mirror, which an interrupted one does not change.
+/// A rebuild makes another mirror, which an interrupted rebuild does not change.
 #[tokio::test]
 async fn next_mirror_has_the_checkpoints_that_can_be_read() {
     for world in World::all() {
@@ -173,7 +173,7 @@ async fn next_mirror_has_the_checkpoints_that_can_be_read() {
         };
         let begun = [Step::CleanWorkspace, Step::Clone];
         assert_eq!(cycle(&begun).await, "");
-        // A forced detach saves a tree in the mirror of an attempt that then broke off.
+        // A forced detach saves a tree in an attempt's mirror that then broke off.
         git(
             &mirror,
             &["update-ref", &saved[0].git_ref, provisioned.sha.as_str()],
@@ -186,7 +186,8 @@ async fn next_mirror_has_the_checkpoints_that_can_be_read() {
         );
         assert_eq!(cycle(&all).await, both);
         git(&mirror, &["fsck", "--full", "--strict"]);
-        // A file of the first one is cut, which only its reader finds out. The mirror stays for a person.
+        // The first mirror's file is cut, which only the reader finds out. The mirror stays for a
+        // person.
         let blob = git(
             &mirror,
             &["rev-parse", &format!("{}:new.txt", saved[0].sha)],
@@ -200,7 +201,7 @@ async fn next_mirror_has_the_checkpoints_that_can_be_read() {
         assert_eq!(cycle(&all).await, readable);
         let damaged = world.real("/workspace/.resident/earlier-mirrors/damaged");
         assert!(git(&damaged, &["for-each-ref"]).contains(&saved[0].git_ref));
-        // A new mirror that cannot be read is no reason to give the earlier one up.
+        // A new mirror that cannot be read is no reason to give up the earlier mirror.
         cycle(&begun).await;
         fs::rename(mirror.join("objects"), mirror.join("lost")).unwrap();
         world
@@ -215,7 +216,7 @@ async fn next_mirror_has_the_checkpoints_that_can_be_read() {
     }
 }
 
-/// A loss of power costs the newest checkpoints, and leaves a mirror that serves.
+/// A power loss costs the newest checkpoints, and leaves a mirror that serves.
 #[tokio::test]
 async fn torn_checkpoints_are_forgotten() {
     for mut world in World::all() {
@@ -250,7 +251,7 @@ async fn torn_checkpoints_are_forgotten() {
     }
 }
 
-/// Returns the number of objects that quick checkpoints made beside those of the tree's repository.
+/// Returns the number of objects that quick checkpoints made beside those in the tree's repository.
 fn quick_objects(world: &World) -> usize {
     let repository = world.tree(&thread("load:1")).join(".git");
     let entries = |folder: &Path| {
@@ -270,7 +271,7 @@ fn quick_objects(world: &World) -> usize {
     folders.flat_map(|folder| entries(&folder)).count()
 }
 
-/// A later checkpoint of a run reads changed files only. An unusual tree is read as a whole again.
+/// A run's later checkpoint reads changed files only. An unusual tree is read as a whole again.
 #[tokio::test]
 async fn quick_checkpoint_follows_the_last_one() {
     for world in World::all() {
@@ -330,7 +331,8 @@ async fn quick_checkpoint_follows_the_last_one() {
         assert!(!files(&ignored).contains("d/y"), "{}", files(&ignored));
         assert_eq!(quick_objects(&world), 0);
         let token = format!("ghp_{}", "a1B2".repeat(9));
-        // The second time the tree's repository has the content, so that the quick way makes no object of it.
+        // The second time the tree's repository has the content, so that the quick way makes no
+        // object for it.
         for _ in 0..2 {
             let secret = save_after(&format!("echo {token} > token.txt")).await;
             assert_eq!(secret.withheld, ["token.txt"]);
@@ -364,8 +366,8 @@ async fn quick_checkpoint_follows_the_last_one() {
     }
 }
 
-/// The first checkpoint of a tree that was spare takes the quick way.
-/// Not if its run has checkpoints of another tree.
+/// A tree that was spare takes the quick way for the first checkpoint. Not if the run has another
+/// tree's checkpoints.
 #[tokio::test]
 async fn first_checkpoint_starts_from_the_attached_tree() {
     for world in World::all() {
@@ -397,7 +399,7 @@ async fn first_checkpoint_starts_from_the_attached_tree() {
         let parent = git(&mirror, &["rev-parse", "refs/ars/run-1/1^"]);
         assert_eq!(parent.trim(), provisioned.sha.as_str());
         git(&mirror, &["fsck", "--connectivity-only"]);
-        // Another tree of the run follows its checkpoints, wherever git keeps their refs.
+        // The run's other tree follows its checkpoints, wherever git keeps their refs.
         git(&mirror, &["pack-refs", "--all"]);
         for step in evict(&key, &main_ref(), user, false) {
             world.run(step, StepInput::None).await.unwrap();
@@ -466,7 +468,7 @@ async fn checkpoint_has_other_branches_and_all_stashes() {
                 ..saved
             }
         );
-        // Its files would be lost with the tree.
+        // The files would be lost with the tree.
         let work = "git init -q inner && cd inner && echo x > x && git add x && git -c user.name=a -c user.email=a@b commit -qm x";
         assert_eq!(world.exec(&key, user, work, 10_000).await.exit_code, 0);
         let failure = world

@@ -1,4 +1,4 @@
-//! Ends of commands: limits, signals, cancellation.
+//! How commands end: limits, signals, cancellation.
 
 use std::{
     fs,
@@ -121,7 +121,7 @@ async fn cancelled_attempt_ends_and_is_fenced_out() {
         let running = world.daemon.perform(&first, &progress, &token);
         let cancelling = async {
             until(|| is_running(&mark)).await;
-            // A later attempt ends the one before it.
+            // A later attempt ends the earlier attempt.
             let next = world.daemon.perform(&second, &progress, &token);
             let cancel = async {
                 until(|| {
@@ -158,7 +158,8 @@ async fn cancelled_attempt_ends_and_is_fenced_out() {
     }
 }
 
-/// A cycle begins after the steps of earlier attempts, so a late one changes none of its folders.
+/// A cycle begins after the steps from earlier attempts, so a late step changes none of the
+/// folders.
 #[tokio::test]
 async fn cycle_waits_for_earlier_attempts() {
     for world in World::all() {
@@ -212,7 +213,7 @@ async fn locked_mirror_is_busy() {
     assert_eq!(end.result.unwrap_err().kind, FailureKind::LockTimeout);
 }
 
-/// The processes of a daemon that was killed end when the next one starts.
+/// A killed daemon's processes end when the next daemon starts.
 #[tokio::test]
 async fn next_daemon_ends_orphans() {
     let world = World::new(false);

@@ -1,4 +1,4 @@
-//! The dependency store: one installation for a key, empty entries, archives, the sweep.
+//! The dependency store: an installation per key, empty entries, archives, the sweep.
 
 use std::{
     fs,
@@ -41,7 +41,8 @@ fn cycle(attempt: u64, step: PlanStep) -> StepRequest {
     }
 }
 
-/// Marker and scratch checkout of an interrupted installation survive, and the next one uses them.
+/// An interrupted installation's marker and scratch checkout survive, and the next installation
+/// uses them.
 #[tokio::test]
 async fn interrupted_installation_continues_in_its_checkout() {
     for world in World::all() {
@@ -119,7 +120,7 @@ async fn only_a_commit_without_lockfiles_has_an_empty_entry() {
     let world = World::new(false);
     let provisioned = world.provision().await;
     let key = LockfileKey::of_listing("other");
-    // An installation begins with the dependencies of the checkout.
+    // An installation begins with the checkout's dependencies.
     let nothing = "rm -rf node_modules packages/a/node_modules";
     let missing = world
         .run(step(&key, &provisioned.sha, nothing), StepInput::None)
@@ -159,7 +160,7 @@ fn backup() -> BackupId {
     BackupId::parse("deps").unwrap()
 }
 
-/// Archives an entry and returns the digest of the archive.
+/// Archives an entry and returns the archive's digest.
 async fn archive_entry(world: &World, key: &LockfileKey) -> String {
     let input = StepInput::Upload {
         backup: backup(),
@@ -220,7 +221,7 @@ async fn archived_entry_is_restored_and_linked() {
             let meta = fs::metadata(&linked).unwrap();
             let is_shared = (meta.nlink(), meta.mode() & 0o222) == (2, 0);
             assert_eq!(is_shared, old.has_users, "{file}: {meta:?}");
-            // The files of both stores have one owner.
+            // Files in both stores have the same owner.
             let entry = |world: &World| {
                 let path = world.real(&format!("/workspace/deps/{}/{file}", provisioned.key));
                 let meta = fs::metadata(path).unwrap();
@@ -228,7 +229,7 @@ async fn archived_entry_is_restored_and_linked() {
             };
             assert_eq!(entry(&new), entry(&old), "{file}");
         }
-        // One that arrives for an entry that is there changes nothing, and leaves no file.
+        // An archive that arrives for an existing entry changes nothing, and leaves no file.
         fs::copy(archive(&old, "deps"), archive(&new, "deps")).unwrap();
         assert_eq!(
             adopt(&new, &provisioned.key, &sha256).await,
@@ -238,7 +239,7 @@ async fn archived_entry_is_restored_and_linked() {
     }
 }
 
-/// A cut archive, one with another digest, and one of another key or folder become no entry.
+/// A cut archive, an archive with another digest, key or folder becomes no entry.
 #[tokio::test]
 async fn unverified_archive_is_no_entry() {
     let world = World::new(false);
@@ -272,7 +273,7 @@ async fn unverified_archive_is_no_entry() {
     assert_eq!(missing.kind, FailureKind::NotFound);
 }
 
-/// The entries of the checkout and of trees stay, and so does what was used within a day.
+/// The checkout's and the trees' entries stay, and so does what was used within a day.
 #[tokio::test]
 async fn unused_entries_and_checkouts_are_swept() {
     for world in World::all() {
@@ -335,7 +336,7 @@ async fn no_process_of_a_build_is_left_in_the_checkout() {
             !is_running(&format!("sleep\0{mark}")),
             "it outlives the step"
         );
-        // One of an earlier version of the daemon.
+        // A process from an earlier daemon version.
         let owner = fs::metadata(&checkout).unwrap().uid();
         let mut earlier = Command::new("sleep")
             .arg(&mark)

@@ -1,4 +1,4 @@
-//! What one holder of a user, or one commit, leaves for the next: nothing.
+//! What a user's holder, or a commit, leaves for the next: nothing.
 
 use std::{fs, os::unix::fs::MetadataExt as _};
 
@@ -15,8 +15,8 @@ struct Probe {
     find: String,
 }
 
-/// Returns the commands for a world.
-/// On a host all users are one, and its sandbox hides the folders of the machine.
+/// Returns a world's commands. On a host there is a single user, and the sandbox hides the
+/// machine's folders.
 fn probe(world: &World) -> Probe {
     let shared = if world.has_users {
         "/tmp /var/tmp /dev/shm"
@@ -84,7 +84,7 @@ async fn homes_are_empty_after_a_start() {
     }
 }
 
-/// The saved work of one thread is not in the tree of another.
+/// A thread's saved work is not in another thread's tree.
 #[tokio::test]
 async fn new_tree_has_no_saved_work_of_others() {
     for world in World::all() {
@@ -127,7 +127,7 @@ fn install_of(provisioned: &Provisioned, listing: &str, command: &str) -> PlanSt
     )
 }
 
-/// Scripts of packages run as the build user, for each commit that anyone names.
+/// Package scripts run as the build user, for each commit that anyone names.
 #[tokio::test]
 async fn installation_leaves_nothing_for_the_next() {
     for world in World::all() {

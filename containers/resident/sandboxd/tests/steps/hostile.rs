@@ -150,7 +150,7 @@ async fn links_of_a_tree_lead_nowhere() {
     }
 }
 
-/// Root's git never reads the settings of a tree that others can change.
+/// Root's git never reads settings in a tree that others can change.
 #[tokio::test]
 async fn git_of_root_stays_in_the_mirror() {
     for world in World::all() {

@@ -163,7 +163,7 @@ async fn abandoned_request_leaves_no_process() {
     }
 }
 
-/// An object storage: it keeps what it is sent, and fails by the name of an object.
+/// An object storage: it keeps what it is sent, and fails by object name.
 async fn storage() -> String {
     let kept = Arc::new(Mutex::new(HashMap::<String, Bytes>::new()));
     let answer = move |request: Request| {
@@ -212,7 +212,7 @@ async fn storage() -> String {
     address
 }
 
-/// The daemon moves an archive itself. One that is cut, or does not arrive, replaces nothing.
+/// The daemon moves an archive itself. A cut or missing archive replaces nothing.
 #[tokio::test]
 async fn archive_moves_by_an_address() {
     let world = World::new(false);
@@ -341,7 +341,7 @@ async fn archives_pass_through_the_engine() {
     }
 }
 
-/// The Worker's runtime keeps the connections of earlier requests open, as the clients here do.
+/// The Worker's runtime keeps earlier requests' connections open, as the clients here do.
 #[tokio::test]
 async fn connections_of_ended_requests_are_closed() {
     let world = World::new(false);

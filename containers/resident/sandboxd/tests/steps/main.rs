@@ -1,4 +1,4 @@
-//! Steps of real plans, with real git and real processes, in both modes.
+//! Real plans' steps, with real git and real processes, in both modes.
 
 #![expect(
     clippy::unwrap_used,

@@ -19,7 +19,7 @@ fn sha(text: &str) -> Sha {
     Sha::parse(text.trim()).unwrap()
 }
 
-/// Settings and hooks of the tree neither redirect the push nor run.
+/// The tree's settings and hooks neither redirect the push nor run.
 #[tokio::test]
 async fn push_reads_no_setting_of_the_tree() {
     for world in World::all() {
@@ -144,7 +144,7 @@ async fn commit_of_the_host_is_checked_out() {
         let read = |arguments: &[&str]| git(&world.tree(&key), arguments).trim().to_owned();
         assert_eq!(read(&["rev-parse", "HEAD"]), head.as_str());
         assert_eq!(read(&["rev-list", "HEAD", "--not", "--remotes"]), "");
-        // Changes of the tree stay.
+        // The tree's changes stay.
         assert_eq!(
             world
                 .exec(&key, user, "echo mine > README.md", 10_000)

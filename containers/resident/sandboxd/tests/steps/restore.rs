@@ -17,12 +17,12 @@ use super::world::{World, main_ref, output, pool, thread};
 
 const ARCHIVES: [(&str, &str); 2] = [("snapshot-0", MIRROR), ("snapshot-1", CHECKOUT)];
 
-/// Returns the place of an archive on its way.
+/// Returns an archive's path while it is transferred.
 pub fn archive(world: &World, name: &str) -> std::path::PathBuf {
     world.real(&format!("/workspace/.resident/transfers/{name}.tar.zst"))
 }
 
-/// Extracts an archive that is on its way.
+/// Extracts an archive that is being transferred.
 pub async fn extract(
     world: &World,
     name: &str,
@@ -103,7 +103,7 @@ async fn restored_workspace_equals_the_archived_one() {
     }
 }
 
-/// A stall is judged by these bytes, so both the archive and its content count.
+/// A stall is judged by these bytes, so both the archive and the content count.
 #[tokio::test]
 async fn progress_counts_archive_and_content() {
     let world = World::new(false);

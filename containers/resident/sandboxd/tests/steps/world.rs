@@ -39,7 +39,7 @@ pub const TOKEN: &str = "s3cret-of-the-host";
 pub const ORIGIN: &str = "https://host.example/acme/app.git";
 const STEP_BUDGET_MS: i64 = 60_000;
 
-/// A daemon, and the repository of the code host.
+/// A daemon, and the code host's repository.
 pub struct World {
     pub dir: TempDir,
     pub daemon: Arc<Daemon>,
@@ -65,7 +65,7 @@ impl World {
 
     pub fn new(has_users: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        // Users of threads enter the folders above their trees.
+        // Thread users enter the folders above their trees.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let daemon = Arc::new(open(dir.path(), has_users));
         Self {
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// Replaces the daemon, as after a loss of power.
+    /// Replaces the daemon, as after a power loss.
     pub fn restart(&mut self) {
         self.daemon = Arc::new(open(self.dir.path(), self.has_users));
     }
@@ -92,7 +92,7 @@ impl World {
         self.dir.path().join("origin.git").display().to_string()
     }
 
-    /// Creates the repository at the code host with one commit.
+    /// Creates the repository at the code host with a single commit.
     pub fn create_origin(&self) {
         let work = self.dir.path().join("work");
         git(
@@ -140,7 +140,7 @@ impl World {
             .result
     }
 
-    /// Performs a step of a cycle and returns its last answer.
+    /// Performs a cycle step and returns the last answer.
     pub async fn cycle(
         &self,
         step: Step,
@@ -364,7 +364,7 @@ pub fn output(answer: Result<Answer, StepFailure>) -> CommandEnd {
     }
 }
 
-/// Runs git of the test.
+/// Runs the test's own git.
 pub fn git(folder: &Path, args: &[&str]) -> String {
     let settings = [
         "-c",
@@ -396,7 +396,7 @@ pub async fn until(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Returns whether a process has this text in its arguments.
+/// Returns whether a process has this text in the arguments.
 pub fn is_running(text: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let mut arguments = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());

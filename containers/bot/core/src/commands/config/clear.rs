@@ -1,4 +1,6 @@
-//! `config.clear`: removes changed settings of a channel or oneself; the configuration file's stay.
+//! `config.clear`: removes changed settings; those in the configuration file stay.
+//!
+//! They are a channel's or the caller's own.
 
 use ars_commands::Definition;
 use schemars::JsonSchema;

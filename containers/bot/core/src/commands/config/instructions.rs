@@ -73,7 +73,8 @@ impl Command for Instructions {
             channel,
         } = input;
         let owner = scope.owner(call, channel)?;
-        // Requests in one's own channel run with its instructions, so they are no secret there.
+        // Requests in the caller's own channel run with the instructions, so they are no secret
+        // there.
         if text.is_some() || !owner.is_own(call) {
             owner.check(call)?;
         }

@@ -1,4 +1,4 @@
-//! `config.*`: the settings of channels and users.
+//! `config.*`: channel and user settings.
 
 mod clear;
 mod instructions;

@@ -1,4 +1,4 @@
-//! The scope that a change is for: the caller's own settings, or those of a channel.
+//! The scope a change applies to: the caller's own settings, or a channel's.
 
 use ars_auth::policy::Resource;
 use ars_commands::{Field, FieldRule, Kind, names};

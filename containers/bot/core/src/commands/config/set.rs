@@ -1,4 +1,4 @@
-//! `config.set`: agent, model and effort of a channel or of oneself.
+//! `config.set`: sets agent, model and effort for a channel or oneself.
 
 use std::collections::BTreeMap;
 

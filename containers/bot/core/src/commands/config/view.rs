@@ -1,7 +1,7 @@
-//! The settings of one scope, as commands show them.
+//! A single scope's settings, as commands show them.
 //!
-//! Instructions are shown by their length, because they may be long and belong to their writer. An entry of an external
-//! server is shown without anything that may be a credential.
+//! Instructions are shown by length, because they may be long and belong to their writer. An
+//! external server's entry is shown without anything that may be a credential.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The diagnosis of a saved event stream.
+//! Diagnoses a saved event stream.
 
 use ars_events::{sse::Capture, unwrap_untrusted};
 use ars_friction::{AnalysisOptions, Diagnosis, Interval, SeqRange, analyze};
@@ -137,7 +137,7 @@ mod tests {
     fn both_formats_give_the_same_findings() {
         let (stream, lines) = (of(STREAM, &args()), of(LINES, &args()));
         assert_eq!(stream.diagnosis.findings, lines.diagnosis.findings);
-        // Only the stream has the time of the finish, so only its time can be broken down.
+        // Only the stream has the finish time, so only its time can be broken down.
         assert!(stream.diagnosis.shape.is_some() && lines.diagnosis.shape.is_none());
     }
 

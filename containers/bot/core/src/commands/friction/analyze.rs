@@ -1,4 +1,4 @@
-//! `friction.analyze`: the diagnosis of a saved event stream, on the command line.
+//! `friction.analyze`: diagnoses a saved event stream, on the command line.
 
 use ars_bot_ports::SourceError;
 use ars_commands::{Definition, Field, Kind, Surfaces};
@@ -12,13 +12,11 @@ use super::{
 
 /// Standard input as a source.
 const STDIN: &str = "-";
-/// Most characters of a source.
+/// Maximum source length in characters.
 const SOURCE_MAX: usize = 4_096;
 
-/// The command.
 pub(in super::super) struct Analyze;
 
-/// The input.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Input {

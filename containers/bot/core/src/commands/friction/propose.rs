@@ -1,6 +1,6 @@
-//! `friction.propose`: files the costliest recurring causes of slow runs as issues on the code host.
+//! `friction.propose`: files the costliest recurring causes of slow runs as code host issues.
 //!
-//! Not here: the choice of the issues and their texts (`ars_codehost::proposals`).
+//! Not here: choosing the issues and writing their texts (`ars_codehost::proposals`).
 
 use ars_auth::Denied;
 use ars_bot_ports::{
@@ -143,7 +143,8 @@ impl Command for Propose {
         };
         let report = recurring(&call, None, None, input.min_runs).await?;
         let claims = call.context.work_claims();
-        // From the listing of the issues to the last filed one, so that two calls do not file one pattern twice.
+        // Held from listing the issues until the last is filed, so that two calls do not file a
+        // pattern twice.
         let _filing = claims.filing().await;
         let (key, owner) = (
             format!("filing {repository}"),

@@ -1,4 +1,4 @@
-//! `friction.report`: recurring friction of the runs that the caller may read.
+//! `friction.report`: recurring friction in the runs that the caller may read.
 
 use ars_commands::{Definition, Field, Kind};
 use ars_friction::{Analyzed, Example, Pattern, ReportOptions, Severity, duration, report};

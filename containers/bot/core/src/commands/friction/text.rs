@@ -1,4 +1,4 @@
-//! A diagnosis for people. Texts of the stream are cleaned, because the source is not trusted.
+//! Renders a diagnosis for people. Stream texts are cleaned, because the source is not trusted.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use ars_friction::{Finding, Severity, Shape, duration};
 
 use super::analysis::Analysis;
 
-/// Most characters of a finding's line.
+/// Maximum characters per finding line.
 const SUMMARY_MAX: usize = 200;
 
 /// Returns the report, which ends with a newline.
@@ -70,7 +70,7 @@ fn line(finding: &Finding) -> String {
     )
 }
 
-/// Returns the name of a severity.
+/// Returns a severity's name.
 pub(super) const fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Low => "low",

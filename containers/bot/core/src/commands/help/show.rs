@@ -1,4 +1,4 @@
-//! `help.show`: agents, directives, and the commands of messages.
+//! `help.show`: agents, directives, and message commands.
 
 use ars_bot_tools::agents::AGENTS;
 use ars_commands::{Definition, Registry, Surface};

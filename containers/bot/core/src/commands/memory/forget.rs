@@ -1,4 +1,4 @@
-//! `memory.forget`: hides one record permanently. The record's id names its scope.
+//! `memory.forget`: hides a record permanently. The record id names its scope.
 
 use ars_auth::{Denied, policy::Resource};
 use ars_commands::{Capability, Definition, Field, Kind, names};

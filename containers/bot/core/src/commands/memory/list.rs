@@ -1,4 +1,4 @@
-//! `memory.list`: records of the caller and of shared scopes, with their ids.
+//! `memory.list`: the caller's and shared scopes' records, with their ids.
 
 use ars_auth::policy::Resource;
 use ars_commands::Capability;

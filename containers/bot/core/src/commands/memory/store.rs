@@ -1,9 +1,9 @@
-//! The memory of the installation.
+//! The installation's memory.
 
 use super::super::{call::Call, error::CommandError};
 use crate::memory::MemoryDeps;
 
-/// Begins the message of an outage.
+/// Begins an outage message.
 pub(super) const MEMORY: &str = "memory";
 
 /// Returns the memory.

@@ -1,4 +1,4 @@
-//! `repo.build`: runs the build command of a resident, without a model.
+//! `repo.build`: runs a resident's build command, without a model.
 
 use ars_commands::Definition;
 use ars_resident::wire::OpName;
@@ -8,7 +8,6 @@ use super::{
     operation::{self, Ended, Input},
 };
 
-/// The command.
 pub(in super::super) struct Build;
 
 impl Command for Build {

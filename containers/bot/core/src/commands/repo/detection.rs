@@ -1,4 +1,4 @@
-//! The command table of a repository, from the files of its root on the code host.
+//! Detects a repository's command table from the root files on the code host.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use ars_bot_ports::{
 use ars_resident::detect::{Detection, detect, manifest};
 use ars_types::{RepoSlug, StrictRefName};
 
-/// Reads the root's names and one manifest, and detects the table.
+/// Reads the root's names and a single manifest, and detects the table.
 ///
 /// # Errors
-/// The reason for which the repository cannot be inspected.
+/// Why the repository cannot be inspected.
 pub(super) async fn inspect(
     host: Option<&dyn CodeHost>,
     repository: &RepoSlug,
@@ -31,7 +31,7 @@ pub(super) async fn inspect(
         return Err("the root is no folder".to_owned());
     };
     let is_file = |entry: &TreeEntry| !entry.is_folder;
-    // Contents other than that of the one manifest are not needed.
+    // Only that manifest's contents are needed.
     let mut files: BTreeMap<String, String> = entries
         .into_iter()
         .filter(is_file)

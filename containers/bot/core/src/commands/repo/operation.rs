@@ -1,4 +1,4 @@
-//! Operations without a model: a command of a resident's command table on a branch.
+//! Operations without a model: run a resident's table command on a branch.
 
 use ars_auth::Denied;
 use ars_bot_ports::OpReply;

@@ -18,16 +18,16 @@ use super::{
     subject::{failed, residents, resource},
 };
 
-/// Interval of the polls.
+/// Polling interval.
 const SETTLE_INTERVAL: Duration = Duration::from_secs(10);
 /// Time after which the polls end.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(12 * 60);
-/// The polls of a provisioning.
+/// How provisioning is polled.
 pub(super) const SETTLE: Settle = Settle {
     every: SETTLE_INTERVAL,
     within: SETTLE_TIMEOUT,
 };
-/// Steps of provisioning that run a command of the command table.
+/// Provisioning steps that run a command from the command table.
 const TABLE_STEPS: [&str; 3] = ["install", "build", "test"];
 
 /// Returns the second reply if provisioning has ended. A dry run has none.

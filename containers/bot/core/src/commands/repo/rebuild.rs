@@ -1,4 +1,4 @@
-//! `repo.rebuild`: discards the snapshots of a resident and provisions it anew.
+//! `repo.rebuild`: discards a resident's snapshots and provisions it anew.
 
 use ars_commands::Definition;
 use ars_resident::wire::{RebuildPlan, RebuildRequest};

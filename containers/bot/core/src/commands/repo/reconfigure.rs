@@ -1,4 +1,4 @@
-//! `repo.reconfigure`: changes the default branch or commands of a resident.
+//! `repo.reconfigure`: changes a resident's default branch or commands.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The repository of a command, its resident, and the failures of residents.
+//! A command's repository and resident, and resident failures.
 
 use ars_auth::policy::Resource as PolicyResource;
 use ars_bot_ports::{Residents, ResidentsError};
@@ -13,15 +13,15 @@ use serde_json::{Map, Value};
 
 use super::super::{call::Call, error::CommandError};
 
-/// Most characters of a command of a command table.
+/// Maximum characters of a table command.
 const TABLE_COMMAND_MAX: usize = 2_000;
-/// The kind of a command of a command table.
+/// The field kind for a table command.
 const TABLE_COMMAND: Kind = Kind::Text {
     min: 1,
     max: TABLE_COMMAND_MAX,
 };
 
-/// The repository of a command.
+/// A command's repository field.
 pub(super) const SLUG: Field =
     Field::required("slug", Kind::Name(&names::REPOSITORY), "the repository");
 /// The command that tests.
@@ -37,10 +37,10 @@ pub(super) const INSTALL: Field = Field::optional(
 /// A command that only plans.
 pub(super) const DRY_RUN: Field = Field::optional("dryRun", Kind::Boolean, "only plans");
 
-/// The action of administrators.
+/// The administrators' action.
 pub(super) const MANAGE: &str = "repo:write";
 
-/// The input of a command that discards data of a resident.
+/// Input for a command that discards resident data.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Discard {
@@ -49,7 +49,7 @@ pub(in super::super) struct Discard {
     pub(super) dry_run: bool,
 }
 
-/// Returns the definition of a command that discards data of a resident.
+/// Defines a command that discards resident data.
 pub(super) const fn discarding(id: &'static str, about: &'static str) -> Definition {
     Definition::destructive(id, MANAGE, about)
         .with_args(&[SLUG])
@@ -58,7 +58,7 @@ pub(super) const fn discarding(id: &'static str, about: &'static str) -> Definit
         .leaving_run()
 }
 
-/// Returns the residents of the installation.
+/// Returns the installation's residents.
 pub(super) fn residents<'a>(call: &Call<'a>) -> Result<&'a dyn Residents, CommandError> {
     let residents = call
         .context
@@ -70,25 +70,25 @@ pub(super) fn residents<'a>(call: &Call<'a>) -> Result<&'a dyn Residents, Comman
     residents.ok_or_else(|| CommandError::unavailable("no residents are configured"))
 }
 
-/// Returns the resource of a repository that the caller may administrate.
+/// Returns the resource for a repository that the caller may administrate.
 pub(super) fn managed(call: &Call<'_>, slug: &RepoSlug) -> Result<Resource, CommandError> {
     call.permits(MANAGE, &PolicyResource::Repo(slug.as_str()))?;
     resource(slug)
 }
 
-/// Returns the resource of a repository.
+/// Returns a repository's resource.
 pub(super) fn resource(slug: &RepoSlug) -> Result<Resource, CommandError> {
     let too_long = |_invalid| CommandError::invalid("slug is too long for a resident");
     Resource::of(slug).map_err(too_long)
 }
 
-/// Returns a command of the command table. `name` is that of its field.
+/// Parses a table command. `name` is the field's name.
 pub(super) fn table_command(name: &str, text: String) -> Result<TableCommand, CommandError> {
     TableCommand::parse(text)
         .map_err(|invalid| CommandError::invalid(format!("{name} must {}", invalid.rule)))
 }
 
-/// Returns the members of an answer.
+/// Returns an answer's members.
 pub(super) fn members<T: Serialize>(answer: &T) -> Result<Map<String, Value>, CommandError> {
     match serde_json::to_value(answer) {
         Ok(Value::Object(members)) => Ok(members),
@@ -97,7 +97,7 @@ pub(super) fn members<T: Serialize>(answer: &T) -> Result<Map<String, Value>, Co
     }
 }
 
-/// Maps the failure of a call.
+/// Maps a failed call to a command error.
 pub(super) fn failed(error: ResidentsError) -> CommandError {
     match error {
         ResidentsError::Refused(refusal) => refused(&refusal),
@@ -112,7 +112,7 @@ pub(super) fn failed(error: ResidentsError) -> CommandError {
     }
 }
 
-/// Maps a rejection by its status. Its token begins the text.
+/// Maps a rejection by status. The token begins the text.
 fn refused(refusal: &Refusal) -> CommandError {
     let text = refusal.error();
     match (refusal.token(), refusal.status()) {

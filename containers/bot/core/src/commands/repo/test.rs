@@ -1,4 +1,4 @@
-//! `repo.test`: runs the test command of a resident, without a model.
+//! `repo.test`: runs a resident's test command, without a model.
 
 use ars_commands::Definition;
 use ars_resident::wire::OpName;
@@ -8,7 +8,6 @@ use super::{
     operation::{self, Ended, Input},
 };
 
-/// The command.
 pub(in super::super) struct Test;
 
 impl Command for Test {

@@ -1,4 +1,4 @@
-//! `review.abridge`: abridges the reading diff of a finished review.
+//! `review.abridge`: abridges a finished review's reading diff.
 
 use std::time::Duration;
 

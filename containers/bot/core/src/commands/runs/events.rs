@@ -1,4 +1,4 @@
-//! `runs.events`: a page of one run's events.
+//! `runs.events`: a page from a run's events.
 
 use ars_commands::{Definition, Field, Kind, Surfaces};
 use ars_types::{RunId, UnixMillis};

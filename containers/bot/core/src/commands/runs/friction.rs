@@ -1,4 +1,4 @@
-//! `runs.friction`: the diagnosis of one run.
+//! `runs.friction`: a run's diagnosis.
 
 use ars_commands::{Definition, Surfaces};
 use ars_types::RunId;

@@ -1,4 +1,4 @@
-//! `runs.get`: one run, with its events on demand.
+//! `runs.get`: a run, with its events on demand.
 
 use ars_commands::{Definition, Field, Kind, Surfaces};
 use ars_events::unwrap_untrusted;

@@ -1,6 +1,6 @@
-//! `runs.outcomes`: what became of pull requests and reviews, per repository and agent.
+//! `runs.outcomes`: how pull requests and reviews ended, per repository and agent.
 //!
-//! Only facts of stored records are read. Not here: their totals (`ars_runs::outcomes`).
+//! Reads only facts from stored records. Not here: their totals (`ars_runs::outcomes`).
 
 use ars_commands::{Definition, Field, Kind, names};
 use ars_runs::{OutcomeRun, Outcomes as Totals, outcomes};

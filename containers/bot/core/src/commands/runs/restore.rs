@@ -1,4 +1,4 @@
-//! `runs.restore`: the working tree of a finished run for its thread.
+//! `runs.restore`: a finished run's working tree for its thread.
 
 use ars_commands::Definition;
 use ars_types::RunId;

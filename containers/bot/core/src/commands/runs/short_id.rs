@@ -1,20 +1,20 @@
-//! Short ids of runs: how lists shorten them, and the run that one names.
+//! Short run ids: how lists shorten them, and which run they name.
 
 use ars_types::RunId;
 
 use super::super::{call::Call, error::CommandError};
 use crate::queries::PageRequest;
 
-/// Characters of a whole id, which is a UUID.
+/// Characters in a whole id, which is a UUID.
 const WHOLE: usize = 36;
-/// Fewest characters of a beginning that names a run.
+/// Minimum characters in a prefix that names a run.
 const MIN_PREFIX_CHARS: usize = 4;
-/// Fewest characters of a shortened id.
+/// Minimum characters in a shortened id.
 const SHOWN: usize = 8;
 /// Newest runs among which a beginning is searched.
 const MAX_SEARCHED_RUNS: usize = 200;
 
-/// Returns the id, shortened if it is a whole one.
+/// Returns the id, shortened if it is a whole id.
 pub(super) fn of(id: &RunId, chars: usize) -> &str {
     let id = id.as_str();
     if id.len() == WHOLE {
@@ -24,7 +24,7 @@ pub(super) fn of(id: &RunId, chars: usize) -> &str {
     }
 }
 
-/// Returns the characters by which the ids of a list differ.
+/// Returns how many characters tell a list's ids apart.
 pub(super) fn chars<'a>(ids: impl Iterator<Item = &'a RunId>) -> usize {
     let mut ids: Vec<&str> = ids.map(RunId::as_str).collect();
     ids.sort_unstable();
@@ -43,8 +43,8 @@ pub(super) fn chars<'a>(ids: impl Iterator<Item = &'a RunId>) -> usize {
 }
 
 impl Call<'_> {
-    /// Returns the run that an id or its beginning names, among the newest runs that the caller may read.
-    /// An unknown beginning is returned unchanged, so that it gets the answer of an unknown run.
+    /// Returns the run that an id or prefix names, among the newest runs that the caller may read.
+    /// An unknown prefix is returned unchanged, so that it gets the answer for an unknown run.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! `runs.stop`: requests the stop of a live run.
+//! `runs.stop`: requests a live run's stop.
 
 use ars_commands::{Definition, Field, Kind};
 use ars_events::Actor;

@@ -213,7 +213,7 @@ impl RunView {
             state: if finished { "stopped" } else { "stopping" }.to_owned(),
         });
         Self {
-            // A run without a title has its id as one.
+            // A run without a title is labeled with its id.
             label: Some(summary.label)
                 .filter(|label| label != summary.id.as_str())
                 .map(Untrusted),

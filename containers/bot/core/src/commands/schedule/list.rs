@@ -1,4 +1,4 @@
-//! `schedule.list`: the schedules, their next firing and the result of the last one.
+//! `schedule.list`: the schedules, with the next firing and the last result.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `status.show`: the build and the load of the process.
+//! `status.show`: the process's build and load.
 
 use ars_commands::Definition;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Closes a reclaimed run that cannot resume, with a record of its row and its stored events.
+//! Closes a reclaimed run that cannot resume, with a record built from the row and stored events.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub(super) async fn interrupted(
     close(context, run, stored, RunStatus::Interrupted, reason, hold).await
 }
 
-/// Closes a run with this status, without a reply.
-/// Its whole reservation counts for the day unless its cost is known.
+/// Closes a run with this status, without a reply. The whole reservation counts for the day unless
+/// the cost is known.
 pub(super) async fn close(
     context: &RunContext,
     run: Reclaimed,
@@ -88,7 +88,7 @@ pub(super) async fn close(
             if status == RunStatus::Interrupted && !is_late {
                 announce_interruption(context, &run).await;
             }
-            // A follow-up of a run that had its record before can only be a turn.
+            // A follow-up for a run that already had a record can only be a turn.
             if status != RunStatus::Interrupted || is_late {
                 requeue(context, &run, status, follow_ups).await;
             }
@@ -100,7 +100,7 @@ pub(super) async fn close(
     Ok(())
 }
 
-/// Replaces the announcement of a run on its channel, if the channel replaces replies.
+/// Replaces a run's announcement on the channel, if the channel replaces replies.
 async fn announce_interruption(context: &RunContext, run: &Reclaimed) {
     let Some(io) = reopened(context, run).filter(|io| io.traits().replaces_replies) else {
         return;
@@ -113,7 +113,7 @@ async fn announce_interruption(context: &RunContext, run: &Reclaimed) {
     }
 }
 
-/// Returns the record of a run that ends here.
+/// Returns the record for a run that ends here.
 fn record_of(run: &Reclaimed, stored: Stored, closing: ClosedRun) -> RunRecord {
     let mut record = closing_record(run, stored.events, closing);
     record.event_count = record.event_count.max(stored.at_least);
@@ -127,8 +127,8 @@ fn record_of(run: &Reclaimed, stored: Stored, closing: ClosedRun) -> RunRecord {
     record
 }
 
-/// Returns whether the run may have cost more than its last step records.
-/// Only a handoff records everything.
+/// Returns whether the run may have cost more than the last step records. Only a handoff records
+/// everything.
 fn may_have_cost_more(run: &Reclaimed, recorded: Option<u64>) -> bool {
     let attempts = RunState::of_row(&run.row.state).attempts;
     let was_lost_before = attempts.is_some_and(|before| before.attempts > 0);
@@ -151,7 +151,8 @@ async fn late_follow_ups(
         .chain(read)
         .max()
     else {
-        // The row of an orphan does not show which follow-ups were read, and running one twice would be worse.
+        // An orphan's row does not show which follow-ups were read, and running a follow-up twice
+        // would be worse.
         return Ok(Vec::new());
     };
     let owner = live.owner(&run.row.run_id);
@@ -159,7 +160,7 @@ async fn late_follow_ups(
     state.set_ended(status, true);
     let stored = live.ledger().state(&owner, &state.to_row()).await?;
     if stored != Owned::Done(()) {
-        // The record of its owner counts.
+        // The owner's record counts.
         return Ok(Vec::new());
     }
     // A second attempt is refused because the run is `finishing` already.
@@ -193,7 +194,7 @@ fn unread<'a>(inbox: impl Iterator<Item = &'a Followup>) -> Vec<FollowUp> {
     notes.collect()
 }
 
-/// Rejects or dispatches the follow-ups of a run that had ended or was stopped.
+/// Rejects or dispatches follow-ups for a run that had ended or was stopped.
 async fn requeue(
     context: &RunContext,
     run: &Reclaimed,
@@ -214,7 +215,8 @@ async fn requeue(
     ended.dispatch(context, &runnable);
 }
 
-/// Adds an interrupted run's follow-ups to its record, because without their run they are no requests.
+/// Adds an interrupted run's follow-ups to the record, because without the run they are no
+/// requests.
 fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp]) {
     for follow_up in follow_ups {
         note(
@@ -226,7 +228,7 @@ fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp
     }
 }
 
-/// Adds the follow-ups of removed tokens to the record of their run, because they are not dispatched.
+/// Adds follow-ups with removed tokens to the run's record, because they are not dispatched.
 fn note_without_token(
     context: &RunContext,
     run: &Reclaimed,

@@ -1,7 +1,7 @@
-//! Resuming orphaned runs: handed off, or with an expired lease (docs/reference/ledger.md#reclaim).
+//! Resumes orphaned runs: handed off, or with an expired lease (docs/reference/ledger.md#reclaim).
 //!
-//! Each reclaimed run is resumed here under its id and with its stream, or closed with a record. Not here: the decision
-//! between the two (`ars_agent::resume`).
+//! Each reclaimed run is resumed here under its own id and stream, or closed with a record. Not
+//! here: deciding between the two (`ars_agent::resume`).
 
 mod close;
 mod prepare;

@@ -1,9 +1,9 @@
-//! The calls of the current step that a resumed run's stream shows already.
+//! The current step's calls that a resumed run's stream shows already.
 //!
-//! A step record has the last seq before its calls, as the previous process counted. Events that it had not flushed are
-//! lost, and the next process counts from the last stored one, so events of the step may have lower seqs than the
-//! record (docs/decisions/0011). The run's state keeps the lowest seq. A step whose record was lost has none: its
-//! events begin at its model call.
+//! A step record has the last seq before the step's calls, as the previous process counted. Events
+//! that it had not flushed are lost, and the next process counts from the last stored event, so the
+//! step's events may have lower seqs than the record (docs/decisions/0011). The run's state keeps
+//! the lowest seq. A step with a lost record has none: its events begin at the model call.
 
 use ars_agent::resume::{RunState, StepEvents};
 use ars_wire::ledger::StepRecord;
@@ -14,8 +14,8 @@ use crate::{
     run::{First, PublishedCalls},
 };
 
-/// Returns the calls and results of the step in the stream, and keeps their start in the state.
-/// Ids may repeat from step to step, so other steps do not count.
+/// Returns the step's calls and results in the stream, and keeps their start in the state. Ids may
+/// repeat from step to step, so other steps do not count.
 pub(super) fn calls(
     state: &mut RunState,
     record: &StepRecord,
@@ -25,7 +25,7 @@ pub(super) fn calls(
     let last = events.iter().filter_map(seq).max().unwrap_or_default();
     let recorded = record.seq.min(last);
     let after = kept(state, record.step).unwrap_or_else(|| match first {
-        // The stored record, and its seq, are those of the previous step.
+        // The stored record and seq are the previous step's.
         First::RunStep(_) => {
             let before = record
                 .step
@@ -47,7 +47,7 @@ pub(super) fn calls(
     }
 }
 
-/// Returns the start of the step's events, if the state has it for this step.
+/// Returns where the step's events start, if the state has it for this step.
 fn kept(state: &RunState, step: u64) -> Option<u64> {
     state
         .step_events
@@ -55,7 +55,7 @@ fn kept(state: &RunState, step: u64) -> Option<u64> {
         .map(|kept| kept.after)
 }
 
-/// Returns the first model call behind `after`. All results of the previous step precede it.
+/// Returns the first model call behind `after`. All results from the previous step precede it.
 fn model_call(events: &[Value], after: u64) -> Option<u64> {
     let is_model_call =
         |event: &&Value| event["type"] == "span_start" && event["name"] == MODEL_TURN;
@@ -112,7 +112,7 @@ mod tests {
         json!({ "seq": seq, "type": "span_start", "name": MODEL_TURN })
     }
 
-    /// Calls and results, each as one text.
+    /// Joins calls and results, each into a text.
     fn ids(published: &PublishedCalls) -> [String; 2] {
         [&published.calls, &published.results].map(|ids| {
             let mut ids: Vec<_> = ids.iter().map(String::as_str).collect();
@@ -130,7 +130,7 @@ mod tests {
         };
         assert_eq!(after(at(8, 84), 90), 84);
         assert_eq!(after(at(9, 100), 95), 95);
-        // Events of the step are behind 95 although the record has 100.
+        // The step's events are behind 95 although the record has 100.
         assert_eq!(after(at(9, 100), 120), 95);
         assert_eq!(after(at(10, 130), 140), 130);
     }
@@ -197,7 +197,7 @@ mod tests {
         ];
         calls(&mut state, &at(2, 5), &First::RunStep(Vec::new()), &events);
         events.extend([call(10, "c0")]);
-        // Its record is stored by now.
+        // The step's record is stored by now.
         let settled = calls(&mut state, &at(2, 9), &First::Settle(Vec::new()), &events);
         assert_eq!(ids(&settled), ["c0", ""]);
     }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn step_without_record_is_found_behind_lost_events() {
         let mut state = RunState::default();
-        // The record counted 20 events, of which 10 were stored; the step's are behind those.
+        // The record counted 20 events, but only 10 were stored; the step's are behind those.
         calls(
             &mut state,
             &at(1, 20),

@@ -1,8 +1,8 @@
-//! Reads the stored parts of a reclaimed run.
+//! Reads a reclaimed run's stored parts.
 //!
-//! A part that cannot be read while the ledger answers is given up after some attempts: the run is closed, and its
-//! thread is free. An outage is not counted. The lease is extended before it can expire. Not here: the decision on the
-//! parts (`ars_agent::resume`).
+//! A part that cannot be read while the ledger answers is given up after some attempts: the run is
+//! closed, and the thread is free. An outage is not counted. The lease is extended before it can
+//! expire. Not here: deciding on the parts (`ars_agent::resume`).
 
 use std::time::Duration;
 
@@ -21,18 +21,18 @@ use crate::{
     retry::Policy,
 };
 
-/// Failed reads while the ledger answers: a minute of an overloaded object, or minutes of timeouts.
-/// Also the number of attempts to open the run's tree.
+/// Failed reads while the ledger answers: an overloaded object for a minute, or timeouts for
+/// minutes. Also limits the attempts to open the run's tree.
 const MAX_FAILURES: u32 = 12;
 
-/// Wait between two attempts to resume a run, while the stores fail or its tree cannot be opened.
+/// Wait between two attempts to resume a run, while the stores fail or the tree cannot be opened.
 pub(super) const BACKOFF: Duration = Duration::from_secs(5);
-/// Time for which a lease is relied on.
-/// A request sent by then reaches its store before the lease expires, because it takes ten seconds at most.
+/// How long a lease is relied on. A request sent by then reaches the store before the lease
+/// expires, because it takes ten seconds at most.
 pub(super) const LEASE_RELIANCE: Duration = Duration::from_millis(LEASE as u64 / 2);
 
-/// Rejections of a record before it is written without its events.
-/// The bot's release may be newer than its store's.
+/// Rejections before a record is written without events. The bot's release may be newer than the
+/// store's.
 const MAX_REJECTIONS: u32 = 3;
 
 /// The attempts that are left to resume a run.
@@ -40,14 +40,14 @@ const MAX_REJECTIONS: u32 = 3;
 pub(super) struct ReadBudget {
     /// Reads that failed while the ledger answered, and failures to open the tree.
     failures: u32,
-    /// Permanent rejections.
+    /// Number of permanent rejections.
     rejections: u32,
-    /// Time of the request that last extended the lease.
+    /// When the request that last extended the lease was made.
     leased_at: Instant,
 }
 
-/// Reads the conversation after making this process the transcript's owner.
-/// The previous owner could write until then. A transcript accepts every new owner, so a process must not become one
+/// Reads the conversation after making this process the transcript's owner. The previous owner
+/// could write until then. A transcript accepts every new owner, so a process must not become owner
 /// when its lease may have expired.
 pub(super) async fn conversation(
     live: &Live,
@@ -64,8 +64,8 @@ pub(super) async fn conversation(
     budget.judge(live, &owner, read.await).await
 }
 
-/// Removes the conversation after making this process the transcript's owner.
-/// If another process became the owner since, its conversation stays.
+/// Removes the conversation after making this process the transcript's owner. If another process
+/// became the owner since, that process's conversation stays.
 pub(super) async fn clear_conversation(
     live: &Live,
     run: &Reclaimed,
@@ -95,7 +95,7 @@ fn require_lease(leased_at: Instant) -> Result<(), StoreError> {
     })
 }
 
-/// Reads the events.
+/// Reads the run's stored events.
 pub(super) async fn events(
     live: &Live,
     run: &RunId,
@@ -108,7 +108,7 @@ pub(super) async fn events(
 }
 
 impl ReadBudget {
-    /// The budget of a run with a lease from then.
+    /// Creates the budget for a run leased then.
     pub(super) fn new(leased_at: Instant) -> Self {
         Self {
             failures: 0,
@@ -124,7 +124,7 @@ impl ReadBudget {
         }
     }
 
-    /// Returns whether the store does not accept the run's record with its events.
+    /// Returns whether the store rejects the run's record with events.
     pub(super) const fn is_record_rejected(&self) -> bool {
         self.rejections >= MAX_REJECTIONS
     }

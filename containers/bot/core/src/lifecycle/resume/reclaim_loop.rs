@@ -1,6 +1,6 @@
 //! The reclaim loop: at the start, and then every lease interval.
 //!
-//! One run's failure does not hold up another.
+//! A run's failure does not hold up another run.
 
 use std::{
     collections::HashSet,
@@ -25,7 +25,7 @@ use crate::{
     live::{LEASE, Live},
 };
 
-/// Interval of the loop, so that an expired lease is found within two leases.
+/// Loop interval, so that an expired lease is found within two leases.
 const INTERVAL: Duration = Duration::from_millis(LEASE as u64);
 
 /// Reclaims runs until `end` fires or the process hands its own runs off.
@@ -63,11 +63,12 @@ impl ReclaimedRuns {
     }
 }
 
-/// Compares the ledger's rows with the runs of this process.
-/// Returns the orphans: rows of this process without a run, such as those of a reclaim without an answer.
+/// Compares the ledger's rows with this process's runs. Returns the orphans: rows that name this
+/// process but have no run, such as those from a reclaim without a response.
 ///
-/// A run that another process owns is fenced out here, because its driver would reply too if no store answered any
-/// more. An orphan of two passes in a row is closed, because a reclaim never returns a process its own rows.
+/// A run that another process owns is fenced out here, because that driver would reply too if no
+/// store answered any more. A row that is an orphan in two passes in a row is closed, because a
+/// reclaim never returns a process its own rows.
 async fn compare_rows(
     context: &RunContext,
     live: &Live,
@@ -101,7 +102,7 @@ async fn compare_rows(
                 inbox: Vec::new(),
                 jobs: Vec::new(),
             };
-            // Its lease is not extended, but nothing is read that another process could write.
+            // The lease is not extended, but nothing is read that another process could write.
             spawn_resume(context, run, reclaimed, Instant::now());
         } else {
             orphans.insert(id);
@@ -110,11 +111,11 @@ async fn compare_rows(
     orphans
 }
 
-/// One pass.
+/// Makes a single reclaim pass.
 async fn reclaim(context: &RunContext, live: &Live, reclaimed: &ReclaimedRuns) {
     let in_flight = context.enter();
-    // A run that was lost without this process knowing is left to the next pass. Two drivers of one process would pass
-    // the same fence.
+    // A run that was lost without this process knowing is left to the next pass. Two drivers in a
+    // process would pass the same fence.
     let mut at_work = live.at_work();
     at_work.extend(reclaimed.lock().iter().cloned());
     let leased_at = Instant::now();
@@ -136,7 +137,7 @@ async fn reclaim(context: &RunContext, live: &Live, reclaimed: &ReclaimedRuns) {
     drop(in_flight);
 }
 
-/// Resumes or closes one run leased at `leased_at`, with as many attempts as the stores need.
+/// Resumes or closes a run leased at `leased_at`, with as many attempts as the stores need.
 fn spawn_resume(
     context: &RunContext,
     run: Reclaimed,
@@ -163,7 +164,7 @@ fn spawn_resume(
             budget.count(&error);
             // A run that cannot be read must not keep others waiting.
             reserved.slot = None;
-            // A run that was given up here would become an orphan, of which less is known.
+            // A run given up here would become an orphan, about which less is known.
             let wait = if error.kind == StoreErrorKind::Transient {
                 BACKOFF
             } else {

@@ -1,6 +1,6 @@
-//! Reservations of a reclaimed run: its share of the day's budget, and its slot or place in the queue.
+//! Reserves a reclaimed run's share of the day's budget, and the slot or queue place.
 //!
-//! The places are taken in the order of the requests, before the runs are read concurrently.
+//! The places are taken in request order, before the runs are read concurrently.
 
 use ars_agent::{Saved, money::MoneyCap};
 use ars_wire::ledger::Reclaimed;
@@ -10,14 +10,14 @@ use crate::{
     context::RunContext, day_spend::Hold, live::Meta, load_limits::caller, slots::RunSlot,
 };
 
-/// The reservations of a reclaimed run, until it takes them.
+/// A reclaimed run's reservations, until it takes them.
 pub(super) struct Reserved {
     pub(super) hold: Option<Hold>,
     pub(super) slot: Option<RunSlot>,
 }
 
 impl Reserved {
-    /// Reserves for a run. A run that was live is beyond the limits of this process.
+    /// Reserves for a run. A run that was live is beyond this process's limits.
     pub(super) fn of(context: &RunContext, run: &Reclaimed) -> Self {
         let slot = Meta::of_row(&run.row.meta).ok().map(|meta| {
             if queued::request_of(run).is_some() {
@@ -33,7 +33,7 @@ impl Reserved {
     }
 }
 
-/// Sorts runs for their reservations: live ones, then waiting ones by the time of their requests.
+/// Sorts runs for their reservations: live runs, then waiting runs by request time.
 pub(super) fn sort(runs: &mut [Reclaimed]) {
     runs.sort_by_key(|run| {
         let received_at = Meta::of_row(&run.row.meta)
@@ -43,7 +43,7 @@ pub(super) fn sort(runs: &mut [Reclaimed]) {
     });
 }
 
-/// Reserves the run's share of the day's budget. A run without a stored share has the cap of its loop.
+/// Reserves the run's share of the day's budget. A run without a stored share has the loop's cap.
 fn hold_of(context: &RunContext, run: &Reclaimed) -> Option<Hold> {
     let claimed = Meta::of_row(&run.row.meta).ok().and_then(|meta| meta.hold);
     let cap = claimed

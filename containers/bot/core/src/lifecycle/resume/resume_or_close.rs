@@ -1,4 +1,4 @@
-//! Resumes one reclaimed run, or closes it (docs/reference/ledger.md#resume).
+//! Resumes a reclaimed run, or closes it (docs/reference/ledger.md#resume).
 //!
 //! Not here: repeated attempts (`reclaim_loop`).
 
@@ -30,7 +30,7 @@ use crate::{
     run::Toolbox,
 };
 
-/// Makes one attempt. The reservations are taken once the run is resumed or closed.
+/// Makes an attempt. The reservations are taken once the run is resumed or closed.
 ///
 /// # Errors
 /// A store failed in a way that another attempt may repair.
@@ -60,8 +60,8 @@ pub(super) async fn resume_or_close(
         Err(NotResumed::Retry(error)) => return Err(error),
         Err(reason) => (Stored::without_events(&run), point.and(Err(reason))),
     };
-    // A run that ended in an outage without a permit lacks the mark. Its stored answer shows that it may have replied,
-    // and a resume would reply again.
+    // A run that ended in an outage without a permit lacks the mark. The stored answer shows that
+    // it may have replied, and a resume would reply again.
     let mut state = RunState::of_row(&run.row.state);
     let may_have_replied = !state.replied.unwrap_or_else(|| stored.answer().is_none());
     if may_have_replied {
@@ -69,7 +69,8 @@ pub(super) async fn resume_or_close(
             let reason = "it had ended; its reply was repeated";
             return close::close(context, run, stored, status, reason, &mut reserved.hold).await;
         }
-        // Its process died around the reply, so the record must not claim that the requester has it.
+        // The process died around the reply, so the record must not claim that the requester has
+        // it.
         state.clear_final_status();
         run.row.state = state.to_row();
         tracing::info!(run = %run.row.run_id, "reclaimed between its end and its reply");
@@ -127,7 +128,7 @@ async fn close(
     }
 }
 
-/// Repeats the reply of an ended run, if its channel replaces replies. Returns the run's status.
+/// Repeats an ended run's reply, if the channel replaces replies. Returns the run's status.
 async fn reply_again(context: &RunContext, run: &Reclaimed, stored: &Stored) -> Option<RunStatus> {
     let io = close::reopened(context, run).filter(|io| io.traits().replaces_replies)?;
     io.send(ChannelEvent::Reply(stored.answer()?.to_owned()))
@@ -195,13 +196,13 @@ async fn refuse(
         );
     }
     if matches!(refused, Refused::TokenRemoved) {
-        // Its sender reads why nothing was run.
+        // The sender reads why nothing was run.
         close::note(context, &mut stored, NoteKind::Queued, refused.to_string());
     }
     close::interrupted(context, run, stored, &refused.to_string(), hold).await
 }
 
-/// Returns the effects of the tools that the run's agent has in this process.
+/// Returns the effects of tools that the run's agent has in this process.
 fn effects(run: &Reclaimed) -> impl Fn(&str) -> Option<Effects> + use<> {
     let agent = Meta::of_row(&run.row.meta)
         .ok()

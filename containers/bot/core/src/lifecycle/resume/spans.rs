@@ -1,4 +1,4 @@
-//! The spans of a resumed run: its request's span continues, and new ids do not repeat.
+//! A resumed run's spans: the request span continues, and new ids do not repeat.
 
 use ars_types::UnixMillis;
 use serde_json::Value;

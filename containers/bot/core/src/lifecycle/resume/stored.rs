@@ -1,28 +1,28 @@
-//! The stored events of a run.
+//! A run's stored events.
 //!
-//! A process may die after it stored a step and before its first flush. Then the head of the stream is in the run's
-//! state, with the seqs that viewers saw. Not here: events behind the head that were never flushed, which are lost
-//! (docs/decisions/0011).
+//! A process may die after it stored a step and before the first flush. Then the stream's head is
+//! in the run's state, with the seqs that viewers saw. Not here: events behind the head that were
+//! never flushed, which are lost (docs/decisions/0011).
 
 use ars_agent::resume::RunState;
 use ars_wire::ledger::Reclaimed;
 use serde_json::Value;
 
-/// The type of the answer event.
+/// The answer event's type.
 const ANSWER: &str = "answer";
 
-/// The events of a run.
+/// A run's stored events.
 pub(super) struct Stored {
-    /// In order of their seqs.
+    /// Sorted by their seqs.
     pub(super) events: Vec<Value>,
-    /// Seq of the last one that the ledger has as an event.
+    /// Seq of the last event that the ledger has as such.
     pub(super) flushed: u64,
-    /// Least number of events that were published, if they cannot all be read.
+    /// Minimum number of published events, if they cannot all be read.
     pub(super) at_least: u64,
 }
 
 impl Stored {
-    /// The ledger's events of a run, and behind them those that only its state has.
+    /// Joins a run's ledger events with the events behind them that only the state has.
     pub(super) fn of(run: &Reclaimed, mut events: Vec<Value>) -> Self {
         let flushed = events.iter().filter_map(seq).max().unwrap_or_default();
         let head = RunState::of_row(&run.row.state).head.unwrap_or_default();
@@ -43,7 +43,7 @@ impl Stored {
         }
     }
 
-    /// Returns the published answer of the run, which immediately precedes the reply.
+    /// Returns the run's published answer, which immediately precedes the reply.
     pub(super) fn answer(&self) -> Option<&str> {
         self.events
             .iter()

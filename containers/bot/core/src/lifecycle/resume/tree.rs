@@ -1,7 +1,8 @@
-//! The working tree of a resumed run: the one that it worked in, or none.
+//! A resumed run's working tree: the tree that it worked in, or none.
 //!
-//! A new tree would lack the run's changes, while its conversation refers to them (docs/decisions/0013). Not here:
-//! preparing trees (`dispatch`), and agents without one, which lose nothing.
+//! A new tree would lack the run's changes, while the conversation refers to them
+//! (docs/decisions/0013). Not here: preparing trees (`dispatch`), and agents without a tree, which
+//! lose nothing.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{context::RunContext, dispatch::is_same_place, error::Refused, live::Meta};
 
-/// Opens the thread's tree, if its repository and ref are the run's.
-/// Only this run may work in it, so it is unchanged when it is opened.
+/// Opens the thread's tree, if the repository and ref are the run's. Only this run may work in it,
+/// so it is unchanged when it is opened.
 pub(super) async fn reopen(
     context: &RunContext,
     thread: &ThreadKey,

@@ -1,4 +1,4 @@
-//! Abridged reading diffs of finished reviews.
+//! Abridged reading diffs for finished reviews.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::support::{MemoryHost, Move, with_host};
 
 const DIFF: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n+canary-value\n";
 
-/// A desk with the finished review `r1` of `acme/app#7`, and a model with these moves.
+/// Creates a desk with the finished review `r1` on `acme/app#7`, and a model with these moves.
 fn seeded(host: &Arc<MemoryHost>, moves: Vec<Move>) -> Desk {
     *host.diff.lock().unwrap() = Some(DIFF.to_owned());
     let restrictions = ars_auth::Restrictions {
@@ -129,7 +129,7 @@ async fn artifact_is_stored_and_reused() {
     );
 }
 
-/// Two calls at once share one job, with `force` as well.
+/// Two calls at once share a job, with `force` as well.
 #[tokio::test]
 async fn concurrent_calls_share_one_job() {
     let host = Arc::new(MemoryHost::default());

@@ -1,4 +1,4 @@
-//! One audit line for each invocation.
+//! An audit line for each invocation.
 
 use serde_json::json;
 

@@ -16,7 +16,7 @@ use crate::{
     support::{MemoryHost, with_host, with_residents},
 };
 
-/// The columns of the table.
+/// The table's columns, by caller.
 const CALLERS: [&str; 8] = [
     "dispatch",
     "reader",
@@ -28,7 +28,7 @@ const CALLERS: [&str; 8] = [
     "cli",
 ];
 
-/// Who may invoke each command: one letter per caller, `y` or `-`.
+/// Who may invoke each command: a letter per caller, `y` or `-`.
 const TABLE: &[(&str, &str)] = &[
     ("help.show", "-yyyy-yy"),
     ("status.show", "-yyyy-yy"),
@@ -54,7 +54,7 @@ const TABLE: &[(&str, &str)] = &[
     ("repo.offboard", "--y----y"),
     ("repo.reconfigure", "--y----y"),
     ("repo.rebuild", "--y----y"),
-    // The scopes of the callers have neither `repo:exec` nor the coding agent.
+    // The callers' scopes have neither `repo:exec` nor the coding agent.
     ("repo.test", "-------y"),
     ("repo.build", "-------y"),
     ("schedule.list", "-yyyy-yy"),
@@ -134,7 +134,8 @@ fn every_command_has_a_row() {
     assert_eq!(ids, rows);
 }
 
-/// An unauthorized caller learns nothing about the schema: invalid input has the answer of valid input.
+/// An unauthorized caller learns nothing about the schema: invalid input is answered like valid
+/// input.
 #[tokio::test]
 async fn denial_precedes_validation() {
     let desk = desk();
@@ -191,7 +192,7 @@ async fn hidden_command_is_unknown() {
     );
 }
 
-/// It is an answer on every surface, never the prose of a run, and says what turns its part on.
+/// It is an answer on every surface, never prose in a run, and names the setting that turns it on.
 #[tokio::test]
 async fn command_without_its_part_names_the_setting() {
     let desk = desk_with(
@@ -275,7 +276,7 @@ fn every_output_has_an_object_schema() {
     assert_eq!(desk.commands().output_schema("no.such"), None);
 }
 
-/// Every surface of a command builds the same input, so the capability of each is known here.
+/// Every surface builds the same input for a command, so each command's capability is known here.
 #[test]
 fn capabilities_are_those_of_the_documents() {
     let desk = tokio::runtime::Runtime::new()

@@ -1,4 +1,4 @@
-//! Settings of channels and users.
+//! Channel and user settings.
 
 use std::sync::atomic::Ordering;
 

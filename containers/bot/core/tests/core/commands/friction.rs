@@ -1,4 +1,4 @@
-//! Reports of recurring friction, and the analysis of saved streams.
+//! Reports on recurring friction, and analyzing saved streams.
 
 use std::sync::{Arc, atomic::Ordering};
 

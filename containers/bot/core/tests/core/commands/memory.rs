@@ -1,4 +1,4 @@
-//! Memory records of the caller and of shared scopes.
+//! The caller's and shared scopes' memory records.
 
 use ars_auth::Set;
 use ars_bot_core::commands::Caller;

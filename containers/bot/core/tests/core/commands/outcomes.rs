@@ -1,4 +1,4 @@
-//! Outcomes of runs, from the facts of their records.
+//! Run outcomes, from record facts.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ async fn outcomes(desk: &Desk, body: Value) -> Value {
         .await
 }
 
-/// The end of a pull request is a fact of the run that opened it, and no other run's.
+/// A pull request's end is a fact on the run that opened it, and on no other run.
 #[tokio::test]
 async fn ends_of_pull_requests_are_counted() {
     let desk = desk();
@@ -54,7 +54,7 @@ async fn ends_of_pull_requests_are_counted() {
     ended(&desk, "r1", 1, true).await;
     ended(&desk, "r2", 2, true).await;
     ended(&desk, "r3", 3, false).await;
-    // A branch of a fork may have the name of the run's branch, and an event may be late.
+    // A fork's branch may have the same name as the run's branch, and an event may be late.
     ended(&desk, "r4", 9, true).await;
     ended(&desk, "r1", 1, false).await;
     ended(&desk, "unknown", 1, true).await;
@@ -138,7 +138,7 @@ async fn ends_are_asked_for_without_webhooks() {
     assert_eq!(counts, [Some(3), Some(1), Some(0)], "it is open again");
 }
 
-/// A repository that cannot be read does not keep those of others from their turn.
+/// A repository that cannot be read does not keep others from their turn.
 #[tokio::test]
 async fn failing_repository_is_passed() {
     let host = Arc::<MemoryHost>::default();
@@ -162,7 +162,7 @@ async fn failing_repository_is_passed() {
     assert_eq!((read.len(), read.contains(&4)), (2, true), "{read:?}");
 }
 
-/// Each pass asks about some of them, and the next one goes on behind these.
+/// Each pass asks about some of them, and the next pass goes on behind these.
 #[tokio::test]
 async fn open_pull_requests_get_their_turn() {
     let host = Arc::<MemoryHost>::default();

@@ -15,7 +15,7 @@ use crate::{
     support::{MemoryHost, MemoryResidents, Move, OUTPUT, with_host, with_residents},
 };
 
-/// Removes fenced text.
+/// Removes text inside fences.
 fn unfenced(json: &str) -> String {
     let mut rest = json;
     let mut text = String::new();

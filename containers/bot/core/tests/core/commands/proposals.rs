@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::support::{Desk, desk, desk_with, granted, none};
 use crate::support::{HostFailure, MemoryHost, with_host};
 
-/// A desk with three patterns of two runs each, the first the costliest.
+/// Creates a desk with three patterns from two runs each, the first the costliest.
 fn seeded(host: &Arc<MemoryHost>) -> Desk {
     let settings = |settings| Settings {
         proposals: ProposalSettings {

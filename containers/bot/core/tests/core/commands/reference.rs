@@ -1,4 +1,4 @@
-//! The reference page of the commands, which is generated from their definitions.
+//! The command reference page, which is generated from the definitions.
 
 use std::sync::Arc;
 
@@ -10,12 +10,11 @@ use crate::{
     support::{with_host, with_residents},
 };
 
-/// The page.
 const PAGE: &str = include_str!("../../../../../../docs/reference/commands.md");
 /// The line before the generated part.
 const MARK: &str = "<!-- Generated from the definitions. -->\n";
 
-/// To update the page, replace the part after the mark with the expected text of the failure.
+/// To update the page, replace the part after the mark with the expected text from the failure.
 #[tokio::test]
 async fn page_equals_the_definitions() {
     let desk = desk_with(

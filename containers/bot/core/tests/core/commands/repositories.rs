@@ -30,7 +30,7 @@ fn admin() -> Caller {
     granted(&["repo:write", "repo:exec"], Set::All)
 }
 
-/// The root files of the repository, and one manifest.
+/// A host with the repository's root files, and a single manifest.
 fn cargo_host() -> Arc<MemoryHost> {
     let host = MemoryHost::default();
     *host.files.lock().unwrap() = [
@@ -375,7 +375,7 @@ async fn text_names_state_and_output() {
 }
 
 impl Desk {
-    /// Returns the output of an administrator's invocation.
+    /// Returns the output when an administrator invokes a command.
     async fn output_of(&self, id: &str, body: Value) -> Value {
         self.output(&admin(), id, body).await
     }

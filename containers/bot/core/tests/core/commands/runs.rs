@@ -20,7 +20,7 @@ fn ids(listed: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// A desk with runs of two channels.
+/// Creates a desk with runs from two channels.
 fn seeded(count: usize) -> Desk {
     let desk = desk();
     for n in 0..count {
@@ -35,7 +35,7 @@ fn seeded(count: usize) -> Desk {
     desk
 }
 
-/// Returns the parts of a failure that surfaces show.
+/// Returns the failure parts that surfaces show.
 fn shown(failure: &Failure) -> String {
     format!(
         "{:?} {} {}",
@@ -85,7 +85,7 @@ async fn list_is_paged_by_cursor() {
     );
 }
 
-/// The time of a stored run may have a fraction, and so may a cursor.
+/// A stored run's time may have a fraction, and so may a cursor.
 #[tokio::test]
 async fn cursor_may_have_a_fraction() {
     let desk = seeded(3);
@@ -240,7 +240,7 @@ async fn beginning_of_an_id_names_the_run() {
             .starts_with("id is ambiguous: 2 runs begin with it"),
         "{several}"
     );
-    // A hidden run is no match and makes no other one ambiguous.
+    // A hidden run is no match and makes no other run ambiguous.
     for unknown in [
         "4c57a1b4",
         "4c5f",
@@ -324,7 +324,7 @@ async fn denied_point_read_equals_an_unknown_run() {
     assert_eq!(shown(&denied), shown(&unknown));
 }
 
-/// Before and just after the end of a run.
+/// Before and just after the run ends.
 #[tokio::test]
 async fn outage_hides_denied_runs_from_stops() {
     let script = vec![Move::SayWhenReleased("done")];
@@ -485,7 +485,7 @@ async fn pages_of_large_events_are_short() {
     );
 }
 
-/// A live run: read, listed and stopped on permissions alone, and its token is in no output.
+/// A live run: read, listed and stopped on permissions alone, and the token is in no output.
 #[tokio::test]
 async fn live_run_is_steered_without_its_token() {
     let desk = Arc::new(desk_with(

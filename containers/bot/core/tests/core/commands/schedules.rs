@@ -1,4 +1,4 @@
-//! Schedules and the record of their firings.
+//! Schedules and their firing record.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use super::support::{Desk, Page, browser, desk_at, desk_with, granted, none};
 use crate::support::{MemoryHost, with_host};
 
-/// Actor of the weekly schedule.
+/// The weekly schedule's actor.
 const PROPOSER: &str = "schedule:self-improvement";
 /// Monday, 5 January 1970, 14:00 UTC.
 const MONDAY: UnixMillis = 396_000_000;
@@ -49,7 +49,7 @@ impl Schedules for Firings {
     }
 }
 
-/// Adds a record of firings.
+/// Adds a firing record.
 pub fn with_schedules(capabilities: Capabilities) -> Capabilities {
     having(capabilities, None)
 }
@@ -94,7 +94,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// A record of firings in memory.
+/// An in-memory firing record.
 #[derive(Default)]
 struct Recorded {
     firings: Mutex<Vec<Firing>>,
@@ -127,7 +127,7 @@ impl Schedules for Recorded {
     }
 }
 
-/// An installation with runs that share one cause of friction, a second before the weekly firing.
+/// An installation with runs that share a friction cause, a second before the weekly firing.
 struct Installation {
     clock: Arc<ManualClock>,
     host: Arc<MemoryHost>,
@@ -135,7 +135,7 @@ struct Installation {
     desk: Desk,
 }
 
-/// What several processes of an installation share.
+/// What an installation's processes share.
 #[derive(Clone, Default)]
 struct Shared {
     host: Arc<MemoryHost>,
@@ -143,12 +143,12 @@ struct Shared {
     claims: Arc<Page>,
 }
 
-/// Returns the installation, with these actions of the actor and this repository of the issues.
+/// Returns the installation, with these actions for the actor and this issue repository.
 fn installation(actions: Option<&[&str]>, repository: Option<&str>) -> Installation {
     process(Shared::default(), actions, repository)
 }
 
-/// Returns one process of an installation.
+/// Returns a process in an installation.
 fn process(shared: Shared, actions: Option<&[&str]>, repository: Option<&str>) -> Installation {
     let clock = Arc::new(ManualClock(AtomicI64::new(MONDAY - 1_000)));
     let Shared {
@@ -297,7 +297,7 @@ async fn two_schedulers_fire_once() {
         (0, 0),
         "the first process has the firing"
     );
-    // Nor does a call of the other process file the same issues.
+    // Nor does the other process file the same issues.
     let caller = granted(&["friction:write"], Set::All);
     let (code, text) = two.desk.failure(&caller, "friction.propose", none()).await;
     assert!(
@@ -315,7 +315,7 @@ async fn two_schedulers_fire_once() {
     );
 }
 
-/// A call of another process that files issues, and may have died, does not use up the week's firing.
+/// Another process's call that files issues, and may have died, does not use up the week's firing.
 #[tokio::test]
 async fn firing_waits_for_another_filing() {
     let shared = Shared::default();
@@ -364,7 +364,7 @@ async fn weekly_schedule_is_off_until_configured() {
     }
 }
 
-/// The grants of the schedule's actor are those of its entry.
+/// The schedule actor's grants come from the entry.
 #[tokio::test]
 async fn denied_firing_has_its_reason() {
     let installation = installation(Some(&["friction:read"]), Some("acme/app"));

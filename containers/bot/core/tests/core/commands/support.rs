@@ -1,4 +1,4 @@
-//! An installation with every store in memory, and the callers of each surface.
+//! An installation with every store in memory, and each surface's callers.
 
 use std::sync::{
     Arc, Mutex,
@@ -39,15 +39,15 @@ use crate::{
     support::{EchoWorkspace, Move, OneModel, OneWorkspace, ScriptedModel, TickingClock},
 };
 
-/// A time within the retention of every record of the ticking clock.
+/// A time within every record's retention on the ticking clock.
 const NOW: UnixMillis = 2_000_000;
 
 /// The run store over SQL in memory.
 pub struct SqlRuns {
     store: Mutex<ars_runs::RunStore<NativeSql>>,
-    /// Whether requests fail.
+    /// Whether requests fail for now.
     pub is_down: AtomicBool,
-    /// The listing requests.
+    /// Every list request received.
     pub lists: Mutex<Vec<ListRequest>>,
 }
 
@@ -164,11 +164,11 @@ impl RunStore for SqlRuns {
     }
 }
 
-/// One document with compare-and-swap.
+/// A document with compare-and-swap.
 #[derive(Default)]
 pub struct Page {
     loaded: Mutex<Document>,
-    /// Whether requests fail.
+    /// Whether requests fail for now.
     pub is_down: AtomicBool,
 }
 
@@ -295,25 +295,25 @@ impl Desk {
             .await
     }
 
-    /// Returns the output of a successful invocation.
+    /// Returns a successful invocation's output.
     pub async fn output(&self, caller: &Caller, id: &str, body: Value) -> Value {
         serde_json::from_str(&self.invoke(caller, id, body).await.unwrap().json).unwrap()
     }
 
-    /// Returns code and text of a failed invocation.
+    /// Returns a failed invocation's code and text.
     pub async fn failure(&self, caller: &Caller, id: &str, body: Value) -> (&'static str, String) {
         let failure = self.invoke(caller, id, body).await.unwrap_err();
         (failure.code.as_str(), failure.message)
     }
 
-    /// Answers a message.
+    /// Answers a message as a command.
     pub async fn says(&self, caller: &Caller, text: &str) -> Option<Result<Success, Failure>> {
         let recognized = self.commands().registry().recognize(text)?;
         Some(self.commands().answer(caller, recognized).await)
     }
 }
 
-/// A dashboard session.
+/// A caller with a dashboard session.
 pub fn browser() -> Caller {
     Caller::dashboard(Actor::browser("access:ann"))
 }
@@ -333,7 +333,7 @@ pub fn operator() -> Caller {
     granted(&["runs:write"], Set::All)
 }
 
-/// The grants of every Slack user.
+/// Every Slack user's grants.
 const SLACK_USER: [&str; 10] = [
     "help:read",
     "config:read",
@@ -368,12 +368,12 @@ pub fn slack() -> Caller {
     }
 }
 
-/// The holder of an ingress token that calls tools.
+/// An ingress token's holder that calls tools.
 pub fn token(scopes: &[&str], channel: Option<&str>) -> Caller {
     Caller::mcp(&entry(scopes, channel))
 }
 
-/// The holder of an ingress token that sends a text.
+/// An ingress token's holder that sends a text.
 pub fn sender(scopes: &[&str]) -> Caller {
     let origin = Origin {
         channel: "http:default".into(),

@@ -28,7 +28,7 @@ async fn command_leaves_input_answer_and_receipt() {
     };
     assert_eq!(io.finished(), [RunStatus::Completed]);
     assert_eq!(io.commands(), [true]);
-    // One record: there is no tombstone.
+    // A single record: there is no tombstone.
     let [record] = &world.records()[..] else {
         panic!("one record")
     };

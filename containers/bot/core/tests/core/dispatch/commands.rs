@@ -1,4 +1,4 @@
-//! Messages that are commands, and messages that only resemble one.
+//! Command messages, and messages that only resemble a command.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use ars_bot_ports::{IncomingMessage, Memory};
 
 use crate::{memory::support::Stores, steering::last_text, support::*};
 
-/// The grants of the sender.
+/// The sender's grants.
 const GRANTS: [&str; 5] = [
     "help:read",
     "config:read",
@@ -38,7 +38,7 @@ pub fn remembering(moves: Vec<Move>, capabilities: Capabilities) -> World {
     )
 }
 
-/// A message of a sender who may invoke commands.
+/// A message from a sender who may invoke commands.
 pub fn command(text: &str) -> IncomingMessage {
     let grants = Grants {
         actions: Set::of(&GRANTS),
@@ -63,7 +63,7 @@ async fn commands_are_answered_without_a_run() {
             "In effect here: `general`",
             true,
         ),
-        // A malformed tail of a command that leaves a run leaves none.
+        // A malformed tail leaves no run, even for a command that leaves a run.
         ("memory forget", "⚠️ `memory forget`: id", false),
         (
             "memory forget everything about me",

@@ -1,4 +1,4 @@
-//! Requests whose text names a repository that is not configured and may be onboarded.
+//! Requests that name a repository that is not configured and may be onboarded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,14 +8,12 @@ use ars_bot_ports::ResidentsError;
 
 use crate::support::*;
 
-/// The onboarded repository.
 const TOOL: &str = "acme/tool";
-/// Its name in a run.
+/// The name that a run gives it.
 const PLACE: &str = "origin:github.com/acme/tool";
-/// The default repository.
 const DEFAULT: &str = "acme/app";
 
-/// A core whose requests may name the repositories of `acme` on the code host.
+/// Creates a core whose requests may name `acme`'s repositories on the code host.
 fn open_world(residents: &Arc<MemoryResidents>) -> World {
     let capabilities = with_residents(residents)(Capabilities::default());
     world_of(vec![Move::Say("done")], capabilities, |settings| Settings {
@@ -29,7 +27,7 @@ fn open_world(residents: &Arc<MemoryResidents>) -> World {
     })
 }
 
-/// Returns the repository of the only run.
+/// Returns the only run's repository.
 fn worked_on(world: &World) -> Option<String> {
     let asked_for = world.workspace.asked_for.lock().unwrap();
     assert_eq!(asked_for.len(), 1, "{asked_for:?}");

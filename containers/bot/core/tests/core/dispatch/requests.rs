@@ -138,7 +138,7 @@ async fn failed_run_replies_and_is_recorded() {
     }
 }
 
-/// Returns the kinds of the notes of a run that makes these calls in turn.
+/// Returns the note kinds from a run that makes these calls in turn.
 async fn notes_after(asked: Vec<Vec<(&'static str, serde_json::Value)>>) -> Vec<String> {
     let asked = asked.into_iter().map(Move::Ask);
     let world = world(asked.chain([Move::Say("done")]).collect());
@@ -349,7 +349,7 @@ async fn prose_names_the_repository() {
     assert!(io.said()[0].contains("not known here"), "{:?}", io.said());
     world.ask("agent:coding mend it in acme/app").await;
     assert_eq!(world.last_record().repo.as_deref(), Some("acme/app"));
-    // The thread has its repository now, which a bare slug does not replace.
+    // The thread has a repository now, which a bare slug does not replace.
     world.ask("agent:coding as acme/slow does").await;
     let asked = world.workspace.asked_for.lock().unwrap().clone();
     assert_eq!(asked, [(Some("acme/app".to_owned()), None), (None, None)]);

@@ -1,4 +1,4 @@
-//! The flush of a run's events to the ledger, also when requests fail.
+//! Flushes a run's events to the ledger, also when requests fail.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Fault, ScriptedLedger, TickingClock};
 
-/// More than half of the bytes of one request.
+/// More than half of a request's bytes.
 const MANY: usize = 20;
-/// The number of events of a run that starts a flush early.
+/// A run's event count that starts a flush early.
 const BATCH_EVENTS: u64 = 32;
 
 fn facts(thread: &str) -> RunFacts {
@@ -84,7 +84,7 @@ impl Process {
         run
     }
 
-    /// A run in the ledger, with the process's side of it.
+    /// Creates a run in the ledger, with the process's side.
     async fn track(&self, id: &str) -> (RunHandle, TrackedRun) {
         let run = self.claim(id).await;
         let tracked = self.live.track(&run, &Mailbox::default(), 0);
@@ -92,7 +92,7 @@ impl Process {
     }
 }
 
-/// A run in the ledger, with its process's side of it, flushed on demand only.
+/// Creates a run in the ledger, with the process's side, flushed on demand only.
 async fn tracked(ledger: &Arc<ScriptedLedger>) -> (RunHandle, TrackedRun) {
     Process::new(ledger).track("r1").await
 }
@@ -225,7 +225,7 @@ async fn unconfirmed_claim_starts_the_flush() {
         ledger.until(|ledger| ledger.count("lease") == 1).await;
         // The answer confirms the claim.
         ledger.until(|ledger| stored(ledger) == all(&run)).await;
-        // Its lease is extended from then on.
+        // The lease is extended from then on.
         ledger.until(|ledger| ledger.count("lease") == 2).await;
     };
     tokio::time::timeout(Duration::from_secs(15), heard)

@@ -1,4 +1,4 @@
-//! The handoff of a run to the next process, and the reply permit.
+//! Handing off a run to the next process, and the reply permit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -99,7 +99,7 @@ async fn hanging_permit_delays_the_reply_within_the_lease() {
     let began = tokio::time::Instant::now();
     let io = world.ask("hello").await;
     assert_eq!(io.said(), ["hi"]);
-    // The lease lasts 30 s, and its last heartbeat may be 10 s old.
+    // The lease lasts 30 s, and the last heartbeat may be 10 s old.
     assert!(
         began.elapsed() < Duration::from_secs(20),
         "{:?}",
@@ -174,7 +174,7 @@ async fn slow_ledger_stores_the_record_of_an_unconfirmed_run() {
     );
 }
 
-/// Another process could work on the thread of a run without a row.
+/// Another process could work on the thread if a run has no row.
 #[tokio::test(start_paused = true)]
 async fn rejected_claim_rejects_the_request() {
     let ledger = Arc::new(ScriptedLedger::default());
@@ -190,8 +190,8 @@ async fn rejected_claim_rejects_the_request() {
     assert_eq!(super::say(&world, "again").await.said(), ["hi"]);
 }
 
-/// The run keeps its thread until its record is written.
-/// That takes longer than a caller needs for its next request.
+/// The run keeps the thread until the record is written. That takes longer than a caller needs for
+/// the next request.
 #[tokio::test(start_paused = true)]
 async fn request_for_another_agent_may_follow_the_answer_at_once() {
     let ledger = Arc::new(ScriptedLedger::default());
@@ -211,7 +211,7 @@ async fn reply_without_permit_delays_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("hi")]);
     ledger.script("finishing", [Fault::Fail(StoreErrorKind::Refused)]);
-    // Longer than a record is retried while its process waits.
+    // Longer than a record is retried while the process waits.
     ledger.script("finish", [Fault::Fail(StoreErrorKind::Transient); 6]);
     let (io, running) = begin(&world, "hello");
     running.await.unwrap();
@@ -247,7 +247,7 @@ async fn unfinished_run_is_recorded_at_the_deadline() {
     assert_eq!(handed_off.core.record_abandoned().await, 0);
 }
 
-/// A run that replied without a permit, at the drain's deadline, during an outage of the ledger.
+/// A run that replied without a permit, at the drain's deadline, during a ledger outage.
 async fn replied_unheard() -> (Arc<World>, Arc<ScriptedLedger>) {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("hi")]);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::support::{Move, RecordingChannel, ScriptedLedger, World, message};
 
-/// A process of the first generation.
+/// A process in the first generation.
 fn world_of(ledger: &Arc<ScriptedLedger>, moves: Vec<Move>) -> Arc<World> {
     Arc::new(ledger.process("g1", moves))
 }

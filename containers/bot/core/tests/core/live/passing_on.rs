@@ -1,4 +1,4 @@
-//! Unread follow-ups of runs that ended or moved to another process.
+//! Unread follow-ups from runs that ended or moved to another process.
 
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ async fn follow_up_event_precedes_its_step() {
     assert_eq!(io.said(), ["both"]);
 }
 
-/// A run that fails during an outage of the flush, with an unread follow-up in its inbox.
+/// A run that fails during a flush outage, with an unread follow-up in the inbox.
 async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<RecordingChannel>) {
     let world = world_of(
         ledger,
@@ -158,7 +158,7 @@ fn taken_by_another(ledger: &ScriptedLedger) {
         .for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
 }
 
-/// Waits until the run's thread is released without a final flush: its record is lost, or written.
+/// Waits until the run's thread is released without a final flush: the record is lost, or written.
 async fn thread_is_given_up(world: &World, ledger: &ScriptedLedger) {
     ledger
         .until(|ledger| world.core.load().lost_records > 0 || ledger.runs().is_empty())
@@ -237,7 +237,7 @@ async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
     }
 }
 
-/// A run of another process in this phase, with an unread follow-up.
+/// Another process's run in this phase, with an unread follow-up.
 async fn left_behind(
     phase: Phase,
     moves: Vec<Move>,
@@ -286,7 +286,7 @@ async fn left_behind_to(
     (ledger, listener)
 }
 
-/// A follow-up of the token `t1`.
+/// A follow-up from token `t1`.
 fn of_token() -> IncomingMessage {
     let sent = TokenMap::parse(Some(r#"{"t1":{"subject":"ann"}}"#)).map;
     let actor = Actor::service(Ingress::Http, sent.authenticate("t1").unwrap());

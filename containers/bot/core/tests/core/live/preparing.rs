@@ -1,4 +1,4 @@
-//! The preparation of a run that is already created.
+//! Preparing a run that is already created.
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ async fn run_resumed_before_its_first_flush_has_its_input() {
     );
 }
 
-/// A reader of pages that is ahead of the stored events learns from where the seqs were given again.
+/// A page reader that is ahead of the stored events learns from where the seqs were given again.
 #[tokio::test(start_paused = true)]
 async fn page_of_a_resumed_run_names_its_restored_seq() {
     let ledger = Arc::new(ScriptedLedger::default());

@@ -1,4 +1,4 @@
-//! The part in memory of a run that outlasts its process.
+//! The memory part of a run that outlasts the process.
 
 use std::{sync::Arc, time::Duration};
 

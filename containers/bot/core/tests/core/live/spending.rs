@@ -1,4 +1,4 @@
-//! Cost and usage of a run that outlasts its process, and the day's budget shared by several processes.
+//! Cost and usage when a run outlasts the process, and a day's budget shared by processes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -52,7 +52,7 @@ fn look() -> Move {
     Move::Ask(vec![("list_files", json!({}))])
 }
 
-/// A run with one stored step, killed during its second call.
+/// A run with a stored step, killed during the second call.
 async fn left() -> Arc<ScriptedLedger> {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = process(&ledger, "g1", vec![look(), Move::HangUntilStopped]);
@@ -63,7 +63,7 @@ async fn left() -> Arc<ScriptedLedger> {
     ledger
 }
 
-/// Returns the reply to a request of another thread.
+/// Returns the reply to a request in another thread.
 async fn elsewhere(world: &World) -> String {
     let io: Arc<RecordingChannel> = Arc::default();
     let mut message = crate::support::message("hello");
@@ -82,12 +82,12 @@ fn assert_is_reserved(reply: &str) {
     );
 }
 
-/// Returns the reservation of the one live run.
+/// Returns the only live run's reservation.
 fn held(ledger: &ScriptedLedger) -> Value {
     ledger.runs().values().next().unwrap().row.meta["holdMicroUsd"].clone()
 }
 
-/// Returns the loop's state in its last step.
+/// Returns the loop's state in the last step.
 fn saved(ledger: &ScriptedLedger) -> Value {
     let runs = ledger.runs();
     let kept = runs.values().next().unwrap();
@@ -102,7 +102,7 @@ async fn usage_and_cost_survive_a_resume() {
         before["measure"]["reported"].as_u64() >= Some(1_000),
         "{before}"
     );
-    // The answered call, and the input of the interrupted one.
+    // The answered call, and the interrupted call's input.
     assert!(
         before["spent"]["microusd"].as_u64() > Some(CALL),
         "{before}"
@@ -251,7 +251,7 @@ async fn fenced_out_run_reserves_until_closed() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::SayWhenReleased("one")]);
     let (io, running) = under_way(&world, "hello").await;
-    // The ledger granted the reply permit, and its answer was lost.
+    // The ledger granted the reply permit, and the response was lost.
     ledger
         .runs()
         .values_mut()

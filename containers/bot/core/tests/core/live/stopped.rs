@@ -1,4 +1,4 @@
-//! Stops that were acknowledged during an outage of the ledger.
+//! Stops that were acknowledged during a ledger outage.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ const OUTAGE: usize = 6;
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(300);
 
-/// Stops a run on the permission of an operator.
+/// Stops a run with an operator's permission.
 async fn stop(world: &World, id: &RunId) -> Result<(), QueryError> {
     let grants = Grants {
         actions: Set::of(&["runs:write"]),
@@ -40,7 +40,7 @@ async fn stop(world: &World, id: &RunId) -> Result<(), QueryError> {
         .await
 }
 
-/// A run in its first model call.
+/// A run in the first model call.
 async fn under_way(world: &Arc<World>) -> RunId {
     let (io, _running) = begin(world, "hello");
     world.model.called.notified().await;

@@ -127,7 +127,7 @@ async fn run_without_tree_resumes() {
     assert!(second.workspace.asked_for.lock().unwrap().is_empty());
 }
 
-/// The tree of a resumed run is that of its last checkpoint, and the model is informed.
+/// A resumed run's tree comes from the last checkpoint, and the model is informed.
 #[tokio::test(start_paused = true)]
 async fn model_is_informed_of_a_restored_tree() {
     let ledger = Arc::new(ScriptedLedger::default());

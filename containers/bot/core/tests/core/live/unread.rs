@@ -67,7 +67,8 @@ async fn unreadable_conversation_closes_the_run_eventually() {
 #[tokio::test(start_paused = true)]
 async fn total_outage_is_waited_out() {
     let (ledger, second) = taken_over().await;
-    // Ten minutes, and more passes than failed reads allow. From the fourth one on its lease may have expired.
+    // Ten minutes, and more passes than failed reads allow. From the fourth pass on the lease may
+    // have expired.
     ledger.script(
         "transcript.owner",
         [Fault::Fail(StoreErrorKind::Transient); 6],
@@ -105,7 +106,7 @@ async fn failed_ownership_change_is_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn partitioned_process_does_not_reclaim_the_transcript() {
-    // It learns that after the attempt, or asks before the next one.
+    // It learns that after the attempt, or asks before the next attempt.
     for heartbeats in [Vec::new(), vec![Fault::Fail(StoreErrorKind::Transient)]] {
         let (ledger, second) = taken_over().await;
         ledger.script("heartbeat", heartbeats);

@@ -1,4 +1,4 @@
-//! The choice of the reflecting model.
+//! Choosing the reflecting model.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Models for Small {
     }
 }
 
-/// Returns the reflector of a run of `own/large` with this configuration.
+/// Returns the reflector for a run on `own/large` with this configuration.
 fn reflector(configured: Option<&str>, settings: &Settings) -> Option<Reflector> {
     let model = |name: &str| ModelRef::parse(name).unwrap();
     let deps = MemoryDeps {
@@ -51,7 +51,7 @@ fn configured_model_reflects_first() {
         |configured| reflector(configured, &Settings::default()).map(|made| made.model.to_string());
     assert_eq!(named(Some("small/fast")).as_deref(), Some("small/fast"));
     assert_eq!(named(None).as_deref(), Some("own/large"));
-    // The run's own client exists, whether or not its provider is still configured.
+    // The run's own client exists, whether or not the provider is still configured.
     assert_eq!(named(Some("own/large")).as_deref(), Some("own/large"));
     assert_eq!(named(Some("gone/fast")), None);
 }

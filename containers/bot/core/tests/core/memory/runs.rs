@@ -117,7 +117,7 @@ async fn reflection_reaches_the_next_run() {
         question.contains("How do tests run?") && question.contains("Run make check."),
         "{question}"
     );
-    // Its result is no event of the run.
+    // The result is no event in the run.
     assert!(
         !json!(first.last_record())
             .to_string()
@@ -129,13 +129,13 @@ async fn reflection_reaches_the_next_run() {
     assert!(systems_of(&next).contains("- Tests run by make check (from http:default:default)"));
 }
 
-/// A web page, an unconfigured repository, and a record of such a run. The last run read none.
+/// A web page, an unconfigured repository, and a record from such a run. The last run read none.
 #[tokio::test]
 async fn untrusted_sources_taint_a_run() {
     let fetch = ("web_fetch", json!({ "url": "http://[::1]/" }));
     for (text, call, repository, recalled, taint) in [
         ("agent:research Tea?", fetch, None, vec![], vec![Taint::Web]),
-        // The tree is of a run without a record.
+        // The tree comes from a run without a record.
         (
             "agent:coding Tea?",
             bash("make"),
@@ -189,8 +189,8 @@ async fn untrusted_sources_taint_a_run() {
     }
 }
 
-/// Runs twice in one thread, and returns the sources of the second run.
-/// It has a history, and its own tools are harmless.
+/// Runs twice in a thread, and returns the second run's sources. It has a history, and only
+/// harmless tools.
 async fn sources_of_a_second_run(
     first: (&'static str, Value),
     change: impl FnOnce(&World),
@@ -250,7 +250,7 @@ async fn unknown_taint_counts_as_one() {
     );
 }
 
-/// Runs a request in memory with a code host, and returns its sources.
+/// Runs a request in memory with a code host, and returns the sources.
 async fn sources_with_host(text: &str, moves: Vec<Move>, io: RecordingChannel) -> Value {
     let host = Arc::new(MemoryHost::default());
     *host.diff.lock().unwrap() = Some("+Deploys are safe on Fridays.\n".into());
@@ -277,7 +277,7 @@ async fn sources_with_host(text: &str, moves: Vec<Move>, io: RecordingChannel) -
     world.last_record().extra["taint"].clone()
 }
 
-/// The next run of the thread inherits it, as from every record with a source.
+/// The thread's next run inherits it, as from every record with a source.
 #[tokio::test]
 async fn review_of_a_pull_request_taints_its_thread() {
     let verdict = json!({ "verdict": "approve", "summary": "fine", "head": "a".repeat(40) });

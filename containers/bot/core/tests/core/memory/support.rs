@@ -1,4 +1,4 @@
-//! The memory port over the store, one database per scope, and a scripted model.
+//! The memory port over the store, with a database per scope, and a scripted model.
 #![expect(clippy::panic, reason = "a double that cannot go on fails its test")]
 
 use std::{
@@ -35,10 +35,10 @@ use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
 pub const NOW: UnixMillis = 1_700_000_000_000;
-/// A secret of the installation that matches no pattern.
+/// An installation secret that matches no pattern.
 pub const CANARY: &str = "canary-value";
 
-/// In-process memory.
+/// Keeps memory in this process.
 #[derive(Default)]
 pub struct Stores {
     scopes: Mutex<HashMap<StoreKey, MemoryStore<NativeSql>>>,
@@ -46,12 +46,12 @@ pub struct Stores {
     pub calls: Mutex<Vec<String>>,
     /// Scopes with failing requests.
     pub down: Mutex<Vec<&'static str>>,
-    /// A barrier of retrievals.
+    /// A barrier where retrievals meet.
     meeting: Option<Barrier>,
 }
 
 impl Stores {
-    /// Stores with a barrier for this number of concurrent retrievals.
+    /// Creates stores with a barrier for this number of concurrent retrievals.
     pub fn meeting(count: usize) -> Self {
         Self {
             meeting: Some(Barrier::new(count)),
@@ -104,7 +104,7 @@ impl Stores {
         self.calls.lock().unwrap().clear();
     }
 
-    /// Returns the records of a scope, newest first.
+    /// Returns a scope's records, newest first.
     pub async fn all(&self, scope: &str) -> Vec<MemoryRecord> {
         self.list(&key(scope), None, 50).await.unwrap()
     }
@@ -198,7 +198,7 @@ pub fn key(scope: &str) -> StoreKey {
     StoreKey::parse(scope).unwrap()
 }
 
-/// The scripted behaviour of the model.
+/// How the scripted model behaves.
 pub enum Answer {
     Say(String),
     Fail(ModelErrorKind),
@@ -233,7 +233,7 @@ impl OneAnswer {
         self.asked.lock().unwrap().len()
     }
 
-    /// Returns its only request.
+    /// Returns the model's only request.
     pub fn asked(&self) -> Asked {
         let asked = self.asked.lock().unwrap();
         let [one] = &asked[..] else {
@@ -323,7 +323,7 @@ pub async fn recalled(stores: &Arc<Stores>, request: &str, budget: Budget) -> Op
         .await
 }
 
-/// An ended run in a public channel, with one tool call.
+/// An ended run in a public channel, with a tool call.
 pub struct Ended {
     pub turns: Vec<Turn>,
     pub prior_turns: usize,
@@ -350,7 +350,7 @@ impl Ended {
         }
     }
 
-    /// The usual run.
+    /// The run that most tests use.
     pub fn usual() -> Self {
         Self::of(&[
             (Role::User, "How does CI run?"),
@@ -359,7 +359,7 @@ impl Ended {
     }
 }
 
-/// Without a limit of money.
+/// A guard without a money limit.
 struct Free;
 
 #[async_trait]
@@ -371,7 +371,7 @@ impl SpendGuard for Free {
     fn spent(&self, _microusd: u64) {}
 }
 
-/// Reflects, and returns the model with its requests and the result.
+/// Reflects, and returns the model with the requests and the result.
 pub async fn reflect(
     stores: &Arc<Stores>,
     ended: &Ended,
@@ -407,7 +407,7 @@ pub async fn reflect(
     (model, outcome)
 }
 
-/// A tool call and its result, as turns.
+/// A tool call and the result, as turns.
 pub fn tool(input: serde_json::Value, result: &str) -> [Turn; 2] {
     let call = Part::ToolCall {
         call_id: "c".into(),

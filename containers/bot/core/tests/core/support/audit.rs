@@ -8,7 +8,7 @@ use tracing::{
     span,
 };
 
-/// Collects the fields of audit lines.
+/// Collects audit lines' fields.
 #[derive(Clone, Default)]
 pub struct Lines(Arc<Mutex<Vec<String>>>);
 

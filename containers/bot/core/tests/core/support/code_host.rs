@@ -18,7 +18,7 @@ use ars_types::{RefName, RepoSlug, UnixMillis};
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-/// How the creation of an issue fails.
+/// How creating an issue fails.
 #[derive(Debug, Clone, Copy)]
 pub enum Failure {
     /// The host rejects it.
@@ -27,29 +27,29 @@ pub enum Failure {
     LostAnswer,
 }
 
-/// The host.
+/// An in-memory code host.
 #[derive(Default)]
 pub struct MemoryHost {
     host: Host,
-    /// Every issue, with the repository of its creation.
+    /// Every issue, with the repository it was created in.
     pub issues: Mutex<Vec<(RepoSlug, Issue)>>,
-    /// The failures of the next creations.
+    /// How the next creations fail.
     pub failures: Mutex<VecDeque<Failure>>,
-    /// The diff of every pull request; without one the calls about them fail.
+    /// Every pull request's diff; without it the calls about them fail.
     pub diff: Mutex<Option<String>>,
-    /// The ends of pull requests by number, and their times; other pull requests are open.
+    /// How and when pull requests ended, by number; other pull requests are open.
     pub ended: Mutex<BTreeMap<u64, (PullRequestState, UnixMillis)>>,
-    /// The numbers of the pull requests that were read.
+    /// Numbers of the pull requests that were read.
     pub read: Mutex<Vec<u64>>,
-    /// Listings fail.
+    /// Whether listings fail now.
     pub is_down: Mutex<bool>,
-    /// The next creation of an issue reports that it began, and waits for the other end.
+    /// The next issue creation reports that it began, and waits for the other end.
     pub hold: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
-    /// The root files of every repository.
+    /// Root files in every repository.
     pub files: Mutex<BTreeMap<String, String>>,
 }
 
-/// Adds the host.
+/// Adds the host as a capability.
 pub fn with_host(host: &Arc<MemoryHost>) -> impl FnOnce(Capabilities) -> Capabilities + use<> {
     let code_host: Arc<dyn CodeHost> = Arc::<MemoryHost>::clone(host);
     |capabilities| Capabilities {

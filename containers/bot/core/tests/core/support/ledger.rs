@@ -1,5 +1,6 @@
 //! An in-memory ledger with transcripts, real phases and fences, and scripted failures.
-//! Leases are not enforced: runs of another generation can be reclaimed at any time.
+//!
+//! Leases are not enforced: another generation's runs can be reclaimed at any time.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque, hash_map::Entry},
@@ -26,10 +27,10 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, value::RawValue};
 use tokio::sync::Notify;
 
-/// The scripted behaviour of one request.
+/// How a scripted request behaves.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
-    /// It succeeds.
+    /// The request succeeds.
     None,
     /// It fails without an effect.
     Fail(StoreErrorKind),
@@ -39,11 +40,11 @@ pub enum Fault {
     Hang,
     /// It takes effect after a delay, or not at all if it is dropped before.
     Slow(Duration),
-    /// It fails without an effect, and its process is suspended for so long.
+    /// It fails without an effect, and the process is suspended for so long.
     StandStill(Duration),
 }
 
-/// A live run with its stored data.
+/// A live run with all stored data.
 pub struct Kept {
     pub row: LiveRun,
     pub events: BTreeMap<u64, Value>,
@@ -58,13 +59,13 @@ pub struct ScriptedLedger {
     pub transcripts: Mutex<HashMap<RunId, Transcript>>,
     transcript_owners: Mutex<HashMap<RunId, Generation>>,
     pub records: Mutex<Vec<RunRecord>>,
-    /// The first use of each idempotency key, by subject and key.
+    /// Each idempotency key's first use, by subject and key.
     pub keys: Mutex<HashMap<(String, String), FirstUse>>,
-    /// Every request by its name. A flush that extends leases counts as `lease` too.
+    /// Every request by name. A flush that extends leases counts as `lease` too.
     pub asked: Mutex<Vec<&'static str>>,
-    /// Listings of all live runs, which count as `live` too.
+    /// Number of listings of live runs, which count as `live` too.
     pub listings: AtomicUsize,
-    /// The position of each request for events.
+    /// The position in each event request.
     pub read_after: Mutex<Vec<u64>>,
     faults: Mutex<HashMap<&'static str, VecDeque<Fault>>>,
     /// Notified after each request.
@@ -72,7 +73,7 @@ pub struct ScriptedLedger {
 }
 
 impl ScriptedLedger {
-    /// Scripts the next requests of this name.
+    /// Scripts the next requests with this name.
     pub fn script(&self, name: &'static str, faults: impl IntoIterator<Item = Fault>) {
         self.faults
             .lock()
@@ -82,7 +83,7 @@ impl ScriptedLedger {
             .extend(faults);
     }
 
-    /// Lets requests of this name succeed again.
+    /// Lets requests with this name succeed again.
     pub fn mend(&self, name: &'static str) {
         self.faults.lock().unwrap().remove(name);
     }
@@ -114,7 +115,7 @@ impl ScriptedLedger {
         self.records.lock().unwrap()[0].clone()
     }
 
-    /// The ledger of a process of this generation with a successor.
+    /// Returns the ledger for a process in this generation with a successor.
     pub fn capability(
         self: &Arc<Self>,
         generation: &str,
@@ -141,7 +142,7 @@ impl ScriptedLedger {
         }
     }
 
-    /// Serves a request with the retries of the stores' transport (`ars-bot-adapters`).
+    /// Serves a request with the store transport's retries (`ars-bot-adapters`).
     async fn ask<T>(
         &self,
         name: &'static str,
@@ -206,7 +207,7 @@ impl ScriptedLedger {
         answer
     }
 
-    /// A write of the owner, in any phase.
+    /// Writes as the owner, in any phase.
     async fn write<T>(
         &self,
         name: &'static str,

@@ -1,4 +1,5 @@
 //! Doubles for driving the core in-process.
+//!
 //! A scripted model, an in-memory store that can fail, and a workspace with scripted commands.
 #![expect(
     clippy::unwrap_used,
@@ -40,7 +41,7 @@ pub use code_host::{Failure as HostFailure, MemoryHost, with_host};
 pub use ledger::{Fault, Kept, ScriptedLedger};
 pub use residents::{MemoryResidents, OUTPUT, with_residents};
 
-/// A clock that advances by one millisecond at each read.
+/// A clock that advances by a millisecond at each read.
 #[derive(Default)]
 pub struct TickingClock(AtomicI64);
 
@@ -50,7 +51,7 @@ impl Clock for TickingClock {
     }
 }
 
-/// The scripted behaviour of one model call.
+/// How a scripted model call behaves.
 pub enum Move {
     Say(&'static str),
     Ask(Vec<(&'static str, Value)>),
@@ -69,9 +70,9 @@ pub enum Move {
 pub struct ScriptedModel {
     pub moves: Mutex<VecDeque<Move>>,
     pub seen: Mutex<Vec<Vec<Turn>>>,
-    /// The system prompt of the last call.
+    /// The last call's system prompt.
     pub system: Mutex<String>,
-    /// The model of each call.
+    /// The model in each call.
     pub asked: Mutex<Vec<String>>,
     pub called: tokio::sync::Notify,
     pub release: tokio::sync::Notify,
@@ -167,7 +168,7 @@ pub struct MemoryStore {
     pub puts: Mutex<Vec<RunRecord>>,
     pub failures: Mutex<VecDeque<StoreErrorKind>>,
     pub down: Mutex<Option<StoreErrorKind>>,
-    /// Blocks the next put, after it reported its start, until notified.
+    /// Blocks the next put, after it reported that it began, until notified.
     pub hold: Mutex<Option<Arc<tokio::sync::Notify>>>,
     pub holding: tokio::sync::Notify,
 }
@@ -245,33 +246,33 @@ impl RunStore for MemoryStore {
     }
 }
 
-/// A workspace that echoes its commands and counts concurrent reads.
-/// `exit N` exits with N, `break` fails the sandbox, and `crowd` reports that none is free.
+/// A workspace that echoes commands and counts concurrent reads. `exit N` exits with N, `break`
+/// fails the sandbox, and `crowd` reports that none is free.
 #[derive(Default)]
 pub struct EchoWorkspace {
     reading: AtomicI64,
     pub most_reading: AtomicI64,
-    /// The output of git for any range. Without it git fails, and for `hang` it never ends.
+    /// Git's output for any range. Without it git fails, and for `hang` it never ends.
     pub range: Mutex<Option<String>>,
     /// Notified when a file named `hang` is read, which never ends.
     pub hanging: tokio::sync::Notify,
     /// Notified when a slow tree is requested. It fails once `give_up` is notified.
     pub opening: tokio::sync::Notify,
     pub give_up: tokio::sync::Notify,
-    /// Its origin, absent before it is created and after it is lost.
+    /// The origin, absent before it is created and after it is lost.
     pub own: Mutex<Option<Repository>>,
-    /// Its remote on the code host.
+    /// The remote on the code host.
     pub remote: std::sync::OnceLock<String>,
-    /// Its former tree was evicted.
+    /// The former tree was evicted.
     pub is_cloned_again: std::sync::atomic::AtomicBool,
     /// The runs for which it was saved. Saving counts only once `is_saved` is set.
     pub saved_for: Mutex<Vec<RunId>>,
     pub is_saved: std::sync::atomic::AtomicBool,
     /// The checkpoint from which it was made again.
     pub restored_from: std::sync::OnceLock<String>,
-    /// The failures of the next lookups and openings.
+    /// How the next lookups and openings fail.
     pub failing: Mutex<VecDeque<WorkspaceError>>,
-    /// The repository and the ref of each opening.
+    /// Repository and ref in each opening.
     pub asked_for: Mutex<Vec<(Option<String>, Option<String>)>>,
 }
 
@@ -455,7 +456,7 @@ impl WorkspaceProvider for OneWorkspace {
 }
 
 impl ScriptedLedger {
-    /// A process of this generation, which can reach every channel.
+    /// A process in this generation, which can reach every channel.
     pub fn process(self: &Arc<Self>, generation: &str, moves: Vec<Move>) -> World {
         world_with(
             moves,
@@ -464,7 +465,7 @@ impl ScriptedLedger {
     }
 }
 
-/// A core and its doubles.
+/// A core and the doubles.
 pub struct World {
     pub core: Core,
     pub model: Arc<ScriptedModel>,
@@ -504,7 +505,7 @@ pub fn world_without_history(moves: Vec<Move>) -> World {
     )
 }
 
-/// A core over this history. The store of its doubles stays empty.
+/// A core over this history. The doubles' store stays empty.
 fn world_over(
     history: Arc<dyn RunStore>,
     moves: Vec<Move>,
@@ -564,7 +565,7 @@ pub fn message(text: &str) -> IncomingMessage {
 }
 
 impl World {
-    /// The same, on the machine of the thread's tree, so that its run can be resumed.
+    /// The same, on the machine with the thread's tree, so that the run can be resumed.
     #[must_use]
     pub fn with_tree(self) -> Self {
         let app = Repository {
@@ -597,7 +598,7 @@ impl World {
         );
     }
 
-    /// Starts to serve the ledger and to reclaim runs of other processes.
+    /// Starts to serve the ledger and to reclaim other processes' runs.
     pub fn keep_ledger(&self) -> JoinHandle<()> {
         let core = self.core.clone();
         tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await })
@@ -614,7 +615,7 @@ impl World {
         record
     }
 
-    /// Lets the model answer, and waits for the end of the request.
+    /// Lets the model answer, and waits until the request ends.
     pub async fn finish(&self, running: JoinHandle<()>) {
         self.model.release.notify_one();
         running.await.unwrap();
@@ -653,7 +654,7 @@ pub fn begin(world: &Arc<World>, text: &'static str) -> (Arc<RecordingChannel>, 
     (io, running)
 }
 
-/// A run that waits in its first model call.
+/// A run that waits in the first model call.
 pub async fn under_way(
     world: &Arc<World>,
     text: &'static str,
@@ -671,7 +672,8 @@ pub async fn say(world: &World, message: IncomingMessage) -> Arc<RecordingChanne
     io
 }
 
-/// Returns `type` or, for notes and tools, the distinguishing field of each event that is not a span.
+/// Returns `type` or, for notes and tools, the distinguishing field for each event that is not a
+/// span.
 pub fn outline(record: &RunRecord) -> Vec<String> {
     let outline = record.events.iter().filter_map(|event| {
         let kind = event["type"].as_str()?;
@@ -682,7 +684,7 @@ pub fn outline(record: &RunRecord) -> Vec<String> {
     outline.collect()
 }
 
-/// Returns the name of the parent span for each span of this name.
+/// Returns the parent span's name for each span with this name.
 pub fn parents(record: &RunRecord, name: &str) -> Vec<String> {
     let started = || {
         record

@@ -20,15 +20,15 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// The output of every operation.
+/// Every operation's output.
 pub const OUTPUT: &str = "1 test passed";
 
-/// The residents.
+/// In-memory residents with scripted failures.
 #[derive(Default)]
 pub struct MemoryResidents {
-    /// The rows, in the order of their onboarding.
+    /// The rows, in onboarding order.
     pub rows: Mutex<Vec<RegistryRow>>,
-    /// The failures of the next calls.
+    /// How the next calls fail.
     pub failures: Mutex<VecDeque<ResidentsError>>,
     /// The operations that ran.
     pub ops: Mutex<Vec<OpRequest>>,
@@ -36,7 +36,7 @@ pub struct MemoryResidents {
     pub is_frozen: bool,
 }
 
-/// Adds the residents.
+/// Adds residents as a capability.
 pub fn with_residents(
     residents: &Arc<MemoryResidents>,
 ) -> impl FnOnce(Capabilities) -> Capabilities + use<> {
@@ -54,14 +54,14 @@ pub fn with_residents(
 }
 
 impl MemoryResidents {
-    /// Returns residents with one that is ready.
+    /// Returns residents with a single ready resident.
     pub fn with_one(slug: &str) -> Arc<Self> {
         let residents = Self::default();
         residents.insert(slug, StateWord::Warm, None);
         Arc::new(residents)
     }
 
-    /// Returns residents with one that is ready, and without effects of changes.
+    /// Returns residents with a single ready resident, on which changes have no effect.
     pub fn frozen(slug: &str) -> Arc<Self> {
         let residents = Self {
             is_frozen: true,
@@ -89,7 +89,7 @@ impl MemoryResidents {
         });
     }
 
-    /// Changes the view of a resident.
+    /// Changes a resident's view.
     pub fn change(&self, slug: &str, change: impl FnOnce(&mut EngineView)) {
         let mut rows = self.rows.lock().unwrap();
         let row = rows
@@ -115,7 +115,7 @@ impl MemoryResidents {
             .map_or(Ok(()), Err)
     }
 
-    /// Returns the row of a resource after a scripted failure.
+    /// Returns a resource's row after a scripted failure.
     fn row(&self, resource: &Resource) -> Result<RegistryRow, ResidentsError> {
         self.up()?;
         let rows = self.rows.lock().unwrap();
