@@ -61,7 +61,7 @@ const HOPS: [(&str, &str, &[&str]); 15] = [
         "dispatch/parse.rs",
         &["directives::parse(&request.message.text)"],
     ),
-    (CORE, "dispatch/directives.rs", &["ParsedDirectives { text"]),
+    (CORE, "dispatch/directives.rs", &["ParsedDirectives {"]),
     (
         CORE,
         "lifecycle/start.rs",

@@ -180,7 +180,8 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
     })
 }
 
-/// Writes the first lines, and a file behind them. Returns the pipe if it is still the program's lifeline.
+/// Writes the first lines, and a file behind them.
+/// Returns the pipe if it is still the program's lifeline.
 fn write_input(
     mut lifeline: PipeWriter,
     socket: Option<&UnixStream>,
