@@ -160,7 +160,7 @@ pub fn admit<'a, C: Credentials + ?Sized>(
             }
             Check::Scope => ensure(holder.is_some_and(rules.permits), Rejection::Forbidden)?,
             Check::Length => {
-                length = Some(declared_length(head.content_length, rules.max_body_bytes)?)
+                length = Some(declared_length(head.content_length, rules.max_body_bytes)?);
             }
         }
     }

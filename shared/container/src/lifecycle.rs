@@ -258,7 +258,7 @@ impl Lifecycle {
             }
             // The signal may not have arrived. A second signal has no effect.
             Phase::Ending { until } => {
-                actions.extend([Action::Signal, Action::SetAlarm { at: until }])
+                actions.extend([Action::Signal, Action::SetAlarm { at: until }]);
             }
             // It has no requests, and may not handle a signal yet.
             Phase::Starting { .. } if !is_ours => actions.extend(self.destroy(true, now)),

@@ -35,7 +35,7 @@ impl Scopes {
     pub fn instruct(&self, target: Target<'_>, text: &str) -> Result<Self, Fault> {
         instructions::check(text, "text")?;
         self.edit(target, |scope| {
-            scope.instructions = (!text.is_empty()).then(|| text.to_owned())
+            scope.instructions = (!text.is_empty()).then(|| text.to_owned());
         })
     }
 

@@ -57,7 +57,7 @@ fn mend_surrogates(text: &str) -> Option<String> {
             Some(0xD800..=0xDBFF)
                 if matches!(escaped_unit(text, at + 6), Some(0xDC00..=0xDFFF)) =>
             {
-                at += 12
+                at += 12;
             }
             Some(0xD800..=0xDFFF) => {
                 mended
@@ -71,7 +71,7 @@ fn mend_surrogates(text: &str) -> Option<String> {
                 at += 1 + text
                     .get(at + 1..)
                     .and_then(|rest| rest.chars().next())
-                    .map_or(0, char::len_utf8)
+                    .map_or(0, char::len_utf8);
             }
         }
     }

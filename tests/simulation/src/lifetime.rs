@@ -134,7 +134,7 @@ impl Lifetime {
                 });
             }
             FaultKind::FollowUp { through_eldest } => {
-                self.world.order(Order::FollowUp { through_eldest })
+                self.world.order(Order::FollowUp { through_eldest });
             }
             FaultKind::Second => self.world.order(Order::Second),
             FaultKind::Deploy => self.world.order(Order::Deploy),

@@ -101,7 +101,7 @@ fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> StoreR
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     match route {
         Route::Runs(verb) if status == 200 => {
-            note(world, verb, &read(body), &read(&text), is_answered)
+            note(world, verb, &read(body), &read(&text), is_answered);
         }
         Route::Memory(MemoryVerb::Write) if status == 200 => note_learned(world, &read(body)),
         Route::Transcript(TranscriptVerb::Write) if status == 200 => note_turns(world, &read(body)),

@@ -82,7 +82,7 @@ fn subjects() -> Result<()> {
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
     let step = Step::begin("Worker of the platform's tests");
     edge::build_worker(&edge::repo_root().join(PLATFORM_WORKER), &|line| {
-        step.update(line)
+        step.update(line);
     })?;
     step.done("");
     Ok(())

@@ -70,7 +70,7 @@ mod tests {
         let mut command = Command::new("ls");
         command.arg("/definitely/not/here");
         let error = run(command, "listing", &|line| {
-            seen.borrow_mut().push(line.to_owned())
+            seen.borrow_mut().push(line.to_owned());
         })
         .unwrap_err();
         assert!(

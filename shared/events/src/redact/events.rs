@@ -96,35 +96,33 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
 /// Redacts the facts of a run.
 fn redact_meta(redactor: &Redactor, body: &mut EventBody) {
     let clean = |text: &mut String| redactor.clean_in_place(text);
-    match body {
-        EventBody::RunMeta {
-            agent,
+    if let EventBody::RunMeta {
+        agent,
+        model,
+        effort,
+        trace_id,
+        repo,
+        git_ref,
+        head_sha,
+        pr: _,
+        sandbox: _,
+        sandbox_skipped,
+        network: _,
+        cgroup: _,
+        tree: _,
+    } = body
+    {
+        clean(agent);
+        let texts = [
             model,
             effort,
             trace_id,
             repo,
             git_ref,
             head_sha,
-            pr: _,
-            sandbox: _,
             sandbox_skipped,
-            network: _,
-            cgroup: _,
-            tree: _,
-        } => {
-            clean(agent);
-            let texts = [
-                model,
-                effort,
-                trace_id,
-                repo,
-                git_ref,
-                head_sha,
-                sandbox_skipped,
-            ];
-            texts.into_iter().flatten().for_each(clean);
-        }
-        _ => {}
+        ];
+        texts.into_iter().flatten().for_each(clean);
     }
 }
 

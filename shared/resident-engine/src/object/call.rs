@@ -327,7 +327,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Call::Checkpoint { request } => self.streamed(self.checkpoint(&request).await),
             Call::Restore { request } => self.streamed(self.restore(&request).await),
             Call::Onboard { record } => {
-                plain(self.onboard(&record).await.and_then(|_| Ok(self.status()?)))
+                plain(self.onboard(&record).await.and_then(|_| self.status()))
             }
             Call::Offboard { record, dry_run } => {
                 if dry_run {
@@ -336,11 +336,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                     plain(self.offboard(&record).await)
                 }
             }
-            Call::Reconfigure { record } => plain(
-                self.reconfigure(&record)
-                    .await
-                    .and_then(|_| Ok(self.status()?)),
-            ),
+            Call::Reconfigure { record } => {
+                plain(self.reconfigure(&record).await.and_then(|_| self.status()))
+            }
             Call::Rebuild { dry_run } => {
                 let status = if dry_run { 200 } else { 202 };
                 let plan = self.rebuild(dry_run).await;

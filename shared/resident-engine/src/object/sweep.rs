@@ -110,7 +110,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             match self.check_tree(&binding).await {
                 TreeState::Unread => return TreesState::Unknown,
                 tree if tree.check().is_some_and(TreeCheck::has_unsaved) => {
-                    state = TreesState::Dirty
+                    state = TreesState::Dirty;
                 }
                 TreeState::Asleep | TreeState::Known(_) => {}
             }

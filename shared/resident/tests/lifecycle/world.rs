@@ -449,9 +449,9 @@ impl World {
                 return;
             }
             if self.running.is_some() {
-                self.finish()
+                self.finish();
             } else {
-                self.tick()
+                self.tick();
             }
         }
         panic!(

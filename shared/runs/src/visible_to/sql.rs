@@ -100,7 +100,7 @@ impl Compiler<'_> {
                 Filter::ReposIn(more) => repos.extend(more.iter().map(|slug| json!(slug))),
                 Filter::VisibilityIn(more) => words.extend(more.iter().map(|word| json!(word))),
                 Filter::All | Filter::None | Filter::Or(_) | Filter::And(_) => {
-                    nodes.push(self.node(filter))
+                    nodes.push(self.node(filter));
                 }
             }
         }

@@ -90,7 +90,7 @@ fn any_json_body_is_accepted() {
     for body in ["", "{", "x", "{} {}"] {
         match store.ask(ScheduleVerb::Latest, body) {
             Err(StoreFailure::Refusal(Refusal::Field(message))) => {
-                assert!(message.starts_with("body "))
+                assert!(message.starts_with("body "));
             }
             other => panic!("{body}: {other:?}"),
         }

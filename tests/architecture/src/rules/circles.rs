@@ -224,7 +224,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         // A re-export is resolved where it is used.
         if matches!(item.vis, syn::Visibility::Inherited) {
             flatten(&item.tree, &mut Vec::new(), &mut |_, path| {
-                self.found.push(path.to_vec())
+                self.found.push(path.to_vec());
             });
         }
     }

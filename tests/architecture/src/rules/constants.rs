@@ -85,7 +85,7 @@ fn of(source: &Source, items: &[Item]) -> Vec<Constant> {
     for item in items {
         match item {
             Item::Const(item) => {
-                found.extend(constant(source, &item.ident, &item.expr, &item.attrs))
+                found.extend(constant(source, &item.ident, &item.expr, &item.attrs));
             }
             Item::Impl(item) => {
                 for member in &item.items {

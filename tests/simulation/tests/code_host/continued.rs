@@ -37,7 +37,7 @@ fn change_during(
 /// Opens or closes pull request #1 as a person.
 fn set_open(fake: &FakeGitHub, is_open: bool) {
     fake.change("acme/app", |repository| {
-        repository.items.get_mut(&1).unwrap().is_open = is_open
+        repository.items.get_mut(&1).unwrap().is_open = is_open;
     });
 }
 
@@ -297,7 +297,7 @@ async fn required_pull_request_is_changed_or_nothing() {
         }
     };
     world.script(change_during("three", "Add three", |fake| {
-        set_open(fake, false)
+        set_open(fake, false);
     }));
     let reply = world.send(mend("u")).await;
     assert!(
@@ -334,7 +334,7 @@ async fn required_pull_request_is_changed_or_nothing() {
 async fn closing_during_the_run_opens_an_own_draft() {
     let world = opened().await;
     world.script(change_during("three", "Add three", |fake| {
-        set_open(fake, false)
+        set_open(fake, false);
     }));
     let before = world.pull(1);
     let reply = world.ask("u", CONTINUE).await;

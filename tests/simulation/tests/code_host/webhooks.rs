@@ -224,7 +224,7 @@ fn failed_check_of_a_closed_pull_request_opens_none() {
     let (installation, process) = opened();
     let pull = installation.fake.item("acme/app", 1).pull.unwrap();
     installation.fake.change("acme/app", |repository| {
-        repository.items.get_mut(&1).unwrap().is_open = false
+        repository.items.get_mut(&1).unwrap().is_open = false;
     });
     let body = checked("acme/app", 1, &pull.head, &pull.sha);
     assert_eq!(

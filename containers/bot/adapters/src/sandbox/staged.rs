@@ -222,7 +222,7 @@ fn remove_others(root: &Path, folder: &Path, named: &[&Path]) -> io::Result<()> 
         match () {
             () if named.iter().any(|name| path.starts_with(name)) => {}
             () if named.iter().any(|name| name.starts_with(&path)) => {
-                remove_others(root, &path, named)?
+                remove_others(root, &path, named)?;
             }
             () => remove(&root.join(path))?,
         }

@@ -224,7 +224,7 @@ fn spawn(
         Some(Ok((child, membership))) => return Ok((child, Some(membership))),
         // It is full, or cannot be entered. The program joins after its start.
         Some(Err(error)) => {
-            tracing::debug!(%error, "a program was not started in its control group")
+            tracing::debug!(%error, "a program was not started in its control group");
         }
         None => {}
     }

@@ -471,7 +471,7 @@ async fn private_text_is_not_posted_in_public() {
         ("acme/secret", true, false),
     ] {
         world.fake.change("acme/app", |repository| {
-            repository.is_public = is_target_public
+            repository.is_public = is_target_public;
         });
         let file = json!({"repo": repo, "path": "README.md"});
         assert!(call_after(&world, &read, GitHubTool::File, file).await.0);

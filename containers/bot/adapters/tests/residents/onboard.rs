@@ -36,7 +36,7 @@ pub async fn settled(residents: &dyn Residents, wanted: StateWord) {
             match list.residents.first().map(|row| &row.live) {
                 Some(Live::View(view)) if view.state == wanted => return,
                 Some(Live::View(view)) => {
-                    assert_ne!(view.state, StateWord::Down, "{:?}", view.reason)
+                    assert_ne!(view.state, StateWord::Down, "{:?}", view.reason);
                 }
                 Some(Live::Unreachable(error)) => panic!("{}", error.error),
                 None => {}

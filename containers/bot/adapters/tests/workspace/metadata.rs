@@ -67,7 +67,7 @@ async fn unusual_metadata_is_never_read() {
                 path,
                 format!("{{\"repository\":\"{}\"}}", "x".repeat(1 << 20)),
             )
-            .unwrap()
+            .unwrap();
         },
         |path| fs::create_dir(path).unwrap(),
     ];

@@ -208,7 +208,7 @@ async fn losing_an_answer(to: &str) -> String {
         while let Ok((mut client, _)) = listener.accept().await {
             let mut server = TcpStream::connect(&to).await.unwrap();
             tokio::spawn(async move {
-                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await)
+                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
             });
         }
     });

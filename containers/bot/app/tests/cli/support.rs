@@ -241,7 +241,7 @@ pub async fn gated(to: &str) -> (TcpGate, String) {
             let mut server = TcpStream::connect(&to).await.unwrap();
             // Either side may hang up.
             tokio::spawn(async move {
-                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await)
+                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
             });
         }
     });

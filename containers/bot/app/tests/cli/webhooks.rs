@@ -288,7 +288,7 @@ async fn events_are_served_by_their_kind() {
     );
     world.answered("coding").await;
     world.github.change("acme/app", |repository| {
-        repository.items.get_mut(&1).unwrap().comments.clear()
+        repository.items.get_mut(&1).unwrap().comments.clear();
     });
     // The repository is not configured, so both are answered by refusing their user's request.
     let review = review_requested("acme/app", 1, "ann", &world.head);
@@ -300,7 +300,7 @@ async fn events_are_served_by_their_kind() {
     );
     world.answered("epositor").await;
     world.github.change("acme/app", |repository| {
-        repository.items.get_mut(&1).unwrap().comments.clear()
+        repository.items.get_mut(&1).unwrap().comments.clear();
     });
     let check = checked("acme/app", 1, "ars/r1/fix", &world.head);
     assert_eq!(

@@ -74,9 +74,9 @@ impl Driver<'_> {
     /// Any other run holds the shutdown.
     async fn handoff_requested(&self) {
         if self.is_resumable() {
-            self.hand_off.cancelled().await
+            self.hand_off.cancelled().await;
         } else {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -46,7 +46,7 @@ fn error_includes_its_sources() {
 #[test]
 fn fixed_fields_cannot_be_overwritten() {
     let written = written(Redactor::default(), &options(), |_| {
-        tracing::info!(level = "ERROR", "x")
+        tracing::info!(level = "ERROR", "x");
     });
     let line = &written.lines()[0];
     assert_eq!(
@@ -72,7 +72,7 @@ fn line_lists_enclosing_spans() {
 #[test]
 fn long_field_is_cut() {
     let written = written(Redactor::default(), &options(), |_| {
-        tracing::info!(body = "é".repeat(9_000), "x")
+        tracing::info!(body = "é".repeat(9_000), "x");
     });
     assert_eq!(
         written.lines()[0]["body"].as_str().unwrap().chars().count(),

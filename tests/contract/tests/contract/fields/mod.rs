@@ -314,7 +314,7 @@ fn changed(body: &Value, path: &str, value: Option<&Value>) -> Value {
         (Value::Object(fields), Some(value)) => drop(fields.insert(name.to_owned(), value.clone())),
         (Value::Object(fields), None) => assert!(fields.shift_remove(name).is_some(), "{path}"),
         (Value::Array(entries), Some(value)) => {
-            entries[name.parse::<usize>().unwrap()] = value.clone()
+            entries[name.parse::<usize>().unwrap()] = value.clone();
         }
         _ => panic!("{path} cannot be removed"),
     }

@@ -157,7 +157,7 @@ impl Server {
                 })) => match self.start(&body, descriptors) {
                     Ok(()) => {}
                     Err(error) => {
-                        send(&self.bot, Answer::Failed, error.to_string().as_bytes(), &[])?
+                        send(&self.bot, Answer::Failed, error.to_string().as_bytes(), &[])?;
                     }
                 },
                 Event::Asked(Some(Frame {

@@ -208,7 +208,7 @@ impl Command for List {
             match (scope.records.is_empty(), scope.limit_reached) {
                 (true, _) => lines.push("- none".to_owned()),
                 (false, true) => {
-                    lines.push(format!("- and more: this is the limit of {}", output.limit))
+                    lines.push(format!("- and more: this is the limit of {}", output.limit));
                 }
                 (false, false) => {}
             }

@@ -338,7 +338,7 @@ async fn outage_hides_denied_runs_from_stops() {
         async move {
             desk.core
                 .dispatch(message("hi"), Arc::new(RecordingChannel::default()))
-                .await
+                .await;
         }
     });
     desk.model.called.notified().await;
@@ -378,7 +378,7 @@ async fn stored_run_is_read_with_its_events() {
     );
     assert_eq!(run.get("title"), None, "another caller asked for it");
     desk.runs.seed("own", 1_000_001, |record| {
-        record["userId"] = json!("access:ops")
+        record["userId"] = json!("access:ops");
     });
     assert_eq!(
         desk.output(&member(), "runs.get", json!({ "id": "own" }))

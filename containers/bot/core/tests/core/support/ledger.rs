@@ -329,7 +329,7 @@ impl Ledger for ScriptedLedger {
 
     async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError> {
         self.write("step", owner, |kept| {
-            drop(kept.steps.insert(record.step, record.clone()))
+            drop(kept.steps.insert(record.step, record.clone()));
         })
         .await
     }
@@ -345,7 +345,7 @@ impl Ledger for ScriptedLedger {
 
     async fn append(&self, owner: &Owner, events: &[Box<RawValue>]) -> Result<Owned, StoreError> {
         self.write("append", owner, |kept| {
-            kept.events.extend(events.iter().map(|event| seq_of(event)))
+            kept.events.extend(events.iter().map(|event| seq_of(event)));
         })
         .await
     }
@@ -539,7 +539,7 @@ impl Transcripts for ScriptedLedger {
                     .lock()
                     .unwrap()
                     .insert(run_id.clone(), generation.clone()),
-            )
+            );
         };
         self.ask("transcript.owner", own).await
     }

@@ -256,7 +256,7 @@ impl Residents for MemoryResidents {
         let row = self.row(&request.resource)?;
         if !(request.dry_run || self.is_frozen) {
             self.change(request.resource.slug(), |view| {
-                view.state = StateWord::Onboarding
+                view.state = StateWord::Onboarding;
             });
         }
         Ok(RebuildPlan {

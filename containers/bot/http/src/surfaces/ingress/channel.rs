@@ -132,7 +132,7 @@ impl Channel for HttpChannel {
                 self.started.send_replace(Some(run));
             }
             ChannelEvent::RunFinished { run, status } => {
-                state.receipt = Some(Receipt { id: run, status })
+                state.receipt = Some(Receipt { id: run, status });
             }
             // Without a receipt, which has an ended run's outcome.
             ChannelEvent::RunMoved { run, page } => {
