@@ -65,13 +65,6 @@ pub const EVENT_AGE: Aim = Aim {
     most: 20.0,
     unit: "ms",
 };
-/// A `runs.list` page over HTTP beside SQLite alone, which reads the same values from the same
-/// rows.
-pub const LIST: Aim = Aim {
-    what: "runs.list / raw values, p50",
-    most: 3.0,
-    unit: "times",
-};
 /// A warm attach to the small repository's resident, by a single thread.
 pub const ATTACH_SMALL: Aim = Aim {
     what: "attach, p50",

@@ -8,19 +8,13 @@ use clap::{Args, Subcommand};
 use super::aims::Verdicts;
 use super::bot::{Programs, Which};
 use super::scale::{self, Row, Size};
-use super::{compare, edge, list, overload, residents, state, turns};
+use super::{overload, residents, turns};
 
 /// The measurements.
 #[derive(Debug, Subcommand)]
 pub enum What {
     /// The agent runtime on the state Worker, against a model that answers at once: turns, then scale
     Loop(LoopOptions),
-    /// The state Worker against its TypeScript twin
-    State(compare::Options),
-    /// The time that the edge path adds to a request, against the same proxy in TypeScript
-    Edge(compare::Options),
-    /// `runs.list` among 100,000 stored runs against the same page read with SQLite alone
-    List(list::Options),
     /// Requests of a few clients beside a greedy one, and beside connections that never finish a request
     Overload(overload::Options),
     /// Threads on a resident of this machine, beside clone and installation of the same tree
@@ -39,8 +33,8 @@ pub struct LoopOptions {
     /// Only these; may be repeated
     #[arg(long, value_enum)]
     only: Vec<Row>,
-    /// Directory of the data; in memory by default, so that no disk is measured
-    #[arg(long, default_value = "/dev/shm")]
+    /// Directory of the data, on a disk as in production: below /dev/shm bubblewrap shares no sandbox
+    #[arg(long, default_value = "/tmp")]
     dir: PathBuf,
     /// Measure the bot as it was built last, without building it: to repeat a measurement
     #[arg(long)]
@@ -60,25 +54,15 @@ pub struct LoopOptions {
 pub fn run(what: &What) -> Result<()> {
     match what {
         What::Loop(options) => measure_loop(options),
-        What::State(options) => state::run(options),
-        What::Edge(options) => edge::run(options),
-        What::List(options) => list::run(options),
         What::Overload(options) => overload::run(options),
         What::Residents(options) => residents::run(options),
     }
 }
 
-/// Shows that the measurements of the runtime and of the edge path work from end to end.
+/// Shows that the measurements work from end to end.
 /// No figure decides: it is the check that fits a busy machine.
 pub fn smoke() -> Result<()> {
     smoke_loop()?;
-    println!(
-        "The comparisons of the Workers in their smallest form: they show that the benchmark works, not how fast."
-    );
-    let options = compare::Options::smoke(&std::env::temp_dir());
-    edge::run(&options)?;
-    state::run(&options)?;
-    list::run(&list::Options::smoke(&std::env::temp_dir()))?;
     overload::run(&overload::Options::smoke(&std::env::temp_dir()))?;
     residents::run(&residents::Options::smoke(&std::env::temp_dir()))
 }
