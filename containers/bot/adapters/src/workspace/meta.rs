@@ -19,7 +19,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    beneath::{BENEATH, WORKSPACES, open_folder, open_root},
+    beneath::{BENEATH, open_folder, open_root},
     checkpoint::Saved,
     disk::infra,
     environment::TEMPORARY,
@@ -30,8 +30,6 @@ use crate::logins::without_userinfo;
 
 /// The metadata folder in the data directory.
 const FOLDER: &str = "meta";
-/// The file's name beside the tree in older versions.
-const BESIDE_THE_TREE: &str = "meta.json";
 /// Largest metadata that is read.
 const MAX_META_BYTES: u64 = 64 << 10;
 
@@ -43,8 +41,7 @@ pub(super) struct Meta {
     /// The clone's address, without credentials.
     pub(super) origin: Option<String>,
     /// The requested ref.
-    // Absent in workspaces from older versions.
-    #[serde(default, rename = "ref")]
+    #[serde(rename = "ref")]
     pub(super) git_ref: Option<String>,
     /// Commit that the tree started from.
     pub(super) base: Option<String>,
@@ -61,41 +58,15 @@ pub(super) struct Meta {
 
 impl Meta {
     /// Reads a workspace's metadata; `None` without a workspace.
-    ///
-    /// An older version kept it where commands could write. It is moved from there once; anything
-    /// but a valid regular file there is ignored, so that the tree is set aside and cloned again.
     pub(super) fn read(data: &Path, name: &str) -> Result<Option<Self>, WorkspaceError> {
         let text =
             read_regular(&data.join(FOLDER), &file_name(name)).map_err(|error| infra(&error))?;
-        match text {
-            Some(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(|_| WorkspaceError::Infra("the workspace's metadata is damaged".into())),
-            None => Self::adopt(data, name),
-        }
-    }
-
-    fn adopt(data: &Path, name: &str) -> Result<Option<Self>, WorkspaceError> {
-        let workspaces = data.join(WORKSPACES);
-        let text = match read_regular(&workspaces, &Path::new(name).join(BESIDE_THE_TREE)) {
-            Ok(Some(text)) => text,
-            Ok(None) => return Ok(None),
-            Err(error) => {
-                tracing::warn!(workspace = name, %error, "metadata of an older version is ignored");
-                return Ok(None);
-            }
-        };
-        let Ok(meta) = serde_json::from_slice::<Self>(&text) else {
-            tracing::warn!(
-                workspace = name,
-                "damaged metadata of an older version is ignored"
-            );
+        let Some(text) = text else {
             return Ok(None);
         };
-        meta.write(data, name)?;
-        // The new file counts from now on.
-        let _ = std::fs::remove_file(workspaces.join(name).join(BESIDE_THE_TREE));
-        Ok(Some(meta))
+        serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|_| WorkspaceError::Infra("the workspace's metadata is damaged".into()))
     }
 
     /// Stores the metadata atomically.

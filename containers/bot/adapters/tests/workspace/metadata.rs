@@ -1,23 +1,11 @@
 //! Tests workspace metadata, and trees that are no folders any more.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-};
+use std::{fs, os::unix::fs::symlink};
 
 use ars_bot_ports::{WorkspaceError, WorkspaceProvider as _, WorkspaceRequest};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{CANARY, TIMEOUT, World, text, thread, world};
-
-/// Returns the file with the only workspace's metadata.
-fn stored(world: &World) -> PathBuf {
-    let mut files = fs::read_dir(world.folder.path().join("data/meta")).unwrap();
-    files.next().unwrap().unwrap().path()
-}
+use crate::support::{CANARY, World, text, thread, world};
 
 /// Returns how many workspaces were set aside.
 fn set_aside(world: &World) -> usize {
@@ -26,79 +14,6 @@ fn set_aside(world: &World) -> usize {
         .iter()
         .filter(|name| name.starts_with(".set-aside-"))
         .count()
-}
-
-#[tokio::test]
-async fn metadata_of_an_older_version_is_adopted() {
-    let world = world();
-    let origin = world.origin();
-    world
-        .open_from("t", &origin)
-        .await
-        .unwrap()
-        .write("draft", b"unsaved")
-        .await
-        .unwrap();
-    let old = world.tree().with_file_name("meta.json");
-    fs::rename(stored(&world), &old).unwrap();
-    let again = world.open_from("t", &origin).await.unwrap();
-    assert_eq!(text(&*again, "draft").await.as_deref(), Some("unsaved"));
-    assert!(!old.exists() && stored(&world).is_file());
-    assert_eq!(
-        world
-            .provider
-            .repository_of(&thread("t"))
-            .await
-            .unwrap()
-            .unwrap()
-            .name,
-        "acme/app"
-    );
-}
-
-#[tokio::test]
-async fn unusual_metadata_is_never_read() {
-    let make: [fn(&Path); 5] = [
-        |path| mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap(),
-        |path| symlink("/dev/zero", path).unwrap(),
-        |path| symlink(path.with_file_name("valid.json"), path).unwrap(),
-        |path| {
-            fs::write(
-                path,
-                format!("{{\"repository\":\"{}\"}}", "x".repeat(1 << 20)),
-            )
-            .unwrap();
-        },
-        |path| fs::create_dir(path).unwrap(),
-    ];
-    for make in make {
-        let world = world();
-        let origin = world.origin();
-        world
-            .open_from("t", &origin)
-            .await
-            .unwrap()
-            .write("draft", b"unsaved")
-            .await
-            .unwrap();
-        let old = world.tree().with_file_name("meta.json");
-        fs::rename(stored(&world), old.with_file_name("valid.json")).unwrap();
-        make(&old);
-        assert_eq!(
-            timeout(TIMEOUT, world.provider.repository_of(&thread("t")))
-                .await
-                .unwrap()
-                .unwrap(),
-            None
-        );
-        // The tree is cloned again, and the former content is kept.
-        let again = timeout(TIMEOUT, world.open_from("t", &origin))
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(text(&*again, "draft").await, None);
-        assert_eq!(set_aside(&world), 1);
-    }
 }
 
 #[tokio::test]

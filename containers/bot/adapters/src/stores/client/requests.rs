@@ -39,8 +39,6 @@ pub struct Client<T> {
     pub(super) memory_cap: Option<u32>,
     /// The store lacked a route.
     is_degraded: AtomicBool,
-    /// The store lacked the flush route.
-    pub(super) lacks_flush: AtomicBool,
 }
 
 impl<T: Transport> Client<T> {
@@ -54,7 +52,6 @@ impl<T: Transport> Client<T> {
             proposal,
             memory_cap: None,
             is_degraded: AtomicBool::new(false),
-            lacks_flush: AtomicBool::new(false),
         })
     }
 

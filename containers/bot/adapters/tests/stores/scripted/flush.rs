@@ -1,17 +1,11 @@
-//! Tests the flush: responses, and requests to a state Worker without the route.
+//! Tests the flush: requests and responses.
 
 use ars_bot_ports::{FlushAnswer, FlushBatch, Ledger as _, Owned, StoreErrorKind};
-use ars_types::StopMode;
 use ars_wire::ledger::LEASE_MS;
 use serde_json::{json, value::RawValue};
 
 use super::{generation, scene};
 use crate::suite::run;
-
-const NOT_FOUND: (u16, &str) = (404, r#"{"error":"not found"}"#);
-const FENCED: (u16, &str) = (409, r#"{"ok":false,"reason":"fenced"}"#);
-const OK: (u16, &str) = (200, r#"{"ok":true}"#);
-const BEAT: (u16, &str) = (200, r#"{"ok":true,"stop":"soft","phase":"live"}"#);
 
 fn news(id: &str, events: &[&str]) -> FlushBatch {
     let raw = |event: &&str| RawValue::from_string((*event).to_owned()).unwrap();
@@ -20,13 +14,6 @@ fn news(id: &str, events: &[&str]) -> FlushBatch {
         events: events.iter().map(raw).collect(),
         inbox_after: 7,
     }
-}
-
-fn stopped() -> Owned<FlushAnswer> {
-    Owned::Done(FlushAnswer {
-        stop: Some(StopMode::Soft),
-        ..FlushAnswer::default()
-    })
 }
 
 #[tokio::test]
@@ -80,44 +67,7 @@ async fn answer_for_other_runs_is_malformed() {
 }
 
 #[tokio::test]
-async fn older_worker_is_flushed_run_by_run() {
-    let (client, transport) = scene(&[NOT_FOUND, OK, BEAT, OK, BEAT]);
-    let runs = [news("a", &[r#"{"seq":1}"#])];
-    for _ in 0..2 {
-        let told = client
-            .flush(&generation(), Some(LEASE_MS), &runs)
-            .await
-            .unwrap();
-        assert_eq!(told, [stopped()]);
-    }
-    let by_itself = ["/runs/append", "/runs/heartbeat"];
-    assert_eq!(
-        transport.asked(),
-        [&["/runs/flush"][..], &by_itself, &by_itself].concat()
-    );
-    assert!(client.is_degraded());
-}
-
-#[tokio::test]
-async fn run_by_run_flush_skips_empty_and_lost_runs() {
-    let (client, transport) = scene(&[NOT_FOUND, FENCED, BEAT]);
-    let told = client
-        .flush(&generation(), None, &[news("a", &[])])
-        .await
-        .unwrap();
-    assert_eq!(told, [Owned::Done(FlushAnswer::default())]);
-    assert_eq!(transport.asked(), ["/runs/flush"]);
-    let runs = [news("a", &[r#"{"seq":1}"#]), news("b", &[])];
-    let told = client
-        .flush(&generation(), Some(LEASE_MS), &runs)
-        .await
-        .unwrap();
-    assert_eq!(told, [Owned::Fenced, stopped()]);
-    assert_eq!(transport.asked(), ["/runs/append", "/runs/heartbeat"]);
-}
-
-#[tokio::test]
-async fn an_outage_is_no_missing_route() {
+async fn outage_is_transient() {
     let (client, transport) = scene(&[(503, "{}"), (200, r#"{"runs":[]}"#)]);
     let error = client
         .flush(&generation(), None, &[news("a", &[])])
