@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     fleet::LocalFleet,
     settings::Settings,
-    thread::{Job, serve},
+    thread::{EngineJob, serve},
 };
 
 /// Permissions for the residents' folder.
@@ -42,12 +42,12 @@ pub enum OpenError {
 /// This machine's residents. The last handle ends their thread, and with it every step.
 #[derive(Clone)]
 pub struct LocalResidents {
-    inner: Arc<Inner>,
+    inner: Arc<LocalInner>,
 }
 
-struct Inner {
+struct LocalInner {
     /// `None` once the residents are closing.
-    jobs: Mutex<Option<mpsc::UnboundedSender<Job>>>,
+    jobs: Mutex<Option<mpsc::UnboundedSender<EngineJob>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -88,7 +88,7 @@ impl LocalResidents {
         result.recv().unwrap_or_else(|_| Err(ended()))?;
         let (jobs, thread) = (Mutex::new(Some(jobs)), Mutex::new(Some(thread)));
         Ok(Self {
-            inner: Arc::new(Inner { jobs, thread }),
+            inner: Arc::new(LocalInner { jobs, thread }),
         })
     }
 
@@ -112,7 +112,7 @@ impl LocalResidents {
         let left = CancellationToken::new();
         let _caller = left.clone().drop_guard();
         jobs?
-            .send(Job {
+            .send(EngineJob {
                 method,
                 path,
                 resource,
@@ -125,7 +125,7 @@ impl LocalResidents {
     }
 }
 
-impl Drop for Inner {
+impl Drop for LocalInner {
     /// Ends the thread and waits for it, so that no step outlives the handle.
     fn drop(&mut self) {
         self.jobs

@@ -16,7 +16,7 @@ use crate::fleet::LocalFleet;
 const WATCHDOG_INTERVAL: Duration = Duration::from_secs(600);
 
 /// A request and where the reply goes.
-pub(crate) struct Job {
+pub(crate) struct EngineJob {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) resource: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Job {
 }
 
 /// Serves until every sender is dropped.
-pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<Job>) {
+pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<EngineJob>) {
     let fleet = Rc::new(fleet);
     if let Err(fault) = fleet.resume().await {
         tracing::error!(
@@ -53,8 +53,8 @@ pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<J
     }
 }
 
-async fn answer(fleet: Rc<LocalFleet>, job: Job) {
-    let Job {
+async fn answer(fleet: Rc<LocalFleet>, job: EngineJob) {
+    let EngineJob {
         method,
         path,
         resource,

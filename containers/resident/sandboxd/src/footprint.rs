@@ -39,7 +39,7 @@ const FILES: [&str; 7] = [
 
 /// What a tree's name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FileKind {
     File,
     Folder,
     Missing,
@@ -49,7 +49,7 @@ enum Kind {
 /// A file's or folder's state, without the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
-    kind: Kind,
+    kind: FileKind,
     inode: u64,
     size: u64,
     changed: (i64, i64),
@@ -61,7 +61,7 @@ fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Some(Stamp {
-                kind: Kind::Missing,
+                kind: FileKind::Missing,
                 inode: 0,
                 size: 0,
                 changed: (0, 0),
@@ -70,9 +70,9 @@ fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
         Err(_) => return None,
     };
     let kind = match metadata.file_type() {
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_dir() => Kind::Folder,
-        _ => Kind::Other,
+        kind if kind.is_file() => FileKind::File,
+        kind if kind.is_dir() => FileKind::Folder,
+        _ => FileKind::Other,
     };
     let (inode, changed) = (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()));
     Some(Stamp {
@@ -93,14 +93,14 @@ impl Footprint {
     #[must_use]
     pub fn of(tree: &Dir) -> Option<Self> {
         let kind = |path: &str| stamp(tree, Path::new(path)).map(|stamp| stamp.kind);
-        if kind(REPOSITORY)? != Kind::Folder || kind(OTHER_PLACE)? != Kind::Missing {
+        if kind(REPOSITORY)? != FileKind::Folder || kind(OTHER_PLACE)? != FileKind::Missing {
             return None;
         }
         let mut found = Vec::new();
         let mut add = |path: PathBuf| {
             let stamp = stamp(tree, &path)?;
             found.push((path, stamp));
-            (stamp.kind != Kind::Other && found.len() <= ENTRIES_MAX).then_some(stamp.kind)
+            (stamp.kind != FileKind::Other && found.len() <= ENTRIES_MAX).then_some(stamp.kind)
         };
         for path in FILES {
             add(path.into())?;
@@ -146,14 +146,14 @@ impl Footprint {
 
 /// Files that make the index useless by a change.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedTree {
     footprint: Footprint,
     /// Folders with files that the tree's own index lacks, with the ignore rules in them.
     folders: BTreeSet<PathBuf>,
     rules: Footprint,
 }
 
-impl Watched {
+impl WatchedTree {
     /// Watches a tree for which `git add --verbose` printed these lines. `None` if it cannot be
     /// watched.
     #[must_use]

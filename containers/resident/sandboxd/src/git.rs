@@ -19,7 +19,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
     failure::{Context as _, Result, invalid},
-    process::{Ended, Input, Program, Streams, run},
+    process::{EndedProcess, Input, Program, Streams, run},
     runtime::{GLOBAL, Runtime, words},
     settings::Mode,
     stop::{Stop, Why},
@@ -171,7 +171,7 @@ impl<'a> GitCall<'a> {
         self,
         runtime: &Runtime,
         stop: &Stop,
-    ) -> Result<(Ended, Streams)> {
+    ) -> Result<(EndedProcess, Streams)> {
         let file = self
             .credential
             .map(|credential| CredentialFile::write(runtime, credential))

@@ -11,7 +11,7 @@ use std::{
 
 use cap_std::fs::Dir;
 
-use crate::footprint::{Footprint, Watched};
+use crate::footprint::{Footprint, WatchedTree};
 
 /// A copy beside the index. It is removed when dropped.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ pub(crate) struct Kept {
     pub(crate) saved: Saved,
     pub(crate) index: Index,
     pub(crate) objects: Objects,
-    pub(crate) watched: Watched,
+    pub(crate) watched: WatchedTree,
 }
 
 /// What is known about a tree.

@@ -25,11 +25,11 @@ struct Running {
     fenced: u64,
     is_closed: bool,
     next: u64,
-    steps: BTreeMap<u64, Entry>,
+    steps: BTreeMap<u64, StepEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct StepEntry {
     job: Job,
     name: String,
     since: Instant,
@@ -69,7 +69,7 @@ impl Registry {
         }
         running.next += 1;
         let (number, token) = (running.next, cancel.child_token());
-        let entry = Entry {
+        let entry = StepEntry {
             job,
             name: name.to_owned(),
             since: Instant::now(),

@@ -10,7 +10,7 @@ use http::{HeaderMap, StatusCode, header::LOCATION};
 use reqwest::Response;
 use serde_json::Value;
 
-use super::call::{Call, GRAPHQL, Limit};
+use super::call::{GRAPHQL, HostCall, Limit};
 
 /// A response with the body.
 pub(super) struct Answer {
@@ -69,7 +69,7 @@ impl Answer {
     }
 
     /// Returns what the answer to a call means.
-    pub(super) fn meaning(&self, call: &Call, now: UnixMillis) -> Meaning {
+    pub(super) fn meaning(&self, call: &HostCall, now: UnixMillis) -> Meaning {
         let header = |name: &str| self.headers.get(name).and_then(|value| value.to_str().ok());
         let message = self.message();
         let answer = answer::Answer {
@@ -126,13 +126,13 @@ mod tests {
     use http::{HeaderValue, Method};
 
     use super::*;
-    use crate::code_host::call::{Access, Scope};
+    use crate::code_host::call::{Access, TokenScope};
 
     /// 10 seconds after the epoch.
     const NOW: UnixMillis = 10_000;
 
     /// Returns the meaning when the limit resets at second 70, beside this data.
-    fn limited(scope: Scope, data: &Value) -> Meaning {
+    fn limited(scope: TokenScope, data: &Value) -> Meaning {
         let body = serde_json::json!({ "data": data, "errors": [{ "type": "RATE_LIMITED" }] });
         let mut headers = HeaderMap::new();
         headers.insert("x-ratelimit-reset", HeaderValue::from_static("70"));
@@ -142,7 +142,7 @@ mod tests {
             body: body.to_string().into(),
             is_cut: false,
         };
-        let call = Call {
+        let call = HostCall {
             method: Method::POST,
             target: GRAPHQL.to_owned(),
             accept: "",
@@ -162,9 +162,9 @@ mod tests {
         };
         let data = serde_json::json!({ "repository": { "pullRequest": null } });
         let none = serde_json::json!({ "repository": null });
-        assert_eq!(limited(Scope::Read, &data), waits);
-        assert_eq!(limited(Scope::Read, &none), waits);
-        assert_eq!(limited(Scope::Resolve, &none), waits);
-        assert_eq!(limited(Scope::Resolve, &data), Meaning::Unavailable);
+        assert_eq!(limited(TokenScope::Read, &data), waits);
+        assert_eq!(limited(TokenScope::Read, &none), waits);
+        assert_eq!(limited(TokenScope::Resolve, &none), waits);
+        assert_eq!(limited(TokenScope::Resolve, &data), Meaning::Unavailable);
     }
 }

@@ -12,7 +12,7 @@ pub(super) const MAX_HOST_ANSWER_BYTES: usize = 8 << 20;
 pub(super) const GRAPHQL: &str = "/graphql";
 
 /// A request to the code host.
-pub(super) struct Call {
+pub(super) struct HostCall {
     pub(super) method: Method,
     /// Path and query below the base address, or a whole address for [`Access::Anonymous`].
     pub(super) target: String,
@@ -34,12 +34,12 @@ pub(super) enum Access {
     /// The whole installation, which only reads metadata.
     Installation,
     /// A single repository, with limited permissions.
-    Repository(RepoSlug, Scope),
+    Repository(RepoSlug, TokenScope),
 }
 
 /// Permissions that a repository token has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Scope {
+pub(super) enum TokenScope {
     /// Reads through the API.
     Read,
     /// Pull requests, reviews, checks, issues.
@@ -64,15 +64,15 @@ pub(super) enum Operation {
         /// The operation's GraphQL text.
         text: &'static str,
         /// The permissions that it needs.
-        scope: Scope,
+        scope: TokenScope,
     },
 }
 
 impl Operation {
     /// Returns the text and the permissions that it needs.
-    pub(super) const fn parts(self) -> (&'static str, Scope) {
+    pub(super) const fn parts(self) -> (&'static str, TokenScope) {
         match self {
-            Self::Query(text) => (text, Scope::Read),
+            Self::Query(text) => (text, TokenScope::Read),
             Self::IdempotentMutation { text, scope } => (text, scope),
         }
     }
@@ -89,10 +89,10 @@ pub(super) enum Limit {
     End(usize, usize),
 }
 
-impl Call {
+impl HostCall {
     /// Returns whether a GraphQL operation writes.
     pub(super) fn is_mutation(&self) -> bool {
-        !matches!(self.access, Access::Repository(_, Scope::Read))
+        !matches!(self.access, Access::Repository(_, TokenScope::Read))
     }
 
     /// Makes a request that reads a repository, with a separate body limit.
@@ -107,7 +107,7 @@ impl Call {
             target,
             accept,
             body: Bytes::new(),
-            access: Access::Repository(repository.clone(), Scope::Read),
+            access: Access::Repository(repository.clone(), TokenScope::Read),
             limit,
             is_repeatable: true,
         }
@@ -135,9 +135,9 @@ pub(super) fn access_of(method: &Method, path: &str) -> Option<Access> {
         (Some("user" | "installation"), ..) => Some(Access::Installation),
         (Some("repos"), Some(owner), Some(name)) => {
             let scope = if *method == Method::GET {
-                Scope::Read
+                TokenScope::Read
             } else {
-                Scope::Write
+                TokenScope::Write
             };
             Some(Access::Repository(
                 parse_slug(&format!("{owner}/{name}"))?,
@@ -177,12 +177,12 @@ mod tests {
             (
                 Method::GET,
                 "/repos/acme/app",
-                Some(Access::Repository(slug.clone(), Scope::Read)),
+                Some(Access::Repository(slug.clone(), TokenScope::Read)),
             ),
             (
                 Method::POST,
                 "/repos/acme/app/pulls",
-                Some(Access::Repository(slug, Scope::Write)),
+                Some(Access::Repository(slug, TokenScope::Write)),
             ),
             (Method::GET, "/repos/acme", None),
             (Method::GET, "/repos/a%2fb/c", None),

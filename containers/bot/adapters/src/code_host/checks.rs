@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     account::GitHub,
-    call::{Access, Call, Limit},
+    call::{Access, HostCall, Limit},
     credentials::Credentials,
     transport::JSON,
     wire::{self, PAGE, part},
@@ -132,16 +132,16 @@ pub(super) async fn log_tail(
     let limit = Limit::End(LOG_TAIL_BYTES, MAX_LOG_BYTES);
     let transport = &github.client.transport;
     let answer = match transport
-        .execute(&Call::read(repository, route, JSON, limit))
+        .execute(&HostCall::read(repository, route, JSON, limit))
         .await
     {
         Ok(answer) => answer,
         // The host redirects to a signed storage address, which must not receive the token.
         Err(CodeHostError::Answer(Meaning::Moved { to })) if transport.host.may_lead_to(&to) => {
-            let call = Call {
+            let call = HostCall {
                 access: Access::Anonymous,
                 target: to,
-                ..Call::read(repository, String::new(), JSON, limit)
+                ..HostCall::read(repository, String::new(), JSON, limit)
             };
             transport.execute(&call).await?
         }

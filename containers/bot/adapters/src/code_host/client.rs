@@ -8,7 +8,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    call::{Access, Call, GRAPHQL, Limit, MAX_HOST_ANSWER_BYTES, Operation, Scope, access_of},
+    call::{
+        Access, GRAPHQL, HostCall, Limit, MAX_HOST_ANSWER_BYTES, Operation, TokenScope, access_of,
+    },
     transport::{JSON, Transport},
 };
 
@@ -31,7 +33,7 @@ impl Client {
         repository: &RepoSlug,
         route: &str,
     ) -> Result<T, CodeHostError> {
-        let access = Access::Repository(repository.clone(), Scope::Read);
+        let access = Access::Repository(repository.clone(), TokenScope::Read);
         self.send(&json_call(Method::GET, route, Bytes::new(), access))
             .await
     }
@@ -71,7 +73,7 @@ impl Client {
         let call = json_call(Method::POST, GRAPHQL, body, access);
         // Each operation is a query or an idempotent mutation.
         let mut answer: Value = self
-            .send(&Call {
+            .send(&HostCall {
                 is_repeatable: true,
                 ..call
             })
@@ -79,17 +81,17 @@ impl Client {
         Ok(answer["data"].take())
     }
 
-    async fn send<T: DeserializeOwned>(&self, call: &Call) -> Result<T, CodeHostError> {
+    async fn send<T: DeserializeOwned>(&self, call: &HostCall) -> Result<T, CodeHostError> {
         let answer = self.transport.execute(call).await?;
         serde_json::from_slice(&answer.body).map_err(|_| CodeHostError::Unreadable)
     }
 }
 
 /// Returns a request with a whole answer in JSON. Only a read is repeatable.
-fn json_call(method: Method, route: &str, body: Bytes, access: Access) -> Call {
+fn json_call(method: Method, route: &str, body: Bytes, access: Access) -> HostCall {
     let is_repeatable = method == Method::GET;
     let limit = Limit::Whole(MAX_HOST_ANSWER_BYTES);
-    Call {
+    HostCall {
         method,
         target: route.to_owned(),
         accept: JSON,

@@ -71,7 +71,7 @@ pub(super) async fn search(
     query: &str,
 ) -> Result<Listed<Issue>, CodeHostError> {
     let words = part(&qualified(repository, query)?);
-    let found: wire::Found<wire::Issue> = github
+    let found: wire::SearchPage<wire::Issue> = github
         .client
         .search(
             repository,
@@ -84,7 +84,7 @@ pub(super) async fn search(
 /// Returns the hits in the repository. The token may see others too.
 fn hits(
     repository: &RepoSlug,
-    found: wire::Found<wire::Issue>,
+    found: wire::SearchPage<wire::Issue>,
 ) -> Result<Listed<Issue>, CodeHostError> {
     let truncated = found.total_count > found.items.len() as u64;
     let is_own = |one: &wire::Issue| {

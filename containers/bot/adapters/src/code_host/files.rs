@@ -10,7 +10,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{
     account::GitHub,
-    call::{Call, Limit},
+    call::{HostCall, Limit},
     patches::joined,
     wire::{self, PAGE, part, parts},
 };
@@ -55,7 +55,7 @@ pub(super) async fn file(
         .collect();
     let (bytes, is_cut) = if encoded.is_empty() && found.size > 0 {
         // Above 1 MB the host leaves the content out.
-        let call = Call::read(repository, route, RAW, Limit::Start(MAX_FILE_CHARS * 4));
+        let call = HostCall::read(repository, route, RAW, Limit::Start(MAX_FILE_CHARS * 4));
         let answer = github.client.transport.execute(&call).await?;
         (answer.body.to_vec(), answer.is_cut)
     } else {
@@ -104,7 +104,7 @@ pub(super) async fn search(
     query: &str,
 ) -> Result<Listed<CodeHit>, CodeHostError> {
     let words = part(&qualified(repository, query)?);
-    let found: wire::Found<wire::CodeHit> = github
+    let found: wire::SearchPage<wire::CodeHit> = github
         .client
         .search(
             repository,
@@ -115,7 +115,7 @@ pub(super) async fn search(
 }
 
 /// Returns the hits in the repository. The token may see others too.
-fn hits(repository: &RepoSlug, found: wire::Found<wire::CodeHit>) -> Listed<CodeHit> {
+fn hits(repository: &RepoSlug, found: wire::SearchPage<wire::CodeHit>) -> Listed<CodeHit> {
     let truncated = found.total_count > found.items.len() as u64;
     let is_own = |one: &wire::CodeHit| {
         one.repository
@@ -175,7 +175,7 @@ pub(super) async fn unified_diff(
     max_bytes: usize,
 ) -> Result<BoundedText, CodeHostError> {
     let route = format!("/repos/{repository}/pulls/{number}");
-    let call = Call::read(repository, route, DIFF, Limit::Start(max_bytes));
+    let call = HostCall::read(repository, route, DIFF, Limit::Start(max_bytes));
     let answer = match github.client.transport.execute(&call).await {
         Ok(answer) => answer,
         // The file list has a higher limit.

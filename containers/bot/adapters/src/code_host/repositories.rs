@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{
     account::GitHub,
-    call::{Access, Scope},
+    call::{Access, TokenScope},
     credentials::Credentials,
     files,
     wire::{self, PAGE, part, parts},
@@ -160,8 +160,8 @@ pub(super) fn reject_git_credential(
 
 fn access_of(repository: &RepoSlug, access: GitAccess) -> Access {
     let scope = match access {
-        GitAccess::Read => Scope::GitRead,
-        GitAccess::Write => Scope::GitWrite,
+        GitAccess::Read => TokenScope::GitRead,
+        GitAccess::Write => TokenScope::GitWrite,
     };
     Access::Repository(repository.clone(), scope)
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     account::{BOT, GitHub},
-    call::{Operation, Scope},
+    call::{Operation, TokenScope},
     wire::{self, PAGE},
 };
 
@@ -165,7 +165,7 @@ pub(super) async fn resolve(
     let variables = json!({ "id": thread });
     let mutation = Operation::IdempotentMutation {
         text: RESOLVE,
-        scope: Scope::Resolve,
+        scope: TokenScope::Resolve,
     };
     github
         .client

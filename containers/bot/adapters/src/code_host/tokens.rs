@@ -11,12 +11,12 @@ use ars_types::{RepoSlug, UnixMillis};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::call::{Access, Scope};
+use super::call::{Access, TokenScope};
 
 /// Cached tokens by scope and repository.
 #[derive(Default)]
 pub(super) struct Tokens {
-    repositories: Mutex<BTreeMap<Scope, TokenCache>>,
+    repositories: Mutex<BTreeMap<TokenScope, TokenCache>>,
     installation: Mutex<Option<InstallationToken>>,
 }
 
@@ -94,7 +94,7 @@ impl Tokens {
         }
     }
 
-    fn caches(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scope, TokenCache>> {
+    fn caches(&self) -> std::sync::MutexGuard<'_, BTreeMap<TokenScope, TokenCache>> {
         self.repositories
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -108,20 +108,20 @@ pub(super) fn mint_body(access: &Access) -> Value {
     };
     let name = slug.as_str().split('/').next_back().unwrap_or_default();
     let permissions = match scope {
-        Scope::Read => json!({
+        TokenScope::Read => json!({
             "metadata": "read", "contents": "read", "issues": "read", "pull_requests": "read", "checks": "read",
             "actions": "read",
         }),
         // A review pins a commit and a comparison reads it.
-        Scope::Write => json!({
+        TokenScope::Write => json!({
             "metadata": "read", "contents": "read", "issues": "write", "pull_requests": "write", "checks": "write",
         }),
         // The host gates this mutation by the contents, although it changes none.
-        Scope::Resolve => {
+        TokenScope::Resolve => {
             json!({ "metadata": "read", "contents": "write", "pull_requests": "write" })
         }
-        Scope::GitRead => json!({ "metadata": "read", "contents": "read" }),
-        Scope::GitWrite => json!({ "metadata": "read", "contents": "write" }),
+        TokenScope::GitRead => json!({ "metadata": "read", "contents": "read" }),
+        TokenScope::GitWrite => json!({ "metadata": "read", "contents": "write" }),
     };
     json!({ "repositories": [name], "permissions": permissions })
 }

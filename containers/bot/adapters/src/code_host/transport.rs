@@ -20,7 +20,7 @@ use reqwest::{Client, redirect::Policy};
 
 use super::{
     answer::Answer,
-    call::{Access, Call, GRAPHQL, Limit, MAX_HOST_ANSWER_BYTES, has_dot_part},
+    call::{Access, GRAPHQL, HostCall, Limit, MAX_HOST_ANSWER_BYTES, has_dot_part},
     credentials::Credentials,
     pause::Pause,
     tokens::{Minted, Tokens, mint_body},
@@ -80,7 +80,7 @@ impl Transport {
     }
 
     /// Sends a request until it succeeds, or fails permanently.
-    pub(super) async fn execute(&self, call: &Call) -> Result<Answer, CodeHostError> {
+    pub(super) async fn execute(&self, call: &HostCall) -> Result<Answer, CodeHostError> {
         if has_dot_part(&call.target) && call.access != Access::Anonymous {
             return Err(CodeHostError::Answer(Meaning::NotFound));
         }
@@ -126,7 +126,7 @@ impl Transport {
         let Credentials::App { installation, .. } = &self.credentials else {
             return Err(CodeHostError::NeedsApp);
         };
-        let mint = Call {
+        let mint = HostCall {
             method: Method::POST,
             target: format!("/app/installations/{installation}/access_tokens"),
             accept: JSON,
@@ -149,7 +149,7 @@ impl Transport {
         self.tokens.reject(access, rejected);
     }
 
-    async fn presented(&self, call: &Call) -> Result<Option<Presented>, CodeHostError> {
+    async fn presented(&self, call: &HostCall) -> Result<Option<Presented>, CodeHostError> {
         match (&call.access, &self.credentials) {
             (Access::Anonymous, _) => Ok(None),
             (Access::App, Credentials::App { app_id, key, .. }) => {
@@ -178,7 +178,7 @@ impl Transport {
 
     async fn attempt(
         &self,
-        call: &Call,
+        call: &HostCall,
         presented: Option<&Presented>,
     ) -> Result<Answer, CodeHostError> {
         let url = match &call.access {

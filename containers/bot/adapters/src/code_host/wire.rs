@@ -168,7 +168,7 @@ pub(super) struct Comment {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Found<T> {
+pub(super) struct SearchPage<T> {
     #[serde(default)]
     pub(super) total_count: u64,
     pub(super) items: Vec<T>,

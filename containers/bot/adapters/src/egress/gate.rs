@@ -59,13 +59,13 @@ pub(crate) enum Way {
 }
 
 /// The listener for proxies in a session. It accepts connections while a command's proxy is open.
-pub(crate) struct Line {
+pub(crate) struct RequestLine {
     listener: net::TcpListener,
     port: u16,
     secret: Option<Arc<str>>,
 }
 
-impl Line {
+impl RequestLine {
     /// Makes a listener on a local port, with a secret.
     pub(crate) fn on_this_machine() -> io::Result<Self> {
         let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -165,7 +165,7 @@ impl Gate {
     /// Opens a proxy for a command in a session, on the session's way.
     ///
     /// Needs the runtime on which it is served.
-    pub(crate) fn of_session(run: &Arc<RunEgress>, line: &Line) -> io::Result<Self> {
+    pub(crate) fn of_session(run: &Arc<RunEgress>, line: &RequestLine) -> io::Result<Self> {
         let closed = CancellationToken::new();
         let listener = line.listener.try_clone()?;
         // Connections that were not accepted yet do not belong to this command.

@@ -34,7 +34,7 @@ pub use rule::{HostRule, RuleError};
 
 pub(crate) use decide::is_listed;
 pub(crate) use enter::{PORT, limit_processes};
-pub(crate) use gate::{Gate, GateKind, Line, Way};
+pub(crate) use gate::{Gate, GateKind, RequestLine, Way};
 pub(crate) use limits::MAX_REPORTED;
 pub(crate) use policy::Scope;
 pub(crate) use registries::DOCUMENTATION;

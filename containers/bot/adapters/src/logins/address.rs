@@ -10,7 +10,7 @@ use super::login::Login;
 /// # Errors
 /// Returns why the login cannot be used, without the login text.
 pub(crate) fn login_in(origin: &str) -> Result<Option<Login>, &'static str> {
-    let Some(found) = Found::in_origin(origin) else {
+    let Some(found) = FoundAddress::in_origin(origin) else {
         return Ok(None);
     };
     if !found.is_http() {
@@ -30,7 +30,7 @@ pub(crate) fn login_in(origin: &str) -> Result<Option<Login>, &'static str> {
 /// Returns an origin's secrets, encoded and decoded: a password, or a user without a password (a
 /// token). The user in `ssh://git@host` is not a secret.
 pub fn secrets_of(origin: &str) -> Vec<String> {
-    let Some(found) = Found::in_origin(origin) else {
+    let Some(found) = FoundAddress::in_origin(origin) else {
         return Vec::new();
     };
     if found.password.is_empty() && !found.is_http() {
@@ -70,13 +70,13 @@ pub(crate) fn without_userinfo(text: &str) -> String {
 }
 
 /// Parts of an address with credentials, still encoded.
-struct Found<'a> {
+struct FoundAddress<'a> {
     scheme: &'a str,
     user: &'a str,
     password: &'a str,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundAddress<'a> {
     fn in_origin(origin: &'a str) -> Option<Self> {
         let (scheme, rest) = origin.split_once("://")?;
         let authority = rest.split('/').next()?;

@@ -17,11 +17,11 @@ const MAX_NAME_CHARS: usize = 200;
 
 #[derive(Deserialize)]
 struct Listing {
-    data: Vec<Listed>,
+    data: Vec<ListedModel>,
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct ListedModel {
     id: String,
 }
 

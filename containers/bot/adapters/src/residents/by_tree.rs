@@ -18,12 +18,12 @@ const TREE_SANDBOX_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 pub(super) struct ByTree<T>(Arc<Mutex<Trees<T>>>);
 
 struct Trees<T> {
-    known: HashMap<PathBuf, Entry<T>>,
+    known: HashMap<PathBuf, TreeEntry<T>>,
     /// A task removes what is idle.
     is_watched: bool,
 }
 
-struct Entry<T> {
+struct TreeEntry<T> {
     value: Arc<T>,
     place: Place,
     /// Device and number for each writable folder: another folder may be at the same path.
@@ -60,7 +60,7 @@ impl<T: Send + Sync + 'static> ByTree<T> {
             return Ok(Arc::clone(&entry.value));
         }
         let value = Arc::new(make());
-        let entry = Entry {
+        let entry = TreeEntry {
             value: Arc::clone(&value),
             place: place.clone(),
             folders,
@@ -77,7 +77,7 @@ impl<T: Send + Sync + 'static> ByTree<T> {
 
     /// Removes and returns the values for trees with a writable folder at or below `folder`.
     pub(super) fn remove_in(&self, folder: &Path) -> Vec<Arc<T>> {
-        let is_in = |entry: &Entry<T>| {
+        let is_in = |entry: &TreeEntry<T>| {
             entry
                 .place
                 .writable
@@ -102,7 +102,7 @@ impl<T> Trees<T> {
         {
             entry.used_at = now;
         }
-        let is_idle = |entry: &Entry<T>| entry.used_at + TREE_SANDBOX_IDLE_TIMEOUT <= now;
+        let is_idle = |entry: &TreeEntry<T>| entry.used_at + TREE_SANDBOX_IDLE_TIMEOUT <= now;
         let idle = self
             .known
             .extract_if(|_, entry| is_idle(entry))

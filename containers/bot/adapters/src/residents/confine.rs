@@ -189,7 +189,7 @@ impl Confined for SandboxedProgram {
         };
         Box::pin(async move {
             let started = workspace::start(program, input.map_or(Input::Empty, Input::File)).await;
-            let workspace::Started {
+            let workspace::StartedProgram {
                 child,
                 lifeline,
                 keeper,

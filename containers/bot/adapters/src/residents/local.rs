@@ -53,17 +53,17 @@ pub struct LocalTransport {
     workspaces: Arc<GitWorkspaces>,
     known: KnownRepositories,
     build: String,
-    opened: OnceCell<Opened>,
+    opened: OnceCell<OpenedResidents>,
 }
 
 /// The resource in a request.
 #[derive(Deserialize)]
-struct Named {
+struct NamedResidents {
     resource: Resource,
 }
 
 /// The served residents. They end before the lock does.
-struct Opened {
+struct OpenedResidents {
     residents: LocalResidents,
     _lock: File,
 }
@@ -99,7 +99,7 @@ impl LocalTransport {
 
     /// Notes that the repository in an answered request has or had a resident.
     async fn note_onboarded(&self, body: String) {
-        let Ok(Named { resource }) = serde_json::from_str(&body) else {
+        let Ok(NamedResidents { resource }) = serde_json::from_str(&body) else {
             return;
         };
         let folder = self.folder.join(resource.slug());
@@ -127,11 +127,11 @@ impl LocalTransport {
         }
     }
 
-    async fn open(&self) -> Result<&Opened, ResidentsError> {
+    async fn open(&self) -> Result<&OpenedResidents, ResidentsError> {
         self.opened.get_or_try_init(|| self.begin()).await
     }
 
-    async fn begin(&self) -> Result<Opened, ResidentsError> {
+    async fn begin(&self) -> Result<OpenedResidents, ResidentsError> {
         let (folder, workspaces) = (self.folder.clone(), Arc::clone(&self.workspaces));
         let (known, build) = (Arc::clone(&self.known), self.build.clone());
         let runtime = Handle::current();
@@ -141,7 +141,7 @@ impl LocalTransport {
             let residents =
                 LocalResidents::open(settings(folder, &commands, known, build, runtime));
             let residents = residents.map_err(|error| crate::stores::chain(&error))?;
-            Ok(Opened {
+            Ok(OpenedResidents {
                 residents,
                 _lock: lock,
             })

@@ -32,7 +32,7 @@ const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/w
 
 /// How a media type is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BodyKind {
     Html,
     Text,
     Image,
@@ -40,7 +40,7 @@ enum Kind {
     Other,
 }
 
-impl Kind {
+impl BodyKind {
     fn of(media_type: &str) -> Self {
         match media_type {
             "text/html" | "application/xhtml+xml" => Self::Html,
@@ -75,12 +75,12 @@ pub(super) async fn answer(
         .unwrap_or_default()
         .trim()
         .to_ascii_lowercase();
-    let kind = Kind::of(&media_type);
+    let kind = BodyKind::of(&media_type);
     let body = match kind {
-        Kind::Other => FetchedBody::Other,
-        Kind::Image => FetchedBody::Image(whole(response, limits.image_bytes).await?),
-        Kind::Document => FetchedBody::Document(whole(response, limits.document_bytes).await?),
-        Kind::Html | Kind::Text => {
+        BodyKind::Other => FetchedBody::Other,
+        BodyKind::Image => FetchedBody::Image(whole(response, limits.image_bytes).await?),
+        BodyKind::Document => FetchedBody::Document(whole(response, limits.document_bytes).await?),
+        BodyKind::Html | BodyKind::Text => {
             let packed = Packing::of(&response)?;
             let raw = read(&mut response, limits.text_bytes).await?;
             let page = Page {
@@ -164,10 +164,10 @@ struct Page {
 }
 
 impl Page {
-    fn text(self, kind: Kind) -> Result<FetchedBody, WebError> {
+    fn text(self, kind: BodyKind) -> Result<FetchedBody, WebError> {
         let plain = self.packed.unpack(self.raw, self.limit)?;
         let text = text::decode(&plain.bytes, text::charset(&self.content_type), plain.more);
-        let (text, cut) = if kind == Kind::Html {
+        let (text, cut) = if kind == BodyKind::Html {
             html::readable(&text, &self.base, self.limit)
         } else {
             (text, false)
@@ -237,21 +237,21 @@ mod tests {
     #[test]
     fn a_media_type_decides_what_is_done() {
         for (media_type, kind) in [
-            ("text/html", Kind::Html),
-            ("application/xhtml+xml", Kind::Html),
-            ("text/plain", Kind::Text),
-            ("text/csv", Kind::Text),
-            ("application/json", Kind::Text),
-            ("application/problem+json", Kind::Text),
-            ("application/atom+xml", Kind::Text),
-            ("image/png", Kind::Image),
-            ("image/svg+xml", Kind::Other),
-            ("image/tiff", Kind::Other),
-            ("application/pdf", Kind::Document),
-            ("application/octet-stream", Kind::Other),
-            ("", Kind::Other),
+            ("text/html", BodyKind::Html),
+            ("application/xhtml+xml", BodyKind::Html),
+            ("text/plain", BodyKind::Text),
+            ("text/csv", BodyKind::Text),
+            ("application/json", BodyKind::Text),
+            ("application/problem+json", BodyKind::Text),
+            ("application/atom+xml", BodyKind::Text),
+            ("image/png", BodyKind::Image),
+            ("image/svg+xml", BodyKind::Other),
+            ("image/tiff", BodyKind::Other),
+            ("application/pdf", BodyKind::Document),
+            ("application/octet-stream", BodyKind::Other),
+            ("", BodyKind::Other),
         ] {
-            assert_eq!(Kind::of(media_type), kind, "{media_type}");
+            assert_eq!(BodyKind::of(media_type), kind, "{media_type}");
         }
     }
 

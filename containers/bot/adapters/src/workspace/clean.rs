@@ -7,10 +7,10 @@ use std::path::Path;
 
 use ars_bot_ports::WorkspaceError;
 
-use super::git::{CALL_TIMEOUT, Git, INDEX, Limits};
+use super::git::{CALL_TIMEOUT, Git, GitLimits, INDEX};
 
 /// Limits for a check. The first output byte decides.
-const CHECK: Limits = Limits {
+const CHECK: GitLimits = GitLimits {
     time: CALL_TIMEOUT,
     output: 4 << 10,
 };

@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use ars_bot_ports::WorkspaceError;
 
-use super::git::{CALL_TIMEOUT, Git, INDEX, Limits, SHORT, make_bare};
+use super::git::{CALL_TIMEOUT, Git, GitLimits, INDEX, SHORT, make_bare};
 
 /// Git's name for a tree without files.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -93,7 +93,7 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     ];
     let answer = call(
         &arguments,
-        Limits {
+        GitLimits {
             time: CALL_TIMEOUT,
             output: DIFF_LIMIT,
         },

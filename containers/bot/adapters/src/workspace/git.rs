@@ -61,20 +61,20 @@ pub(super) struct Git<'a> {
 
 /// A single call's limits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct GitLimits {
     pub(super) time: Duration,
     /// Output bytes kept, from the start.
     pub(super) output: usize,
 }
 
 /// Limits for calls that return at most a line.
-pub(super) const SHORT: Limits = Limits {
+pub(super) const SHORT: GitLimits = GitLimits {
     time: CALL_TIMEOUT,
     output: 64 << 10,
 };
 
 /// Limits for listing the index.
-pub(super) const INDEX: Limits = Limits {
+pub(super) const INDEX: GitLimits = GitLimits {
     time: CALL_TIMEOUT,
     output: 64 << 20,
 };
@@ -192,7 +192,7 @@ impl Git<'_> {
     pub(super) async fn run(
         &self,
         program: Program,
-        limits: Limits,
+        limits: GitLimits,
     ) -> Result<GitOutput, WorkspaceError> {
         self.run_with(program, None, limits).await
     }
@@ -202,7 +202,7 @@ impl Git<'_> {
     pub(super) async fn run_on_all(
         &self,
         call: impl Fn() -> Program,
-        limits: Limits,
+        limits: GitLimits,
     ) -> Result<GitOutput, WorkspaceError> {
         let answer = self.run(call(), limits).await?;
         if !answer.is_denied() {
@@ -217,7 +217,7 @@ impl Git<'_> {
         &self,
         mut program: Program,
         credentials: Option<&Credentials>,
-        limits: Limits,
+        limits: GitLimits,
     ) -> Result<GitOutput, WorkspaceError> {
         // Git in a tree runs programs that the tree's configuration names.
         program.group = self.group.filter(|_| program.access.is_some()).cloned();

@@ -20,7 +20,7 @@ use super::{
     checkpoint::{LastSaved, Mirror, Saving},
     diff,
     files::Files,
-    git::{CALL_TIMEOUT, Git, Limits},
+    git::{CALL_TIMEOUT, Git, GitLimits},
     in_use::InUse,
     meta::Meta,
     names,
@@ -141,7 +141,7 @@ impl LocalWorkspace {
         request: ExecRequest<'_>,
         output: &mut Capture,
         cancel: &CancellationToken,
-    ) -> Result<Option<process::Ended>, WorkspaceError> {
+    ) -> Result<Option<process::EndedProgram>, WorkspaceError> {
         let gate = session.gate(&self.egress)?;
         let mut command = self.programs.in_session(SHELL, &self.place, gate.as_ref());
         command
@@ -156,7 +156,7 @@ impl LocalWorkspace {
         request: ExecRequest<'_>,
         output: &mut Capture,
         cancel: &CancellationToken,
-    ) -> Result<process::Ended, WorkspaceError> {
+    ) -> Result<process::EndedProgram, WorkspaceError> {
         let gate = match self.programs.gate() {
             Some(kind) => {
                 let opened = Gate::open(&self.egress, kind);
@@ -309,7 +309,7 @@ impl Workspace for LocalWorkspace {
         };
         let (output, truncated) = output.into_text();
         let refused = self.egress.take_refused();
-        let process::Ended {
+        let process::EndedProgram {
             exit_code,
             timed_out,
             reached,
@@ -331,7 +331,7 @@ impl Workspace for LocalWorkspace {
     ) -> Result<GitAnswer, WorkspaceError> {
         self.be_usable().await?;
         let git = self.git(cancel);
-        let limits = Limits {
+        let limits = GitLimits {
             time: CALL_TIMEOUT,
             output: request.output_limit,
         };

@@ -14,7 +14,7 @@ use super::{
     checkpoint::{Mirror, restore},
     disk::infra,
     environment::TEMPORARY,
-    git::{CLONE_TIMEOUT, Git, GitOutput, Limits, NO_TRANSPORT, SHORT, transports_of},
+    git::{CLONE_TIMEOUT, Git, GitLimits, GitOutput, NO_TRANSPORT, SHORT, transports_of},
     host_access::OriginAccess,
     meta::Meta,
     start_point,
@@ -213,7 +213,7 @@ async fn clone_with(
     git.run_with(
         command,
         credentials,
-        Limits {
+        GitLimits {
             time: CLONE_TIMEOUT,
             ..SHORT
         },

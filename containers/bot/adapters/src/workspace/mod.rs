@@ -45,4 +45,4 @@ pub(crate) use capture::Capture;
 pub(crate) use provider::Commands;
 pub(crate) use search::compile as compile_pattern;
 pub(crate) use session::{Exit, Lent, Session, SessionSettings};
-pub(crate) use start::{Input, Keeper, Program, Started, command, start};
+pub(crate) use start::{Input, Keeper, Program, StartedProgram, command, start};

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     files::{Files, is_git},
-    git::{CALL_TIMEOUT, Git, Limits},
+    git::{CALL_TIMEOUT, Git, GitLimits},
 };
 
 /// Maximum file name bytes: some 400,000 files.
@@ -44,7 +44,7 @@ pub(super) async fn from_git(
     if within != Path::new(".") {
         arguments.push(within.as_os_str());
     }
-    let limits = Limits {
+    let limits = GitLimits {
         time: CALL_TIMEOUT,
         output: NAMES_LIMIT,
     };

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     capture::Capture,
     credentials::Credentials,
-    start::{Input, Program, Started, start},
+    start::{Input, Program, StartedProgram, start},
 };
 use crate::sandbox::Membership;
 
@@ -44,7 +44,7 @@ const CHUNK: usize = 64 << 10;
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedProgram {
     /// 128 + signal when killed by one, 124 when timed out.
     pub(super) exit_code: i32,
     /// The time limit killed it.
@@ -63,7 +63,7 @@ pub(super) async fn run(
     output: &mut Capture,
     errors: Option<&mut Capture>,
     cancel: &CancellationToken,
-) -> Result<Ended, WorkspaceError> {
+) -> Result<EndedProgram, WorkspaceError> {
     let (out, writer) = pipe()?;
     let (err, error_writer) = if errors.is_some() {
         pipe().map(|(reader, writer)| (Some(reader), writer))?
@@ -77,7 +77,7 @@ pub(super) async fn run(
         .stderr(error_writer)
         .process_group(0);
     let input = credentials.map_or(Input::Empty, Input::Credentials);
-    let Started {
+    let StartedProgram {
         mut child,
         lifeline: _lifeline,
         keeper,
@@ -129,7 +129,7 @@ pub(super) async fn run(
         End::TimedOut => (TIMED_OUT, true),
         End::Cancelled => return Err(WorkspaceError::Cancelled),
     };
-    Ok(Ended {
+    Ok(EndedProgram {
         exit_code,
         timed_out,
         reached,

@@ -105,7 +105,7 @@ pub struct GitWorkspaces {
 }
 
 /// A workspace that exists, or was evicted.
-struct Found {
+struct FoundWorkspace {
     meta: Meta,
     tree: Option<(OwnedFd, InUse)>,
 }
@@ -302,7 +302,7 @@ impl GitWorkspaces {
     }
 
     /// Opens the tree of a workspace, if both are there.
-    async fn find(&self, name: &str) -> Result<Option<Found>, WorkspaceError> {
+    async fn find(&self, name: &str) -> Result<Option<FoundWorkspace>, WorkspaceError> {
         let (data, root, name) = (self.data_dir.clone(), self.root.clone(), name.to_owned());
         blocking(move || {
             let Some(meta) = Meta::read(&data, &name)? else {
@@ -315,7 +315,7 @@ impl GitWorkspaces {
                 || meta.evicted
                 || meta.checkpoint.is_some()
                 || place.symlink_metadata().is_ok();
-            Ok(is_there.then_some(Found { meta, tree }))
+            Ok(is_there.then_some(FoundWorkspace { meta, tree }))
         })
         .await
     }
@@ -344,7 +344,7 @@ impl WorkspaceProvider for GitWorkspaces {
         thread: &ThreadKey,
     ) -> Result<Option<Repository>, WorkspaceError> {
         let found = self.find(&folder_name(thread)).await?;
-        Ok(found.and_then(|Found { meta, .. }| {
+        Ok(found.and_then(|FoundWorkspace { meta, .. }| {
             Some(Repository {
                 name: meta.repository?,
                 origin: meta.origin?,
@@ -374,7 +374,7 @@ impl GitWorkspaces {
     /// Opens a tree that was just made.
     async fn made(&self, name: &str) -> Result<(Meta, (OwnedFd, InUse)), WorkspaceError> {
         match self.find(name).await? {
-            Some(Found {
+            Some(FoundWorkspace {
                 meta,
                 tree: Some(tree),
             }) => Ok((meta, tree)),

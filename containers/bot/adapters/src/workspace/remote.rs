@@ -11,7 +11,7 @@ use ars_codehost::{diff::Commit, run_of_branch};
 use ars_types::RefName;
 
 use super::{
-    git::{Git, GitOutput, Limits, SHORT, make_bare, transports_of},
+    git::{Git, GitLimits, GitOutput, SHORT, make_bare, transports_of},
     host_access::OriginAccess,
 };
 use crate::logins::without_userinfo;
@@ -99,7 +99,7 @@ impl Remote<'_> {
             .git
             .run(
                 checkout,
-                Limits {
+                GitLimits {
                     time: REMOTE_TIMEOUT,
                     ..SHORT
                 },
@@ -167,7 +167,7 @@ impl Remote<'_> {
             .run_with(
                 program,
                 credentials,
-                Limits {
+                GitLimits {
                     time: REMOTE_TIMEOUT,
                     ..SHORT
                 },

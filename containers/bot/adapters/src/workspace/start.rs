@@ -79,7 +79,7 @@ pub(crate) struct Pair<'a> {
 }
 
 /// A started program.
-pub(crate) struct Started {
+pub(crate) struct StartedProgram {
     pub(crate) child: Child,
     /// The program's group is killed when this is dropped. A program with input has none.
     pub(crate) lifeline: Option<PipeWriter>,
@@ -102,7 +102,10 @@ pub(crate) fn command(words: &[impl AsRef<OsStr>]) -> Command {
 }
 
 /// Starts a program. It ends at the latest with the returned value.
-pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started, WorkspaceError> {
+pub(crate) async fn start(
+    program: Program,
+    input: Input<'_>,
+) -> Result<StartedProgram, WorkspaceError> {
     let failed = |error: io::Error| infra("the command could not be started", &error);
     let (reader, lifeline) = io::pipe().map_err(failed)?;
     let (mut file, mut socket) = (None, None);
@@ -172,7 +175,7 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
     }
     // After the start, because lines longer than the pipe's capacity need a reader.
     let lifeline = write_input(lifeline, ours, file, &lines).map_err(failed)?;
-    Ok(Started {
+    Ok(StartedProgram {
         child,
         lifeline,
         keeper: Keeper { _end: end },

@@ -7,7 +7,7 @@
 use ars_bot_ports::WorkspaceError;
 use ars_types::RefName;
 
-use super::git::{CLONE_TIMEOUT, Git, Limits, SHORT};
+use super::git::{CLONE_TIMEOUT, Git, GitLimits, SHORT};
 
 /// Prefix for the origin's branches in a clone.
 const ORIGIN: &str = "refs/remotes/origin/";
@@ -21,7 +21,7 @@ const COMMIT_DIGITS: [usize; 2] = [40, 64];
 const MAX_BRANCHES_NAMED: usize = 10;
 
 /// A ref that was found.
-enum Found<'a> {
+enum FoundStart<'a> {
     /// A branch at the origin.
     Branch(&'a str),
     /// A tag or a commit, as the commit id.
@@ -46,7 +46,7 @@ pub(super) async fn check_out(
     let remote;
     let commit;
     let arguments = match find(git, git_ref).await? {
-        Some(Found::Branch(branch)) => {
+        Some(FoundStart::Branch(branch)) => {
             remote = format!("{ORIGIN}{branch}");
             vec![
                 "checkout",
@@ -58,7 +58,7 @@ pub(super) async fn check_out(
                 "--",
             ]
         }
-        Some(Found::Commit(found)) => {
+        Some(FoundStart::Commit(found)) => {
             commit = found;
             vec!["checkout", "--quiet", "--detach", commit.as_str(), "--"]
         }
@@ -72,7 +72,7 @@ pub(super) async fn check_out(
     let answer = git
         .run(
             git.inside(&arguments),
-            Limits {
+            GitLimits {
                 time: CLONE_TIMEOUT,
                 ..SHORT
             },
@@ -87,20 +87,20 @@ pub(super) async fn check_out(
     )))
 }
 
-async fn find<'a>(git: &Git<'_>, name: &'a str) -> Result<Option<Found<'a>>, WorkspaceError> {
+async fn find<'a>(git: &Git<'_>, name: &'a str) -> Result<Option<FoundStart<'a>>, WorkspaceError> {
     let is_id =
         COMMIT_DIGITS.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_id && !name.starts_with(TAGS) {
         for branch in [Some(name), name.strip_prefix(HEADS)].into_iter().flatten() {
             if commit(git, &format!("{ORIGIN}{branch}")).await?.is_some() {
-                return Ok(Some(Found::Branch(branch)));
+                return Ok(Some(FoundStart::Branch(branch)));
             }
         }
         if let Some(found) = commit(git, &format!("{TAGS}{name}")).await? {
-            return Ok(Some(Found::Commit(found)));
+            return Ok(Some(FoundStart::Commit(found)));
         }
     }
-    Ok(commit(git, name).await?.map(Found::Commit))
+    Ok(commit(git, name).await?.map(FoundStart::Commit))
 }
 
 /// Returns the commit that a name means.

@@ -11,5 +11,5 @@ mod streams;
 pub(crate) use kill::{kill_in, kill_tagged, kill_uid};
 pub(crate) use program::{Input, Program, Sharing};
 pub use rights::has_landlock;
-pub(crate) use run::{Ended, run};
+pub(crate) use run::{EndedProcess, run};
 pub(crate) use streams::{Heads, Streams};

@@ -45,7 +45,7 @@ const SIGNAL_BASE: i32 = 128;
 
 /// How a program ended.
 #[derive(Debug, Clone)]
-pub(crate) struct Ended {
+pub(crate) struct EndedProcess {
     /// 128 + signal if a signal ended it, 124 after the timeout.
     pub(crate) exit_code: i32,
     /// The step had to stop.
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     program: Program,
     streams: &Streams,
     stop: &Stop,
-) -> Result<Ended> {
+) -> Result<EndedProcess> {
     stop.check()?;
     let name = program
         .words
@@ -96,7 +96,7 @@ pub(crate) async fn run(
         exit_code(status)
     };
     let refused = confined.map_or_else(Vec::new, |confined| confined.refused());
-    Ok(Ended {
+    Ok(EndedProcess {
         exit_code,
         stopped,
         refused,

@@ -6,7 +6,7 @@ use ars_resident::output::TIMEOUT_EXIT;
 
 use super::{
     program::{Program, Sharing},
-    run::{Ended, of_words, set_environment},
+    run::{EndedProcess, of_words, set_environment},
     streams::Streams,
 };
 use crate::{
@@ -26,7 +26,7 @@ pub(super) async fn run(
     program: &Program,
     streams: &Streams,
     (stop, tag): (&Stop, &str),
-) -> Result<Option<Ended>> {
+) -> Result<Option<EndedProcess>> {
     let (Sharing::WithTree, Mode::Host(confine), Some(place)) =
         (program.sharing, &runtime.settings.mode, &program.place)
     else {
@@ -54,7 +54,7 @@ pub(super) async fn run(
         (None, Some(Why::TimedOut)) => TIMEOUT_EXIT,
         (None, Some(Why::Cancelled) | None) => KILLED,
     };
-    Ok(Some(Ended {
+    Ok(Some(EndedProcess {
         exit_code,
         stopped,
         refused: end.refused,

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     failure::{Context as _, Result, invalid},
-    footprint::{Footprint, Watched},
+    footprint::{Footprint, WatchedTree},
     git::GitCall,
     kept::{Index, Kept, Known, Saved},
     runtime::Runtime,
@@ -69,7 +69,7 @@ struct Refs {
 }
 
 /// The way to save a working tree.
-enum Plan {
+enum CheckpointPlan {
     /// Neither a change nor a commit of its own.
     Nothing,
     /// The last checkpoint has it.
@@ -90,7 +90,7 @@ fn namespace(step: &StepContext<'_>, tree: &str) -> Result<String> {
 }
 
 /// The state that a plan is made for.
-struct State {
+struct SavedState {
     content: Content,
     others: Vec<String>,
     last: Option<Last>,
@@ -124,7 +124,7 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         refs,
         last(step.runtime, &namespace, &step.stop),
     )?;
-    let mut state = State {
+    let mut state = SavedState {
         content,
         others,
         last,
@@ -133,8 +133,8 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     let mut plan = state.plan(step, user, &real).await?;
     let changed = match plan {
         // These files were searched for the last checkpoint.
-        Plan::Nothing | Plan::Same(_) => Vec::new(),
-        Plan::Head | Plan::Commit => std::mem::take(&mut state.content.changed),
+        CheckpointPlan::Nothing | CheckpointPlan::Same(_) => Vec::new(),
+        CheckpointPlan::Head | CheckpointPlan::Commit => std::mem::take(&mut state.content.changed),
     };
     // The commit is made beside the search for secrets. A finding makes it another one.
     let (withheld, mut sha) = tokio::try_join!(
@@ -148,9 +148,9 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         sha = state.commit(step, user, &real, &plan).await?;
     }
     let (number, sha, is_new) = match plan {
-        Plan::Nothing => return Ok(Answer::Saved { checkpoint: None }),
-        Plan::Same(last) => (last.number, last.sha, false),
-        Plan::Head | Plan::Commit => {
+        CheckpointPlan::Nothing => return Ok(Answer::Saved { checkpoint: None }),
+        CheckpointPlan::Same(last) => (last.number, last.sha, false),
+        CheckpointPlan::Head | CheckpointPlan::Commit => {
             transfer::to_mirror(step, user, &real, &sha, &known).await?;
             let number = state.last.as_ref().map_or(1, |last| last.number + 1);
             set_ref(step, &format!("{namespace}/{number}"), &sha).await?;
@@ -165,7 +165,7 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         parents: state.parents(),
         head_tree: state.content.head_tree.clone(),
     };
-    let State {
+    let SavedState {
         content, withheld, ..
     } = state;
     let answer = saved(last.git_ref(), &last.sha, is_new, withheld.clone());
@@ -184,7 +184,7 @@ async fn set_ref(step: &StepContext<'_>, name: &str, sha: &str) -> Result<()> {
     Ok(())
 }
 
-impl State {
+impl SavedState {
     fn parents(&self) -> Vec<String> {
         std::iter::once(&self.content.head)
             .chain(&self.others)
@@ -192,7 +192,12 @@ impl State {
             .collect()
     }
 
-    async fn plan(&self, step: &StepContext<'_>, user: User, real: &Path) -> Result<Plan> {
+    async fn plan(
+        &self,
+        step: &StepContext<'_>,
+        user: User,
+        real: &Path,
+    ) -> Result<CheckpointPlan> {
         let Content {
             head,
             head_tree,
@@ -202,16 +207,16 @@ impl State {
         // No commit is needed but those of the thread, and no file was left out.
         let is_clean = tree == head_tree && self.others.is_empty() && self.withheld.is_empty();
         if is_clean && is_known(step, user, real).await? {
-            return Ok(Plan::Nothing);
+            return Ok(CheckpointPlan::Nothing);
         }
         let is_same = |last: &&Last| {
             let has_parents = last.parents == self.parents().join(" ");
             last.tree == *tree && (has_parents || (is_clean && last.sha == *head))
         };
         Ok(match self.last.as_ref().filter(is_same) {
-            Some(last) => Plan::Same(last.clone()),
-            None if is_clean => Plan::Head,
-            None => Plan::Commit,
+            Some(last) => CheckpointPlan::Same(last.clone()),
+            None if is_clean => CheckpointPlan::Head,
+            None => CheckpointPlan::Commit,
         })
     }
 
@@ -221,9 +226,9 @@ impl State {
         step: &StepContext<'_>,
         user: User,
         real: &Path,
-        plan: &Plan,
+        plan: &CheckpointPlan,
     ) -> Result<String> {
-        if !matches!(plan, Plan::Commit) {
+        if !matches!(plan, CheckpointPlan::Commit) {
             return Ok(self.content.head.clone());
         }
         let parents = self.parents();
@@ -464,7 +469,7 @@ async fn keep(
     let Content { index, added, .. } = content;
     let objects = beside::make_objects(step, user, (tree, real)).await?;
     let kept = step.blocking(move |_| {
-        let watched = Watched::new(&objects.tree, footprint, &added);
+        let watched = WatchedTree::new(&objects.tree, footprint, &added);
         Ok(watched.map(|watched| Kept {
             saved,
             index,

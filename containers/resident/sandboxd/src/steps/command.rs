@@ -8,7 +8,7 @@ use ars_resident::plan::{User, shell_words};
 use super::home;
 use crate::{
     failure::{Context as _, Result},
-    process::{Ended, Heads, Input, Program, Sharing, Streams, run},
+    process::{EndedProcess, Heads, Input, Program, Sharing, Streams, run},
     settings::Mode,
     step::StepContext,
     stop::Why,
@@ -70,7 +70,7 @@ pub(super) async fn build(
     step: &StepContext<'_>,
     command: &TableCommand,
     cwd: &str,
-) -> Result<std::result::Result<(Ended, Streams), CommandEnd>> {
+) -> Result<std::result::Result<(EndedProcess, Streams), CommandEnd>> {
     home::enter_build(step).await?;
     let ran = shell(step, User::BUILD, command.as_str(), cwd, Sharing::Alone).await;
     home::leave_build(step).await?;
@@ -84,7 +84,7 @@ pub(super) async fn shell(
     command: &str,
     cwd: &str,
     sharing: Sharing,
-) -> Result<std::result::Result<(Ended, Streams), CommandEnd>> {
+) -> Result<std::result::Result<(EndedProcess, Streams), CommandEnd>> {
     let runtime = step.runtime;
     // Also refuses a folder that is a link or does not exist.
     drop(runtime.places.open_usable_dir(cwd)?);
@@ -121,7 +121,7 @@ pub(super) async fn shell(
     Ok(Ok((ended, streams)))
 }
 
-fn finish(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> Result<Answer> {
+fn finish(step: &StepContext<'_>, ended: EndedProcess, heads: &Heads) -> Result<Answer> {
     let stopped = ended.stopped;
     let end = command_end(step, ended, heads);
     match stopped {
@@ -136,7 +136,11 @@ fn finish(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> Result<Answer>
 }
 
 /// Returns a command's end with the streams.
-pub(super) fn command_end(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> CommandEnd {
+pub(super) fn command_end(
+    step: &StepContext<'_>,
+    ended: EndedProcess,
+    heads: &Heads,
+) -> CommandEnd {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     CommandEnd {
         stdout: text(&heads.stdout),

@@ -38,7 +38,7 @@ const REF_MODE: u32 = 0o644;
 
 /// An object that the mirror may have.
 pub(super) struct Loose {
-    kind: Kind,
+    kind: ObjectKind,
     /// Hexadecimal id of the object.
     pub(super) id: String,
     compressed: Vec<u8>,
@@ -46,7 +46,7 @@ pub(super) struct Loose {
 
 /// The object's kind. An object that names others follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ObjectKind {
     Blob,
     Tree,
     Commit,
@@ -96,7 +96,7 @@ pub(super) fn searched(
 /// Returns the kind of an object with this id.
 ///
 /// Returns `None` if the id differs, and for a file that has a secret or is too large.
-fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
+fn harmless(id: &str, compressed: &[u8]) -> Option<ObjectKind> {
     let mut decoder = ZlibDecoder::new(compressed);
     let (mut content, most) = (Vec::new(), HEAD_MAX_BYTES + SEARCHED_MAX_BYTES);
     decoder
@@ -112,13 +112,13 @@ fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
     let (kind, size) = std::str::from_utf8(&content[..end]).ok()?.split_once(' ')?;
     let body = &content[end + 1..];
     let kind = match kind {
-        "blob" => Kind::Blob,
-        "tree" => Kind::Tree,
-        "commit" => Kind::Commit,
+        "blob" => ObjectKind::Blob,
+        "tree" => ObjectKind::Tree,
+        "commit" => ObjectKind::Commit,
         _ => return None,
     };
     let is_plain =
-        kind != Kind::Blob || (body.len() <= SEARCHED_MAX_BYTES && secret_in(body).is_none());
+        kind != ObjectKind::Blob || (body.len() <= SEARCHED_MAX_BYTES && secret_in(body).is_none());
     (size.parse() == Ok(body.len()) && is_plain).then_some(kind)
 }
 
@@ -208,7 +208,7 @@ mod tests {
     fn object_has_the_id_of_its_name() {
         let (id, plain) = object(b"blob 2\0x\n");
         assert_eq!(id, "587be6b4c3f93f93c489c0111bba5596147a26cb");
-        assert_eq!(harmless(&id, &plain), Some(Kind::Blob));
+        assert_eq!(harmless(&id, &plain), Some(ObjectKind::Blob));
         let (other, _) = object(b"blob 2\0y\n");
         assert_eq!(harmless(&other, &plain), None);
         assert_eq!(harmless(&id, &[&plain[..], b"more"].concat()), None);

@@ -15,7 +15,7 @@ use cap_std::fs::Dir;
 use super::{beside, loose, transfer};
 use crate::{
     failure::{Context as _, Result, invalid},
-    footprint::{Footprint, Watched},
+    footprint::{Footprint, WatchedTree},
     git::GitCall,
     kept::{Attached, Kept, Known, Objects, Saved},
     step::StepContext,
@@ -95,7 +95,7 @@ async fn first(
         let now = Footprint::of(&folder).filter(|now| now.has_same_refs(&then));
         let now = now.filter(|_| !has_refs(&mirror, &namespace));
         Ok(now
-            .and_then(|now| Watched::new(&folder, now, b""))
+            .and_then(|now| WatchedTree::new(&folder, now, b""))
             .map(|watched| (watched, then)))
     });
     let Some((watched, then)) = watched.await? else {

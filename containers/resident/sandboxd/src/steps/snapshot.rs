@@ -59,7 +59,7 @@ pub(super) async fn archive(
 }
 
 /// Where an archive's content goes.
-struct Target<'a> {
+struct ArchiveTarget<'a> {
     path: &'a str,
     /// Where it is extracted before the rename.
     beside: &'a str,
@@ -77,7 +77,7 @@ pub(super) async fn extract(
     if path != MIRROR && path != CHECKOUT {
         return Err(invalid(format!("{path} is not extracted")));
     }
-    let target = Target {
+    let target = ArchiveTarget {
         path,
         beside: &format!("{path}.extract"),
         entry: None,
@@ -100,7 +100,7 @@ pub(super) async fn extract_entry(
     extract_into(
         step,
         backup,
-        &Target {
+        &ArchiveTarget {
             path: &path,
             beside: &beside,
             entry: Some(key),
@@ -113,7 +113,7 @@ pub(super) async fn extract_entry(
 async fn extract_into(
     step: &StepContext<'_>,
     backup: &BackupId,
-    target: &Target<'_>,
+    target: &ArchiveTarget<'_>,
 ) -> Result<Received> {
     let StepInput::Download { from, sha256 } = &step.request.input else {
         return Err(invalid("an extraction has a download"));
@@ -142,7 +142,7 @@ async fn extract_into(
     done
 }
 
-async fn replace(step: &StepContext<'_>, file: &Path, target: &Target<'_>) -> Result<()> {
+async fn replace(step: &StepContext<'_>, file: &Path, target: &ArchiveTarget<'_>) -> Result<()> {
     let real = step.runtime.places.real(target.path)?;
     let beside = step.runtime.places.real(target.beside)?;
     remove_real(step, &beside).await?;

@@ -17,7 +17,7 @@ use super::{
 
 /// Effect that an event has.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum StreamStep {
     /// There is nothing to show.
     Quiet,
     /// The message's usage so far.
@@ -45,12 +45,12 @@ struct PartialBlock {
 
 impl Assembly {
     /// Applies an event. Unknown events and fields are ignored.
-    pub(super) fn take(&mut self, mut event: Value) -> Result<Step, ModelError> {
+    pub(super) fn take(&mut self, mut event: Value) -> Result<StreamStep, ModelError> {
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => {
                 self.started = true;
                 self.count(&event["message"]["usage"]);
-                return Ok(Step::Usage(self.usage));
+                return Ok(StreamStep::Usage(self.usage));
             }
             "content_block_start" => {
                 let index = index(&event)?;
@@ -77,13 +77,13 @@ impl Assembly {
                     let explanation = event["delta"]["stop_details"]["explanation"].as_str();
                     self.stop = Some(stop_reason(word, explanation));
                 }
-                return Ok(Step::Usage(self.usage));
+                return Ok(StreamStep::Usage(self.usage));
             }
-            "message_stop" => return std::mem::take(self).finish().map(Step::Done),
+            "message_stop" => return std::mem::take(self).finish().map(StreamStep::Done),
             "error" => return Err(reported(&event)),
             _ => {}
         }
-        Ok(Step::Quiet)
+        Ok(StreamStep::Quiet)
     }
 
     /// Updates the usage. Counts are running totals; an absent field keeps the previous value.
@@ -122,9 +122,9 @@ impl Assembly {
 }
 
 impl PartialBlock {
-    fn grow(&mut self, delta: Value) -> Step {
+    fn grow(&mut self, delta: Value) -> StreamStep {
         let Value::Object(mut delta) = delta else {
-            return Step::Quiet;
+            return StreamStep::Quiet;
         };
         let kind = delta.shift_remove("type").unwrap_or_default();
         match kind.as_str().unwrap_or_default() {
@@ -147,11 +147,11 @@ impl PartialBlock {
                     .unwrap_or_default()
                     .to_owned();
                 self.extend(delta);
-                return Step::Text(text);
+                return StreamStep::Text(text);
             }
             _ => self.extend(delta),
         }
-        Step::Quiet
+        StreamStep::Quiet
     }
 
     /// Appends a delta of any other kind: text fields extend the block's fields with the same name.

@@ -9,7 +9,7 @@ use super::*;
 fn feed(events: Vec<Value>) -> Result<ModelTurn, ModelError> {
     let mut assembly = Assembly::default();
     for event in events {
-        if let Step::Done(turn) = assembly.take(event)? {
+        if let StreamStep::Done(turn) = assembly.take(event)? {
             return Ok(turn);
         }
     }
@@ -162,12 +162,12 @@ fn usage_precedes_the_complete_message() {
         cache_read_tokens: 9,
         cache_write_tokens: 0,
     };
-    assert_eq!(step, Step::Usage(expected));
+    assert_eq!(step, StreamStep::Usage(expected));
     let step = assembly
         .take(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 40}}));
     assert_eq!(
         step.unwrap(),
-        Step::Usage(Usage {
+        StreamStep::Usage(Usage {
             output_tokens: 40,
             ..expected
         })

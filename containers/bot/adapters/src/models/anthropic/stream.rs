@@ -11,7 +11,7 @@ use reqwest::Response;
 
 use super::{
     super::failure::{protocol, unreachable},
-    assemble::{Assembly, Step},
+    assemble::{Assembly, StreamStep},
 };
 
 /// Maximum response size in bytes, far above 128,000 tokens. It bounds the memory a broken server
@@ -46,10 +46,10 @@ pub(super) async fn read(
         let data =
             serde_json::from_str(&event.data).map_err(|_| protocol("an event is not JSON"))?;
         match assembly.take(data)? {
-            Step::Quiet => {}
-            Step::Usage(usage) => deltas(ModelDelta::Usage(usage)),
-            Step::Text(text) => deltas(ModelDelta::Text(text)),
-            Step::Done(turn) => {
+            StreamStep::Quiet => {}
+            StreamStep::Usage(usage) => deltas(ModelDelta::Usage(usage)),
+            StreamStep::Text(text) => deltas(ModelDelta::Text(text)),
+            StreamStep::Done(turn) => {
                 let _ = tokio::time::timeout(TAIL_WAIT, events.next()).await;
                 return Ok(turn);
             }

@@ -26,7 +26,7 @@ use super::super::{
     retry::{RetryPolicy, with_retries},
     transport::Endpoint,
 };
-use super::request::Call;
+use super::request::WireCall;
 use crate::error::ModelSetupError;
 
 /// The API's default address.
@@ -93,7 +93,7 @@ impl OpenAi {
     async fn attempt(
         &self,
         model: &str,
-        call: &Call,
+        call: &WireCall,
         deltas: &(dyn Fn(ModelDelta) + Send + Sync),
     ) -> Result<ModelTurn, ModelError> {
         let target = self.target(model);

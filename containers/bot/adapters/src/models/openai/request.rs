@@ -14,13 +14,13 @@ use super::super::conversation::{Message, messages, object, omitted};
 const NO_TOOLS_WHILE_REASONING: [&str; 2] = ["gpt-5.6", "gpt-6"];
 
 /// A call in genai's types.
-pub(super) struct Call {
+pub(super) struct WireCall {
     pub(super) chat: ChatRequest,
     pub(super) options: ChatOptions,
 }
 
 /// Encodes a request as a genai call.
-pub(super) fn encode(request: &ModelRequest<'_>) -> Call {
+pub(super) fn encode(request: &ModelRequest<'_>) -> WireCall {
     let mut chat = ChatRequest::new(Vec::new());
     if !request.system.trim().is_empty() {
         chat = chat.with_system(request.system);
@@ -55,7 +55,7 @@ pub(super) fn encode(request: &ModelRequest<'_>) -> Call {
             options = options.with_tool_choice(ToolChoice::None);
         }
     }
-    Call { chat, options }
+    WireCall { chat, options }
 }
 
 fn tool(spec: &ToolSpec) -> Tool {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use crate::error::ScriptError;
 
 /// The label, and the prefix for all the script's prose.
@@ -69,7 +69,7 @@ impl Rehearsal {
     }
 
     /// Returns the next step, found by replaying the answers since the requester's last text.
-    fn next(&self, turns: &[Turn]) -> Option<&Step> {
+    fn next(&self, turns: &[Turn]) -> Option<&ScriptStep> {
         let start = turns.iter().rposition(is_request).unwrap_or(0);
         let request = turns.get(start).map(words).unwrap_or_default();
         let mut steps = self.script.turn.iter();

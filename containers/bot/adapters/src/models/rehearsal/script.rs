@@ -14,18 +14,18 @@ pub(crate) const SCRIPT_BYTES: u64 = 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
     /// The script's answers, in order.
-    pub(super) turn: Vec<Step>,
+    pub(super) turn: Vec<ScriptStep>,
 }
 
 /// A single answer in the script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Step {
+pub(super) struct ScriptStep {
     /// Prose in the answer.
     pub(super) text: Option<String>,
     /// Tool calls in order.
     #[serde(default)]
-    pub(super) call: Vec<Call>,
+    pub(super) call: Vec<ScriptCall>,
     when_last_result_contains: Option<String>,
     when_last_result_lacks: Option<String>,
     when_request_contains: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Step {
 /// A scripted tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
+pub(super) struct ScriptCall {
     /// The called tool's name.
     pub(super) tool: String,
     /// The call's arguments; none when absent.
@@ -83,7 +83,7 @@ impl Script {
     }
 
     fn checked(self) -> Result<Self, ScriptError> {
-        let idle = |step: &Step| {
+        let idle = |step: &ScriptStep| {
             step.call.is_empty()
                 && step
                     .text
@@ -97,7 +97,7 @@ impl Script {
     }
 }
 
-impl Step {
+impl ScriptStep {
     /// Returns whether the step's conditions hold.
     pub(super) fn applies(&self, request: &str, last_result: &str) -> bool {
         let holds = |wanted: &Option<String>, text: &str| {

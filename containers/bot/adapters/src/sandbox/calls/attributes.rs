@@ -6,14 +6,14 @@
 
 use seccompiler::{BackendError, SeccompCmpOp, TargetArch};
 
-use super::number::{Call, Refused, condition, rule};
+use super::number::{Refused, SystemCall, condition, rule};
 
 /// Calls that set a mode, with the mode's position: `chmod`, `fchmod`, `fchmodat` and `fchmodat2`.
-const MODES: [(Call, u8); 4] = [
-    (Call::old(90), 1),
-    (Call::new(91, 52), 1),
-    (Call::new(268, 53), 2),
-    (Call::new(452, 452), 2),
+const MODES: [(SystemCall, u8); 4] = [
+    (SystemCall::old(90), 1),
+    (SystemCall::new(91, 52), 1),
+    (SystemCall::new(268, 53), 2),
+    (SystemCall::new(452, 452), 2),
 ];
 /// Bits that make a program run with the rights of its file's owner or group.
 const LENDING: [u64; 2] = [0o4000, 0o2000];

@@ -11,13 +11,13 @@ pub(super) type Refused = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// A system call. Where it has no number, the architecture has no such call.
 #[derive(Clone, Copy)]
-pub(super) struct Call {
+pub(super) struct SystemCall {
     x86_64: Option<i64>,
     /// The number on aarch64, riscv64 and later architectures.
     generic: Option<i64>,
 }
 
-impl Call {
+impl SystemCall {
     pub(super) const fn new(x86_64: i64, generic: i64) -> Self {
         Self {
             x86_64: Some(x86_64),

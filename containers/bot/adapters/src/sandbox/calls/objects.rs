@@ -7,29 +7,29 @@
 
 use seccompiler::TargetArch;
 
-use super::number::{Call, Refused};
+use super::number::{Refused, SystemCall};
 
 /// System V IPC: memory segments, semaphores, and message queues.
-const SYSTEM_V: [Call; 11] = [
-    Call::new(29, 194),
-    Call::new(30, 196),
-    Call::new(31, 195),
-    Call::new(64, 190),
-    Call::new(65, 193),
-    Call::new(66, 191),
-    Call::new(68, 186),
-    Call::new(69, 189),
-    Call::new(70, 188),
-    Call::new(71, 187),
-    Call::new(220, 192),
+const SYSTEM_V: [SystemCall; 11] = [
+    SystemCall::new(29, 194),
+    SystemCall::new(30, 196),
+    SystemCall::new(31, 195),
+    SystemCall::new(64, 190),
+    SystemCall::new(65, 193),
+    SystemCall::new(66, 191),
+    SystemCall::new(68, 186),
+    SystemCall::new(69, 189),
+    SystemCall::new(70, 188),
+    SystemCall::new(71, 187),
+    SystemCall::new(220, 192),
 ];
 /// Message queue calls: `mq_open` and `mq_unlink`.
-const QUEUES: [Call; 2] = [Call::new(240, 180), Call::new(241, 181)];
+const QUEUES: [SystemCall; 2] = [SystemCall::new(240, 180), SystemCall::new(241, 181)];
 /// `add_key`, `request_key` and `keyctl`.
-const KEYS: [Call; 3] = [
-    Call::new(248, 217),
-    Call::new(249, 218),
-    Call::new(250, 219),
+const KEYS: [SystemCall; 3] = [
+    SystemCall::new(248, 217),
+    SystemCall::new(249, 218),
+    SystemCall::new(250, 219),
 ];
 
 /// Refuses all these calls.

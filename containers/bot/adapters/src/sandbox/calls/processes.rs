@@ -6,21 +6,24 @@
 
 use seccompiler::{BackendError, SeccompCmpOp, TargetArch};
 
-use super::number::{Call, Refused, condition, is_given, rule};
+use super::number::{Refused, SystemCall, condition, is_given, rule};
 
 /// Sets and returns the limit for a process, the first argument. The third is the new limit.
-const PRLIMIT64: Call = Call::new(302, 261);
+const PRLIMIT64: SystemCall = SystemCall::new(302, 261);
 /// The calls that change how a process is scheduled, the first argument:
 /// `sched_setparam`, `sched_setscheduler`, `sched_setaffinity` and `sched_setattr`.
-const SCHEDULING: [Call; 4] = [
-    Call::new(142, 118),
-    Call::new(144, 119),
-    Call::new(203, 122),
-    Call::new(314, 274),
+const SCHEDULING: [SystemCall; 4] = [
+    SystemCall::new(142, 118),
+    SystemCall::new(144, 119),
+    SystemCall::new(203, 122),
+    SystemCall::new(314, 274),
 ];
 /// Calls that set a priority, `setpriority` and `ioprio_set`. Each has the number that means a
 /// single process, neither a group nor a user.
-const PRIORITIES: [(Call, u64); 2] = [(Call::new(141, 140), 0), (Call::new(251, 30), 1)];
+const PRIORITIES: [(SystemCall, u64); 2] = [
+    (SystemCall::new(141, 140), 0),
+    (SystemCall::new(251, 30), 1),
+];
 
 /// Refuses changes to all processes but the caller's own.
 pub(super) fn refuse_others(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {

@@ -12,17 +12,17 @@ use seccompiler::{BackendError, SeccompCmpOp, SeccompRule, TargetArch};
 
 use super::{
     super::access::Reach,
-    number::{Call, Refused, condition, rule},
+    number::{Refused, SystemCall, condition, rule},
 };
 
-const SOCKET: Call = Call::new(41, 198);
-const LISTEN: Call = Call::new(50, 201);
-const IO_URING_SETUP: Call = Call::new(425, 425);
+const SOCKET: SystemCall = SystemCall::new(41, 198);
+const LISTEN: SystemCall = SystemCall::new(50, 201);
+const IO_URING_SETUP: SystemCall = SystemCall::new(425, 425);
 /// Calls that send, with the flags' position: `sendto`, `sendmsg` and `sendmmsg`.
-const SENDS: [(Call, u8); 3] = [
-    (Call::new(44, 206), 3),
-    (Call::new(46, 211), 2),
-    (Call::new(307, 269), 3),
+const SENDS: [(SystemCall, u8); 3] = [
+    (SystemCall::new(44, 206), 3),
+    (SystemCall::new(46, 211), 2),
+    (SystemCall::new(307, 269), 3),
 ];
 const UNIX: u64 = 1;
 const INET: u64 = 2;

@@ -16,7 +16,7 @@ use rustix::fs::{Access, access};
 
 use super::{
     cleanup::Cleanup,
-    folder::{Place, is_busy, write},
+    folder::{GroupPlace, is_busy, write},
     member::RunGroup,
     name::{Owner, is_left_over, is_of_a_service},
 };
@@ -31,7 +31,7 @@ const PASS_ON: &str = "+memory +pids";
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     /// Where they are made, by whom, and their removal, or why they are not.
-    maker: Result<(Place, Owner, Cleanup), Arc<str>>,
+    maker: Result<(GroupPlace, Owner, Cleanup), Arc<str>>,
     limits: RunLimits,
 }
 
@@ -65,8 +65,8 @@ impl Groups {
     /// Returns the groups' version.
     pub(crate) fn version(&self) -> Cgroup {
         match self.maker {
-            Ok((Place::V2(_), ..)) => Cgroup::V2,
-            Ok((Place::V1 { .. }, ..)) => Cgroup::V1,
+            Ok((GroupPlace::V2(_), ..)) => Cgroup::V2,
+            Ok((GroupPlace::V1 { .. }, ..)) => Cgroup::V1,
             Err(_) => Cgroup::None,
         }
     }
@@ -98,7 +98,7 @@ impl Groups {
 }
 
 impl Roots {
-    fn maker(&self, limits: RunLimits) -> Result<(Place, Owner, Cleanup), String> {
+    fn maker(&self, limits: RunLimits) -> Result<(GroupPlace, Owner, Cleanup), String> {
         let owner = Owner::this(&self.proc).ok_or("/proc does not show this process")?;
         let place = self.place(&owner)?;
         let cleanup = Cleanup::start().map_err(|error| format!("no thread for groups: {error}"))?;
@@ -114,7 +114,7 @@ impl Roots {
     }
 
     /// Returns where groups can be made, by the files that are there.
-    fn place(&self, owner: &Owner) -> Result<Place, String> {
+    fn place(&self, owner: &Owner) -> Result<GroupPlace, String> {
         let own = fs::read_to_string(self.proc.join("self/cgroup")).unwrap_or_default();
         let mounts = [self.groups.clone(), self.groups.join("unified")];
         let unified = mounts
@@ -130,7 +130,7 @@ impl Roots {
         }
     }
 
-    fn first_version(&self, own: &str) -> Result<Place, String> {
+    fn first_version(&self, own: &str) -> Result<GroupPlace, String> {
         let [memory, pids] = CONTROLLERS.map(|controller| {
             let mount = self.groups.join(controller);
             if !mount.is_dir() {
@@ -144,14 +144,14 @@ impl Roots {
             let group = group_at(&mount, own.lines().find(is_of));
             must_be_writable(&group).map(|()| group)
         });
-        Ok(Place::V1 {
+        Ok(GroupPlace::V1 {
             memory: memory?,
             pids: pids?,
         })
     }
 
     /// Removes ended processes' groups, with their members.
-    fn remove_leftovers(&self, place: &Place, cleanup: &Cleanup) {
+    fn remove_leftovers(&self, place: &GroupPlace, cleanup: &Cleanup) {
         for parent in place.parents() {
             for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
                 let name = entry.file_name();
@@ -190,7 +190,7 @@ fn names_controllers(group: &Path, file: &str) -> bool {
         .all(|controller| text.split_whitespace().any(|word| word == *controller))
 }
 
-fn second_version(mount: &Path, own: &str, owner: &Owner) -> Result<Place, String> {
+fn second_version(mount: &Path, own: &str, owner: &Owner) -> Result<GroupPlace, String> {
     let mut group = group_at(mount, own.lines().find(|line| line.starts_with("0::")));
     let name = group.file_name().and_then(|name| name.to_str());
     if let (true, Some(parent)) = (name.is_some_and(is_of_a_service), group.parent()) {
@@ -203,7 +203,7 @@ fn second_version(mount: &Path, own: &str, owner: &Owner) -> Result<Place, Strin
         ));
     }
     let Err(obstacle) = pass_controllers_on(&group, owner) else {
-        return Ok(Place::V2(group));
+        return Ok(GroupPlace::V2(group));
     };
     // A group beside the service would escape the limits that a service manager gave to it, so root has none.
     let beside = group
@@ -216,7 +216,7 @@ fn second_version(mount: &Path, own: &str, owner: &Owner) -> Result<Place, Strin
             && access(parent.join("cgroup.procs"), Access::WRITE_OK).is_ok()
     });
     beside
-        .map(|parent| Place::V2(parent.to_owned()))
+        .map(|parent| GroupPlace::V2(parent.to_owned()))
         .ok_or(obstacle)
 }
 
@@ -283,7 +283,7 @@ mod tests {
             self.path("groups").join(name)
         }
 
-        fn place(&self) -> Result<Place, String> {
+        fn place(&self) -> Result<GroupPlace, String> {
             let roots = Roots {
                 proc: self.path("proc"),
                 groups: self.path("groups"),
@@ -297,7 +297,7 @@ mod tests {
         let fake = Fake::new("0::/system.slice/ars.service\n");
         fake.group("", "cpu memory pids\n", "cpu memory pids\n");
         let own = fake.group("system.slice/ars.service", "cpu memory pids\n", "\n");
-        assert_eq!(fake.place(), Ok(Place::V2(own.clone())));
+        assert_eq!(fake.place(), Ok(GroupPlace::V2(own.clone())));
         assert_eq!(
             fs::read_to_string(own.join("cgroup.subtree_control")).unwrap(),
             PASS_ON
@@ -307,14 +307,14 @@ mod tests {
         let name = format!("system.slice/ars.service/{}", owner.service());
         fake.group(&name, "memory pids\n", "\n");
         fake.file("proc/self/cgroup", &format!("0::/{name}\n"));
-        assert_eq!(fake.place(), Ok(Place::V2(own)));
+        assert_eq!(fake.place(), Ok(GroupPlace::V2(own)));
     }
 
     #[test]
     fn container_sees_its_group_as_the_root() {
         let fake = Fake::new("0::/outside/of/this/mount\n");
         let own = fake.group("", "memory pids\n", "memory pids\n");
-        assert_eq!(fake.place(), Ok(Place::V2(own)));
+        assert_eq!(fake.place(), Ok(GroupPlace::V2(own)));
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
         for folder in ["groups/memory/outer/own", "groups/pids"] {
             fs::create_dir_all(fake.path(folder)).unwrap();
         }
-        let place = Place::V1 {
+        let place = GroupPlace::V1 {
             memory: fake.path("groups/memory/outer/own"),
             pids: fake.path("groups/pids"),
         };

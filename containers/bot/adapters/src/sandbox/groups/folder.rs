@@ -29,7 +29,7 @@ const THIS_THREAD: &[u8] = b"0";
 
 /// Where groups are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum GroupPlace {
     /// Below this group, which passes the controllers on.
     V2(PathBuf),
     /// Below these groups, in each hierarchy.
@@ -85,7 +85,7 @@ impl Counters {
     }
 }
 
-impl Place {
+impl GroupPlace {
     /// Returns the groups in which groups are made.
     pub(super) fn parents(&self) -> Vec<&Path> {
         match self {
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn group_reopens_with_its_configured_limit() {
         let parent = tempfile::tempdir().unwrap();
-        let place = Place::V1 {
+        let place = GroupPlace::V1 {
             memory: parent.path().join("memory"),
             pids: parent.path().join("pids"),
         };

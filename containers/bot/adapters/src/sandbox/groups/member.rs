@@ -15,7 +15,7 @@ use tokio::{task::spawn_blocking, time::sleep};
 
 use super::{
     cleanup::Cleanup,
-    folder::{Counters, Door, Folders, Place},
+    folder::{Counters, Door, Folders, GroupPlace},
     name::Owner,
 };
 use crate::sandbox::limits::RunLimits;
@@ -33,15 +33,15 @@ const ENDED_SHARE: u64 = 8;
 /// The group of a run. Its first member makes it; it is removed when dropped.
 #[derive(Debug)]
 pub(crate) struct RunGroup {
-    place: Place,
+    place: GroupPlace,
     owner: Owner,
     limits: RunLimits,
     cleanup: Cleanup,
-    state: Mutex<State>,
+    state: Mutex<MemberState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MemberState {
     /// The group, once it is made.
     folders: Option<Folders>,
     /// Programs that have not ended.
@@ -70,14 +70,19 @@ pub(super) struct Member {
 #[derive(Debug)]
 pub(crate) struct Entrance<'a> {
     group: &'a Arc<RunGroup>,
-    state: MutexGuard<'a, State>,
+    state: MutexGuard<'a, MemberState>,
     folders: Folders,
     doors: Vec<Door>,
     before: Counters,
 }
 
 impl RunGroup {
-    pub(super) fn new(place: Place, owner: Owner, limits: RunLimits, cleanup: Cleanup) -> Self {
+    pub(super) fn new(
+        place: GroupPlace,
+        owner: Owner,
+        limits: RunLimits,
+        cleanup: Cleanup,
+    ) -> Self {
         Self {
             place,
             owner,
@@ -131,7 +136,7 @@ impl RunGroup {
     }
 
     /// Returns the group, which is made if there is none.
-    fn current(&self, state: &mut State) -> io::Result<Folders> {
+    fn current(&self, state: &mut MemberState) -> io::Result<Folders> {
         let max_ended = self
             .limits
             .processes
@@ -162,7 +167,7 @@ impl RunGroup {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemberState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -496,7 +501,7 @@ mod tests {
     #[test]
     fn group_without_its_limits_is_not_joined() {
         let parent = tempfile::tempdir().unwrap();
-        let place = Place::V2(parent.path().to_owned());
+        let place = GroupPlace::V2(parent.path().to_owned());
         let owner = Owner::this(std::path::Path::new("/proc")).unwrap();
         // A plain folder has no files of limits.
         let group = Arc::new(RunGroup::new(

@@ -16,7 +16,7 @@ use super::{super::transport::StoreResponse, stores::Stores};
 const SOON: Duration = Duration::from_millis(100);
 
 /// A request to the thread.
-pub(super) struct Job {
+pub(super) struct StoreJob {
     pub(super) route: Route,
     pub(super) body: String,
     /// The receiver may be gone; the request is executed anyway, as it is over HTTP.
@@ -24,7 +24,7 @@ pub(super) struct Job {
 }
 
 /// Serves until every sender is dropped.
-pub(super) fn serve(mut stores: Stores, queue: &Receiver<Job>, clock: &dyn Clock) {
+pub(super) fn serve(mut stores: Stores, queue: &Receiver<StoreJob>, clock: &dyn Clock) {
     let every = Duration::from_millis(SWEEP_EVERY_MS.unsigned_abs());
     let mut sweep_at = Instant::now();
     loop {

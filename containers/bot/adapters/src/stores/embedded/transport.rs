@@ -18,7 +18,7 @@ use super::super::{
 };
 use super::folder::make_private;
 use super::stores::Stores;
-use super::thread::{Job, serve};
+use super::thread::{StoreJob, serve};
 
 /// The stores in this process.
 pub type EmbeddedStores = Client<Embedded>;
@@ -39,7 +39,7 @@ impl EmbeddedStores {
 /// Sends requests to the stores' thread.
 pub struct Embedded {
     /// `None` once the stores are closing.
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<StoreJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -66,7 +66,8 @@ impl Transport for Embedded {
         let gone = || permanent("the stores' thread has ended");
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(Job { route, body, reply }).map_err(|_| gone())?;
+        jobs.send(StoreJob { route, body, reply })
+            .map_err(|_| gone())?;
         answer.await.map_err(|_| gone())
     }
 }

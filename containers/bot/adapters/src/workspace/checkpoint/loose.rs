@@ -28,14 +28,14 @@ const ID_DIGITS: usize = 40;
 /// An object in a quarantine, below the folder `objects`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loose {
-    kind: Kind,
+    kind: ObjectKind,
     /// Path such as `ab/cdef…`
     path: PathBuf,
 }
 
 /// The object's kind. An object that names others follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ObjectKind {
     Blob,
     Tree,
     Commit,
@@ -63,14 +63,14 @@ pub(super) fn searched(quarantine: &Path, added: usize) -> io::Result<Option<Vec
     found.sort_unstable();
     let files = found
         .iter()
-        .filter(|object| object.kind == Kind::Blob)
+        .filter(|object| object.kind == ObjectKind::Blob)
         .count();
     // Content that the mirror has makes no object; the file is searched by name.
     Ok((files == added).then_some(found))
 }
 
 /// Returns an object's kind, or `None` for a file that has a secret or is not searched.
-fn harmless(path: &Path) -> io::Result<Option<Kind>> {
+fn harmless(path: &Path) -> io::Result<Option<ObjectKind>> {
     let mut content = BufReader::new(ZlibDecoder::new(BufReader::new(File::open(path)?)));
     let mut head = Vec::new();
     content
@@ -82,12 +82,12 @@ fn harmless(path: &Path) -> io::Result<Option<Kind>> {
         return Ok(None);
     };
     let kind = match kind {
-        "blob" => Kind::Blob,
-        "tree" => Kind::Tree,
-        "commit" => Kind::Commit,
+        "blob" => ObjectKind::Blob,
+        "tree" => ObjectKind::Tree,
+        "commit" => ObjectKind::Commit,
         _ => return Ok(None),
     };
-    if kind != Kind::Blob {
+    if kind != ObjectKind::Blob {
         return Ok(Some(kind));
     }
     if size

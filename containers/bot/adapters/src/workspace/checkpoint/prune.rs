@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     super::{
         disk::blocking_io,
-        git::{Git, Limits},
+        git::{Git, GitLimits},
         programs::Programs,
     },
     mirror::{Mirror, QUARANTINE, entries},
@@ -128,7 +128,7 @@ async fn repack(programs: &Programs, mirror: &Mirror) -> Result<(), WorkspaceErr
         let output = git
             .run(
                 program,
-                Limits {
+                GitLimits {
                     time: REPACK_TIMEOUT,
                     output: 4 << 10,
                 },

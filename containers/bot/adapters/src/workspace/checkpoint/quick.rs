@@ -12,11 +12,11 @@ use std::{
 };
 
 use ars_bot_ports::WorkspaceError;
-use ars_sandboxd::footprint::{Footprint, Watched};
+use ars_sandboxd::footprint::{Footprint, WatchedTree};
 use tempfile::TempDir;
 
 use super::{
-    super::{disk::blocking_io, files::Files, git::Limits, programs::Script},
+    super::{disk::blocking_io, files::Files, git::GitLimits, programs::Script},
     loose,
     mirror::{Locked, Mirror},
     save::{OUTPUT_LIMIT, Outcome, SAVE_TIMEOUT, Saved, Saving},
@@ -31,7 +31,7 @@ const KEPT: [&str; 2] = ["index", "message"];
 /// Where the run's next checkpoint starts.
 pub(in super::super) struct Kept {
     folder: TempDir,
-    watched: Watched,
+    watched: WatchedTree,
     /// The commit, and the state that it was made from. Without a commit there was nothing to save.
     commit: Option<String>,
     state: String,
@@ -61,7 +61,7 @@ impl Kept {
         let (Some(footprint), Some(added)) = (footprint, added(quarantine)?) else {
             return Ok(None);
         };
-        let Some(watched) = Watched::new(files.folder(), footprint, &added) else {
+        let Some(watched) = WatchedTree::new(files.folder(), footprint, &added) else {
             return Ok(None);
         };
         let folder = mirror.quarantine()?;
@@ -264,7 +264,7 @@ impl Saving<'_> {
             .map(OsStr::new)
             .collect();
         let program = self.git.script(&script, &[&paths[..], &words[..]].concat());
-        let limits = Limits {
+        let limits = GitLimits {
             time: SAVE_TIMEOUT,
             output: OUTPUT_LIMIT,
         };

@@ -7,7 +7,7 @@ use ars_bot_ports::WorkspaceError;
 use super::{
     super::{
         disk::blocking_io,
-        git::{Git, Limits},
+        git::{Git, GitLimits},
         programs::Script,
     },
     message::Heads,
@@ -63,7 +63,7 @@ pub(in super::super) async fn restore(
         OsStr::new(&branch),
         tips.as_os_str(),
     ];
-    let limits = Limits {
+    let limits = GitLimits {
         time: RESTORE_TIMEOUT,
         output: COMMIT_MAX_BYTES,
     };
@@ -92,7 +92,7 @@ async fn read(git: &Git<'_>, mirror: &Path, commit: &str) -> Result<Heads, Works
     let output = git
         .run(
             program,
-            Limits {
+            GitLimits {
                 time: RESTORE_TIMEOUT,
                 output: COMMIT_MAX_BYTES,
             },

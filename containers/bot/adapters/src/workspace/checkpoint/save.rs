@@ -19,7 +19,7 @@ use super::{
     super::{
         disk::blocking_io,
         files::Files,
-        git::{Git, GitOutput, Limits},
+        git::{Git, GitLimits, GitOutput},
         programs::Script,
         rights,
     },
@@ -338,7 +338,7 @@ impl Saving<'_> {
         ];
         let words = [state, self.base.unwrap_or_default(), mode, MESSAGE].map(std::ffi::OsStr::new);
         let program = self.git.script(&script, &[&paths[..], &words[..]].concat());
-        let limits = Limits {
+        let limits = GitLimits {
             time: SAVE_TIMEOUT,
             output: OUTPUT_LIMIT,
         };

@@ -11,7 +11,7 @@ use ars_types::RefName;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Found, GitWorkspaces, TREE_ELSEWHERE, TREE_EVICTED, TREE_GONE, canonical, folder_name,
+    FoundWorkspace, GitWorkspaces, TREE_ELSEWHERE, TREE_EVICTED, TREE_GONE, canonical, folder_name,
 };
 use crate::workspace::checkpoint::Saved;
 use crate::workspace::{
@@ -30,7 +30,7 @@ impl GitWorkspaces {
         &self,
         (root, name): (&Path, &str),
         (programs, cancel): (&Arc<Programs>, &CancellationToken),
-        found: Option<Found>,
+        found: Option<FoundWorkspace>,
         remedy: Option<Saved>,
         request: WorkspaceRequest<'_>,
     ) -> Result<(Meta, (OwnedFd, InUse)), WorkspaceError> {
@@ -39,17 +39,17 @@ impl GitWorkspaces {
             .is_some_and(|found| found.meta.evicted && found.tree.is_none());
         let own = request.own.filter(|_| evicted);
         Ok(match found {
-            Some(Found {
+            Some(FoundWorkspace {
                 meta,
                 tree: Some(tree),
             }) => (meta, tree),
-            Some(Found { meta, tree: None }) if let Some(saved) = remedy => {
+            Some(FoundWorkspace { meta, tree: None }) if let Some(saved) = remedy => {
                 let repository = request.repository.or(request.own);
                 self.remake((root, name), (programs, cancel), (meta, saved), repository)
                     .await?;
                 self.made(name).await?
             }
-            Some(Found { tree: None, meta })
+            Some(FoundWorkspace { tree: None, meta })
                 if matches!(request.purpose, OpenFor::View)
                     && meta.checkpoint.is_some()
                     && !evicted =>
@@ -57,7 +57,7 @@ impl GitWorkspaces {
                 return Err(WorkspaceError::NotFound(TREE_ELSEWHERE.into()));
             }
             // A run that continues must not find another tree than its own.
-            Some(Found { tree: None, .. }) if request.repository.or(own).is_none() => {
+            Some(FoundWorkspace { tree: None, .. }) if request.repository.or(own).is_none() => {
                 let reason = if evicted { TREE_EVICTED } else { TREE_GONE };
                 return Err(WorkspaceError::Infra(reason.into()));
             }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{command::Exit, lend::Lent};
 use crate::workspace::{
     capture::Capture,
-    process::{End, Ended, LINGER, TIMED_OUT, drain, infra, pipe},
+    process::{End, EndedProgram, LINGER, TIMED_OUT, drain, infra, pipe},
 };
 
 impl Lent {
@@ -21,7 +21,7 @@ impl Lent {
         limit: Duration,
         output: &mut Capture,
         cancel: &CancellationToken,
-    ) -> Result<Option<Ended>, WorkspaceError> {
+    ) -> Result<Option<EndedProgram>, WorkspaceError> {
         let (out, writer) = pipe()?;
         let started = self
             .start(command, [writer.as_fd(), writer.as_fd()])
@@ -56,7 +56,7 @@ impl Lent {
             let _ = timeout(LINGER, &mut reading).await;
         }
         let ended = match end {
-            Ok(Exit::Code(exit_code)) => Ended {
+            Ok(Exit::Code(exit_code)) => EndedProgram {
                 exit_code,
                 timed_out: false,
                 reached,
@@ -68,7 +68,7 @@ impl Lent {
                 ));
             }
             Ok(Exit::NotBegun) => return Ok(None),
-            Err(End::TimedOut) => Ended {
+            Err(End::TimedOut) => EndedProgram {
                 exit_code: TIMED_OUT,
                 timed_out: true,
                 reached,

@@ -19,12 +19,12 @@ use tokio::{
 
 use super::lend::SessionSettings;
 use crate::{
-    egress::{GateKind, Line, Way},
+    egress::{GateKind, RequestLine, Way},
     sandbox::{Access, Answer, Frame, Reach, Wait, kill_message, receive, send_part},
     workspace::{
         capture::Capture,
         process::{Group, LINGER, drain, infra, pipe},
-        start::{Input, Pair, Program, Started, command, start},
+        start::{Input, Pair, Program, StartedProgram, command, start},
     },
 };
 
@@ -36,9 +36,9 @@ const REASON_MAX: usize = 1 << 10;
 /// A session that is running.
 pub(super) struct Live {
     socket: AsyncFd<UnixStream>,
-    pub(super) line: Option<Line>,
+    pub(super) line: Option<RequestLine>,
     _group: Group,
-    _started: Started,
+    _started: StartedProgram,
 }
 
 impl Live {
@@ -54,7 +54,7 @@ impl Live {
         let reach = match settings.gate {
             Some(GateKind::Namespace) => Reach::Proxy(Way::Session),
             Some(GateKind::Port) => {
-                let made = Line::on_this_machine().map_err(failed)?;
+                let made = RequestLine::on_this_machine().map_err(failed)?;
                 Reach::Proxy(Way::Port(line.insert(made).port()))
             }
             None => Reach::of(None, sandbox.network(), true),
@@ -107,7 +107,7 @@ impl Live {
                 ..
             })) => {
                 if let Some(listener) = descriptors.pop() {
-                    live.line = Some(Line::handed_over(listener).map_err(failed)?);
+                    live.line = Some(RequestLine::handed_over(listener).map_err(failed)?);
                 }
                 Ok(Some(live))
             }
