@@ -69,7 +69,7 @@ impl ContainerPolicy for BotPolicy {
 
     fn environment(&self) -> Vec<(String, String)> {
         let texts = text_bindings(&self.env);
-        let forwarded = environment::of(
+        let forwarded = environment::for_container(
             texts
                 .iter()
                 .map(|(name, value)| (name.as_str(), value.as_str())),

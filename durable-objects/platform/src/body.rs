@@ -21,7 +21,7 @@ pub async fn read_within(
     let Some(body) = body else {
         return Some(Vec::new());
     };
-    let reader = Reader::of(&body, timeout_ms);
+    let reader = Reader::new(&body, timeout_ms);
     let mut bytes = Vec::new();
     loop {
         match reader.next().await {
@@ -49,7 +49,7 @@ pub async fn drain_body(request: &Request, max_bytes: usize, timeout_ms: f64) {
     let Some(body) = request.body().filter(|body| !body.locked()) else {
         return;
     };
-    let reader = Reader::of(&body, timeout_ms);
+    let reader = Reader::new(&body, timeout_ms);
     let mut left = max_bytes;
     while let Chunk::Bytes(chunk) = reader.next().await {
         match left.checked_sub(chunk.length() as usize) {
@@ -67,7 +67,7 @@ pub struct Chunks {
 
 impl Chunks {
     /// Returns a body's pieces. Each piece must arrive within `silence_ms`.
-    pub(crate) fn of(body: &ReadableStream, silence_ms: f64) -> Self {
+    pub(crate) fn new(body: &ReadableStream, silence_ms: f64) -> Self {
         Self {
             reader: body.get_reader().unchecked_into(),
             silence_ms,
@@ -112,7 +112,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn of(body: &ReadableStream, timeout_ms: f64) -> Self {
+    fn new(body: &ReadableStream, timeout_ms: f64) -> Self {
         let (deadline, timer) = raw::timer(timeout_ms);
         Self {
             inner: body.get_reader().unchecked_into(),

@@ -48,7 +48,7 @@ pub struct Incoming {
 impl Container {
     /// Returns the object's container with a server on `port`; `None` for an object without a
     /// container.
-    pub fn of(context: &raw::ObjectContext, port: u16) -> Option<Self> {
+    pub fn from_context(context: &raw::ObjectContext, port: u16) -> Option<Self> {
         let inner = context.container()?;
         Some(Self {
             context: context.clone(),
@@ -182,7 +182,7 @@ impl Incoming {
     pub fn chunks(&self) -> Option<Chunks> {
         self.response
             .body()
-            .map(|body| Chunks::of(&body, SILENCE_MS))
+            .map(|body| Chunks::new(&body, SILENCE_MS))
     }
 
     /// Returns the body's declared length.

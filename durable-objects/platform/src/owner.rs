@@ -215,7 +215,8 @@ impl<P: ContainerPolicy> Owned<P> {
             .get(LIFECYCLE)
             .ok()
             .and_then(|stored| stored.as_string());
-        let mut lifecycle = Lifecycle::of(stored.as_deref(), &self.policy.version(), P::LIMITS);
+        let mut lifecycle =
+            Lifecycle::restore(stored.as_deref(), &self.policy.version(), P::LIMITS);
         let actions = lifecycle.step(
             Input::Woke {
                 running: self.container.running(),

@@ -56,7 +56,7 @@ impl<T: Store<DoSql>> StoreObject<T> {
 
     /// Answers a request in the form that `call_store` decodes.
     pub fn answer(&self, path: &str, body: Vec<u8>) -> JsValue {
-        let Some(verb) = T::Verb::of(path) else {
+        let Some(verb) = T::Verb::from_path(path) else {
             return reply_with(404, &refusal_body("not found"));
         };
         let Ok(body) = String::from_utf8(body) else {

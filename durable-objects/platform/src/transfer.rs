@@ -68,7 +68,7 @@ pub async fn send_object(
     let readable = stream.readable();
     let sent = container.send("PUT", path, bearer, Outgoing::Stream(&readable));
     let (_, answer) = join(
-        pass_on(Chunks::of(&body, SILENCE_MS), &stream, progress),
+        pass_on(Chunks::new(&body, SILENCE_MS), &stream, progress),
         sent,
     )
     .await;

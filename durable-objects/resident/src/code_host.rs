@@ -85,7 +85,7 @@ struct MintedRepository {
 impl CodeHost {
     /// Reads the Worker's bindings. Unless all three app values are set, repositories are read
     /// without a token.
-    pub fn of(env: &Env) -> Self {
+    pub fn from_env(env: &Env) -> Self {
         let text = |name| text_binding(env, name).filter(|text| !text.is_empty());
         let app = (|| {
             let key = Secret::parse(text(PRIVATE_KEY))?;

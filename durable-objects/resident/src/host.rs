@@ -61,12 +61,12 @@ pub struct PlatformHost {
 
 impl PlatformHost {
     pub(crate) fn new(context: ObjectContext, env: Env) -> Self {
-        let container = Container::of(&context, PORT);
+        let container = Container::from_context(&context, PORT);
         let resource = stored_text(&context.storage(), RESOURCE)
             .and_then(|stored| Resource::parse(stored).ok());
         Self {
             container,
-            code_host: CodeHost::of(&env),
+            code_host: CodeHost::from_env(&env),
             resource: RefCell::new(resource),
             starting: futures::lock::Mutex::new(()),
             _watch: end_when_retired(&context),

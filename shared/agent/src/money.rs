@@ -92,7 +92,7 @@ impl PriceTable {
     }
 
     /// Returns a model's price; `None` if it is not configured, which differs from free.
-    pub fn of(&self, model: &ModelRef) -> Option<Price> {
+    pub fn price(&self, model: &ModelRef) -> Option<Price> {
         self.0.get(&model.to_string()).copied()
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let mut table = PriceTable::default();
         table.insert(&model("a/b"), PRICE);
         assert_eq!(
-            (table.of(&model("a/b")), table.of(&model("a/c"))),
+            (table.price(&model("a/b")), table.price(&model("a/c"))),
             (Some(PRICE), None)
         );
     }

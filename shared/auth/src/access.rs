@@ -108,10 +108,10 @@ impl<'t> Assertion<'t> {
     ///
     /// Any other text is a bad credential.
     pub fn parse(token: &'t str) -> Result<Self, Denied> {
-        Self::of(token).ok_or(Denied::BadCredential)
+        Self::split(token).ok_or(Denied::BadCredential)
     }
 
-    fn of(token: &'t str) -> Option<Self> {
+    fn split(token: &'t str) -> Option<Self> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let (header, claims) = (object(header)?, object(claims)?);

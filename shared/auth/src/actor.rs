@@ -153,7 +153,7 @@ impl Default for Set {
 
 impl Set {
     /// Returns exactly these items. A star among them is an ordinary item.
-    pub fn of<T: AsRef<str>>(items: &[T]) -> Self {
+    pub fn only<T: AsRef<str>>(items: &[T]) -> Self {
         Self::Only(items.iter().map(|item| item.as_ref().to_owned()).collect())
     }
 
@@ -204,7 +204,7 @@ mod tests {
 
     fn actions(names: &[&str]) -> Grants {
         Grants {
-            actions: Set::of(names),
+            actions: Set::only(names),
             ..Grants::default()
         }
     }
@@ -214,20 +214,20 @@ mod tests {
         let actor = Actor::new(
             "http:ann",
             Grants {
-                channels: Set::of(&["http:ops"]),
+                channels: Set::only(&["http:ops"]),
                 ..actions(&["dispatch"])
             },
         );
         let extra = Grants {
-            actions: Set::of(&["runs:read"]),
+            actions: Set::only(&["runs:read"]),
             channels: Set::All,
-            repos: Set::of(&["o/n"]),
+            repos: Set::only(&["o/n"]),
         };
         let more = actor.with(&extra);
         assert_eq!(more.id, actor.id);
-        assert_eq!(more.grants.actions, Set::of(&["dispatch", "runs:read"]));
+        assert_eq!(more.grants.actions, Set::only(&["dispatch", "runs:read"]));
         assert_eq!(more.grants.channels, Set::All);
-        assert_eq!(more.grants.repos, Set::of(&["o/n"]));
+        assert_eq!(more.grants.repos, Set::only(&["o/n"]));
         assert_eq!(more.with(&Grants::default()), more);
         assert_eq!(Actor::cli_local().with(&extra), Actor::cli_local());
     }
@@ -235,19 +235,19 @@ mod tests {
     #[test]
     fn intersection_is_in_both_sets() {
         let some = Grants {
-            channels: Set::of(&["C1", "C2"]),
+            channels: Set::only(&["C1", "C2"]),
             repos: Set::All,
             ..actions(&["a", "b"])
         };
         let other = Grants {
-            channels: Set::of(&["C2"]),
-            repos: Set::of(&["o/n"]),
+            channels: Set::only(&["C2"]),
+            repos: Set::only(&["o/n"]),
             ..actions(&["b", "c"])
         };
         let both = some.intersection(&other);
         let shared = Grants {
-            channels: Set::of(&["C2"]),
-            repos: Set::of(&["o/n"]),
+            channels: Set::only(&["C2"]),
+            repos: Set::only(&["o/n"]),
             ..actions(&["b"])
         };
         assert_eq!(both, shared);

@@ -13,7 +13,7 @@ impl Actor {
         let platform = ingress.platform();
         let channel = entry.channel.iter().map(|channel| platform.id(channel));
         let grants = Grants {
-            actions: Set::of(&entry.scopes),
+            actions: Set::only(&entry.scopes),
             channels: Set::Only(channel.collect()),
             repos: Set::default(),
         };
@@ -75,8 +75,8 @@ mod tests {
             &entry(Some("ops"), &["dispatch", "runs:read"]),
         );
         let grants = Grants {
-            actions: Set::of(&["dispatch", "runs:read"]),
-            channels: Set::of(&["mcp:ops"]),
+            actions: Set::only(&["dispatch", "runs:read"]),
+            channels: Set::only(&["mcp:ops"]),
             repos: Set::default(),
         };
         let token = Some(TokenDigest::default());
@@ -122,16 +122,16 @@ mod tests {
     #[test]
     fn agent_has_the_intersection_and_its_principal() {
         let own = Grants {
-            actions: Set::of(&["runs:read", "repo:exec"]),
+            actions: Set::only(&["runs:read", "repo:exec"]),
             ..Grants::everything()
         };
         let reader = Grants {
-            actions: Set::of(&["runs:read", "memory:read"]),
+            actions: Set::only(&["runs:read", "memory:read"]),
             ..Grants::default()
         };
         let principal = Actor::new("slack:U1", reader);
         let agent = Actor::agent("coding", &own, &principal);
-        assert_eq!(agent.grants.actions, Set::of(&["runs:read"]));
+        assert_eq!(agent.grants.actions, Set::only(&["runs:read"]));
         assert_eq!(agent.grants.channels, Set::default());
         assert!(agent.is("agent:coding") && agent.is("slack:U1") && !agent.is("slack:U2"));
     }

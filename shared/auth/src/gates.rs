@@ -52,9 +52,9 @@ mod tests {
 
     fn actor(actions: &[&str], repos: &[&str]) -> Actor {
         let grants = Grants {
-            actions: Set::of(actions),
+            actions: Set::only(actions),
             channels: Set::default(),
-            repos: Set::of(repos),
+            repos: Set::only(repos),
         };
         Actor::new("http:ann", grants)
     }

@@ -58,7 +58,7 @@ mod tests {
 
     fn actions(names: &[&str]) -> Grants {
         Grants {
-            actions: Set::of(names),
+            actions: Set::only(names),
             ..Grants::default()
         }
     }

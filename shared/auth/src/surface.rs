@@ -56,7 +56,7 @@ impl Surface {
                 let error = RpcError::of_protocol(code, rejection.to_string());
                 serde_json::to_string(&mcp::Response::new(Value::Null, Err(error)))
             }
-            Self::Admin => serde_json::to_string(&admin::Failed::of(admin_text(rejection))),
+            Self::Admin => serde_json::to_string(&admin::Failed::new(admin_text(rejection))),
         };
         Rejected {
             status: code.http_status(),

@@ -25,7 +25,7 @@ const DIGEST_BYTES: usize = 16;
 pub struct TokenDigest(String);
 
 impl TokenDigest {
-    fn of(subject: &str, token: &Secret) -> Self {
+    fn new(subject: &str, token: &Secret) -> Self {
         let mut hash = Sha256::new();
         for part in [DIGEST_DOMAIN, subject.as_bytes(), token.expose().as_bytes()] {
             // The length keeps the parts apart.
@@ -103,7 +103,7 @@ impl TokenEntry {
             None => vec![DISPATCH.to_owned()],
             Some(scopes) => parse_scopes(scopes).ok_or(TokenFault::Scopes)?,
         };
-        let digest = TokenDigest::of(&subject, token);
+        let digest = TokenDigest::new(&subject, token);
         Ok(Self {
             subject,
             channel,
@@ -128,7 +128,7 @@ impl TokenMap {
         };
         let fault = match serde_json::from_str(text) {
             Ok(Value::Object(entries)) => {
-                let (map, skipped) = Self::of(entries);
+                let (map, skipped) = Self::from_entries(entries);
                 return ParsedTokens {
                     map,
                     fault: None,
@@ -209,7 +209,7 @@ impl TokenMap {
     }
 
     /// Returns the valid entries, and the faults in the others with their positions.
-    fn of(entries: Map<String, Value>) -> (Self, Vec<(usize, TokenFault)>) {
+    fn from_entries(entries: Map<String, Value>) -> (Self, Vec<(usize, TokenFault)>) {
         let (mut kept, mut skipped) = (Vec::new(), Vec::new());
         for (index, (token, entry)) in entries.into_iter().enumerate() {
             let token = Secret::parse(Some(token)).ok_or(TokenFault::Token);

@@ -117,7 +117,7 @@ mod tests {
                 .is_err()
         );
         let granted = local.with(&Grants {
-            actions: Set::of(&["runs:write"]),
+            actions: Set::only(&["runs:write"]),
             ..Grants::default()
         });
         assert!(

@@ -60,7 +60,7 @@ impl Registry {
                 .map(Recognized::Group)
                 .or_else(|| off.next().map(command));
         }
-        let Some(definition) = self.of(group, verb, Surface::Chat) else {
+        let Some(definition) = self.find(group, verb, Surface::Chat) else {
             let off = off
                 .find(|definition| definition.verb() == verb)
                 .map(command);

@@ -50,7 +50,7 @@ impl Registry {
     /// Returns the command behind an MCP tool.
     pub fn tool(&self, name: &str) -> Option<&'static Definition> {
         let (group, verb) = name.split_once('_')?;
-        self.of(group, verb, Surface::Mcp)
+        self.find(group, verb, Surface::Mcp)
     }
 
     /// Returns a surface's groups, in order.
@@ -68,7 +68,7 @@ impl Registry {
             .filter(move |definition| definition.surfaces.contain(surface))
     }
 
-    pub(crate) fn of(
+    pub(crate) fn find(
         &self,
         group: &str,
         verb: &str,

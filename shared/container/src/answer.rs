@@ -17,7 +17,7 @@ pub struct Answer {
 
 impl Answer {
     /// Returns an answer with a serialized body.
-    pub fn of<T: Serialize>(status: u16, body: &T) -> Self {
+    pub fn json<T: Serialize>(status: u16, body: &T) -> Self {
         match serde_json::to_string(body) {
             Ok(body) => Self {
                 status,
@@ -35,7 +35,7 @@ impl Answer {
 
     /// Returns a failure from an admin route.
     pub fn failed(status: u16, error: &str) -> Self {
-        Self::of(status, &Failed::of(error))
+        Self::json(status, &Failed::new(error))
     }
 
     /// Returns the answer with a header.

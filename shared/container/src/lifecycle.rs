@@ -165,7 +165,7 @@ impl Lifecycle {
     ///
     /// Text with another shape counts as none: a container that runs then has an unknown version
     /// and is replaced.
-    pub fn of(stored: Option<&str>, version: &str, limits: Limits) -> Self {
+    pub fn restore(stored: Option<&str>, version: &str, limits: Limits) -> Self {
         let stored: Self = stored
             .and_then(|stored| serde_json::from_str(stored).ok())
             .unwrap_or_default();

@@ -11,12 +11,12 @@ const LIMITS: Limits = Limits {
 };
 
 fn new() -> Lifecycle {
-    Lifecycle::of(None, "v1", LIMITS)
+    Lifecycle::restore(None, "v1", LIMITS)
 }
 
 /// Evicts the object and wakes it in a Worker with that version.
 fn woken(lifecycle: &Lifecycle, version: &str) -> Lifecycle {
-    Lifecycle::of(Some(&lifecycle.stored()), version, LIMITS)
+    Lifecycle::restore(Some(&lifecycle.stored()), version, LIMITS)
 }
 
 fn up(lifecycle: &mut Lifecycle, now: i64) {
@@ -418,7 +418,7 @@ fn other_version_is_drained_and_replaced() {
         let mut lifecycle = if kept {
             woken(&lifecycle, "v2")
         } else {
-            Lifecycle::of(None, "v2", LIMITS)
+            Lifecycle::restore(None, "v2", LIMITS)
         };
         let actions = lifecycle.step(Input::Woke { running: true }, T0);
         assert!(
@@ -488,7 +488,7 @@ fn unobserved_end_of_a_drain_is_followed_by_a_start() {
 #[test]
 fn unreadable_stored_text_is_an_empty_lifecycle() {
     for kept in [None, Some(""), Some("{"), Some(r#"{"phase":"Elsewhere"}"#)] {
-        assert_eq!(Lifecycle::of(kept, "v1", LIMITS), new(), "{kept:?}");
+        assert_eq!(Lifecycle::restore(kept, "v1", LIMITS), new(), "{kept:?}");
     }
     let mut lifecycle = new();
     up(&mut lifecycle, T0);

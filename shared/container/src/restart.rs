@@ -104,7 +104,7 @@ pub fn decide(force: bool, health: Option<(u16, &[u8])>) -> Result<Restarting, A
         Some(seen) => seen.problems(),
     };
     if !force && !problems.is_empty() {
-        return Err(Answer::of(
+        return Err(Answer::json(
             409,
             &RestartRefused {
                 ok: false,
@@ -124,13 +124,13 @@ pub fn decide(force: bool, health: Option<(u16, &[u8])>) -> Result<Restarting, A
 
 /// Returns 202 for a restart that began.
 pub fn begun(restarting: &Restarting) -> Answer {
-    Answer::of(202, restarting)
+    Answer::json(202, restarting)
 }
 
 /// Returns 200 for a restart without a running bot.
 pub fn not_running() -> Answer {
     let note = "the bot is not running; the next request starts it with the current environment";
-    Answer::of(
+    Answer::json(
         200,
         &NotRunning {
             ok: true,

@@ -137,7 +137,7 @@ pub struct Totals {
 
 impl Totals {
     /// Returns a category's sum.
-    pub const fn of(&self, category: Category) -> &Total {
+    pub const fn for_category(&self, category: Category) -> &Total {
         match category {
             Category::SlowTool => &self.slow_tool,
             Category::SlowModelTurn => &self.slow_model_turn,

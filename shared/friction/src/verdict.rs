@@ -6,13 +6,13 @@ use crate::diagnosis::{Category, Diagnosis};
 pub(crate) fn verdict(diagnosis: &Diagnosis) -> String {
     let totals = &diagnosis.by_category;
     let worst = Category::ALL.into_iter().rev().max_by_key(|category| {
-        let total = totals.of(*category);
+        let total = totals.for_category(*category);
         (total.duration_ms, total.count)
     });
-    let Some(worst) = worst.filter(|category| totals.of(*category).count > 0) else {
+    let Some(worst) = worst.filter(|category| totals.for_category(*category).count > 0) else {
         return "no friction detected".into();
     };
-    let total = totals.of(worst);
+    let total = totals.for_category(worst);
     let lead = format!("{} ({})", worst.words(), total.count);
     let (whole, of) = if worst.is_tool_type() {
         (diagnosis.tool_time_ms, "tool time")

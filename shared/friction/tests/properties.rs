@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn findings_are_counted_once_and_ordered(events in stream(), options in options()) {
         let diagnosis = analyze(&events, &options);
-        let counted: u64 = Category::ALL.iter().map(|category| diagnosis.by_category.of(*category).count).sum();
+        let counted: u64 = Category::ALL.iter().map(|category| diagnosis.by_category.for_category(*category).count).sum();
         prop_assert_eq!(counted, diagnosis.findings.len() as u64);
         prop_assert!(diagnosis.findings.is_sorted_by_key(|finding| finding.event_index));
         prop_assert!(diagnosis.findings.iter().all(|finding| finding.event_index < events.len()));

@@ -39,7 +39,7 @@ impl Scope {
     }
 
     /// Returns the scope that a key belongs to.
-    pub fn of(key: &str) -> Option<Self> {
+    pub fn from_key(key: &str) -> Option<Self> {
         let (word, input) = key.split_once(':')?;
         Self::named(word).filter(|_| !input.is_empty())
     }
@@ -106,7 +106,7 @@ mod tests {
             keys,
             ["org:acme", "repo:acme/app", "channel:C1", "user:http:ana"]
         );
-        let words: Vec<_> = keys.iter().map(|key| Scope::of(key)).collect();
+        let words: Vec<_> = keys.iter().map(|key| Scope::from_key(key)).collect();
         assert_eq!(words, Scope::ALL.map(Some));
     }
 
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn other_keys_have_no_scope() {
         for key in ["", "org", "org:", "team:x", "Org:x", "runs:default"] {
-            assert_eq!(Scope::of(key), None, "{key}");
+            assert_eq!(Scope::from_key(key), None, "{key}");
         }
     }
 }

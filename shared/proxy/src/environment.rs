@@ -70,7 +70,9 @@ fn is_forwarded(name: &str) -> bool {
 }
 
 /// Returns a container's environment: the forwarded texts that are not blank, and the edge's own.
-pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, String)> {
+pub fn for_container<'t>(
+    texts: impl IntoIterator<Item = (&'t str, &'t str)>,
+) -> Vec<(&'t str, String)> {
     let set = texts
         .into_iter()
         .filter(|(name, value)| is_forwarded(name) && !value.trim().is_empty());
@@ -105,7 +107,7 @@ mod tests {
 
     #[test]
     fn only_what_is_named_and_set_is_forwarded() {
-        let environment = of([
+        let environment = for_container([
             ("MEMORY_TOKEN", "m"),
             ("BRAVE_SEARCH_API_KEY", " "),
             ("OPENAI_API_KEY", ""),
@@ -138,7 +140,7 @@ mod tests {
             ("ARS_DATA_DIR", "p"),
             ("PATH", "q"),
         ];
-        let forwarded: Vec<_> = of(own.into_iter().chain(others))
+        let forwarded: Vec<_> = for_container(own.into_iter().chain(others))
             .into_iter()
             .map(|(name, _)| name)
             .collect();

@@ -10,7 +10,7 @@ pub fn unavailable(retry_after: u32) -> Answer {
         code: Some(ErrorCode::Unavailable),
         detail: Some("the bot is not running or is starting; try again".to_owned()),
     };
-    Answer::of(ErrorCode::Unavailable.http_status(), &body)
+    Answer::json(ErrorCode::Unavailable.http_status(), &body)
         .with("retry-after", retry_after.to_string())
 }
 
@@ -27,7 +27,7 @@ pub fn connection_lost(message: &str) -> Answer {
         code: Some(ErrorCode::Unavailable),
         detail: Some("the bot may or may not have processed the request".to_owned()),
     };
-    Answer::of(502, &body)
+    Answer::json(502, &body)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn forbidden() -> Answer {
             "an edge before a developer's bot is asked as localhost, 127.0.0.1 or [::1]".to_owned(),
         ),
     };
-    Answer::of(ErrorCode::Unauthorized.http_status(), &body)
+    Answer::json(ErrorCode::Unauthorized.http_status(), &body)
 }
 
 #[cfg(test)]

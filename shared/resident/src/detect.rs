@@ -317,7 +317,7 @@ mod tests {
 
     use super::*;
 
-    fn of(files: &[(&str, &str)]) -> Detection {
+    fn detect_files(files: &[(&str, &str)]) -> Detection {
         detect(
             &files
                 .iter()
@@ -327,7 +327,7 @@ mod tests {
     }
 
     fn row(files: &[(&str, &str)]) -> (Option<String>, String, String) {
-        let found = of(files);
+        let found = detect_files(files);
         (found.install, found.build, found.test)
     }
 
@@ -353,7 +353,7 @@ mod tests {
             Some("yarn install --immutable")
         );
         assert_eq!(
-            of(&[("package.json", scripts), ("bun.lockb", "")]).toolchain,
+            detect_files(&[("package.json", scripts), ("bun.lockb", "")]).toolchain,
             Some(Toolchain::Bun)
         );
         let placeholder = r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#;
@@ -392,11 +392,11 @@ mod tests {
             expect("uv sync", "true", "uv run pytest")
         );
         assert_eq!(
-            of(&[("pyproject.toml", ""), ("poetry.lock", "")]).toolchain,
+            detect_files(&[("pyproject.toml", ""), ("poetry.lock", "")]).toolchain,
             Some(Toolchain::Poetry)
         );
         assert_eq!(
-            of(&[("pyproject.toml", "[project]")]).toolchain,
+            detect_files(&[("pyproject.toml", "[project]")]).toolchain,
             Some(Toolchain::Pip)
         );
         assert_eq!(
@@ -412,13 +412,13 @@ mod tests {
 
     #[test]
     fn unknown_repository_has_commands_and_a_note() {
-        let found = of(&[("README.md", "")]);
+        let found = detect_files(&[("README.md", "")]);
         assert_eq!(
             (found.toolchain, found.build.as_str(), found.table().len()),
             (None, "true", 2)
         );
         assert!(found.test == NO_TEST && found.notes[0].contains("--test"));
-        let both = of(&[("package.json", "{}"), ("Makefile", "")]);
+        let both = detect_files(&[("package.json", "{}"), ("Makefile", "")]);
         assert!(
             both.notes
                 .iter()
@@ -432,8 +432,8 @@ mod tests {
         /// File contents never become part of a command, and no content is a failure.
         #[test]
         fn contents_do_not_reach_commands(name in 0..6_usize, text in "(\\PC|\n){0,80}") {
-            let found = of(&[(MANIFESTS[name].0, &text)]);
-            let fixed = of(&[(MANIFESTS[name].0, "")]);
+            let found = detect_files(&[(MANIFESTS[name].0, &text)]);
+            let fixed = detect_files(&[(MANIFESTS[name].0, "")]);
             prop_assert!(found.table().len() >= 2);
             for command in [Some(&found.build), Some(&found.test), found.install.as_ref()].into_iter().flatten() {
                 prop_assert!(command.len() < 100 && command.is_ascii());

@@ -207,7 +207,7 @@ impl KeyNamespace {
 
 impl Resource {
     /// Returns a repository's resource, or an error if the id would be too long.
-    pub fn of(slug: &RepoSlug) -> Result<Self, InvalidName> {
+    pub fn for_repo(slug: &RepoSlug) -> Result<Self, InvalidName> {
         Self::parse(format!("repo:{slug}"))
     }
 
@@ -222,7 +222,7 @@ impl StrictThreadKey {
     ///
     /// A key that already has the form is kept. Any other key, and any that resembles a digest,
     /// becomes `<platform>:h.<sha256>`, so that two threads never share a tree.
-    pub fn of(key: &ThreadKey) -> Self {
+    pub fn from_thread_key(key: &ThreadKey) -> Self {
         let text = key.as_str();
         let rest = text.split_once(':').map_or(text, |(_, rest)| rest);
         if let Ok(strict) = Self::parse(text)
@@ -330,13 +330,13 @@ mod tests {
         fn mapped_keys_are_valid_and_distinct(a in "[a-zA-Z0-9]{0,3}:\\PC{1,12}", b in "[a-z]{1,3}:[a-z. ]{1,3}") {
             let [a, b] = [a, b].map(|text| ThreadKey::from_text(&text));
             for key in [&a, &b].into_iter().flatten() {
-                let strict = StrictThreadKey::of(key);
+                let strict = StrictThreadKey::from_thread_key(key);
                 prop_assert!(StrictThreadKey::parse(strict.as_str()).is_ok());
                 let imitation = ThreadKey::from_text(strict.as_str()).unwrap();
-                prop_assert!(imitation == *key || StrictThreadKey::of(&imitation) != strict);
+                prop_assert!(imitation == *key || StrictThreadKey::from_thread_key(&imitation) != strict);
             }
             if a != b && a.is_some() && b.is_some() {
-                prop_assert_ne!(a.as_ref().map(StrictThreadKey::of), b.as_ref().map(StrictThreadKey::of));
+                prop_assert_ne!(a.as_ref().map(StrictThreadKey::from_thread_key), b.as_ref().map(StrictThreadKey::from_thread_key));
             }
         }
 

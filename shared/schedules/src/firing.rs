@@ -26,11 +26,11 @@ pub fn ran(
         Some(outcome) => Firing {
             run_id: Some(run.to_string()),
             detail,
-            ..of(schedule, fired_at, outcome)
+            ..new_firing(schedule, fired_at, outcome)
         },
         None => Firing {
             detail,
-            ..of(schedule, fired_at, Outcome::NoRun)
+            ..new_firing(schedule, fired_at, Outcome::NoRun)
         },
     }
 }
@@ -39,11 +39,11 @@ pub fn ran(
 pub fn without_run(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
     Firing {
         detail: detail(reason),
-        ..of(schedule, fired_at, Outcome::NoRun)
+        ..new_firing(schedule, fired_at, Outcome::NoRun)
     }
 }
 
-fn of(schedule: &str, fired_at: UnixMillis, outcome: Outcome) -> Firing {
+fn new_firing(schedule: &str, fired_at: UnixMillis, outcome: Outcome) -> Firing {
     Firing {
         schedule: schedule.to_owned(),
         fired_at,

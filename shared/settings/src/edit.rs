@@ -49,7 +49,7 @@ impl Scopes {
             Target::User(id) => read::check_id(id, "users")?,
             Target::Org => {}
         }
-        let mut scope = self.of(target).cloned().unwrap_or_default();
+        let mut scope = self.get(target).cloned().unwrap_or_default();
         change(&mut scope);
         let mut copy = self.clone();
         copy.put(target, scope);
@@ -101,7 +101,7 @@ mod tests {
         let wanted = scope(&json!({ "agent": "coding", "models": { "coding": "a/c" } }));
         let after = before.set(C1, &wanted).unwrap();
         let expected = json!({ "agent": "coding", "models": { "coding": "a/c", "review": "a/r" } });
-        assert_eq!(serde_json::to_value(after.of(C1)).unwrap(), expected);
+        assert_eq!(serde_json::to_value(after.get(C1)).unwrap(), expected);
         assert_eq!(before, original);
         assert_eq!(before.set(C1, &Scope::default()), Err(Fault::Nothing));
     }

@@ -42,7 +42,7 @@ impl Scopes {
     }
 
     /// Returns the target's scope.
-    pub fn of(&self, target: Target<'_>) -> Option<&Scope> {
+    pub fn get(&self, target: Target<'_>) -> Option<&Scope> {
         match target {
             Target::Channel(id) => self.channels.get(id),
             Target::User(id) => self.users.get(id),
@@ -52,8 +52,8 @@ impl Scopes {
 
     /// Returns the target's scope with the overrides applied key by key.
     pub fn effective(&self, overrides: &Self, target: Target<'_>) -> Scope {
-        let below = self.of(target);
-        let Some(above) = overrides.of(target) else {
+        let below = self.get(target);
+        let Some(above) = overrides.get(target) else {
             return below.cloned().unwrap_or_default();
         };
         below.map_or_else(|| above.clone(), |below| above.over(below))

@@ -47,7 +47,7 @@ pub fn admit(head: &Head<'_>, credentials: &impl Credentials) -> Result<Admitted
     if head.method == "GET" && head.path == health::ROUTE {
         return Ok(Admitted::Health);
     }
-    let route = Route::of(head.path);
+    let route = Route::from_path(head.path);
     let rules = Rules::new(gate::order::STATE, credentials);
     let rules = match route {
         Some(route) => rules.with_limit(route.max_body_bytes()),

@@ -204,11 +204,11 @@ pub struct ThreadKey(String);
 
 impl ThreadKey {
     /// Joins a caller's names. Different names give different keys.
-    pub fn of(platform: Platform, channel: &ChannelName, thread: &ThreadName) -> Self {
+    pub fn from_names(platform: Platform, channel: &ChannelName, thread: &ThreadName) -> Self {
         Self::new(platform, channel.as_str(), thread.as_str())
     }
 
-    /// Joins parts that the program chose. A caller's names go through [`Self::of`].
+    /// Joins parts that the program chose. A caller's names go through [`Self::from_names`].
     pub fn new(platform: Platform, channel: &str, thread: &str) -> Self {
         Self(format!("{platform}:{channel}:{thread}"))
     }
@@ -372,7 +372,7 @@ mod tests {
         for channel in channels {
             for thread in parts {
                 pairs += 1;
-                keys.insert(ThreadKey::of(
+                keys.insert(ThreadKey::from_names(
                     Platform::Http,
                     &channel,
                     &ThreadName::parse(thread).unwrap(),

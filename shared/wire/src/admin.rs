@@ -116,7 +116,7 @@ pub struct RestartRefused {
 
 impl Authorized {
     /// Returns the answer for an authorized subject.
-    pub fn of(subject: impl Into<String>) -> Self {
+    pub fn new(subject: impl Into<String>) -> Self {
         Self {
             ok: true,
             subject: subject.into(),
@@ -126,7 +126,7 @@ impl Authorized {
 
 impl Failed {
     /// Returns the body for an error text.
-    pub fn of(error: impl Into<String>) -> Self {
+    pub fn new(error: impl Into<String>) -> Self {
         Self {
             ok: false,
             error: error.into(),
@@ -161,11 +161,11 @@ mod tests {
         let expected = json!({ "ok": true, "stopping": true, "forced": false, "inFlight": 0, "previousStartedAt": "t" });
         assert_eq!(serde_json::to_value(restarting).unwrap(), expected);
         assert_eq!(
-            serde_json::to_value(Failed::of("no")).unwrap(),
+            serde_json::to_value(Failed::new("no")).unwrap(),
             json!({ "ok": false, "error": "no" })
         );
         assert_eq!(
-            serde_json::to_value(Authorized::of("ann")).unwrap(),
+            serde_json::to_value(Authorized::new("ann")).unwrap(),
             json!({ "ok": true, "subject": "ann" })
         );
     }

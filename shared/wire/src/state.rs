@@ -40,7 +40,7 @@ pub trait Verb: Copy + Eq + 'static {
     fn max_body_bytes(self) -> usize;
 
     /// Returns the verb at a path.
-    fn of(path: &str) -> Option<Self> {
+    fn from_path(path: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|verb| verb.path() == path)
     }
 }
@@ -203,20 +203,26 @@ impl Route {
     }
 
     /// Returns the route at a path, or `None`.
-    pub fn of(path: &str) -> Option<Self> {
-        let transcript = || TranscriptVerb::of(path).map(Self::Transcript);
-        let runs = || RunVerb::of(path).map(Self::Runs).or_else(transcript);
+    pub fn from_path(path: &str) -> Option<Self> {
+        let transcript = || TranscriptVerb::from_path(path).map(Self::Transcript);
+        let runs = || RunVerb::from_path(path).map(Self::Runs).or_else(transcript);
         if path.starts_with("/runs/") {
             return runs();
         }
-        let config = || ConfigVerb::of(path).map(Self::Config);
-        let schedules = || ScheduleVerb::of(path).map(Self::Schedules).or_else(config);
+        let config = || ConfigVerb::from_path(path).map(Self::Config);
+        let schedules = || {
+            ScheduleVerb::from_path(path)
+                .map(Self::Schedules)
+                .or_else(config)
+        };
         let friction = || {
-            FrictionVerb::of(path)
+            FrictionVerb::from_path(path)
                 .map(Self::Friction)
                 .or_else(schedules)
         };
-        MemoryVerb::of(path).map(Self::Memory).or_else(friction)
+        MemoryVerb::from_path(path)
+            .map(Self::Memory)
+            .or_else(friction)
     }
 
     /// Returns the route's path.
@@ -263,7 +269,7 @@ mod tests {
     #[test]
     fn paths_and_routes_name_each_other() {
         for route in Route::all() {
-            assert_eq!(Route::of(route.path()), Some(route));
+            assert_eq!(Route::from_path(route.path()), Some(route));
         }
         for path in [
             "",
@@ -275,7 +281,7 @@ mod tests {
             "/healthz",
             "/runs/inbox/read",
         ] {
-            assert_eq!(Route::of(path), None, "{path}");
+            assert_eq!(Route::from_path(path), None, "{path}");
         }
     }
 

@@ -56,11 +56,11 @@ impl Tree {
             }
         }
         ensure!(!files.is_empty(), "no files in {}", root.display());
-        Self::of(files)
+        Self::from_files(files)
     }
 
     /// Returns a tree with the given files.
-    pub fn of(files: Vec<File>) -> Result<Self> {
+    pub fn from_files(files: Vec<File>) -> Result<Self> {
         let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
         let sources = rust
             .map(|file| Source::parse(&file.path, &file.text))
@@ -92,5 +92,5 @@ pub(crate) fn planted(files: &[(&str, &str)]) -> Tree {
         path: (*path).into(),
         text: (*text).into(),
     });
-    Tree::of(files.collect()).unwrap()
+    Tree::from_files(files.collect()).unwrap()
 }

@@ -69,7 +69,7 @@ impl Coding {
 
 impl Traces {
     /// Returns the traces left by this machine's run.
-    pub fn of(machine: &Machine) -> Self {
+    pub fn read(machine: &Machine) -> Self {
         let lines = machine
             .file_of_the_tree(EFFECTS)
             .lines()

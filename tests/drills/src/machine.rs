@@ -90,7 +90,7 @@ impl Machine {
         let worker = Running::start(state_worker_build(), |settings| {
             settings.secret("MEMORY_TOKEN", secrets::MEMORY)
         });
-        let state = State::of(&worker.client, secrets::MEMORY);
+        let state = State::new(&worker.client, secrets::MEMORY);
         let program = match setup.user {
             Some(_) => program_for_others(program, folder.path()),
             None => program.into(),

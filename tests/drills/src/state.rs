@@ -16,7 +16,7 @@ pub struct State {
 
 impl State {
     /// Makes a reader for the Worker behind this client, which takes this bearer.
-    pub fn of(client: &Client, bearer: &'static str) -> Self {
+    pub fn new(client: &Client, bearer: &'static str) -> Self {
         Self {
             client: client.clone(),
             bearer,

@@ -117,7 +117,7 @@ impl Plan {
 
     /// Returns the same faults in another story.
     #[must_use]
-    pub fn of(self, story: Story) -> Self {
+    pub fn in_story(self, story: Story) -> Self {
         Self { story, ..self }
     }
 

@@ -264,7 +264,7 @@ impl Director {
             };
             let asked_at = crate::script::ids(row["meta"]["label"].as_str().unwrap_or_default());
             let grants = Grants {
-                actions: Set::of(&["runs:write"]),
+                actions: Set::only(&["runs:write"]),
                 channels: Set::All,
                 ..Grants::default()
             };

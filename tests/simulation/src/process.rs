@@ -46,7 +46,7 @@ impl Process {
         };
         let memory = world.story.memory(client.clone());
         let drawn = Arc::clone(world);
-        let randomness = Randomness::of(move |bytes| {
+        let randomness = Randomness::new(move |bytes| {
             drawn.random.lock().unwrap().fill(bytes);
             Ok(())
         });

@@ -74,6 +74,6 @@ impl Fleet for WorkerFleet<'_> {
     }
 
     async fn membership(&self, resource: &Resource) -> Membership {
-        CodeHost::of(self.env).membership(resource).await
+        CodeHost::from_env(self.env).membership(resource).await
     }
 }

@@ -37,7 +37,7 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
     let (url, method) = (request.url(), request.method());
     let (path, credential) = (path_of(&url), credential_of(request, env));
     // When the head rejects a request, the body is not read.
-    let admitted = match Admitted::of(path, &method, credential) {
+    let admitted = match Admitted::admit(path, &method, credential) {
         Ok(admitted) => admitted,
         Err(reply) => {
             drain_body(request, DRAIN_BYTES, DRAIN_MS).await;

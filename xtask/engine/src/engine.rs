@@ -38,10 +38,10 @@ impl Engine {
         }
         let docker = Api::new(DOCKER_SOCKET);
         if Path::new(DOCKER_SOCKET).exists() && docker.answers() {
-            return Self::of(docker);
+            return Self::start(docker);
         }
         let service = Service::start(progress)?;
-        let engine = Self::of(service.api().clone())?;
+        let engine = Self::start(service.api().clone())?;
         Ok(Self {
             service: Some(service),
             ..engine
@@ -53,11 +53,11 @@ impl Engine {
         if !api.answers() {
             bail!("no container engine answers at {DOCKER_HOST}");
         }
-        Self::of(api)
+        Self::start(api)
     }
 
     /// Starts the reaper on any engine: our stopped container would keep its name.
-    fn of(api: Api) -> Result<Self> {
+    fn start(api: Api) -> Result<Self> {
         let network = api.get("/networks/bridge")?.json()?;
         let gateway = network["IPAM"]["Config"][0]["Gateway"]
             .as_str()

@@ -19,7 +19,7 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    pub(crate) fn of(
+    pub(crate) fn new(
         head: &Head,
         reader: &'a mut BufReader<TcpStream>,
         ended: &'a Cell<bool>,

@@ -95,7 +95,7 @@ fn serve(stream: TcpStream, handler: &impl Handler) -> Result<()> {
     let mut reader = BufReader::new(stream);
     while let Some(head) = Head::read(&mut reader)? {
         let ended = Cell::new(false);
-        let body = Body::of(&head, &mut reader, &ended)?;
+        let body = Body::new(&head, &mut reader, &ended)?;
         handler(Call {
             head,
             body,

@@ -24,7 +24,7 @@ pub struct Usage {
 
 impl Usage {
     /// Reads it. Threads that have ended are not counted: the bot's outlive a measurement.
-    pub fn of(pid: u32) -> Result<Self> {
+    pub fn read(pid: u32) -> Result<Self> {
         let (mut own, mut delayed) = (Duration::ZERO, Duration::ZERO);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
             // A thread may end between the listing and the reading.
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn work_shows_up_in_the_usage() {
         let pid = std::process::id();
-        let before = Usage::of(pid).unwrap();
+        let before = Usage::read(pid).unwrap();
         let mut sum = 0u64;
-        while Usage::of(pid).unwrap().since(before).own < Duration::from_millis(5) {
+        while Usage::read(pid).unwrap().since(before).own < Duration::from_millis(5) {
             sum = std::hint::black_box(sum + 1);
         }
         assert!(peak_kb(pid).unwrap() > 1000);
@@ -162,7 +162,7 @@ mod tests {
             .args(["-c", "while :; do :; done"])
             .spawn()
             .unwrap();
-        while Usage::of(pid).unwrap().since(before).below < TICK {
+        while Usage::read(pid).unwrap().since(before).below < TICK {
             std::thread::yield_now();
         }
         busy.kill().unwrap();

@@ -35,11 +35,11 @@ const COLUMNS: [Column; 8] = [
     ("peak RSS", |samples| {
         format!(
             "{:.1} MB",
-            of(samples, |sample| sample.peak_kb) as f64 / 1024.0
+            field_median(samples, |sample| sample.peak_kb) as f64 / 1024.0
         )
     }),
     ("state requests", |samples| {
-        of(samples, |sample| sample.state_requests).to_string()
+        field_median(samples, |sample| sample.state_requests).to_string()
     }),
     ("start", |samples| time(samples, |sample| sample.start)),
     ("request to model, new thread", |samples| {
@@ -63,12 +63,12 @@ pub fn table(rows: &[(u32, Vec<Sample>)]) -> String {
     text + "\n"
 }
 
-fn of<T: Ord + Copy + Default>(samples: &[Sample], field: fn(&Sample) -> T) -> T {
+fn field_median<T: Ord + Copy + Default>(samples: &[Sample], field: fn(&Sample) -> T) -> T {
     median(samples.iter().map(field).collect())
 }
 
 fn time(samples: &[Sample], field: fn(&Sample) -> Duration) -> String {
-    ms(of(samples, field))
+    ms(field_median(samples, field))
 }
 
 fn ms(time: Duration) -> String {

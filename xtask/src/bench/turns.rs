@@ -67,15 +67,15 @@ fn total(requests: &Counts) -> u64 {
 /// Measures a single run.
 pub fn measure(programs: &Programs, turns: u32) -> Result<Sample> {
     let bench = Bench::start(programs, Script::instant(turns))?;
-    let (before, asked) = (Usage::of(bench.pid())?, bench.counts()?);
+    let (before, asked) = (Usage::read(bench.pid())?, bench.counts()?);
     let began = Instant::now();
     bench.ask(THREAD, "1")?;
     // Each model answer is a call; the last call ends the run.
     let calls = bench.model.arrivals(turns + 1)?;
     // The run's sandbox ends with it, so its usage stays unknown.
-    let others = Usage::of(bench.pid())?.since(before);
+    let others = Usage::read(bench.pid())?.since(before);
     bench.recorded()?;
-    let own = Usage::of(bench.pid())?.since(before).own;
+    let own = Usage::read(bench.pid())?.since(before).own;
     let asked = total(&bench.counts()?) - total(&asked);
     let peak_kb = peak_kb(bench.pid())?;
 

@@ -52,7 +52,7 @@ pub struct Effective {
 impl Effective {
     /// Returns the user's own configuration, or the default. If it names no dashboard mode, it
     /// receives mode `token`.
-    pub fn of(options: &Options) -> Result<Self> {
+    pub fn read(options: &Options) -> Result<Self> {
         let Some(own) = &options.config else {
             return Ok(Self::gated("toml", OWN.to_owned(), set));
         };
@@ -152,7 +152,7 @@ pub fn write(
     sample: &str,
     added: Option<&str>,
 ) -> Result<PathBuf> {
-    let found = Effective::of(options)?;
+    let found = Effective::read(options)?;
     if let Some(own) = options
         .config
         .as_ref()

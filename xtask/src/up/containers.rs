@@ -193,7 +193,7 @@ impl Drop for Contained {
 /// It is the user's own with the residents, or a configuration with the rehearsal when nothing
 /// names a model.
 fn configuration(options: &Options, hosts: Option<&Hosts>) -> Result<(&'static str, String)> {
-    let found = Effective::of(options)?;
+    let found = Effective::read(options)?;
     let format = found.format;
     let own = match hosts {
         Some(hosts) => {

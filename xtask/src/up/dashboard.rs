@@ -22,8 +22,8 @@ pub struct Dashboard {
 
 impl Dashboard {
     /// Returns the pages for the bot at this address.
-    pub fn of(options: &Options, bot: &str, secrets: &Secrets) -> Result<Self> {
-        let section = Effective::of(options)?.dashboard();
+    pub fn new(options: &Options, bot: &str, secrets: &Secrets) -> Result<Self> {
+        let section = Effective::read(options)?.dashboard();
         let variable = |name: &str| match name {
             DASHBOARD_TOKEN => Some(secrets.dashboard.clone()),
             name => set(name),

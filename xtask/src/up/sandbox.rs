@@ -49,11 +49,11 @@ pub fn lines(ars: &Path, bot: &str, config: &Path, data: &Path) -> Vec<String> {
             .ok()?;
         finding(&String::from_utf8_lossy(&output.stdout))
     };
-    of(&health, finding)
+    describe(&health, finding)
 }
 
 /// Returns the lines; `finding` is asked only where something is missing.
-fn of(health: &Value, finding: impl FnOnce() -> Option<Value>) -> Vec<String> {
+fn describe(health: &Value, finding: impl FnOnce() -> Option<Value>) -> Vec<String> {
     let kind = health["sandbox"].as_str();
     let mut lines = vec![match (kind, health["network"].as_str()) {
         (Some(kind), Some(network)) => format!("{kind}, network {network}"),
@@ -90,26 +90,26 @@ mod tests {
             {\"check\":\"sandbox\",\"detail\":\"skipped: bwrap is missing\",\"mend\":\"apt install bubblewrap\"}\n";
         let health = json!({ "sandbox": "landlock", "network": "proxy" });
         assert_eq!(
-            of(&health, || finding(output)),
+            describe(&health, || finding(output)),
             [
                 "landlock, network proxy",
                 "skipped: bwrap is missing",
                 "apt install bubblewrap"
             ]
         );
-        let missing = of(&json!({}), || finding(output));
+        let missing = describe(&json!({}), || finding(output));
         assert_eq!(
             (missing[0].as_str(), missing.len()),
             ("missing: requests on repositories are refused", 3)
         );
-        assert_eq!(of(&health, || None), ["landlock, network proxy"]);
+        assert_eq!(describe(&health, || None), ["landlock, network proxy"]);
     }
 
     #[test]
     fn whole_sandbox_is_one_line() {
         let health = json!({ "sandbox": "bubblewrap", "network": "proxy" });
         assert_eq!(
-            of(&health, || panic!("nothing is missing")),
+            describe(&health, || panic!("nothing is missing")),
             ["bubblewrap, network proxy"]
         );
     }

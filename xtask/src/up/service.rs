@@ -230,7 +230,7 @@ impl Up<'_> {
             ..
         } = self;
         signals.serving()?;
-        let dashboard = Dashboard::of(options, &addresses.bot, secrets)?;
+        let dashboard = Dashboard::new(options, &addresses.bot, secrets)?;
         ready::announce(options, addresses, &dashboard, secrets)?;
         print_next_steps(addresses, &dashboard, state, data, sandbox, self.began);
         let guide = Guide {

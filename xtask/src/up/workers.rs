@@ -108,7 +108,7 @@ fn passed_on(decided: &[(&str, String)]) -> Vec<(String, String)> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let texts: Vec<_> = texts.collect();
-    let forwarded = environment::of(
+    let forwarded = environment::for_container(
         texts
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str())),

@@ -20,7 +20,7 @@ pub struct Platforms {
 
 impl Platforms {
     /// Divides the workspace crates.
-    pub fn of(members: &[Member]) -> Self {
+    pub fn new(members: &[Member]) -> Self {
         let (mut wasm_only, mut both) = (Vec::new(), Vec::new());
         for member in members {
             if WASM_ONLY
@@ -78,7 +78,7 @@ mod tests {
             name: folder.replace('/', "-"),
             folder: folder.into(),
         });
-        let platforms = Platforms::of(&members);
+        let platforms = Platforms::new(&members);
         assert_eq!(
             platforms.native_args(),
             [

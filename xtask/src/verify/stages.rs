@@ -22,7 +22,7 @@ const PLATFORM_WORKER: &str = "tests/workerd/fixture";
 
 /// Runs the quick part.
 pub fn check() -> Result<()> {
-    let platforms = Platforms::of(&members()?);
+    let platforms = Platforms::new(&members()?);
     edge::ensure_rust_target(&|line| eprintln!("{line}"))?;
     lints(&platforms)?;
     dependencies()?;
@@ -36,7 +36,7 @@ pub fn check() -> Result<()> {
 pub fn test() -> Result<()> {
     // A tree without git passes, too.
     let commit = passed::clean_commit(&edge::repo_root()).unwrap_or_default();
-    let platforms = Platforms::of(&members()?);
+    let platforms = Platforms::new(&members()?);
     set_up()?;
     lints(&platforms)?;
     dependencies()?;

@@ -269,7 +269,7 @@ impl Place {
 
 fn slug_resource(slug: &str) -> Option<Resource> {
     let slug = RepoSlug::parse(slug.to_lowercase()).ok()?;
-    Resource::of(&slug).ok()
+    Resource::for_repo(&slug).ok()
 }
 
 /// Returns host and path from a URL, git's `user@host:path`, or a path on this machine.

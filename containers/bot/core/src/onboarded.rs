@@ -63,7 +63,7 @@ impl OnboardedRepositories {
 
     async fn listing(&self, residents: &dyn Residents, repository: &RepoSlug) -> Listing {
         // A longer name has no resident.
-        let Ok(resource) = Resource::of(repository) else {
+        let Ok(resource) = Resource::for_repo(repository) else {
             return Listing::Unknown;
         };
         let (request, cancel) = (StatusRequest { resource }, CancellationToken::new());

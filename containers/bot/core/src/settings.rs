@@ -102,7 +102,7 @@ impl Settings {
                 self.window(model),
                 self.max_output_tokens(agent).into(),
             )),
-            price: self.prices.of(model),
+            price: self.prices.price(model),
             cap: self.money.run.map(|run_microusd| MoneyCap { run_microusd }),
         }
     }

@@ -46,7 +46,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns `Ok` or `Failed`.
-    pub fn of<T, E>(result: &Result<T, E>) -> Self {
+    pub fn from_result<T, E>(result: &Result<T, E>) -> Self {
         if result.is_ok() {
             Self::Ok
         } else {
@@ -283,8 +283,8 @@ mod tests {
     fn store_and_ledger_requests_are_timed() {
         let text = rendered(|| {
             describe();
-            ledger_flush(Outcome::of(&Ok::<_, ()>(())), 7);
-            ledger_flush(Outcome::of(&Err::<(), _>(())), 9);
+            ledger_flush(Outcome::from_result(&Ok::<_, ()>(())), 7);
+            ledger_flush(Outcome::from_result(&Err::<(), _>(())), 9);
             store_request("/runs/put", Outcome::Ok, Duration::from_secs(2));
         });
         let lines = [

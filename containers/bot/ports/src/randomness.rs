@@ -11,7 +11,7 @@ type Fill = dyn Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync;
 impl Randomness {
     /// Uses the caller's source. The bytes become tokens that open runs, so they must not be
     /// guessable in production.
-    pub fn of(
+    pub fn new(
         fill: impl Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(fill))
@@ -27,6 +27,6 @@ impl Randomness {
 
 impl Default for Randomness {
     fn default() -> Self {
-        Self::of(getrandom::fill)
+        Self::new(getrandom::fill)
     }
 }

@@ -156,7 +156,7 @@ pub enum Release {
 
 impl<'a> WorkspaceRequest<'a> {
     /// Requests the workspace that a thread has, to view it.
-    pub const fn of(thread: &'a ThreadKey) -> Self {
+    pub const fn for_thread(thread: &'a ThreadKey) -> Self {
         Self {
             thread,
             repository: None,

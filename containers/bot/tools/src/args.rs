@@ -14,7 +14,7 @@ pub(super) struct Args<'a> {
 
 impl<'a> Args<'a> {
     /// Parses an object with known fields. Text that was not valid JSON arrives as a string.
-    pub(super) fn of(input: &'a Value, known: &[&str]) -> Result<Self, ToolOutput> {
+    pub(super) fn parse(input: &'a Value, known: &[&str]) -> Result<Self, ToolOutput> {
         let fields = match input {
             Value::Object(fields) => fields,
             Value::String(_) => {

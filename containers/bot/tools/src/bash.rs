@@ -83,7 +83,7 @@ impl Tool for Bash {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["command", "timeoutMs"])?;
+    let args = Args::parse(input, &["command", "timeoutMs"])?;
     let command = args.text("command")?;
     if command.trim().is_empty() {
         return Err(ToolOutput::refused("`command` must not be blank."));

@@ -67,7 +67,7 @@ impl Tool for DiffDigest {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let named = Args::of(input, &["base"])?
+    let named = Args::parse(input, &["base"])?
         .optional_text("base")?
         .map(|name| {
             // People and git itself write the branch with the remote.
@@ -110,7 +110,7 @@ fn digest(base: &str, mut changes: Vec<Change>) -> String {
         "Since {base}: {} files, +{added} -{removed} lines.\n",
         changes.len()
     );
-    let risks = risks::of(&changes);
+    let risks = risks::raised(&changes);
     if !risks.is_empty() {
         text.push_str("\nRisks:\n");
     }

@@ -99,7 +99,7 @@ fn digest_of_many_files_is_bounded() {
 #[test]
 fn each_risk_has_its_own_triggers() {
     let flags = |change: Change| -> Vec<&str> {
-        risks::of(&[change])
+        risks::raised(&[change])
             .into_iter()
             .map(|(name, _)| name)
             .collect()

@@ -56,7 +56,7 @@ impl Tool for EditFile {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["path", "old", "new", "replaceAll"])?;
+    let args = Args::parse(input, &["path", "old", "new", "replaceAll"])?;
     let (path, old, new) = (args.text("path")?, args.text("old")?, args.text("new")?);
     let every = args.flag("replaceAll")?;
     let workspace = context.workspace()?;

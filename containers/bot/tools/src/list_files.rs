@@ -51,7 +51,7 @@ impl Tool for ListFiles {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["path"])?;
+    let args = Args::parse(input, &["path"])?;
     let path = args.optional_text("path")?.unwrap_or(".");
     let (files, more) = context
         .workspace()?

@@ -32,7 +32,7 @@ impl Tool for ListSkills {
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
-        if let Err(refused) = Args::of(input, &[]) {
+        if let Err(refused) = Args::parse(input, &[]) {
             return refused;
         }
         let skills = context

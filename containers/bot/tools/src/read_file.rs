@@ -64,7 +64,7 @@ impl Tool for ReadFile {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["path", "offset", "limit", "column"])?;
+    let args = Args::parse(input, &["path", "offset", "limit", "column"])?;
     let path = args.text("path")?;
     let count = |field| {
         Ok::<_, ToolOutput>(

@@ -68,7 +68,7 @@ impl Tool for Search {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["pattern", "path"])?;
+    let args = Args::parse(input, &["pattern", "path"])?;
     let (pattern, note) = searched(args.text("pattern")?);
     let path = args.optional_text("path")?.unwrap_or(".");
     let (hits, more) = context

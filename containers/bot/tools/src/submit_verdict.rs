@@ -115,7 +115,7 @@ pub fn verdict_in(turns: &[Turn]) -> Option<(Verdict, Remarks)> {
 }
 
 fn read(input: &Value) -> Result<(Verdict, Remarks), ToolOutput> {
-    let args = Args::of(input, &["verdict", "summary", "head", "findings", "fixed"])?;
+    let args = Args::parse(input, &["verdict", "summary", "head", "findings", "fixed"])?;
     let words = Decision::WORDS.join("`, `");
     let decision = Decision::parse(args.text("verdict")?)
         .ok_or_else(|| ToolOutput::refused(format!("`verdict` must be one of `{words}`.")))?;

@@ -55,7 +55,7 @@ impl Tool for UpdateStatus {
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
-        match Args::of(input, &["checklist"]).and_then(|args| args.text("checklist")) {
+        match Args::parse(input, &["checklist"]).and_then(|args| args.text("checklist")) {
             Ok(text) if text.trim().is_empty() => {
                 ToolOutput::text("Ignored: the checklist is empty.")
             }

@@ -47,7 +47,7 @@ impl Tool for UseSkill {
 }
 
 fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["name"])?;
+    let args = Args::parse(input, &["name"])?;
     let name = args.text("name")?.trim();
     let run = context.run;
     let skill = run

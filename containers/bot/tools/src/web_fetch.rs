@@ -65,7 +65,7 @@ impl Tool for WebFetch {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["url", "offset"])?;
+    let args = Args::parse(input, &["url", "offset"])?;
     let url = args.text("url")?;
     let offset = args.offset()?;
     let web = context.web()?;

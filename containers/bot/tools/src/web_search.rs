@@ -59,7 +59,7 @@ impl Tool for WebSearch {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["query"])?;
+    let args = Args::parse(input, &["query"])?;
     let query = args.text("query")?.trim();
     if query.is_empty() {
         return Err(ToolOutput::refused("`query` must not be blank."));

@@ -56,7 +56,7 @@ impl Tool for WriteFile {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["path", "content"])?;
+    let args = Args::parse(input, &["path", "content"])?;
     let (path, content) = (args.text("path")?, args.text("content")?);
     let workspace = context.workspace()?;
     let former = match workspace.read(path, MAX_COMPARED_BYTES).await {

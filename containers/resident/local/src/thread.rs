@@ -62,7 +62,7 @@ async fn answer(fleet: Rc<LocalFleet>, job: EngineJob) {
         reply,
         left,
     } = job;
-    let prepared = match Admitted::of(path, method, Credential::Admin) {
+    let prepared = match Admitted::admit(path, method, Credential::Admin) {
         Ok(admitted) => {
             prepare(
                 &*fleet,

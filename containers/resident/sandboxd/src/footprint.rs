@@ -91,7 +91,7 @@ impl Footprint {
     /// Returns the footprint of a tree's repository. Returns `None` if it is unusual, for example
     /// with links or with refs elsewhere.
     #[must_use]
-    pub fn of(tree: &Dir) -> Option<Self> {
+    pub fn read(tree: &Dir) -> Option<Self> {
         let kind = |path: &str| stamp(tree, Path::new(path)).map(|stamp| stamp.kind);
         if kind(REPOSITORY)? != FileKind::Folder || kind(OTHER_PLACE)? != FileKind::Missing {
             return None;
@@ -170,7 +170,7 @@ impl WatchedTree {
     /// Returns whether nothing changed.
     #[must_use]
     pub fn is_current(&self, tree: &Dir) -> bool {
-        Footprint::of(tree).is_some_and(|footprint| footprint == self.footprint)
+        Footprint::read(tree).is_some_and(|footprint| footprint == self.footprint)
             && Footprint::of_rules(tree, &self.folders).is_some_and(|rules| rules == self.rules)
     }
 

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::Role;
 
-    fn of(parts: Vec<Part>) -> u64 {
+    fn estimate_turn(parts: Vec<Part>) -> u64 {
         estimate_turns(&[Turn {
             role: Role::User,
             parts,
@@ -107,7 +107,10 @@ mod tests {
             ],
             [0, 1, 2]
         );
-        assert_eq!(of(vec![Part::text("a".repeat(400))]), 100 + PART_TOKENS);
+        assert_eq!(
+            estimate_turn(vec![Part::text("a".repeat(400))]),
+            100 + PART_TOKENS
+        );
     }
 
     #[test]
@@ -117,8 +120,8 @@ mod tests {
             data: data.into(),
         };
         assert_eq!(
-            of(vec![image("A")]),
-            of(vec![image(&"A".repeat(1_000_000))])
+            estimate_turn(vec![image("A")]),
+            estimate_turn(vec![image(&"A".repeat(1_000_000))])
         );
         let document = ToolContent::Document {
             media_type: "application/pdf".into(),
@@ -129,7 +132,7 @@ mod tests {
             ok: true,
             content: vec![document],
         };
-        assert_eq!(of(vec![result]), DOCUMENT_TOKENS + PART_TOKENS);
+        assert_eq!(estimate_turn(vec![result]), DOCUMENT_TOKENS + PART_TOKENS);
     }
 
     #[test]
@@ -141,11 +144,11 @@ mod tests {
             input,
             extra: serde_json::Map::new(),
         };
-        assert!(of(vec![call(json!({ "content": long }))]) >= 1_000);
-        assert!(of(vec![call(json!({ "content": [1, null, { "a": true }] }))]) < 50);
+        assert!(estimate_turn(vec![call(json!({ "content": long }))]) >= 1_000);
+        assert!(estimate_turn(vec![call(json!({ "content": [1, null, { "a": true }] }))]) < 50);
         let block = json!({ "type": "thinking", "thinking": long });
         assert!(
-            of(vec![Part::Opaque {
+            estimate_turn(vec![Part::Opaque {
                 api: "anthropic".into(),
                 block
             }]) >= 1_000

@@ -58,7 +58,7 @@ pub(crate) struct Measure {
 
 impl Measure {
     /// Returns a call's measure, never far below the estimate; `None` without reported input.
-    pub(crate) fn of(usage: Usage, estimated: u64) -> Option<Self> {
+    pub(crate) fn from_usage(usage: Usage, estimated: u64) -> Option<Self> {
         let reported = usage
             .input_tokens
             .saturating_add(usage.cache_read_tokens)
@@ -97,13 +97,13 @@ mod tests {
             cache_write_tokens: 90,
             ..Usage::default()
         };
-        let measure = Measure::of(usage, 400).unwrap();
+        let measure = Measure::from_usage(usage, 400).unwrap();
         assert_eq!(
             [measure.size(400), measure.size(450), measure.size(100)],
             [1_000, 1_050, 700]
         );
         assert_eq!(
-            Measure::of(
+            Measure::from_usage(
                 Usage {
                     output_tokens: 5,
                     ..Usage::default()
@@ -120,7 +120,7 @@ mod tests {
             input_tokens: 3,
             ..Usage::default()
         };
-        let measure = Measure::of(usage, 10_000).unwrap();
+        let measure = Measure::from_usage(usage, 10_000).unwrap();
         assert_eq!([measure.size(10_000), measure.size(14_000)], [5_000, 9_000]);
     }
 }

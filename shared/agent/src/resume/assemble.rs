@@ -167,7 +167,7 @@ mod tests {
         )
     }
 
-    fn of(rows: Vec<Row>, attachments: Vec<Attachment>) -> (usize, Option<Gap>) {
+    fn assemble_rows(rows: Vec<Row>, attachments: Vec<Attachment>) -> (usize, Option<Gap>) {
         let assembled = assemble(Transcript { rows, attachments });
         (assembled.turns.len(), assembled.gap)
     }
@@ -175,42 +175,51 @@ mod tests {
     #[test]
     fn first_gap_is_named_with_the_turns_before() {
         let unreadable = Some(Gap::Unreadable { turn: 1, part: 0 });
-        assert_eq!(of(vec![], vec![]), (0, None));
-        assert_eq!(of(vec![text(0, 0), text(1, 0)], vec![]), (2, None));
-        assert_eq!(of(vec![text(1, 0)], vec![]), (0, Some(Gap::Turn(0))));
+        assert_eq!(assemble_rows(vec![], vec![]), (0, None));
         assert_eq!(
-            of(vec![text(0, 0), text(3, 0)], vec![]),
+            assemble_rows(vec![text(0, 0), text(1, 0)], vec![]),
+            (2, None)
+        );
+        assert_eq!(
+            assemble_rows(vec![text(1, 0)], vec![]),
+            (0, Some(Gap::Turn(0)))
+        );
+        assert_eq!(
+            assemble_rows(vec![text(0, 0), text(3, 0)], vec![]),
             (1, Some(Gap::Turn(1)))
         );
         assert_eq!(
-            of(vec![text(0, 0), text(1, 1)], vec![]),
+            assemble_rows(vec![text(0, 0), text(1, 1)], vec![]),
             (1, Some(Gap::Part { turn: 1, part: 0 }))
         );
         assert_eq!(
-            of(vec![text(0, 2), text(0, 0), text(2, 1)], vec![]),
+            assemble_rows(vec![text(0, 2), text(0, 0), text(2, 1)], vec![]),
             (0, Some(Gap::Part { turn: 0, part: 1 }))
         );
         let counted = r#"{"role":"user","part":{"kind":"text","text":"x"},"parts":3}"#;
         assert_eq!(
-            of(vec![row(0, 0, counted), text(0, 1), text(1, 0)], vec![]),
+            assemble_rows(vec![row(0, 0, counted), text(0, 1), text(1, 0)], vec![]),
             (0, Some(Gap::Part { turn: 0, part: 2 }))
         );
         assert_eq!(
-            of(vec![text(0, 0), row(1, 0, "{")], vec![]),
+            assemble_rows(vec![text(0, 0), row(1, 0, "{")], vec![]),
             (1, unreadable.clone())
         );
         assert_eq!(
-            of(vec![text(0, 0), row(1, 0, r#"{"role":"user"}"#)], vec![]),
+            assemble_rows(vec![text(0, 0), row(1, 0, r#"{"role":"user"}"#)], vec![]),
             (1, unreadable.clone())
         );
         let later = r#"{"role":"user","part":{"kind":"hologram"}}"#;
         assert_eq!(
-            of(vec![text(0, 0), row(1, 0, later)], vec![]),
+            assemble_rows(vec![text(0, 0), row(1, 0, later)], vec![]),
             (1, unreadable)
         );
         let other = r#"{"role":"assistant","part":{"kind":"text","text":"x"}}"#;
         let gap = Some(Gap::Unreadable { turn: 0, part: 1 });
-        assert_eq!(of(vec![text(0, 0), row(0, 1, other)], vec![]), (0, gap));
+        assert_eq!(
+            assemble_rows(vec![text(0, 0), row(0, 1, other)], vec![]),
+            (0, gap)
+        );
     }
 
     #[test]
@@ -237,8 +246,14 @@ mod tests {
                 name: name.into(),
             })
         };
-        assert_eq!(of(rows.clone(), vec![named("t1p0")]), (1, gap("t1p1c1")));
-        assert_eq!(of(rows.clone(), vec![named("t1p1c1")]), (1, gap("t1p0")));
+        assert_eq!(
+            assemble_rows(rows.clone(), vec![named("t1p0")]),
+            (1, gap("t1p1c1"))
+        );
+        assert_eq!(
+            assemble_rows(rows.clone(), vec![named("t1p1c1")]),
+            (1, gap("t1p0"))
+        );
 
         let whole = assemble(Transcript {
             rows,

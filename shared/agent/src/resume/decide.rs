@@ -209,7 +209,7 @@ fn settle(
     }
     let settled = calls.into_iter().map(|call| {
         let effects = effects(&call.name);
-        Settlement::of(call, effects)
+        Settlement::new(call, effects)
     });
     Ok(settled.collect())
 }

@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    fn of(state: &Value) -> RunState {
+    fn run_state(state: &Value) -> RunState {
         RunState::of_row(state.as_object().unwrap())
     }
 
@@ -181,13 +181,13 @@ mod tests {
             r#""resume":{"step":2,"attempts":1},"later":[true]}"#,
         );
         assert_eq!(Value::Object(state.to_row()).to_string(), text);
-        assert_eq!(of(&serde_json::from_str(text).unwrap()), state);
+        assert_eq!(run_state(&serde_json::from_str(text).unwrap()), state);
         assert_eq!(Value::Object(RunState::default().to_row()), json!({}));
     }
 
     #[test]
     fn unreadable_field_costs_no_other() {
-        let state = of(&json!({
+        let state = run_state(&json!({
             "viewToken": 5, "system": null, "head": {}, "replied": "yes", "stepEvents": { "step": -1 },
             "resume": 3, "memory": null, "finalStatus": "fine", "unresumable": "part 0 of turn 6",
         }));
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn null_counts_as_absent() {
-        let state = of(&json!({ "finalStatus": null, "unresumable": null, "memory": null }));
+        let state = run_state(&json!({ "finalStatus": null, "unresumable": null, "memory": null }));
         assert_eq!(state, RunState::default());
     }
 }

@@ -43,7 +43,7 @@ pub struct Settlement {
 
 impl Settlement {
     /// Settles a call to a tool with these effects; none when the tool is not there.
-    pub(super) fn of(call: ToolCall, effects: Option<Effects>) -> Self {
+    pub(super) fn new(call: ToolCall, effects: Option<Effects>) -> Self {
         let how = match effects {
             None => Settle::Gone,
             Some(Effects::None) => Settle::RunAgain,
@@ -193,13 +193,13 @@ mod tests {
             ("mcp_tool", None, Settle::Gone),
         ];
         for (name, effects, how) in table {
-            assert_eq!(Settlement::of(call("c", name), effects).how, how, "{name}");
+            assert_eq!(Settlement::new(call("c", name), effects).how, how, "{name}");
         }
     }
 
     #[test]
     fn every_call_gets_one_result_in_call_order() {
-        let settle = |id, name, effects| Settlement::of(call(id, name), effects);
+        let settle = |id, name, effects| Settlement::new(call(id, name), effects);
         let settlements = [
             settle("1", "bash", Some(Effects::Mutating)),
             settle("2", "read_file", Some(Effects::None)),

@@ -188,7 +188,7 @@ impl Loop {
 
     /// Adopts the provider's count.
     pub(super) fn measure(&mut self, turn: &ModelTurn) {
-        if let Some(measure) = Measure::of(turn.usage, self.sent) {
+        if let Some(measure) = Measure::from_usage(turn.usage, self.sent) {
             self.saved.measure = Some(measure);
         }
     }

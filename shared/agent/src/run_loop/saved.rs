@@ -86,7 +86,7 @@ pub(super) struct Spent {
 
 impl Saved {
     /// Reads the loop from a step record; `None` if the record's version has no loop.
-    pub fn of(record: &StepRecord) -> Option<Self> {
+    pub fn from_record(record: &StepRecord) -> Option<Self> {
         Self::deserialize(record.extra.get(FIELD)?).ok()
     }
 

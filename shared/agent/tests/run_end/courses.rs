@@ -37,7 +37,7 @@ struct Course {
 }
 
 impl Course {
-    fn of(ledger: LedgerKnowledge) -> Self {
+    fn with_ledger(ledger: LedgerKnowledge) -> Self {
         Self {
             end: RunEnd::new(ledger),
             now: Duration::ZERO,
@@ -45,7 +45,7 @@ impl Course {
     }
 
     fn confirmed() -> Self {
-        Self::of(LedgerKnowledge::Confirmed)
+        Self::with_ledger(LedgerKnowledge::Confirmed)
     }
 
     #[track_caller]
@@ -125,7 +125,7 @@ fn hard_stopped_run_ends_without_reply_or_reflection() {
 
 #[test]
 fn run_without_a_ledger_asks_for_no_permit() {
-    Course::of(LedgerKnowledge::Absent)
+    Course::with_ledger(LedgerKnowledge::Absent)
         .then(
             COMPLETED,
             &[PublishAnswer, Finish(Completed), SettleSpend, FLUSH],
@@ -345,7 +345,7 @@ fn unread_inbox_of_another_owner_is_left_alone() {
 
 #[test]
 fn unconfirmed_claim_never_holds_the_thread_for_its_inbox() {
-    Course::of(LedgerKnowledge::Unconfirmed)
+    Course::with_ledger(LedgerKnowledge::Unconfirmed)
         .fed(&[COMPLETED, UNAVAILABLE, NOT_FLUSHED, DELIVERED])
         .then(
             Input::ReplyMarked,

@@ -36,7 +36,7 @@ fn carried_on(run: &Loop, stored_at: i64, now: i64) -> Loop {
     };
     let text = serde_json::to_string(&record).unwrap();
     let read: StepRecord = serde_json::from_str(&text).unwrap();
-    let saved = Saved::of(&read).unwrap();
+    let saved = Saved::from_record(&read).unwrap();
     assert_eq!((&saved, Position::from(&read)), (&run.saved(), at));
     Loop::resume(
         saved,
@@ -73,8 +73,11 @@ fn incompatible_record_yields_no_loop() {
             .extend(extra.as_object().unwrap().clone());
         serde_json::from_value(record).unwrap()
     };
-    assert_eq!(Saved::of(&record(json!({}))), None);
-    assert_eq!(Saved::of(&record(json!({ "loop": { "budget": 3 } }))), None);
+    assert_eq!(Saved::from_record(&record(json!({}))), None);
+    assert_eq!(
+        Saved::from_record(&record(json!({ "loop": { "budget": 3 } }))),
+        None
+    );
 }
 
 #[test]

@@ -13,9 +13,9 @@ const RUN: Resource<'_> = Resource::Run {
 
 fn actor(id: &str, actions: &[&str], channels: &[&str], repos: &[&str]) -> Actor {
     let grants = Grants {
-        actions: Set::of(actions),
-        channels: Set::of(channels),
-        repos: Set::of(repos),
+        actions: Set::only(actions),
+        channels: Set::only(channels),
+        repos: Set::only(repos),
     };
     Actor::new(id, grants)
 }
@@ -26,7 +26,7 @@ fn holder(actions: &[&str]) -> Actor {
 
 fn in_every_channel(actions: &[&str]) -> Actor {
     let grants = Grants {
-        actions: Set::of(actions),
+        actions: Set::only(actions),
         channels: Set::All,
         repos: Set::default(),
     };

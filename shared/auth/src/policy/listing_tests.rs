@@ -8,8 +8,8 @@ use crate::{Grants, policy::decide};
 
 fn actor(channels: &[&str], actions: &[&str]) -> Actor {
     let grants = Grants {
-        actions: Set::of(actions),
-        channels: Set::of(channels),
+        actions: Set::only(actions),
+        channels: Set::only(channels),
         repos: Set::default(),
     };
     Actor::new("slack:U1", grants)
@@ -94,7 +94,7 @@ fn excess_channels_are_omitted_and_counted() {
 fn any_grants() -> impl Strategy<Value = Grants> {
     let set = |items: &'static [&'static str]| {
         let some =
-            proptest::sample::subsequence(items, 0..=items.len()).prop_map(|some| Set::of(&some));
+            proptest::sample::subsequence(items, 0..=items.len()).prop_map(|some| Set::only(&some));
         prop_oneof![1 => Just(Set::All), 4 => some]
     };
     (

@@ -236,7 +236,7 @@ fn build(
     let repository = repository(body)?;
     let channel = ChannelName::parse(repository.as_str()).map_err(|_| Ignored::Malformed)?;
     let thread = ThreadName::parse(number.to_string()).map_err(|_| Ignored::Malformed)?;
-    let thread = ThreadKey::of(Platform::CodeHost, &channel, &thread);
+    let thread = ThreadKey::from_names(Platform::CodeHost, &channel, &thread);
     let identity = identity.map(|identity| format!("{repository}:{identity}"));
     Ok(Trigger {
         repository,

@@ -24,7 +24,7 @@ pub fn block(records: &[MemoryRecord]) -> Option<String> {
     let scopes = Scope::ALL.into_iter().filter(|scope| {
         records
             .iter()
-            .any(|record| Scope::of(record.scope_key.as_str()) == Some(*scope))
+            .any(|record| Scope::from_key(record.scope_key.as_str()) == Some(*scope))
     });
     let scopes = scopes.map(Scope::as_str).collect::<Vec<_>>().join(" + ");
     let bullets = records.iter().map(bullet).collect::<Vec<_>>().join("\n");

@@ -56,7 +56,7 @@ pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) ->
             .iter()
             .find(|record| Some(&record.id) == fact.supersedes.as_ref());
         let audience = replaced
-            .and_then(|record| Scope::of(record.scope_key.as_str()))
+            .and_then(|record| Scope::from_key(record.scope_key.as_str()))
             .unwrap_or(fact.audience);
         // The narrower among the fact's audience and destination.
         let of_fact = if width(audience) < width(fact.audience) {

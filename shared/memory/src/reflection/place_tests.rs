@@ -359,7 +359,7 @@ proptest! {
         for Batch { scope, candidates } in place(findings, &shown(), &origin(scopes, visibility)) {
             prop_assert!(scopes.keys().contains(&scope));
             let is_open = matches!(visibility, Visibility::Public | Visibility::Machine);
-            prop_assert!(is_open || Scope::of(scope.as_str()) != Some(Scope::Org));
+            prop_assert!(is_open || Scope::from_key(scope.as_str()) != Some(Scope::Org));
             for replaced in candidates.iter().filter_map(|candidate| candidate.supersedes.as_ref()) {
                 prop_assert_eq!(crate::record_id::parse(replaced).unwrap().0, scope.as_str());
             }

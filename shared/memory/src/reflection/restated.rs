@@ -15,7 +15,7 @@ impl Findings {
     #[must_use]
     pub fn without_restated(mut self, known: &[MemoryRecord]) -> Self {
         let is_known = |text: &str, but: Option<&str>| {
-            let text = Words::of(text);
+            let text = Words::new(text);
             known
                 .iter()
                 .any(|record| Some(record.id.as_str()) != but && text.is_within(&record.text))
@@ -34,7 +34,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn of(text: &'a str) -> Self {
+    fn new(text: &'a str) -> Self {
         let mut words = String::from(" ");
         for word in normalize(text)
             .split(|c: char| !c.is_alphanumeric())
@@ -51,7 +51,7 @@ impl<'a> Words<'a> {
             // A text with symbols only would be contained in every text.
             return normalize(self.text) == normalize(other);
         }
-        Words::of(other).words.contains(&self.words)
+        Words::new(other).words.contains(&self.words)
     }
 }
 

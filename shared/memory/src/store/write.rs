@@ -61,7 +61,7 @@ impl<S: Sql> MemoryStore<S> {
             texts,
             numbers,
             items,
-        } = Batch::of(&candidates, scope_key);
+        } = Batch::new(&candidates, scope_key);
         let (plan, evicted) = self.sql.transaction(|| {
             let known = self.known(&texts, &numbers)?;
             let plan = plan(&items, &known);
@@ -123,7 +123,7 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    fn of(candidates: &'a [Candidate<'a>], scope_key: &str) -> Self {
+    fn new(candidates: &'a [Candidate<'a>], scope_key: &str) -> Self {
         let (mut batch, mut places) = (
             Self {
                 texts: vec![],

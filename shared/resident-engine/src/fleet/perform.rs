@@ -91,7 +91,7 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
         warning,
         evicted,
     };
-    Reply::of(202, &answer)
+    Reply::json(202, &answer)
 }
 
 /// Replaces the coldest resident in a single registry change, and tears it down afterwards.

@@ -25,7 +25,7 @@ impl Admitted {
     ///
     /// # Errors
     /// The answer of a rejected request. Its body need not be read.
-    pub fn of(path: &str, method: &str, credential: Credential) -> Result<Self, Reply> {
+    pub fn admit(path: &str, method: &str, credential: Credential) -> Result<Self, Reply> {
         let route = authorize(path, method, credential)
             .map_err(|refusal| Reply::rejected(refusal.into()))?;
         Ok(Self { route, credential })

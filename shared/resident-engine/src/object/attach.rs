@@ -359,7 +359,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         let (Some(key), Some(command)) = (&target.key, self.record.command("install")) else {
             return Ok(());
         };
-        let installer = Installer::of(self.record, &self.git_ref);
+        let installer = Installer::for_ref(self.record, &self.git_ref);
         target.key = Some(
             steps
                 .materialise(key, &target.sha, command, installer)

@@ -252,11 +252,11 @@ pub struct Reply {
 impl Reply {
     /// Makes a reply with status 200.
     pub(crate) fn ok(body: &impl Serialize) -> Result<Self, Error> {
-        Self::of(200, body)
+        Self::json(200, body)
     }
 
     /// Makes a reply with this status.
-    pub(crate) fn of(status: u16, body: &impl Serialize) -> Result<Self, Error> {
+    pub(crate) fn json(status: u16, body: &impl Serialize) -> Result<Self, Error> {
         Self::of_document(status, value_of(body))
     }
 
@@ -342,7 +342,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Call::Rebuild { dry_run } => {
                 let status = if dry_run { 200 } else { 202 };
                 let plan = self.rebuild(dry_run).await;
-                plan.and_then(|plan| Reply::of(status, &plan))
+                plan.and_then(|plan| Reply::json(status, &plan))
                     .unwrap_or_else(Reply::rejected)
             }
             Call::Info => plain(self.view()),

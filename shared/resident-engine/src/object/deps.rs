@@ -97,7 +97,7 @@ pub(super) enum Installer {
 
 impl Installer {
     /// Returns the installer for a commit, which is the tip of `git_ref`.
-    pub(super) fn of(record: &Record, git_ref: &StrictRefName) -> Self {
+    pub(super) fn for_ref(record: &Record, git_ref: &StrictRefName) -> Self {
         if *git_ref == record.default_ref {
             Self::Default
         } else {

@@ -207,7 +207,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
             return Ok((None, is_diverged));
         };
         // An existing store entry is used unchanged.
-        let installer = Installer::of(self.record, git_ref);
+        let installer = Installer::for_ref(self.record, git_ref);
         let key = steps
             .materialise(&key, sha, command, installer)
             .await

@@ -47,7 +47,7 @@ impl Script {
         body: &Value,
     ) -> Reply {
         let (body, resource) = (body.to_string(), Some(query));
-        let admitted = match Admitted::of(path, method, credential) {
+        let admitted = match Admitted::admit(path, method, credential) {
             Ok(admitted) => admitted,
             Err(reply) => return reply,
         };

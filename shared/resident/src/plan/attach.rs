@@ -59,7 +59,7 @@ pub fn attach(context: &AttachContext<'_>) -> Vec<PlanStep> {
             if needs_checkpoint {
                 // A failed checkpoint ends the plan, so the tree stays.
                 let save = Operation::Checkpoint { tree: path.clone() };
-                steps.push(PlanStep::of("worktree-checkpoint", owner, save).locked());
+                steps.push(PlanStep::new("worktree-checkpoint", owner, save).locked());
             }
             true
         }
@@ -84,7 +84,7 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
         context.origin
     };
     // From here on the tree is the thread's, so git runs as that user.
-    let remote = PlanStep::of(
+    let remote = PlanStep::new(
         "worktree-remote",
         owner,
         git(path, &["remote", "set-url", "origin", origin]),
@@ -149,12 +149,12 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
 fn credential(context: &AttachContext<'_>, path: &str, owner: User) -> PlanStep {
     let tree = path.to_owned();
     match context.readonly || !context.has_token {
-        true => PlanStep::of(
+        true => PlanStep::new(
             "credential-scrub",
             owner,
             Operation::ScrubCredential { tree },
         ),
-        false => PlanStep::of(
+        false => PlanStep::new(
             "credential-write",
             owner,
             Operation::WriteCredential { tree },

@@ -47,7 +47,7 @@ pub fn exec(
         cwd,
         head_bytes: HEAD_BYTES_MAX,
     };
-    PlanStep::of("exec", User::pool(user), operation).within(timeout_ms)
+    PlanStep::new("exec", User::pool(user), operation).within(timeout_ms)
 }
 
 /// Returns the step that reads a thread's file.
@@ -61,7 +61,7 @@ pub fn read(
     path: &TreePath,
 ) -> Result<PlanStep, Refusal> {
     let path = resolve(thread, git_ref, path)?;
-    Ok(PlanStep::of(
+    Ok(PlanStep::new(
         "read",
         User::pool(user),
         Operation::ReadFile {
@@ -82,7 +82,7 @@ pub fn write(
     path: &TreePath,
 ) -> Result<PlanStep, Refusal> {
     let path = resolve(thread, git_ref, path)?;
-    Ok(PlanStep::of(
+    Ok(PlanStep::new(
         "write",
         User::pool(user),
         Operation::WriteFile {
@@ -136,7 +136,7 @@ pub fn op(
                 owner,
             },
         ),
-        PlanStep::of(
+        PlanStep::new(
             "op-checkout",
             owner,
             git(&path, &["checkout", "--detach", sha.as_str(), "--"]),
@@ -159,7 +159,7 @@ pub fn op(
         command: command.clone(),
         cwd: path,
     };
-    steps.push(PlanStep::of("op-run", owner, run).within(OP_TIMEOUT_MS));
+    steps.push(PlanStep::new("op-run", owner, run).within(OP_TIMEOUT_MS));
     steps.push(PlanStep::root(
         "op-remove",
         Operation::DiscardTree { path: dir },

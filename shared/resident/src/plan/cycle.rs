@@ -158,7 +158,7 @@ impl StepPlan {
             command: command.clone(),
             cwd: CHECKOUT.to_owned(),
         };
-        let step = PlanStep::of(self.step.as_str(), User::BUILD, run);
+        let step = PlanStep::new(self.step.as_str(), User::BUILD, run);
         vec![step.within(self.budget_ms).locked()]
     }
 
@@ -197,7 +197,7 @@ fn checkout_clone(context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<Plan
 fn checkout_update(context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {
     let sha = context.sha?.as_str();
     let update = |args: &[&str]| {
-        PlanStep::of("checkout-update", User::BUILD, git(CHECKOUT, args))
+        PlanStep::new("checkout-update", User::BUILD, git(CHECKOUT, args))
             .within(budget_ms)
             .locked()
     };

@@ -54,7 +54,7 @@ pub fn receive(context: PublishContext<'_>) -> PlanStep {
         tree: tree(thread, git_ref),
         sha: sha.clone(),
     };
-    PlanStep::of("commit-receive", User::pool(user), receive)
+    PlanStep::new("commit-receive", User::pool(user), receive)
         .within(FETCH_TIMEOUT_MS)
         .locked()
 }
@@ -95,7 +95,7 @@ pub fn note_pushed(context: PublishContext<'_>, branch: &RunBranch) -> [PlanStep
     };
     [
         PlanStep::root("push-note-mirror", note(MIRROR, from.in_mirror())).locked(),
-        PlanStep::of(
+        PlanStep::new(
             "push-note",
             User::pool(user),
             note(&tree(thread, git_ref), from.in_tree()),
@@ -152,9 +152,9 @@ pub fn check_out(context: PublishContext<'_>, from: &CheckOutFrom) -> [PlanStep;
         ],
     };
     [
-        PlanStep::of("commit-send", owner, send)
+        PlanStep::new("commit-send", owner, send)
             .within(FETCH_TIMEOUT_MS)
             .locked(),
-        PlanStep::of("check-out", owner, git(&path, arguments)).within(FETCH_TIMEOUT_MS),
+        PlanStep::new("check-out", owner, git(&path, arguments)).within(FETCH_TIMEOUT_MS),
     ]
 }

@@ -50,16 +50,16 @@ pub fn restore(context: PublishContext<'_>, is_of_service: bool) -> Vec<PlanStep
         "--",
     ];
     let mut steps = vec![
-        PlanStep::of("checkpoint-send", owner, send)
+        PlanStep::new("checkpoint-send", owner, send)
             .within(FETCH_TIMEOUT_MS)
             .locked(),
-        PlanStep::of("checkpoint-check-out", owner, git(&path, &check_out))
+        PlanStep::new("checkpoint-check-out", owner, git(&path, &check_out))
             .within(FETCH_TIMEOUT_MS),
     ];
     if is_of_service {
         let parent = format!("{sha}^1");
         let unstage = git(&path, &["reset", "--quiet", "--mixed", &parent, "--"]);
-        steps.push(PlanStep::of("checkpoint-unstage", owner, unstage).within(FETCH_TIMEOUT_MS));
+        steps.push(PlanStep::new("checkpoint-unstage", owner, unstage).within(FETCH_TIMEOUT_MS));
     }
     steps
 }

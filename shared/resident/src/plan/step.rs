@@ -308,11 +308,11 @@ pub struct PlanStep {
 impl PlanStep {
     /// Makes a root step without the lock.
     pub(super) fn root(name: &str, operation: Operation) -> Self {
-        Self::of(name, User::ROOT, operation)
+        Self::new(name, User::ROOT, operation)
     }
 
     /// Makes a step without the lock.
-    pub(super) fn of(name: &str, user: User, operation: Operation) -> Self {
+    pub(super) fn new(name: &str, user: User, operation: Operation) -> Self {
         Self {
             name: name.to_owned(),
             user,

@@ -26,7 +26,7 @@ pub fn check(
         tree: tree(thread, git_ref),
         tip: tip.cloned(),
     };
-    PlanStep::of("worktree-check", User::pool(user), check)
+    PlanStep::new("worktree-check", User::pool(user), check)
 }
 
 /// Returns the step that saves a tree's work below `refs/ars`. Tree and index are unchanged.
@@ -34,7 +34,7 @@ pub fn checkpoint(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolU
     let save = Operation::Checkpoint {
         tree: tree(thread, git_ref),
     };
-    PlanStep::of("worktree-checkpoint", User::pool(user), save).locked()
+    PlanStep::new("worktree-checkpoint", User::pool(user), save).locked()
 }
 
 /// Returns the step that reports a tree's credential file, before a command in a writable tree.
@@ -46,7 +46,7 @@ pub fn check_credential(
     let check = Operation::CheckCredential {
         tree: tree(thread, git_ref),
     };
-    PlanStep::of("credential-check", User::pool(user), check)
+    PlanStep::new("credential-check", User::pool(user), check)
 }
 
 /// Returns the step that replaces a tree's credential.
@@ -58,7 +58,7 @@ pub fn write_credential(
     let write = Operation::WriteCredential {
         tree: tree(thread, git_ref),
     };
-    PlanStep::of("credential-write", User::pool(user), write)
+    PlanStep::new("credential-write", User::pool(user), write)
 }
 
 /// Returns the step that installs dependencies into the store, unless it has their entry.
@@ -74,7 +74,7 @@ pub fn install(key: &LockfileKey, sha: &Sha, command: &TableCommand) -> PlanStep
 
 /// Returns the step that kills a thread's processes. It runs as that user, so it reaches no other.
 pub fn kill(user: PoolUser) -> PlanStep {
-    PlanStep::of("kill", User::pool(user), Operation::KillUser { user })
+    PlanStep::new("kill", User::pool(user), Operation::KillUser { user })
         .within(KILL_STEP_TIMEOUT_MS)
 }
 

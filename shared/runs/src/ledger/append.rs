@@ -19,7 +19,7 @@ impl<S: Sql> RunStore<S> {
     /// Handles a `/runs/append` request.
     pub(crate) fn append(&self, body: &str) -> Result<String, StoreFailure> {
         let EventBody { fields, events } = EventBody::read(body, &["events"])?;
-        let write = OwnerWrite::of(fields)?;
+        let write = OwnerWrite::from_fields(fields)?;
         let events = events.ok_or_else(|| Refusal::field("events", "must be an array"))?;
         let mut batch = EventBatch::default();
         for (index, event) in events.iter().enumerate() {

@@ -17,7 +17,7 @@ impl<S: Sql> RunStore<S> {
     /// Handles a `/runs/finish` request.
     pub(crate) fn finish(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let EventBody { fields, events } = EventBody::read(body, &Put::EVENTS)?;
-        let mut write = OwnerWrite::of(fields)?;
+        let mut write = OwnerWrite::from_fields(fields)?;
         let put = Put::read(&mut write.body, events, now)?;
         if put.id() != write.run.as_str() {
             return Err(Refusal::field("record.id", "must be the run's").into());

@@ -149,7 +149,7 @@ fn bodies(body: &str) -> Result<(Map<String, Json>, Vec<EventBody<'_>>), Refusal
         return Err(Refusal::field("runs", "must be an array"));
     };
     let body = |(index, run): (usize, Json)| match run {
-        Json::Object(run) => Ok(EventBody::of(run, &["events"])),
+        Json::Object(run) => Ok(EventBody::from_fields(run, &["events"])),
         _ => Err(Refusal::field(
             format!("runs[{index}]"),
             "must be an object",

@@ -22,10 +22,10 @@ pub(super) struct OwnerWrite {
 
 impl OwnerWrite {
     pub(super) fn read(body: &str) -> Result<Self, Refusal> {
-        Self::of(parse_body(body)?)
+        Self::from_fields(parse_body(body)?)
     }
 
-    pub(super) fn of(body: Map<String, Value>) -> Result<Self, Refusal> {
+    pub(super) fn from_fields(body: Map<String, Value>) -> Result<Self, Refusal> {
         let run = required_run_id(&body, "runId")?;
         let generation = generation(&body)?;
         Ok(Self {

@@ -37,11 +37,11 @@ impl<'a> EventBody<'a> {
         if let Some(read) = Self::borrow(body, path) {
             return Ok(read);
         }
-        Ok(Self::of(parse_body(body)?, path))
+        Ok(Self::from_fields(parse_body(body)?, path))
     }
 
     /// Converts a body that was parsed as a tree.
-    pub(crate) fn of(mut fields: Map<String, Json>, path: &[&str]) -> Self {
+    pub(crate) fn from_fields(mut fields: Map<String, Json>, path: &[&str]) -> Self {
         let events = match take(&mut fields, path) {
             Some(Json::Array(events)) => Some(events.iter().map(EventText::written).collect()),
             _ => None,

@@ -61,7 +61,7 @@ impl Native {
     }
 
     fn answer(&self, path: &str, body: &str, now: i64) -> Result<String, StoreFailure> {
-        let route = Route::of(path).unwrap();
+        let route = Route::from_path(path).unwrap();
         key_of(body, route.key())?;
         match route {
             Route::Runs(verb) => self.runs.answer(verb, body, now),

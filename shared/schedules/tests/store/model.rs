@@ -11,7 +11,7 @@ struct Model(Vec<(String, i64, Value)>);
 
 impl Model {
     /// Returns a schedule's firings, oldest first; among equal times, the write order stays.
-    fn of(&self, schedule: &str) -> Vec<(i64, Value)> {
+    fn firings(&self, schedule: &str) -> Vec<(i64, Value)> {
         let own = self.0.iter().filter(|(name, ..)| name == schedule);
         let mut own: Vec<_> = own.map(|(_, at, firing)| (*at, firing.clone())).collect();
         own.sort_by_key(|(at, _)| *at);
@@ -24,7 +24,7 @@ impl Model {
         names.dedup();
         let newest = names
             .iter()
-            .filter_map(|name| self.of(name).pop())
+            .filter_map(|name| self.firings(name).pop())
             .map(|(_, firing)| firing);
         json!({ "firings": newest.collect::<Vec<_>>() })
     }
@@ -43,12 +43,12 @@ proptest! {
             let firing = with(&firing, &json!({ "detail": nth.to_string() }));
             let answer = store.record(&firing);
             model.0.push((schedule.to_owned(), at, firing));
-            prop_assert_eq!(&answer["retained"], model.of(schedule).len().min(100));
+            prop_assert_eq!(&answer["retained"], model.firings(schedule).len().min(100));
             let latest: Value = serde_json::from_str(&store.latest()).unwrap();
             prop_assert_eq!(latest, model.latest());
         }
         for schedule in ["a", "ab", "b"] {
-            let mut expected = model.of(schedule);
+            let mut expected = model.firings(schedule);
             expected.drain(..expected.len().saturating_sub(100));
             let statement = "SELECT firing FROM firings WHERE schedule = ? ORDER BY fired_at, nth";
             let rows = ars_sql::Sql::query(store.0.sql(), statement, &[schedule.into()]).unwrap();

@@ -8,7 +8,7 @@ use super::{
     auth::Caller,
     git::try_git,
     render::{self, TIME, head_of},
-    request::{Request, of, page},
+    request::{Request, page, repository_mut},
     state::{FakeRepository, HostState},
 };
 
@@ -31,7 +31,7 @@ pub(super) fn list(repository: &FakeRepository, request: &Request, name: &str) -
 
 pub(super) fn create(state: &mut HostState, name: &str, body: &Value) -> Answer {
     let id = state.id();
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     if body["name"].as_str().is_none() || body["head_sha"].as_str().is_none() {
         return Answer::invalid("name and head_sha are required");
     }
@@ -68,7 +68,7 @@ pub(super) fn create(state: &mut HostState, name: &str, body: &Value) -> Answer 
 }
 
 pub(super) fn change(state: &mut HostState, name: &str, id: &str, body: &Value) -> Answer {
-    let runs = &mut of(state, name).checks;
+    let runs = &mut repository_mut(state, name).checks;
     let Some(run) = runs
         .iter_mut()
         .find(|run| run["id"].as_u64() == id.parse().ok())

@@ -6,7 +6,7 @@ use super::{
     answer::Answer,
     auth::Caller,
     render,
-    request::{Request, of, page},
+    request::{Request, page, repository_mut},
     reviews::MAX_BODY,
     state::{FakeComment, FakeItem, FakeRepository, HostState},
 };
@@ -46,7 +46,7 @@ pub(super) fn create(state: &mut HostState, name: &str, caller: &Caller, body: &
     if text("title").is_empty() {
         return Answer::invalid("title can't be blank");
     }
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let number = repository.next_number();
     let item = FakeItem {
         number,
@@ -64,14 +64,16 @@ pub(super) fn create(state: &mut HostState, name: &str, caller: &Caller, body: &
 
 pub(super) fn change(state: &mut HostState, name: &str, number: &str, body: &Value) -> Answer {
     match apply(state, name, number, body) {
-        Some(()) => get(of(state, name), number),
+        Some(()) => get(repository_mut(state, name), number),
         None => Answer::not_found(),
     }
 }
 
 /// Changes an item's fields.
 pub(super) fn apply(state: &mut HostState, name: &str, number: &str, body: &Value) -> Option<()> {
-    let item = of(state, name).items.get_mut(&number.parse().ok()?)?;
+    let item = repository_mut(state, name)
+        .items
+        .get_mut(&number.parse().ok()?)?;
     if let Some(title) = body["title"].as_str() {
         item.title = title.to_owned();
     }
@@ -130,7 +132,7 @@ pub(super) fn add_comment(
         body: text,
         edits: 0,
     };
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let shown = render::comment(repository, &comment);
     let Some(item) = number
         .parse()
@@ -144,7 +146,7 @@ pub(super) fn add_comment(
 }
 
 pub(super) fn change_comment(state: &mut HostState, name: &str, id: &str, body: &Value) -> Answer {
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let all = repository
         .items
         .values_mut()

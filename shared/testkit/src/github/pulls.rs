@@ -10,7 +10,7 @@ use super::{
     diff,
     git::try_git,
     render::{self, head_of},
-    request::{Request, of, page},
+    request::{Request, page, repository_mut},
     state::{FakeItem, FakePull, FakeRepository, HostState},
 };
 
@@ -23,7 +23,7 @@ const DIFF_LINES: usize = 20_000;
 
 /// Follows the open pull requests' branches.
 pub(super) fn refresh(state: &mut HostState, name: &str) {
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let heads: Vec<_> = repository
         .pulls()
         .map(|(item, pull)| (item.number, pull.head.clone()))
@@ -65,7 +65,7 @@ pub(super) fn find<'a>(
 
 pub(super) fn list(state: &mut HostState, name: &str, request: &Request) -> Answer {
     refresh(state, name);
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let owner = name.split('/').next().unwrap();
     let wanted = request.parameter("state").unwrap_or_else(|| "open".into());
     let head = request.parameter("head");
@@ -86,7 +86,7 @@ pub(super) fn list(state: &mut HostState, name: &str, request: &Request) -> Answ
 
 pub(super) fn get(state: &mut HostState, name: &str, number: &str, request: &Request) -> Answer {
     refresh(state, name);
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let Some((item, pull)) = find(repository, number) else {
         return Answer::not_found();
     };
@@ -116,7 +116,7 @@ fn unified(repository: &FakeRepository, pull: &FakePull) -> Answer {
 }
 
 pub(super) fn open(state: &mut HostState, name: &str, caller: &Caller, body: &Value) -> Answer {
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
     let (head, base) = (text("head"), text("base"));
     let head = head.rsplit(':').next().unwrap_or_default().to_owned();
@@ -162,11 +162,11 @@ pub(super) fn open(state: &mut HostState, name: &str, caller: &Caller, body: &Va
 }
 
 pub(super) fn change(state: &mut HostState, name: &str, number: &str, body: &Value) -> Answer {
-    if find(of(state, name), number).is_none() {
+    if find(repository_mut(state, name), number).is_none() {
         return Answer::not_found();
     }
     super::issues::apply(state, name, number, body);
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let (item, pull) = find(repository, number).unwrap();
     Answer::ok(&render::pull(repository, item, pull))
 }

@@ -81,7 +81,7 @@ pub(super) fn page(all: &[Value], request: &Request) -> Value {
 }
 
 /// Returns a repository to change.
-pub(super) fn of<'a>(state: &'a mut HostState, name: &str) -> &'a mut FakeRepository {
+pub(super) fn repository_mut<'a>(state: &'a mut HostState, name: &str) -> &'a mut FakeRepository {
     state
         .repositories
         .get_mut(name)

@@ -9,7 +9,7 @@ use super::{
     git::try_git,
     pulls::{find, refresh},
     render,
-    request::{Request, of, page},
+    request::{Request, page, repository_mut},
     state::{FakeComment, FakeRepository, FakeReview, FakeThread, HostState},
 };
 
@@ -56,7 +56,7 @@ pub(super) fn reply(
         body: text,
         edits: 0,
     };
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let found = repository.items.values_mut().find_map(|item| {
         let (number, pull) = (item.number, item.pull.as_mut()?);
         let thread = pull
@@ -89,11 +89,11 @@ pub(super) fn create(
     body: &Value,
 ) -> Answer {
     refresh(state, name);
-    let Some((_, pull)) = find(of(state, name), number) else {
+    let Some((_, pull)) = find(repository_mut(state, name), number) else {
         return Answer::not_found();
     };
     let pull = pull.clone();
-    let path = of(state, name).path.clone();
+    let path = repository_mut(state, name).path.clone();
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
     let commit = text("commit_id");
     let is_of_pull = try_git(&path, &["merge-base", "--is-ancestor", &commit, &pull.sha]).is_some();
@@ -143,7 +143,7 @@ pub(super) fn create(
             ..FakeThread::default()
         })
         .collect();
-    let repository = of(state, name);
+    let repository = repository_mut(state, name);
     let shown = render::review(repository, number.parse().unwrap(), &review);
     let item = repository.items.get_mut(&number.parse().unwrap()).unwrap();
     let pull = item.pull.as_mut().unwrap();

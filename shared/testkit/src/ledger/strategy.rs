@@ -35,15 +35,18 @@ const fn letters(ascii: &'static [u8]) -> Name {
 /// Returns the strategy for random sequences.
 pub fn sequences(world: &World) -> BoxedStrategy<Sequence> {
     prop_oneof![
-        of(world, &GENERATIONS[..2]),
-        of(world, &GENERATIONS[..3]),
-        of(world, &GENERATIONS[..])
+        sequences_among(world, &GENERATIONS[..2]),
+        sequences_among(world, &GENERATIONS[..3]),
+        sequences_among(world, &GENERATIONS[..])
     ]
     .boxed()
 }
 
 /// Starts with a few claims, so that most later requests find a run.
-fn of(world: &World, generations: &'static [Name]) -> impl Strategy<Value = Sequence> + use<> {
+fn sequences_among(
+    world: &World,
+    generations: &'static [Name],
+) -> impl Strategy<Value = Sequence> + use<> {
     let begin = prop_oneof![
         4 => claim(world, generations).prop_map(Operation::Claim),
         1 => writer(generations).prop_map(|writer| Operation::TranscriptOwner { writer }),

@@ -46,7 +46,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 
 /// Returns a crate's circles with too many files.
 fn circles_of<'a>(root: &str, sources: &[&'a Source]) -> Vec<BTreeSet<&'a str>> {
-    let modules = Modules::of(root, sources);
+    let modules = Modules::new(root, sources);
     let imports: BTreeMap<&'a str, BTreeSet<&'a str>> = modules
         .by_path
         .iter()
@@ -69,7 +69,7 @@ struct Modules<'a> {
 }
 
 impl<'a> Modules<'a> {
-    fn of(root: &str, sources: &[&'a Source]) -> Self {
+    fn new(root: &str, sources: &[&'a Source]) -> Self {
         let by_path: BTreeMap<_, _> = sources
             .iter()
             .filter_map(|source| {

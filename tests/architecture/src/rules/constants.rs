@@ -76,11 +76,11 @@ pub fn limits(tree: &Tree) -> Vec<Constant> {
             && !source.is_test_line(1)
     });
     shipped
-        .flat_map(|source| of(source, &source.syntax.items))
+        .flat_map(|source| constants(source, &source.syntax.items))
         .collect()
 }
 
-fn of(source: &Source, items: &[Item]) -> Vec<Constant> {
+fn constants(source: &Source, items: &[Item]) -> Vec<Constant> {
     let mut found = Vec::new();
     for item in items {
         match item {
@@ -100,7 +100,7 @@ fn of(source: &Source, items: &[Item]) -> Vec<Constant> {
                     .as_ref()
                     .map(|(_, items)| items.as_slice())
                     .unwrap_or_default();
-                found.extend(of(source, items));
+                found.extend(constants(source, items));
             }
             _ => {}
         }

@@ -41,7 +41,7 @@ impl Pair {
 
     /// Sends a request to both. Adds the store to a body that names none.
     pub fn ask(&mut self, path: &str, status: u16, mut body: Value) -> Value {
-        let key = Route::of(path).unwrap().key();
+        let key = Route::from_path(path).unwrap().key();
         if let (Key::Named(field) | Key::Run(field) | Key::Slug(field), Value::Object(fields)) =
             (key, &mut body)
         {

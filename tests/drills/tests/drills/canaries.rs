@@ -134,7 +134,7 @@ async fn no_secret_is_leaked() {
     for record in machine.state.records() {
         assert!(record["eventCount"].as_u64() > Some(2), "{record}");
     }
-    let remembered = State::of(&memory.client, secrets::OWN_MEMORY).remembered("user:http:ann");
+    let remembered = State::new(&memory.client, secrets::OWN_MEMORY).remembered("user:http:ann");
     look(&mut seen, "memory", &remembered.concat());
     assert!(
         machine.state.remembered("user:http:ann").is_empty(),

@@ -21,7 +21,7 @@ pub fn no_command_ran_twice(machine: &Machine) -> Result<(), String> {
     require(violations.is_empty(), || {
         format!("requests break the vendor's rules: {violations:?}")
     })?;
-    let lines = Traces::of(machine).lines;
+    let lines = Traces::read(machine).lines;
     let distinct: BTreeSet<_> = lines.iter().collect();
     require(distinct.len() == lines.len(), || {
         format!("a command ran twice: {lines:?}")

@@ -64,7 +64,7 @@ async fn long_run_survives_ten_deployments() {
     let record = only_record(&machine).unwrap();
     assert_eq!(record["id"], accepted["runId"]);
     assert_eq!(record["status"], "completed");
-    let traces = Traces::of(&machine);
+    let traces = Traces::read(&machine);
     let commands: Vec<_> = (0..TURNS).map(|turn| format!("turn {turn}")).collect();
     work_is_done(&record, &traces, &commands).unwrap();
     assert_eq!(
@@ -118,7 +118,10 @@ async fn interrupted_command_is_not_repeated() {
     over(&machine).await;
     let record = only_record(&machine).unwrap();
     assert_eq!(record["status"], "completed");
-    assert_eq!(Traces::of(&machine).commands, [("turn 0".to_owned(), true)]);
+    assert_eq!(
+        Traces::read(&machine).commands,
+        [("turn 0".to_owned(), true)]
+    );
     file_all(&machine, &next, &github).await;
     next.terminate().await;
 }
@@ -153,5 +156,5 @@ async fn frozen_process_is_fenced_out() {
         (&accepted["runId"], &json!("completed"))
     );
     let commands: Vec<_> = (0..TURNS).map(|turn| format!("turn {turn}")).collect();
-    work_is_done(&record, &Traces::of(&machine), &commands).unwrap();
+    work_is_done(&record, &Traces::read(&machine), &commands).unwrap();
 }

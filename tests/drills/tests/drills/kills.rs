@@ -180,7 +180,7 @@ fn check(machine: &Machine, end: End) -> Result<(), String> {
     };
     require(is_as_told, || format!("{status} instead of {end:?}"))?;
     if status == "completed" {
-        work_is_done(&record, &Traces::of(machine), &Coding::commands())
+        work_is_done(&record, &Traces::read(machine), &Coding::commands())
     } else {
         Ok(())
     }

@@ -88,8 +88,8 @@ fn bot_with_other_tokens_is_replaced() {
 #[test]
 fn without_an_image_the_build_is_the_version() {
     let (engine, mut edge) = world(Behavior::Graceful);
-    let first = Build::of(&edge);
-    let second = Build::of(&edge);
+    let first = Build::new(&edge);
+    let second = Build::new(&edge);
     second.change_commit();
     // As deployed: without the variable that only local runs have.
     let deploy = |edge: &mut Running, build: &Build| {
@@ -123,7 +123,7 @@ struct Build {
 }
 
 impl Build {
-    fn of(edge: &Running) -> Self {
+    fn new(edge: &Running) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for module in fs::read_dir(edge.modules()).unwrap().map(Result::unwrap) {
             if module.file_type().unwrap().is_file() {

@@ -32,7 +32,7 @@ pub(super) fn record_has_the_whole_cost(
     let Some(hold) = run.hold.filter(|_| is_cut_off) else {
         return;
     };
-    let spent: u64 = of(id, run, evidence)
+    let spent: u64 = calls_in_run(id, run, evidence)
         .flat_map(|model_call| &model_call.reported)
         .map(|reported| reported.1)
         .sum();
@@ -58,7 +58,7 @@ pub(super) fn run_past_its_cap_calls_no_model(
     found: &mut Found,
 ) {
     let Some(cap) = run.cap else { return };
-    for model_call in of(id, run, evidence) {
+    for model_call in calls_in_run(id, run, evidence) {
         let spent = known(id, run, &model_call.process, model_call.number, evidence);
         found.unless(
             spent <= cap,
@@ -196,7 +196,7 @@ const ROWS_KEPT_MS: u64 = 2_100;
 const LIST: &str = "/runs/list";
 
 /// Returns a run's model calls.
-fn of<'a>(
+fn calls_in_run<'a>(
     id: &'a str,
     run: &'a RunSeen,
     evidence: &'a Evidence,
@@ -228,7 +228,7 @@ fn known(id: &str, run: &RunSeen, process: &str, at: u64, evidence: &Evidence) -
         .max()
         .unwrap_or_default();
     let mut sum = 0;
-    for model_call in of(id, run, evidence) {
+    for model_call in calls_in_run(id, run, evidence) {
         // A process that reclaims its own run knows no more than any other.
         let is_taken =
             |from: u64, until: u64| run.reclaimed_at.iter().any(|at| from <= *at && *at < until);

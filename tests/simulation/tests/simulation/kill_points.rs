@@ -11,7 +11,7 @@ const RECLAIM_CALLS: u64 = 10;
 
 /// Returns how many port calls a story has without faults.
 fn calls(story: Story) -> u64 {
-    let (_, evidence) = play(&Plan::default().of(story));
+    let (_, evidence) = play(&Plan::default().in_story(story));
     u64::try_from(evidence.calls.len()).unwrap()
 }
 
@@ -42,7 +42,7 @@ fn hold(plans: impl Iterator<Item = Plan>) {
 }
 
 fn every_call(story: Story, idle_ms: u64) -> impl Iterator<Item = Plan> {
-    let plans = move |at| [false, true].map(|after| Plan::kill(at, after, idle_ms).of(story));
+    let plans = move |at| [false, true].map(|after| Plan::kill(at, after, idle_ms).in_story(story));
     (1..=calls(story)).flat_map(plans)
 }
 

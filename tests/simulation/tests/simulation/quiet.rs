@@ -28,7 +28,7 @@ fn canonical_run_makes_twelve_calls_and_one_reply() {
 }
 
 fn quiet(story: Story) -> Evidence {
-    let (ended, evidence) = play(&Plan::default().of(story));
+    let (ended, evidence) = play(&Plan::default().in_story(story));
     assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
     assert_eq!(ended, Ended::Quiet);
     evidence

@@ -25,7 +25,7 @@ fn shifted(story: Story, faults: &[(u64, FaultKind)], by: i64) -> (Ended, Eviden
         faults: faults.iter().map(moved).collect(),
         ..Plan::default()
     }
-    .of(story);
+    .in_story(story);
     let (ended, evidence) = play(&plan);
     assert_eq!(
         violations(ended, &evidence),

@@ -41,7 +41,7 @@ fn measure(programs: &Programs, runs: u32, turns: u32) -> Result<String> {
         },
     )?;
     let empty = resident_kb(bench.pid())?;
-    let before = Usage::of(bench.pid())?;
+    let before = Usage::read(bench.pid())?;
     let began = Instant::now();
     for mark in 0..runs {
         bench.begin(&format!("many{mark}"))?;
@@ -50,7 +50,7 @@ fn measure(programs: &Programs, runs: u32, turns: u32) -> Result<String> {
     let mut overheads = overheads(&calls, &bench.model.answers(runs * turns)?);
     bench.recorded()?;
     let took = began.elapsed();
-    let used = Usage::of(bench.pid())?.since(before);
+    let used = Usage::read(bench.pid())?.since(before);
     let asked = bench.counts()?;
     let flushes = asked.get("/runs/flush").copied().unwrap_or_default();
     Ok(format!(

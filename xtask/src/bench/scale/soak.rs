@@ -27,7 +27,7 @@ pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<
             ..Script::default()
         },
     )?;
-    let before = Usage::of(bench.pid())?;
+    let before = Usage::read(bench.pid())?;
     bench.begin("soak")?;
     step.done("begun");
     watch(&bench, size.soak, before)?;
@@ -45,7 +45,7 @@ fn watch(bench: &Bench, looks: &[u32], before: Usage) -> Result<()> {
     let (mut done, mut last) = (0, (Instant::now(), before));
     for &turn in looks {
         bench.model.calls(turn - done)?;
-        let (now, used) = (Instant::now(), Usage::of(bench.pid())?);
+        let (now, used) = (Instant::now(), Usage::read(bench.pid())?);
         let cpu = used.since(last.1);
         println!(
             "turn {turn}: {:.1} MB; since the line before {:.2} ms wall and {:.2} ms CPU a turn",

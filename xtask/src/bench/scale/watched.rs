@@ -52,14 +52,14 @@ fn measure(programs: &Programs, count: usize, turns: u32) -> Result<(String, f64
     )?;
     let run = bench.begin("watched")?;
     bench.model.calls(1)?;
-    let before = Usage::of(bench.pid())?;
+    let before = Usage::read(bench.pid())?;
     let viewers = Viewers::watch(&bench.events(&run)?, count)?;
     let calls = bench.model.arrivals(turns)?;
     let mut between: Vec<_> = calls[calls.len() / JOINED..]
         .windows(2)
         .map(|pair| pair[1].duration_since(pair[0]))
         .collect();
-    let used = Usage::of(bench.pid())?.since(before);
+    let used = Usage::read(bench.pid())?.since(before);
     bench.recorded()?;
     let mut ages = viewers.ages()?;
     let line = format!(

@@ -61,7 +61,7 @@ pub async fn local(trees: &Arc<GitWorkspaces>, origin: &Origin) {
     let request = WorkspaceRequest {
         repository: Some(&repository),
         purpose: OpenFor::Run,
-        ..WorkspaceRequest::of(&thread)
+        ..WorkspaceRequest::for_thread(&thread)
     };
     let tree = trees
         .open(request, &CancellationToken::new())

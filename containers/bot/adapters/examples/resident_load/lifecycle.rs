@@ -171,7 +171,7 @@ pub async fn refresh(
             () = done => {}
             () = attaching => {}
         }
-        Samples::of(start.elapsed()).print(0, name);
+        Samples::single(start.elapsed()).print(0, name);
         attaches.print(0, &format!(", {name}"));
     }
 }
@@ -191,5 +191,5 @@ pub async fn restore(residents: &dyn Residents, transport: &dyn ResidentTranspor
         .await
         .last_restore
         .map_or(0, |restore| restore.ms);
-    Samples::of(Duration::from_millis(last.unsigned_abs())).print(0, "restore");
+    Samples::single(Duration::from_millis(last.unsigned_abs())).print(0, "restore");
 }

@@ -198,7 +198,7 @@ async fn measure() {
     let transport = Arc::new(transport);
     let residents = ResidentsClient::over(Arc::clone(&transport), PROBE_TIMEOUT * 10);
     let (time, ()) = timed(lifecycle::onboard(&residents, &install)).await;
-    Samples::of(time).print(0, "onboard");
+    Samples::single(time).print(0, "onboard");
     let rounds: usize = rounds.parse().unwrap();
     let mut peak = 0;
     for count in threads

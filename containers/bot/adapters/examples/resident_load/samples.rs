@@ -17,7 +17,7 @@ pub struct Samples {
 
 impl Samples {
     /// Makes samples with a single success.
-    pub fn of(time: Duration) -> Self {
+    pub fn single(time: Duration) -> Self {
         Self {
             times: vec![time],
             ..Self::default()

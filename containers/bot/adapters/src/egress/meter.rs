@@ -21,7 +21,7 @@ pub(super) struct Budget(AtomicU64);
 
 impl Budget {
     /// Makes a budget with this many bytes.
-    pub(super) const fn of(bytes: u64) -> Self {
+    pub(super) const fn new(bytes: u64) -> Self {
         Self(AtomicU64::new(bytes))
     }
 

@@ -88,7 +88,7 @@ enum Step {
 
 impl Route {
     /// Returns a run's route. `None` if the origin is not over HTTP, or has no login.
-    pub(super) fn of(scope: Scope<'_>, may_push: bool, logins: &Logins) -> Option<Self> {
+    pub(super) fn for_run(scope: Scope<'_>, may_push: bool, logins: &Logins) -> Option<Self> {
         let origin = scope.origin?;
         let url = Url::parse(origin).ok()?;
         let is_plain = url.query().is_none() && url.fragment().is_none() && url.path().len() > 1;
@@ -381,7 +381,7 @@ mod tests {
         let with_login =
             origin.replacen("://", "://bot:pw@", usize::from(!origin.contains("public")));
         let logins = Logins::new([with_login.as_str()], None);
-        Route::of(
+        Route::for_run(
             Scope {
                 origin: Some(origin),
                 ..Scope::default()

@@ -50,7 +50,7 @@ impl RunEgress {
         logins: &Logins,
         upstream: &Arc<UpstreamProxy>,
     ) -> Arc<Self> {
-        let route = Route::of(scope, settings.may_push(scope), logins);
+        let route = Route::for_run(scope, settings.may_push(scope), logins);
         let names = (
             Arc::new(SystemLookup) as Arc<dyn Lookup>,
             Arc::clone(upstream),
@@ -96,7 +96,7 @@ impl RunEgress {
         (bytes, connections): (u64, usize),
     ) -> Arc<Self> {
         let (budget, connections) = (
-            Arc::new(Budget::of(bytes)),
+            Arc::new(Budget::new(bytes)),
             Connections::of_run(connections),
         );
         Arc::new(Self {

@@ -14,7 +14,7 @@ pub(crate) struct Login {
 
 impl Login {
     /// Returns the login for a code host credential.
-    pub(crate) fn of(credential: &GitCredential) -> Self {
+    pub(crate) fn from_credential(credential: &GitCredential) -> Self {
         let password = credential.password.expose().to_owned();
         Self {
             user: credential.user.to_owned(),

@@ -87,7 +87,7 @@ impl Logins {
             return Ok(None);
         };
         match host.git_credential(&repository, access).await {
-            Ok(found) => Ok(Some(Login::of(&found))),
+            Ok(found) => Ok(Some(Login::from_credential(&found))),
             // It may be public.
             Err(error) if error.meaning() == Some(&Meaning::OutsideInstallation) => Ok(None),
             Err(error) => Err(error.to_string()),

@@ -122,7 +122,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub(super) fn of(data_dir: &Path) -> Self {
+    pub(super) fn new(data_dir: &Path) -> Self {
         Self {
             folder: data_dir.join(FOLDER),
         }

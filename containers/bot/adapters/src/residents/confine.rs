@@ -124,7 +124,7 @@ impl Confine for SandboxConfine {
             .transpose()?;
         let access = access_of(
             place,
-            Reach::of(gate.as_ref(), sandbox.network(), place.has_network),
+            Reach::new(gate.as_ref(), sandbox.network(), place.has_network),
         );
         let group = place.writable.first().and_then(|tree| self.group_of(tree));
         Ok(Arc::new(SandboxedProgram {

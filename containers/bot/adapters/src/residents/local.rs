@@ -174,7 +174,7 @@ fn settings(
     let tokens = commands
         .logins
         .code_host()
-        .map(|host| tokens::of(host, Arc::clone(&known), runtime));
+        .map(|host| tokens::from_host(host, Arc::clone(&known), runtime));
     let (commands, of_commands) = (Arc::clone(commands), Arc::clone(&known));
     Settings {
         folder,

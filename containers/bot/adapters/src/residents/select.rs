@@ -101,7 +101,7 @@ impl ResidentWorkspaces {
         places: ResidentPlaces,
         data_dir: &Path,
     ) -> Self {
-        let notes = Notes::of(data_dir);
+        let notes = Notes::new(data_dir);
         Self {
             local,
             residents,

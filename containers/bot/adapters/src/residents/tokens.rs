@@ -16,7 +16,11 @@ use super::local::KnownRepositories;
 use crate::logins::without_userinfo;
 
 /// Returns a code host's tokens. The connections belong to the runtime.
-pub(super) fn of(host: &Arc<dyn CodeHost>, known: KnownRepositories, runtime: Handle) -> Tokens {
+pub(super) fn from_host(
+    host: &Arc<dyn CodeHost>,
+    known: KnownRepositories,
+    runtime: Handle,
+) -> Tokens {
     let host = Arc::clone(host);
     Arc::new(move |resource, usage, may_be_cached| {
         let access = match usage {

@@ -89,7 +89,7 @@ impl ResidentTree {
         Self {
             residents,
             notes,
-            thread: StrictThreadKey::of(&key),
+            thread: StrictThreadKey::from_thread_key(&key),
             key,
             may_attach,
             note: Mutex::new(note),

@@ -54,7 +54,7 @@ async fn exec(
         is_released: false,
     };
     let residents = Arc::new(ResidentsClient::over(transport, PROBE_TIMEOUT));
-    let (notes, key) = (Notes::of(Path::new("/nowhere")), ThreadKey::cli("t"));
+    let (notes, key) = (Notes::new(Path::new("/nowhere")), ThreadKey::cli("t"));
     let tree = ResidentTree::new(residents, notes, key, note, true);
     let start = Instant::now();
     (

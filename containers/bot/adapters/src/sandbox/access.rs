@@ -37,7 +37,7 @@ pub(crate) enum Reach {
 impl Reach {
     /// Returns a program's network. Without a network a program reaches nothing, whatever network
     /// others have.
-    pub(crate) fn of(gate: Option<&Gate>, network: SandboxNetwork, has_network: bool) -> Self {
+    pub(crate) fn new(gate: Option<&Gate>, network: SandboxNetwork, has_network: bool) -> Self {
         match (gate, network) {
             (Some(gate), _) => Self::Proxy(gate.way().clone()),
             (None, SandboxNetwork::Open) if has_network => Self::Machine,

@@ -55,10 +55,10 @@ impl Staged {
     /// Returns a copy with the settings among the readable paths, which the first program makes.
     /// Several processes may share the folder, because each file is replaced as a whole.
     pub(super) fn new(folder: PathBuf, readable: &[PathBuf]) -> Self {
-        Self::of(Path::new(SETTINGS), folder, readable)
+        Self::from_source(Path::new(SETTINGS), folder, readable)
     }
 
-    fn of(source: &Path, folder: PathBuf, readable: &[PathBuf]) -> Self {
+    fn from_source(source: &Path, folder: PathBuf, readable: &[PathBuf]) -> Self {
         let (source, readable) = (source.into(), readable.into());
         Self {
             source,
@@ -277,7 +277,7 @@ mod tests {
         let named =
             ["hosts", "localtime", "resolv.conf", "ssl/certs", "absent"].map(|name| etc.join(name));
         let readable = [&[root.join("usr")][..], &named].concat();
-        let staged = Staged::of(&etc, copy.clone(), &readable);
+        let staged = Staged::from_source(&etc, copy.clone(), &readable);
         assert!(!copy.exists(), "only a program needs it");
         assert_eq!(staged.folder(), Some(&*copy));
         let read = |name: &str| fs::read_to_string(copy.join(name)).ok();
@@ -306,7 +306,7 @@ mod tests {
         );
         assert!(!copy.join("ssl/old").exists());
         assert_eq!(
-            Staged::of(&etc, copy, std::slice::from_ref(&etc)).folder(),
+            Staged::from_source(&etc, copy, std::slice::from_ref(&etc)).folder(),
             None,
             "a part would be missing"
         );

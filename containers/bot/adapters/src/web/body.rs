@@ -41,7 +41,7 @@ enum BodyKind {
 }
 
 impl BodyKind {
-    fn of(media_type: &str) -> Self {
+    fn from_media_type(media_type: &str) -> Self {
         match media_type {
             "text/html" | "application/xhtml+xml" => Self::Html,
             "application/pdf" => Self::Document,
@@ -75,13 +75,13 @@ pub(super) async fn answer(
         .unwrap_or_default()
         .trim()
         .to_ascii_lowercase();
-    let kind = BodyKind::of(&media_type);
+    let kind = BodyKind::from_media_type(&media_type);
     let body = match kind {
         BodyKind::Other => FetchedBody::Other,
         BodyKind::Image => FetchedBody::Image(whole(response, limits.image_bytes).await?),
         BodyKind::Document => FetchedBody::Document(whole(response, limits.document_bytes).await?),
         BodyKind::Html | BodyKind::Text => {
-            let packed = Packing::of(&response)?;
+            let packed = Packing::from_response(&response)?;
             let raw = read(&mut response, limits.text_bytes).await?;
             let page = Page {
                 raw,
@@ -103,7 +103,7 @@ pub(super) async fn answer(
 
 /// Reads a body that is useless when cut.
 async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, WebError> {
-    let packed = Packing::of(&response)?;
+    let packed = Packing::from_response(&response)?;
     let announced = header(&response, &CONTENT_LENGTH).parse::<usize>();
     if announced.is_ok_and(|length| length > limit) {
         return Err(WebError::TooLarge(limit));
@@ -188,7 +188,7 @@ enum Packing {
 
 impl Packing {
     /// Parses the encoding. Only gzip is requested; a server that sends any other is rejected.
-    fn of(response: &Response) -> Result<Self, WebError> {
+    fn from_response(response: &Response) -> Result<Self, WebError> {
         match header(response, &CONTENT_ENCODING)
             .to_ascii_lowercase()
             .as_str()
@@ -237,21 +237,21 @@ mod tests {
     #[test]
     fn a_media_type_decides_what_is_done() {
         for (media_type, kind) in [
-            ("text/html", BodyKind::Html),
-            ("application/xhtml+xml", BodyKind::Html),
-            ("text/plain", BodyKind::Text),
-            ("text/csv", BodyKind::Text),
-            ("application/json", BodyKind::Text),
-            ("application/problem+json", BodyKind::Text),
-            ("application/atom+xml", BodyKind::Text),
-            ("image/png", BodyKind::Image),
-            ("image/svg+xml", BodyKind::Other),
-            ("image/tiff", BodyKind::Other),
-            ("application/pdf", BodyKind::Document),
-            ("application/octet-stream", BodyKind::Other),
-            ("", BodyKind::Other),
+            ("text/html", Kind::Html),
+            ("application/xhtml+xml", Kind::Html),
+            ("text/plain", Kind::Text),
+            ("text/csv", Kind::Text),
+            ("application/json", Kind::Text),
+            ("application/problem+json", Kind::Text),
+            ("application/atom+xml", Kind::Text),
+            ("image/png", Kind::Image),
+            ("image/svg+xml", Kind::Other),
+            ("image/tiff", Kind::Other),
+            ("application/pdf", Kind::Document),
+            ("application/octet-stream", Kind::Other),
+            ("", Kind::Other),
         ] {
-            assert_eq!(BodyKind::of(media_type), kind, "{media_type}");
+            assert_eq!(Kind::from_media_type(media_type), kind, "{media_type}");
         }
     }
 

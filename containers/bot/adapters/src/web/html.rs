@@ -64,7 +64,7 @@ enum Role {
 }
 
 impl Role {
-    fn of(name: &[u8]) -> Self {
+    fn from_tag_name(name: &[u8]) -> Self {
         match name {
             b"script" | b"style" | b"template" | b"svg" | b"iframe" | b"object" | b"canvas"
             | b"noembed" | b"noframes" => Self::Hidden,
@@ -132,7 +132,7 @@ impl<'a> Page<'a> {
             *depth += usize::from(**name == **tag.name);
             return;
         }
-        match Role::of(&tag.name) {
+        match Role::from_tag_name(&tag.name) {
             // As in browsers, `/>` closes foreign elements only.
             Role::Hidden if tag.self_closing && **tag.name == *b"svg" => {}
             Role::Hidden => self.hidden = Some((tag.name.to_vec(), 1)),
@@ -176,7 +176,7 @@ impl<'a> Page<'a> {
             }
             return;
         }
-        match Role::of(&tag.name) {
+        match Role::from_tag_name(&tag.name) {
             Role::Block | Role::Heading(_) => self.part(Gap::Paragraph),
             Role::Line | Role::Item => self.part(Gap::Line),
             Role::List => {

@@ -19,7 +19,7 @@ pub(crate) struct Credentials {
 
 impl Credentials {
     /// Returns the credentials for an address without a login.
-    pub(super) fn of(address: &str, login: Login) -> Self {
+    pub(super) fn new(address: &str, login: Login) -> Self {
         let (scheme, rest) = address.split_once("://").unwrap_or_default();
         let host = rest.split('/').next().unwrap_or_default();
         Self {
@@ -49,7 +49,7 @@ mod tests {
             user: "bot".into(),
             password: "p@ss:w".into(),
         };
-        let found = Credentials::of("https://host:8443/x.git", login);
+        let found = Credentials::new("https://host:8443/x.git", login);
         assert_eq!(found.lines(), "bot\np@ss:w\n");
         assert!(
             found

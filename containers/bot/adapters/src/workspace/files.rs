@@ -39,7 +39,7 @@ pub(super) struct Files {
 
 impl Files {
     /// Returns the files in an opened tree. `root` is the path, without links.
-    pub(super) fn of(root: PathBuf, tree: OwnedFd) -> Self {
+    pub(super) fn new(root: PathBuf, tree: OwnedFd) -> Self {
         Self {
             root,
             dir: Dir::from_std_file(tree.into()),

@@ -41,7 +41,7 @@ impl OriginAccess {
     ) -> Result<Self, WorkspaceError> {
         let own = login_in(origin).map_err(|problem| WorkspaceError::Clone(problem.to_owned()))?;
         if let Some(login) = own {
-            let credentials = Credentials::of(&without_userinfo(origin), login);
+            let credentials = Credentials::new(&without_userinfo(origin), login);
             return Ok(Self {
                 credentials: Some(credentials),
                 ..Self::default()
@@ -54,7 +54,7 @@ impl OriginAccess {
         };
         match host.git_credential(&slug, access).await {
             Ok(minted) => Ok(Self {
-                credentials: Some(Credentials::of(origin, Login::of(&minted))),
+                credentials: Some(Credentials::new(origin, Login::from_credential(&minted))),
                 minted: Some((slug, access, minted)),
                 failure: None,
             }),

@@ -208,7 +208,7 @@ impl Workspace for LocalWorkspace {
         // A checkpoint that fails leaves nothing to start from.
         let kept = last.kept.take();
         let (data, name) = self.meta.clone();
-        let mirror = Mirror::of(&data, self.origin.as_deref(), &name);
+        let mirror = Mirror::for_origin(&data, self.origin.as_deref(), &name);
         let saving = Saving {
             git: self.git(cancel),
             files: &self.files,

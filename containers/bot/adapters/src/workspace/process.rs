@@ -83,7 +83,7 @@ pub(super) async fn run(
         keeper,
         membership,
     } = start(program, input).await?;
-    let group = Group::of(&child);
+    let group = Group::new(&child);
 
     let mut reading = pin!(async {
         let errors = async {
@@ -156,7 +156,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn of(child: &Child) -> Self {
+    pub(super) fn new(child: &Child) -> Self {
         Self {
             leader: child.id().and_then(|id| Pid::from_raw(id.cast_signed())),
         }

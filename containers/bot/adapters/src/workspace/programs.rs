@@ -90,7 +90,7 @@ impl Programs {
     /// Returns an agent's command. `place` is the workspace's own folder, `gate` the command's
     /// proxy.
     pub(super) fn of_agent(&self, program: &str, place: &Path, gate: Option<&Gate>) -> Program {
-        let reach = Reach::of(gate, self.sandbox.network(), true);
+        let reach = Reach::new(gate, self.sandbox.network(), true);
         let mut program = self.confined(program.as_ref(), place, reach, None);
         program
             .command

@@ -46,7 +46,7 @@ impl GitWorkspaces {
         let Some(saved) = meta.checkpoint.clone().filter(|_| is_authorized) else {
             return Ok(None);
         };
-        let mirror = Mirror::of(self.data_dir(), meta.origin.as_deref(), name);
+        let mirror = Mirror::for_origin(self.data_dir(), meta.origin.as_deref(), name);
         blocking_io(move || {
             Ok(mirror
                 .has(&saved.run, saved.number, &saved.commit)?
@@ -114,7 +114,7 @@ impl GitWorkspaces {
             blocking(move || Ok((canonical(&root)?, Meta::read(&data, &owned)?))).await?;
         let unknown = || WorkspaceError::NotFound(NO_CHECKPOINT.into());
         let meta = meta.ok_or_else(unknown)?;
-        let mirror = Mirror::of(self.data_dir(), meta.origin.as_deref(), &name);
+        let mirror = Mirror::for_origin(self.data_dir(), meta.origin.as_deref(), &name);
         let wanted = run.clone();
         let saved = blocking_io(move || Saved::stored(&mirror, &wanted))
             .await?
@@ -193,8 +193,8 @@ impl GitWorkspaces {
                 cancel: &CancellationToken::new(),
                 group: None,
             },
-            files: &Arc::new(Files::of(place.join("tree"), tree)),
-            mirror: &Mirror::of(self.data_dir(), meta.origin.as_deref(), name),
+            files: &Arc::new(Files::new(place.join("tree"), tree)),
+            mirror: &Mirror::for_origin(self.data_dir(), meta.origin.as_deref(), name),
             run: &last.run,
             base: meta.base.as_deref(),
             last: Some(last),
@@ -214,7 +214,7 @@ impl GitWorkspaces {
         let making = making::folder_in(root.to_path_buf()).await?;
         let own = meta.repository.clone().zip(meta.origin.clone());
         let own = own.map(|(name, origin)| Repository { name, origin });
-        let mirror = Mirror::of(self.data_dir(), meta.origin.as_deref(), name);
+        let mirror = Mirror::for_origin(self.data_dir(), meta.origin.as_deref(), name);
         let git = Git {
             programs,
             place: making.path(),

@@ -55,7 +55,7 @@ impl Trees {
         let thread = ThreadKey::cli(thread);
         let request = WorkspaceRequest {
             repository: Some(&repository),
-            ..WorkspaceRequest::of(&thread)
+            ..WorkspaceRequest::for_thread(&thread)
         };
         self.provider.open(request, &CancellationToken::new()).await
     }

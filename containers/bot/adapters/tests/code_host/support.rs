@@ -71,7 +71,7 @@ pub fn adapter(fake: &FakeGitHub, is_app: bool, waits: &Arc<Waits>) -> GitHub {
         credentials,
         clock: Arc::new(Fixed),
         pause,
-        randomness: Randomness::of(|bytes| {
+        randomness: Randomness::new(|bytes| {
             bytes.fill(0);
             Ok(())
         }),

@@ -39,7 +39,7 @@ impl World {
     pub(crate) async fn lose_tree(&self, name: &str) {
         let (resource, thread_key) = (
             Resource::parse(RESOURCE).unwrap(),
-            StrictThreadKey::of(&thread(name)),
+            StrictThreadKey::from_thread_key(&thread(name)),
         );
         let request = DetachRequest {
             resource,

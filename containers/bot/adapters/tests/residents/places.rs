@@ -195,7 +195,7 @@ async fn thread_keeps_its_repository() {
         thread: &thread,
         repository: Some(&other),
         purpose: OpenFor::Run,
-        ..ars_bot_ports::WorkspaceRequest::of(&thread)
+        ..ars_bot_ports::WorkspaceRequest::for_thread(&thread)
     };
     let opened = world
         .trees

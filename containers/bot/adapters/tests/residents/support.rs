@@ -95,7 +95,7 @@ fn repository_in(folder: &TempDir) -> Repository {
 impl World {
     /// Makes a world. Nothing is onboarded yet.
     pub fn new() -> Self {
-        Self::of(Self::folder())
+        Self::in_folder(Self::folder())
     }
 
     /// Makes a world with this sandbox for commands.
@@ -122,7 +122,7 @@ impl World {
     }
 
     /// Opens a world's data directory, as another process would.
-    pub fn of(folder: TempDir) -> Self {
+    pub fn in_folder(folder: TempDir) -> Self {
         Self::opened(folder, landlock(), None)
     }
 
@@ -201,7 +201,7 @@ impl World {
             trees,
         } = self;
         drop((trees, residents, local));
-        Self::of(folder)
+        Self::in_folder(folder)
     }
 
     pub fn repository(&self) -> Repository {
@@ -251,7 +251,7 @@ impl World {
             repository: Some(&repository),
             access: TreeAccess::Read,
             purpose: OpenFor::Run,
-            ..WorkspaceRequest::of(&thread)
+            ..WorkspaceRequest::for_thread(&thread)
         };
         self.trees
             .open(request, &CancellationToken::new())
@@ -267,7 +267,7 @@ impl World {
             repository: Some(&repository),
             git_ref: Some(&branch),
             purpose: OpenFor::Run,
-            ..WorkspaceRequest::of(&thread)
+            ..WorkspaceRequest::for_thread(&thread)
         };
         self.trees
             .open(request, &CancellationToken::new())
@@ -295,7 +295,7 @@ impl World {
             repository,
             agent: Some("coding"),
             purpose,
-            ..WorkspaceRequest::of(&thread)
+            ..WorkspaceRequest::for_thread(&thread)
         };
         self.trees.open(request, &CancellationToken::new()).await
     }

@@ -97,7 +97,7 @@ impl World {
         let thread = thread("t");
         let request = WorkspaceRequest {
             purpose: OpenFor::Resume,
-            ..WorkspaceRequest::of(&thread)
+            ..WorkspaceRequest::for_thread(&thread)
         };
         self.provider.open(request, &CancellationToken::new()).await
     }
@@ -295,7 +295,10 @@ async fn lost_tree_is_made_again_from_its_checkpoint() {
     let view = thread("t");
     let viewed = world
         .provider
-        .open(WorkspaceRequest::of(&view), &CancellationToken::new())
+        .open(
+            WorkspaceRequest::for_thread(&view),
+            &CancellationToken::new(),
+        )
         .await;
     assert!(
         matches!(viewed, Err(WorkspaceError::NotFound(_))),
@@ -355,7 +358,7 @@ async fn next_message_continues_from_the_checkpoint() {
     };
     let request = WorkspaceRequest {
         purpose: OpenFor::Run,
-        ..WorkspaceRequest::of(&thread)
+        ..WorkspaceRequest::for_thread(&thread)
     };
     let never = CancellationToken::new();
     assert!(
@@ -406,7 +409,7 @@ async fn evicted_tree_continues_where_it_was() {
     let request = WorkspaceRequest {
         purpose: OpenFor::Run,
         own: Some(&own),
-        ..WorkspaceRequest::of(&thread)
+        ..WorkspaceRequest::for_thread(&thread)
     };
     let workspace = world
         .provider

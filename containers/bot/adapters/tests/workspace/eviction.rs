@@ -175,7 +175,7 @@ async fn evicted_tree_is_cloned_again() {
         .await
         .unwrap()
         .unwrap();
-    let request = WorkspaceRequest::of(&thread);
+    let request = WorkspaceRequest::for_thread(&thread);
     let error = world.provider.open(request, &never).await.err().unwrap();
     assert!(
         matches!(&error, WorkspaceError::Infra(text) if text.contains("free the disk")),
@@ -203,7 +203,7 @@ async fn evicted_tree_is_cloned_again() {
 async fn trees_without_an_origin_stay() {
     let world = world();
     let thread = thread("t");
-    let request = WorkspaceRequest::of(&thread);
+    let request = WorkspaceRequest::for_thread(&thread);
     drop(
         world
             .provider

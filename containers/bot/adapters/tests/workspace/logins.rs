@@ -94,7 +94,7 @@ async fn hosted(agents: &[&str]) -> Hosted {
     let request = WorkspaceRequest {
         repository: Some(&repository),
         agent: Some("coding"),
-        ..WorkspaceRequest::of(&thread)
+        ..WorkspaceRequest::for_thread(&thread)
     };
     let workspace = world
         .provider

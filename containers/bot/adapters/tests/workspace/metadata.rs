@@ -29,7 +29,7 @@ async fn tree_that_became_a_link_is_cloned_again() {
 
     // A run that continues gets no other tree than its own.
     let thread = thread("t");
-    let request = WorkspaceRequest::of(&thread);
+    let request = WorkspaceRequest::for_thread(&thread);
     let error = world
         .provider
         .open(request, &CancellationToken::new())

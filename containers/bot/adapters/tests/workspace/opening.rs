@@ -366,7 +366,7 @@ async fn concurrent_openings_of_one_thread_share_one_tree() {
 async fn workspace_without_a_repository_is_empty() {
     let world = world();
     let thread = thread("t");
-    let request = WorkspaceRequest::of(&thread);
+    let request = WorkspaceRequest::for_thread(&thread);
     let workspace = world
         .provider
         .open(request, &CancellationToken::new())
@@ -447,7 +447,7 @@ async fn missing_tree_has_no_repository() {
     world.open_from("t", &origin).await.unwrap();
     std::fs::remove_dir_all(world.tree()).unwrap();
     let thread = thread("t");
-    let request = WorkspaceRequest::of(&thread);
+    let request = WorkspaceRequest::for_thread(&thread);
     let opened = world
         .provider
         .open(request, &CancellationToken::new())

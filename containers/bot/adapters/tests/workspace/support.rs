@@ -138,7 +138,7 @@ impl World {
         let request = WorkspaceRequest {
             repository: Some(&repository),
             git_ref: git_ref.as_ref(),
-            ..WorkspaceRequest::of(&thread)
+            ..WorkspaceRequest::for_thread(&thread)
         };
         self.provider.open(request, cancel).await
     }

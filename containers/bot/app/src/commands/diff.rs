@@ -26,7 +26,7 @@ pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
              up` keeps the bot's in .ars/bot)"
         )));
     }
-    let request = WorkspaceRequest::of(&thread);
+    let request = WorkspaceRequest::for_thread(&thread);
     let opened = workspaces.open(request, &CancellationToken::new()).await;
     let workspace = opened.map_err(|error| match error {
         WorkspaceError::NotFound(reason) => Failure::InvalidInput(reason),

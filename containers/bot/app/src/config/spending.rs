@@ -130,7 +130,7 @@ mod tests {
         );
         let price = price_table(&file.prices)
             .unwrap()
-            .of(&ModelRef::parse("a/m").unwrap())
+            .price(&ModelRef::parse("a/m").unwrap())
             .unwrap();
         let wanted = Price {
             input: 3_000_000,

@@ -67,7 +67,7 @@ mod tests {
             ("/write", "memory.write"),
         ] {
             assert_eq!(
-                Route::of(path).map(place).as_deref(),
+                Route::from_path(path).map(place).as_deref(),
                 Some(expected),
                 "{path}"
             );

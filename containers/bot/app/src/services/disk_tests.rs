@@ -87,7 +87,7 @@ async fn cloned(
     let thread = ThreadKey::new(Platform::Http, "default", name);
     let request = WorkspaceRequest {
         repository: Some(origin),
-        ..WorkspaceRequest::of(&thread)
+        ..WorkspaceRequest::for_thread(&thread)
     };
     drop(
         workspaces

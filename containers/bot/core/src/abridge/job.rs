@@ -132,7 +132,7 @@ async fn ask(
     input: String,
 ) -> Result<(String, Usage, Option<u64>), String> {
     let settings = context.settings();
-    let price = settings.prices.of(&work.model);
+    let price = settings.prices.price(&work.model);
     let is_capped = settings.money.run.is_some() || settings.money.day.is_some();
     if is_capped && price.is_none() {
         return Err("money is capped, and the model has no price".to_owned());
@@ -183,7 +183,7 @@ async fn ask(
     };
     metrics::model_turn(
         work.model.provider(),
-        metrics::Outcome::of(&answer),
+        metrics::Outcome::from_result(&answer),
         began.elapsed(),
     );
     match answer {

@@ -39,7 +39,7 @@ fn holder() -> Actor {
     Actor::new(
         "http:ann",
         Grants {
-            repos: Set::of(&[SLUG]),
+            repos: Set::only(&[SLUG]),
             ..Grants::default()
         },
     )

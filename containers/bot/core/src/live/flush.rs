@@ -191,7 +191,7 @@ impl Inner {
             .ledger
             .flush(&self.generation, mode.lease(), &runs)
             .await;
-        metrics::ledger_flush(Outcome::of(&flushed), events_in(batch));
+        metrics::ledger_flush(Outcome::from_result(&flushed), events_in(batch));
         let answers = flushed.inspect_err(|error| {
             tracing::warn!(runs = batch.len(), events = events_in(batch), error = %error, "flush failed");
         })?;

@@ -50,7 +50,7 @@ impl MemoryDeps {
             },
             _ => (own.0, Arc::clone(own.1)),
         };
-        let price = settings.prices.of(model);
+        let price = settings.prices.price(model);
         let is_capped = settings.money.run.is_some() || settings.money.day.is_some();
         if is_capped && price.is_none() {
             tracing::warn!(model = %model, "no reflection: money is capped, and its model has no price");

@@ -226,7 +226,11 @@ impl Reflector {
             })
         });
         let provider = self.model.provider();
-        metrics::model_turn(provider, metrics::Outcome::of(&answer), began.elapsed());
+        metrics::model_turn(
+            provider,
+            metrics::Outcome::from_result(&answer),
+            began.elapsed(),
+        );
         if let Ok(turn) = &answer {
             metrics::model_usage(
                 provider,

@@ -85,8 +85,8 @@ mod tests {
     fn keys(channels: &[&str], repos: &[&str], visibility: Visibility) -> Vec<String> {
         let grants = Grants {
             actions: Set::default(),
-            channels: Set::of(channels),
-            repos: Set::of(repos),
+            channels: Set::only(channels),
+            repos: Set::only(repos),
         };
         let place = Place {
             organization: Some("acme"),

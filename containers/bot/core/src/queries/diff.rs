@@ -84,7 +84,7 @@ impl Queries {
         let Ok(_permit) = PERMITS.try_acquire() else {
             return TreeDiff::Busy;
         };
-        let request = WorkspaceRequest::of(thread);
+        let request = WorkspaceRequest::for_thread(thread);
         // Ends git when the viewer disconnects.
         let cancel = CancellationToken::new();
         let _cancelled = cancel.clone().drop_guard();

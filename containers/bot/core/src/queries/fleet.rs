@@ -79,7 +79,7 @@ impl Queries {
         let active = self.known(viewer).await.active;
         let runs = active.into_iter().filter_map(|run| {
             let thread = ThreadKey::from_text(run.detail.thread_key.as_deref()?)?;
-            Some((StrictThreadKey::of(&thread), run.summary))
+            Some((StrictThreadKey::from_thread_key(&thread), run.summary))
         });
         Ok(Fleet {
             answer,

@@ -41,7 +41,7 @@ impl Queries {
             turns,
             cost: settings.money.run,
             window,
-            price: model.and_then(|model| settings.prices.of(&model)),
+            price: model.and_then(|model| settings.prices.price(&model)),
         }
     }
 }

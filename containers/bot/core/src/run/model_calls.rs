@@ -212,7 +212,11 @@ impl Driver<'_> {
         let began = Instant::now();
         call.begin();
         let answer = client.turn(request, &on_delta, &state.stops.hard).await;
-        metrics::model_turn(name.provider(), Outcome::of(&answer), began.elapsed());
+        metrics::model_turn(
+            name.provider(),
+            Outcome::from_result(&answer),
+            began.elapsed(),
+        );
         match &answer {
             Ok(turn) => {
                 call.answered();

@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn sender_has_its_vouched_grants() {
         let grants = Grants {
-            actions: Set::of(&["dispatch"]),
+            actions: Set::only(&["dispatch"]),
             channels: Set::All,
             repos: Set::Only(Default::default()),
         };

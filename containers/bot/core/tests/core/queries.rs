@@ -97,7 +97,7 @@ fn stranger() -> Viewer {
 
 fn operator() -> Viewer {
     let grants = Grants {
-        actions: Set::of(&["runs:write"]),
+        actions: Set::only(&["runs:write"]),
         channels: Set::All,
         ..Grants::default()
     };

@@ -72,8 +72,8 @@ async fn message_for_another_agent_is_refused() {
 #[tokio::test]
 async fn steering_needs_the_runs_permissions() {
     let ann = Grants {
-        actions: Set::of(&["agent:run:coding"]),
-        repos: Set::of(&["acme/app"]),
+        actions: Set::only(&["agent:run:coding"]),
+        repos: Set::only(&["acme/app"]),
         ..Grants::default()
     };
     let agents = Restrictions {

@@ -76,7 +76,7 @@ pub fn by_access(pair: &RsaKeyPair) -> Dashboard {
 async fn service_token_is_admitted_to_commands_alone() {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let grants = Grants {
-        actions: Set::of(&["runs:read"]),
+        actions: Set::only(&["runs:read"]),
         ..Grants::default()
     };
     let settings = Settings {

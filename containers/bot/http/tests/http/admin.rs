@@ -29,7 +29,7 @@ const TOKENS: &str = r#"{
 
 async fn bot() -> Bot {
     let grants = Grants {
-        actions: Set::of(&["deploy:write"]),
+        actions: Set::only(&["deploy:write"]),
         ..Grants::default()
     };
     let grants = BTreeMap::from([("http:cy".to_owned(), grants)]);

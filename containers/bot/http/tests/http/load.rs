@@ -12,7 +12,7 @@ use super::support::{Bot, TOKENS};
 
 async fn bot(load: LoadLimits) -> Bot {
     let grants = Grants {
-        actions: Set::of(&["runs:write"]),
+        actions: Set::only(&["runs:write"]),
         ..Grants::default()
     };
     let grants = [("access:loopback".to_owned(), grants)].into();

@@ -88,7 +88,7 @@ async fn mode_none_rejects_public_access() {
 #[tokio::test]
 async fn mode_token_admits_the_configured_actor() {
     let grants = Grants {
-        actions: Set::of(&["runs:write"]),
+        actions: Set::only(&["runs:write"]),
         channels: Set::All,
         ..Grants::default()
     };
@@ -251,7 +251,7 @@ async fn person_who_may_read_a_run_is_led_to_it() {
         .unwrap();
     assert_eq!(wrong.status(), 404);
     let granted = Grants {
-        channels: Set::of(&["http:ours"]),
+        channels: Set::only(&["http:ours"]),
         ..Grants::default()
     };
     let settings = Settings {
@@ -447,7 +447,7 @@ async fn index_lists_active_or_all_runs() {
 #[tokio::test]
 async fn unreadable_runs_do_not_shorten_a_page() {
     let granted = Grants {
-        channels: Set::of(&["http:ours"]),
+        channels: Set::only(&["http:ours"]),
         ..Grants::default()
     };
     let settings = Settings {
@@ -598,7 +598,7 @@ async fn token_stops_a_live_run_only() {
 #[tokio::test]
 async fn operator_gets_conflict_for_finished_run() {
     let grants = Grants {
-        actions: Set::of(&["runs:write"]),
+        actions: Set::only(&["runs:write"]),
         ..Grants::default()
     };
     let settings = Settings {

@@ -107,7 +107,7 @@ async fn list_is_filtered() {
 #[tokio::test]
 async fn filters_show_no_unreadable_run() {
     let granted = Grants {
-        channels: Set::of(&["http:ours"]),
+        channels: Set::only(&["http:ours"]),
         ..Grants::default()
     };
     let settings = Settings {
@@ -333,7 +333,7 @@ async fn follow_up_needs_the_grant_of_a_restricted_agent() {
     let mut settings = Settings::default();
     settings.restrictions.agents.insert("general".into());
     let dispatcher = Grants {
-        actions: Set::of(&["agent:run:general"]),
+        actions: Set::only(&["agent:run:general"]),
         ..Grants::default()
     };
     settings.grants.insert("http:ann".into(), dispatcher);

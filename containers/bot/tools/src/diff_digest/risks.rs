@@ -107,7 +107,7 @@ const FLAGS: &[Flag] = &[
 ];
 
 /// Returns each raised flag with the files.
-pub(super) fn of(changes: &[Change]) -> Vec<(&'static str, Vec<&Change>)> {
+pub(super) fn raised(changes: &[Change]) -> Vec<(&'static str, Vec<&Change>)> {
     let concerned = |is: fn(&Change) -> bool| {
         changes
             .iter()

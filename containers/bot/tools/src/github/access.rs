@@ -52,7 +52,7 @@ pub struct CodeHostAccess<'a> {
 
 impl<'a> CodeHostAccess<'a> {
     /// Returns a run's access, or the output for a tool that needs it.
-    pub(super) fn of(context: &ToolContext<'a>) -> Result<Self, ToolOutput> {
+    pub(super) fn from_context(context: &ToolContext<'a>) -> Result<Self, ToolOutput> {
         context
             .run
             .code_host
@@ -97,13 +97,13 @@ pub(super) struct RepositoryCall<'a> {
 
 impl<'a> RepositoryCall<'a> {
     /// Checks a tool's input and the repository's gate.
-    pub(super) fn of(
+    pub(super) fn parse(
         tool: GitHubTool,
         context: &ToolContext<'a>,
         input: &'a Value,
     ) -> Result<Self, ToolOutput> {
-        let args = Args::of(input, tool.fields().0)?;
-        let access = CodeHostAccess::of(context)?;
+        let args = Args::parse(input, tool.fields().0)?;
+        let access = CodeHostAccess::from_context(context)?;
         let repository = access.repository(args.text("repo")?, tool)?;
         let offset = args.offset()?;
         Ok(Self {

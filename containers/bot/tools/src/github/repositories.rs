@@ -18,8 +18,8 @@ pub(super) async fn list(
     context: &ToolContext<'_>,
     input: &Value,
 ) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, GitHubTool::Repos.fields().0)?;
-    let access = CodeHostAccess::of(context)?;
+    let args = Args::parse(input, GitHubTool::Repos.fields().0)?;
+    let access = CodeHostAccess::from_context(context)?;
     let offset = args.offset()?;
     let listed = within(context, access.host.repositories()).await?;
     // A closed repository is not even named.

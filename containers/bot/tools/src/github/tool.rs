@@ -99,7 +99,7 @@ async fn perform(
 ) -> Result<ToolOutput, ToolOutput> {
     let call = match tool {
         GitHubTool::Repos => return repositories::list(context, input).await,
-        one => RepositoryCall::of(one, context, input)?,
+        one => RepositoryCall::parse(one, context, input)?,
     };
     let (access, repository) = (call.access, call.repository.clone());
     let is_read = tool.effects() != Effects::Mutating;

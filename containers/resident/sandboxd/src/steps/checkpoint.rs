@@ -111,7 +111,7 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     }
     let folder = Dir::from(step.runtime.places.open_dir(tree)?);
     // A later change of refs or index counts for the next checkpoint.
-    let footprint = step.blocking(move |_| Ok(Footprint::of(&folder))).await?;
+    let footprint = step.blocking(move |_| Ok(Footprint::read(&folder))).await?;
     let refs = async {
         let refs = refs(step, user, &real).await?;
         tokio::try_join!(

@@ -92,7 +92,7 @@ async fn first(
     let watched = step.blocking(move |_| {
         // The settings change with the credential. A file that they ignore now was not in the
         // commit either.
-        let now = Footprint::of(&folder).filter(|now| now.has_same_refs(&then));
+        let now = Footprint::read(&folder).filter(|now| now.has_same_refs(&then));
         let now = now.filter(|_| !has_refs(&mirror, &namespace));
         Ok(now
             .and_then(|now| WatchedTree::new(&folder, now, b""))

@@ -86,7 +86,7 @@ pub(super) async fn take(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     let footprint = match &base {
         Some(_) => {
             let folder = Dir::from(places.open_dir(SPARE)?);
-            step.blocking(move |_| Ok(Footprint::of(&folder))).await?
+            step.blocking(move |_| Ok(Footprint::read(&folder))).await?
         }
         None => None,
     };

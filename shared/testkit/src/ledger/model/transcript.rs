@@ -27,7 +27,7 @@ impl Model {
         let transcript = self
             .transcripts
             .entry(writer.run)
-            .or_insert_with(|| Transcript::of(writer.generation));
+            .or_insert_with(|| Transcript::new(writer.generation));
         transcript.owner = writer.generation;
         Ok(ok())
     }
@@ -87,7 +87,7 @@ impl Model {
 }
 
 impl Transcript {
-    fn of(owner: Name) -> Self {
+    fn new(owner: Name) -> Self {
         Self {
             owner,
             rows: BTreeMap::new(),

@@ -350,7 +350,7 @@ fn every_field_is_validated_by_name() {
     let sheets = [memory(), small_stores(), runs(), ledger(), transcripts()];
     let sheets: Vec<_> = sheets.into_iter().flatten().collect();
     for (path, body, fields) in &sheets {
-        let route = Route::of(path).unwrap();
+        let route = Route::from_path(path).unwrap();
         assert_ne!(call(route, body).0, 400, "{path} {body}");
         for (field, is_required, Rule { bad, good }) in fields {
             if *is_required {

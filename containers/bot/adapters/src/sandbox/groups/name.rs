@@ -55,7 +55,7 @@ impl Owner {
     }
 
     /// Parses a group's owner.
-    fn of(name: &str) -> Option<Self> {
+    fn parse(name: &str) -> Option<Self> {
         let mut parts = name.strip_prefix(PREFIX)?.split('-');
         let owner = Self {
             namespace: parts.next()?.parse().ok()?,
@@ -68,13 +68,13 @@ impl Owner {
 
 /// Returns whether a group belongs to a service itself.
 pub(super) fn is_of_a_service(name: &str) -> bool {
-    Owner::of(name).is_some() && name.ends_with(SERVICE)
+    Owner::parse(name).is_some() && name.ends_with(SERVICE)
 }
 
 /// Returns whether a group is left from an ended process. Nothing is known about other process
 /// namespaces, so groups from there are not.
 pub(super) fn is_left_over(name: &str, proc: &Path) -> bool {
-    let Some(owner) = Owner::of(name) else {
+    let Some(owner) = Owner::parse(name) else {
         return false;
     };
     namespace(proc) == Some(owner.namespace) && started(proc, owner.pid) != Some(owner.started)
@@ -105,7 +105,7 @@ mod tests {
     fn groups_of_ended_processes_are_left_over() {
         let proc = Path::new("/proc");
         let own = Owner::this(proc).unwrap();
-        assert_eq!(Owner::of(&own.next()), Some(own.clone()));
+        assert_eq!(Owner::parse(&own.next()), Some(own.clone()));
         assert!(!is_left_over(&own.next(), proc) && !is_left_over(&own.service(), proc));
         let of_its_pid = Owner {
             started: own.started - 1,

@@ -56,7 +56,11 @@ impl Scopes {
 
     /// Returns a scope's store, opening the file when it is not open. Operations other than a write
     /// change nothing in a scope without a file, and get an empty store for it.
-    pub(super) fn of(&mut self, key: &StoreKey, verb: MemoryVerb) -> Result<&Scope, StoreFailure> {
+    pub(super) fn scope(
+        &mut self,
+        key: &StoreKey,
+        verb: MemoryVerb,
+    ) -> Result<&Scope, StoreFailure> {
         let Self {
             folder,
             open,

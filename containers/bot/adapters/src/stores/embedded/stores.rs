@@ -77,7 +77,7 @@ impl Stores {
     ) -> Result<String, StoreFailure> {
         let key = key_of(body, route.key())?;
         match route {
-            Route::Memory(verb) => self.memory.of(&key, verb)?.answer(verb, body, now),
+            Route::Memory(verb) => self.memory.scope(&key, verb)?.answer(verb, body, now),
             Route::Friction(verb) => self.friction.answer(verb, body, now),
             Route::Schedules(verb) => self.schedules.answer(verb, body, now),
             Route::Config(verb) => self.config.answer(verb, body, now),

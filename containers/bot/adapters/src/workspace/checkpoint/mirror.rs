@@ -48,7 +48,7 @@ pub(in super::super) struct Stored {
 
 impl Mirror {
     /// Returns an origin's mirror, or the thread's mirror without an origin.
-    pub(in super::super) fn of(data: &Path, origin: Option<&str>, workspace: &str) -> Self {
+    pub(in super::super) fn for_origin(data: &Path, origin: Option<&str>, workspace: &str) -> Self {
         let digest = Sha256::digest(origin.unwrap_or(workspace).as_bytes());
         Self {
             folder: data.join(FOLDER).join(&hex::encode(digest)[..DIGEST_CHARS]),

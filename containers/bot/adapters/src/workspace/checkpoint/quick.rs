@@ -48,7 +48,7 @@ struct Prepared {
 
 impl Kept {
     /// Keeps a quarantine's index. Returns `None` if the next checkpoint cannot start from it.
-    pub(super) fn of(
+    pub(super) fn from_quarantine(
         (files, mirror): (&Files, &Mirror),
         (quarantine, footprint): (&Path, Option<Footprint>),
         state: &str,

@@ -216,7 +216,7 @@ impl Saving<'_> {
             let number = mirror.store(&run, &commit)?;
             // The next search would not know the withheld files.
             let footprint = footprint.filter(|_| withheld.is_empty());
-            let kept = Kept::of(
+            let kept = Kept::from_quarantine(
                 (&files, &mirror),
                 (quarantine.path(), footprint),
                 &state,
@@ -267,7 +267,7 @@ impl Saving<'_> {
             } = prepared;
             let last = last.filter(|last| last.state == state);
             let commit = last.as_ref().map(|last| last.commit.as_str());
-            let kept = Kept::of(
+            let kept = Kept::from_quarantine(
                 (&files, &mirror),
                 (quarantine.path(), footprint),
                 &state,
@@ -283,7 +283,7 @@ impl Saving<'_> {
         let last = self.last.cloned();
         blocking_io(move || {
             // A later change of refs or index counts for the next checkpoint.
-            let footprint = Footprint::of(files.folder());
+            let footprint = Footprint::read(files.folder());
             let folder = mirror.prepare()?;
             let lock = mirror.lock()?;
             let quarantine = mirror.quarantine()?;

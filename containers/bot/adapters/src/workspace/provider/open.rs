@@ -121,7 +121,7 @@ impl GitWorkspaces {
             egress: self.egress(request.agent, &meta),
             group,
             programs: Arc::clone(programs),
-            files: Arc::new(Files::of(place.join("tree"), tree)),
+            files: Arc::new(Files::new(place.join("tree"), tree)),
             place,
             repository: meta.repository,
             base: meta.base,

@@ -57,7 +57,7 @@ impl Live {
                 let made = RequestLine::on_this_machine().map_err(failed)?;
                 Reach::Proxy(Way::Port(line.insert(made).port()))
             }
-            None => Reach::of(None, sandbox.network(), true),
+            None => Reach::new(None, sandbox.network(), true),
         };
         let access = Access {
             reach,
@@ -90,7 +90,7 @@ impl Live {
             }),
         )
         .await?;
-        let group = Group::of(&started.child);
+        let group = Group::new(&started.child);
         let socket = AsyncFd::with_interest(ours, Interest::READABLE | Interest::WRITABLE)
             .map_err(failed)?;
         let mut live = Self {

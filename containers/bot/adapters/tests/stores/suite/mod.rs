@@ -72,7 +72,7 @@ impl Fixture {
     /// Sends any JSON, as another writer could.
     async fn raw(&self, path: &str, body: Value) -> StoreResponse {
         self.transport
-            .send(Route::of(path).unwrap(), body.to_string())
+            .send(Route::from_path(path).unwrap(), body.to_string())
             .await
             .unwrap()
     }

@@ -86,7 +86,10 @@ pub async fn work(
         return;
     }
     let Ok(workspace) = trees
-        .open(WorkspaceRequest::of(thread), &CancellationToken::new())
+        .open(
+            WorkspaceRequest::for_thread(thread),
+            &CancellationToken::new(),
+        )
         .await
     else {
         return;

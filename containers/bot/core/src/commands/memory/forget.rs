@@ -56,7 +56,7 @@ impl Command for Forget {
         let memory = memory(call)?;
         let unknown = || CommandError::not_found("there is no such record");
         let (key, _) = record_id::parse(&input.id).ok_or_else(unknown)?;
-        let scope = Scope::of(key).ok_or_else(unknown)?;
+        let scope = Scope::from_key(key).ok_or_else(unknown)?;
         let key = StoreKey::parse(key).map_err(|_invalid| unknown())?;
         check(call, scope, key.as_str())?;
         let forgotten = memory.store.forget(&key, &input.id).await;

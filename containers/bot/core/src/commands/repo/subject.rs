@@ -79,7 +79,7 @@ pub(super) fn managed(call: &Call<'_>, slug: &RepoSlug) -> Result<Resource, Comm
 /// Returns a repository's resource.
 pub(super) fn resource(slug: &RepoSlug) -> Result<Resource, CommandError> {
     let too_long = |_invalid| CommandError::invalid("slug is too long for a resident");
-    Resource::of(slug).map_err(too_long)
+    Resource::for_repo(slug).map_err(too_long)
 }
 
 /// Parses a table command. `name` is the field's name.

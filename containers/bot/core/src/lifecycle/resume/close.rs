@@ -49,7 +49,7 @@ pub(super) async fn close(
     let cost = run
         .last_step
         .as_ref()
-        .and_then(Saved::of)
+        .and_then(Saved::from_record)
         .and_then(|saved| saved.cost());
     let held = hold
         .as_ref()

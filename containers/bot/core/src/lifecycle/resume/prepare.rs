@@ -105,7 +105,7 @@ pub(super) async fn prepare(
     let meta = Meta::of_row(&run.row.meta).map_err(Refused::from)?;
     let mut assignment = assignment(context, run, &meta).await?;
     let thread = claim_thread(context, &assignment, &meta, run)?;
-    let saved = Saved::of(&point.record).ok_or(Refused::NoLoop)?;
+    let saved = Saved::from_record(&point.record).ok_or(Refused::NoLoop)?;
     let io = close::reopened(context, run).ok_or(Refused::Channel)?;
     let live = context.live().ok_or(Refused::Channel)?;
     let read = point.record.inbox_consumed_seq;

@@ -48,6 +48,6 @@ fn hold_of(context: &RunContext, run: &Reclaimed) -> Option<Hold> {
     let claimed = Meta::of_row(&run.row.meta).ok().and_then(|meta| meta.hold);
     let cap = claimed
         .map(|run_microusd| MoneyCap { run_microusd })
-        .or_else(|| run.last_step.as_ref().and_then(Saved::of)?.cap())?;
+        .or_else(|| run.last_step.as_ref().and_then(Saved::from_record)?.cap())?;
     Some(context.day_spend().hold(&run.row.run_id, cap))
 }

@@ -45,7 +45,7 @@ pub(super) async fn reopen(
         agent: Some(&meta.agent),
         access: agents::find(&meta.agent).map_or(TreeAccess::Write, AgentSpec::tree_access),
         purpose: OpenFor::Resume,
-        ..WorkspaceRequest::of(thread)
+        ..WorkspaceRequest::for_thread(thread)
     };
     workspaces
         .open(request, &CancellationToken::new())

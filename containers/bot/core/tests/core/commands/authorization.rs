@@ -240,7 +240,7 @@ async fn command_without_its_part_names_the_setting() {
 #[tokio::test]
 async fn configured_grants_count() {
     let grants = Grants {
-        actions: Set::of(&["status:read"]),
+        actions: Set::only(&["status:read"]),
         ..Grants::default()
     };
     let desk = desk_with(

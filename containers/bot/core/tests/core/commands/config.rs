@@ -20,7 +20,7 @@ fn configured() -> Desk {
             grants: [(
                 "slack:U9".to_owned(),
                 Grants {
-                    actions: Set::of(&["config:write"]),
+                    actions: Set::only(&["config:write"]),
                     ..Grants::default()
                 },
             )]

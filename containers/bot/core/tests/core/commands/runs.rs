@@ -46,7 +46,7 @@ fn shown(failure: &Failure) -> String {
 }
 
 fn member() -> Caller {
-    granted(&[], Set::of(&["http:default"]))
+    granted(&[], Set::only(&["http:default"]))
 }
 
 const FINISHED: &str = "finished";
@@ -311,7 +311,7 @@ async fn denied_point_read_equals_an_unknown_run() {
         );
     }
     let stop = json!({ "id": "r00", "mode": "soft" });
-    let stopper = granted(&["runs:write"], Set::of(&["http:other"]));
+    let stopper = granted(&["runs:write"], Set::only(&["http:other"]));
     let denied = desk.invoke(&stopper, "runs.stop", stop).await.unwrap_err();
     let unknown = desk
         .invoke(
@@ -343,7 +343,7 @@ async fn outage_hides_denied_runs_from_stops() {
     });
     desk.model.called.notified().await;
     let id = desk.core.registry().list().remove(0).id;
-    let denied = granted(&["runs:write"], Set::of(&["http:other"]));
+    let denied = granted(&["runs:write"], Set::only(&["http:other"]));
     let compare = async |code: &str| {
         let stop = async |id: &str| {
             desk.invoke(&denied, "runs.stop", json!({ "id": id, "mode": "soft" }))

@@ -174,7 +174,7 @@ fn process(shared: Shared, actions: Option<&[&str]>, repository: Option<&str>) -
     let repository = repository.map(|name| RepoSlug::parse(name).unwrap());
     let grants = actions.map(|actions| {
         let grants = Grants {
-            actions: Set::of(actions),
+            actions: Set::only(actions),
             channels: Set::All,
             ..Grants::default()
         };

@@ -321,7 +321,7 @@ pub fn browser() -> Caller {
 /// A dashboard session with additional grants.
 pub fn granted(actions: &[&str], channels: Set) -> Caller {
     let extra = Grants {
-        actions: Set::of(actions),
+        actions: Set::only(actions),
         channels,
         ..Grants::default()
     };
@@ -352,7 +352,7 @@ pub fn slack() -> Caller {
     let actor = Actor::new(
         "slack:U1",
         Grants {
-            actions: Set::of(&SLACK_USER),
+            actions: Set::only(&SLACK_USER),
             ..Grants::default()
         },
     );

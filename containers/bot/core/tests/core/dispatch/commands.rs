@@ -41,7 +41,7 @@ pub fn remembering(moves: Vec<Move>, capabilities: Capabilities) -> World {
 /// A message from a sender who may invoke commands.
 pub fn command(text: &str) -> IncomingMessage {
     let grants = Grants {
-        actions: Set::of(&GRANTS),
+        actions: Set::only(&GRANTS),
         ..Grants::default()
     };
     IncomingMessage {

@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(300);
 /// Stops a run with an operator's permission.
 async fn stop(world: &World, id: &RunId) -> Result<(), QueryError> {
     let grants = Grants {
-        actions: Set::of(&["runs:write"]),
+        actions: Set::only(&["runs:write"]),
         channels: Set::All,
         ..Grants::default()
     };

@@ -305,8 +305,8 @@ pub fn scopes(visibility: Visibility) -> RunScopes {
         visibility,
     };
     let grants = Grants {
-        channels: Set::of(&["C1"]),
-        repos: Set::of(&["acme/app"]),
+        channels: Set::only(&["C1"]),
+        repos: Set::only(&["acme/app"]),
         ..Grants::default()
     };
     RunScopes::permitted(&place, &Actor::new("slack:ann", grants))

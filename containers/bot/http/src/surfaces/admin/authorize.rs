@@ -25,7 +25,7 @@ pub(crate) async fn authorize(State(state): State<HttpState>, request: Request) 
         return respond::coded(ErrorCode::NotFound, NO_SUCH_ROUTE);
     }
     match decide(&state, &head) {
-        Ok(subject) => respond::json(StatusCode::OK, &Authorized::of(subject)),
+        Ok(subject) => respond::json(StatusCode::OK, &Authorized::new(subject)),
         Err(rejection) => {
             tracing::info!(route = "admin/restart/authorize", reason = %rejection, "rejected");
             admin::reject(rejection)

@@ -27,7 +27,7 @@ pub(crate) async fn crash(State(state): State<HttpState>, request: Request) -> R
     let Some(end) = state.crash.as_ref().map(Arc::clone) else {
         return respond::json(
             StatusCode::SERVICE_UNAVAILABLE,
-            &Failed::of("this process cannot be ended"),
+            &Failed::new("this process cannot be ended"),
         );
     };
     tracing::warn!(subject, "a crash was asked for: the process ends now");

@@ -78,7 +78,7 @@ pub(crate) fn message(
     } = address;
     let platform = ingress.platform();
     let channel = entry.channel.clone().or(channel).unwrap_or_default();
-    let thread_key = ThreadKey::of(platform, &channel, &thread.unwrap_or_default());
+    let thread_key = ThreadKey::from_names(platform, &channel, &thread.unwrap_or_default());
     let actor = Actor::service(ingress, entry);
     let channel_id = platform.id(&channel);
     let source = InputSource {

@@ -35,7 +35,7 @@ async fn head_only(bot: &Bot, lines: &[&str]) -> (String, String, String) {
 #[tokio::test]
 async fn checks_run_in_the_specified_order() {
     let reader = bot(Set::default(), Set::All).await;
-    let writer = bot(Set::of(&["runs:write"]), Set::All).await;
+    let writer = bot(Set::only(&["runs:write"]), Set::All).await;
     let (json, text) = ("content-type: application/json", "content-type: text/plain");
     let (wrong, right) = ("authorization: Bearer nope", "authorization: Bearer look");
     let evil = "origin: https://evil.example";
@@ -122,7 +122,7 @@ async fn checks_run_in_the_specified_order() {
 
 #[tokio::test]
 async fn finished_run_cannot_be_stopped() {
-    let bot = bot(Set::of(&["runs:write"]), Set::All).await;
+    let bot = bot(Set::only(&["runs:write"]), Set::All).await;
     bot.store
         .insert(crate::support::record("done", 1_760_000_000_000, &[]));
     let answer = post(&bot, "runs.stop", &json!({ "id": "done", "mode": "hard" })).await;

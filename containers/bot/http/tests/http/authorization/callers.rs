@@ -111,7 +111,7 @@ pub struct Assertions {
 pub async fn access() -> (Bot, Assertions) {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let service = Grants {
-        actions: Set::of(&READS),
+        actions: Set::only(&READS),
         ..Grants::default()
     };
     let grants = [
@@ -129,7 +129,7 @@ pub async fn access() -> (Bot, Assertions) {
 /// tokens are `alone`, and `sender`, which has `dispatch` as well. Every agent is restricted.
 pub async fn with_scope(pair: &RsaKeyPair, scope: &str) -> (Bot, Assertions) {
     let grants = || Grants {
-        actions: Set::of(&[scope]),
+        actions: Set::only(&[scope]),
         ..Viewer::Member.grants()
     };
     let grants = ["access:svc:ci", "access:ann"].map(|actor| (actor.to_owned(), grants()));
