@@ -61,15 +61,14 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
         .await?
     {
         RegistryReply::Refused { status: 429, .. } if may_evict => {
-            Some(swap(fleet, &record).await?)
+            match swap(fleet, &record).await {
+                Ok(evicted) => Some(evicted),
+                Err(SwapError::Rejected(reply)) => return Ok(reply),
+                Err(SwapError::Failed(error)) => return Err(error),
+            }
         }
         RegistryReply::Refused { status, body } => return Ok(Reply { status, body }),
         _ => None,
-    };
-    let evicted = match evicted {
-        Some(Ok(evicted)) => Some(*evicted),
-        Some(Err(reply)) => return Ok(reply),
-        None => None,
     };
     let started = fleet
         .resident(
@@ -94,19 +93,32 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
     Reply::json(202, &answer)
 }
 
+/// Why no resident was replaced.
+enum SwapError {
+    /// No resident can make room. The reply explains it.
+    Rejected(Reply),
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for SwapError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// Replaces the coldest resident in a single registry change, and tears it down afterwards.
-async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Result<Box<Evicted>, Reply>, Error> {
+async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Evicted, SwapError> {
     let (records, _, _) = list(fleet).await?;
     let candidates = join_all(records.iter().map(|row| candidate(fleet, &row.resource))).await;
     let coldest = match select_coldest(&candidates, fleet.now()) {
         Ok(coldest) => coldest,
-        Err(rejected) => return Ok(Err(no_room(&rejected)?)),
+        Err(rejected) => return Err(SwapError::Rejected(no_room(&rejected)?)),
     };
     let Some(old) = records
         .into_iter()
         .find(|row| row.resource == coldest.resource)
     else {
-        return Ok(Err(no_room(&[])?));
+        return Err(SwapError::Rejected(no_room(&[])?));
     };
     let call = RegistryCall::Swap {
         evicted: old.resource.clone(),
@@ -115,13 +127,13 @@ async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Result<Box<Evicted>
     };
     if let RegistryReply::Refused { status, mut body } = fleet.registry(call).await? {
         body["wouldHaveEvicted"] = json!(old.resource);
-        return Ok(Err(Reply { status, body }));
+        return Err(SwapError::Rejected(Reply { status, body }));
     }
     let report = tear_down(fleet, &old).await;
-    Ok(Ok(Box::new(Evicted {
+    Ok(Evicted {
         last_activity_at: coldest.last_activity_at,
         report,
-    })))
+    })
 }
 
 fn no_room(rejected: &[Rejected]) -> Result<Reply, Error> {

@@ -18,13 +18,42 @@ use crate::{Fault, Host, HostError, TokenUse};
 /// Waits before repeating a transfer that failed.
 const TRANSFER_WAITS_MS: [i64; 2] = [1_000, 5_000];
 
+/// Why a cycle step has no output.
+enum StepError {
+    /// The step failed, which the lifecycle handles by kind.
+    Failed(Failure),
+    /// The engine itself failed.
+    Fault(Fault),
+}
+
+impl StepError {
+    fn into_failure(self) -> Failure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::Fault(fault) => failure(&fault.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for StepError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl<E: Into<Fault>> From<E> for StepError {
+    fn from(error: E) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Runs a cycle step and reports when it ends.
     pub(super) async fn run_cycle_step(self: &Rc<Self>, attempt: u64, step: Step, budget_ms: i64) {
-        let result = match self.cycle_step(attempt, step, budget_ms).await {
-            Ok(result) => result,
-            Err(fault) => Err(failure(&fault.to_string())),
-        };
+        let result = self
+            .cycle_step(attempt, step, budget_ms)
+            .await
+            .map_err(StepError::into_failure);
         {
             let mut live = self.live.borrow_mut();
             live.running = live.running.filter(|running| *running != attempt);
@@ -38,18 +67,15 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         attempt: u64,
         step: Step,
         budget_ms: i64,
-    ) -> Result<Result<Output, Failure>, Fault> {
+    ) -> Result<Output, StepError> {
         let lifecycle = self.store.lifecycle()?;
         let Some(record) = self.store.record()? else {
-            return Ok(Err(failure("the record is missing")));
+            return Err(failure("the record is missing").into());
         };
         if step == Step::Mint {
-            return Ok(self.mint_for_cycle(&record).await);
+            return Ok(self.mint_for_cycle(&record).await?);
         }
-        let runtime = match self.container_for(step).await? {
-            Ok(runtime) => runtime,
-            Err(failure) => return Ok(Err(failure)),
-        };
+        let runtime = self.container_for(step).await?;
         let run = CycleRun {
             engine: self,
             attempt,
@@ -76,28 +102,24 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Starts the container. A later step in a cycle that meets another container was interrupted.
-    async fn container_for(&self, step: Step) -> Result<Result<RuntimeId, Failure>, Fault> {
-        let replaced = || Failure {
-            runtime_replaced: true,
-            ..Failure::default()
-        };
+    async fn container_for(&self, step: Step) -> Result<RuntimeId, StepError> {
         let Ok(started) = self.start_container().await else {
-            return Ok(Err(replaced()));
+            return Err(replaced().into());
         };
         let runtime = started.runtime;
         if matches!(step, Step::Inspect | Step::AwaitRestores) {
             self.store.save_cycle_runtime(runtime.as_str())?;
-            return Ok(Ok(runtime));
+            return Ok(runtime);
         }
         let is_same = self
             .store
             .cycle_runtime()?
             .is_some_and(|first| first == runtime.as_str());
-        Ok(if is_same {
+        if is_same {
             Ok(runtime)
         } else {
-            Err(replaced())
-        })
+            Err(replaced().into())
+        }
     }
 }
 
@@ -111,21 +133,14 @@ struct CycleRun<'a, S, H> {
 }
 
 impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
-    async fn step(
-        &self,
-        step: Step,
-        runtime: &RuntimeId,
-    ) -> Result<Result<Output, Failure>, Fault> {
+    async fn step(&self, step: Step, runtime: &RuntimeId) -> Result<Output, StepError> {
         if step == Step::DetectDefaultBranch {
             return self.detect_branch().await;
         }
         if step == Step::AdoptDeps {
             return self.adopt_deps().await;
         }
-        let answers = match self.plan(step, None, None).await? {
-            Ok(answers) => answers,
-            Err(failure) => return Ok(Err(failure)),
-        };
+        let answers = self.plan(step, None, None).await?;
         self.output(step, answers, runtime).await
     }
 
@@ -135,7 +150,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         step: Step,
         git_ref: Option<&StrictRefName>,
         sha: Option<&Sha>,
-    ) -> Result<Result<Vec<Answer>, Failure>, Fault> {
+    ) -> Result<Vec<Answer>, StepError> {
         let cycle = self.lifecycle.cycle();
         let (stamp, key) = (self.stamp(), self.key());
         let facts = self.lifecycle.facts();
@@ -154,16 +169,13 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             keeps_deps: key.is_some() && key == facts.map(|facts| &facts.stamp.lockfile_hash),
         };
         let Some(steps) = cycle_step(step, &context, self.budget_ms) else {
-            return Ok(Err(failure("an earlier step found no value")));
+            return Err(failure("an earlier step found no value").into());
         };
         let mut answers = Vec::with_capacity(steps.len());
         for step in steps {
-            match self.run(step).await? {
-                Ok(answer) => answers.push(answer),
-                Err(failure) => return Ok(Err(failure)),
-            }
+            answers.push(self.run(step).await?);
         }
-        Ok(Ok(answers))
+        Ok(answers)
     }
 
     /// Returns the stamp of the snapshot that the cycle restores.
@@ -187,11 +199,8 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
     }
 
     /// Uses the store entry, else the archive. Without both it is installed when it is needed.
-    async fn adopt_deps(&self) -> Result<Result<Output, Failure>, Fault> {
-        let answers = match self.plan(Step::AdoptDeps, None, None).await? {
-            Ok(answers) => answers,
-            Err(failure) => return Ok(Err(failure)),
-        };
+    async fn adopt_deps(&self) -> Result<Output, StepError> {
+        let answers = self.plan(Step::AdoptDeps, None, None).await?;
         let is_missing = matches!(
             answers.last(),
             Some(Answer::Materialised {
@@ -199,19 +208,17 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             })
         );
         let Some(key) = self.key().filter(|_| is_missing) else {
-            return Ok(Ok(Output::Done));
+            return Ok(Output::Done);
         };
         let Some(backup) = self.engine.store.deps_archive(key)? else {
-            return Ok(Ok(Output::Done));
+            return Ok(Output::Done);
         };
-        Ok(self
-            .run(adopt_deps(key, Some(backup)))
-            .await?
-            .map(|_| Output::Done))
+        self.run(adopt_deps(key, Some(backup))).await?;
+        Ok(Output::Done)
     }
 
     /// Runs a command. A transfer that fails is repeated, because object storage fails for moments.
-    async fn run(&self, step: PlanStep) -> Result<Result<Answer, Failure>, Fault> {
+    async fn run(&self, step: PlanStep) -> Result<Answer, StepError> {
         let is_transfer = matches!(
             step.operation,
             Operation::Archive { .. }
@@ -227,17 +234,19 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             &[]
         };
         for wait in waits {
-            match self.run_once(step.clone()).await? {
-                Err(failure) if !failure.runtime_replaced && !failure.timed_out => {
+            match self.run_once(step.clone()).await {
+                Err(StepError::Failed(failure))
+                    if !failure.runtime_replaced && !failure.timed_out =>
+                {
                     self.engine.host.sleep(*wait).await;
                 }
-                ended => return Ok(ended),
+                ended => return ended,
             }
         }
         self.run_once(step).await
     }
 
-    async fn run_once(&self, step: PlanStep) -> Result<Result<Answer, Failure>, Fault> {
+    async fn run_once(&self, step: PlanStep) -> Result<Answer, StepError> {
         let input = self.input(&step)?;
         let request = StepRequest {
             job: Job::Cycle {
@@ -250,17 +259,14 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         let progress = |bytes| self.report(bytes);
         match self.engine.host.run(request, &progress).await {
             Ok(end) => {
-                let answer = end.for_cycle();
-                if let Ok(Answer::Archived { backup, sha256, .. }) = &answer {
+                let answer = end.for_cycle()?;
+                if let Answer::Archived { backup, sha256, .. } = &answer {
                     self.engine.store.add_backup(backup, sha256)?;
                 }
                 Ok(answer)
             }
-            Err(HostError::Replaced) => Ok(Err(Failure {
-                runtime_replaced: true,
-                ..Failure::default()
-            })),
-            Err(HostError::Failed(text)) => Ok(Err(failure(&text))),
+            Err(HostError::Replaced) => Err(replaced().into()),
+            Err(HostError::Failed(text)) => Err(failure(&text).into()),
         }
     }
 
@@ -308,21 +314,16 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
     }
 
     /// Returns the configured branch if the mirror has it, else the code host's branch.
-    async fn detect_branch(&self) -> Result<Result<Output, Failure>, Fault> {
+    async fn detect_branch(&self) -> Result<Output, StepError> {
         let configured = &self.record.default_ref;
-        if self
-            .plan(Step::RevParse, Some(configured), None)
-            .await?
-            .is_ok()
-        {
-            return Ok(Ok(Output::Branch(configured.clone())));
+        match self.plan(Step::RevParse, Some(configured), None).await {
+            Ok(_) => return Ok(Output::Branch(configured.clone())),
+            Err(StepError::Failed(_)) => {}
+            Err(fault @ StepError::Fault(_)) => return Err(fault),
         }
-        let answers = match self.plan(Step::DetectDefaultBranch, None, None).await? {
-            Ok(answers) => answers,
-            Err(failure) => return Ok(Err(failure)),
-        };
+        let answers = self.plan(Step::DetectDefaultBranch, None, None).await?;
         let Some(name) = text(&answers).and_then(|name| StrictRefName::parse(name).ok()) else {
-            return Ok(Err(failure("the repository has no default branch")));
+            return Err(failure("the repository has no default branch").into());
         };
         // Later cycles follow the branch that was found.
         let record = Record {
@@ -330,7 +331,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             ..self.record.clone()
         };
         self.engine.reconfigure(&record).await?;
-        Ok(Ok(Output::Branch(name)))
+        Ok(Output::Branch(name))
     }
 
     async fn output(
@@ -338,21 +339,16 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         step: Step,
         answers: Vec<Answer>,
         runtime: &RuntimeId,
-    ) -> Result<Result<Output, Failure>, Fault> {
+    ) -> Result<Output, StepError> {
         Ok(match step {
             Step::Inspect => self.inspected(answers, runtime)?,
-            Step::RevParse => commit(&answers).map(Output::Commit),
-            Step::LockfileKey => listing(&answers).map(Output::Key),
+            Step::RevParse => Output::Commit(commit(&answers)?),
+            Step::LockfileKey => Output::Key(listing(&answers)?),
             Step::Verify => {
-                let sha = match commit(&answers) {
-                    Ok(sha) => sha,
-                    Err(failure) => return Ok(Err(failure)),
-                };
-                let answers = match self.plan(Step::LockfileKey, None, Some(&sha)).await? {
-                    Ok(answers) => answers,
-                    Err(failure) => return Ok(Err(failure)),
-                };
-                listing(&answers).map(|key| Output::Verified { sha, key })
+                let sha = commit(&answers)?;
+                let answers = self.plan(Step::LockfileKey, None, Some(&sha)).await?;
+                let key = listing(&answers)?;
+                Output::Verified { sha, key }
             }
             Step::Snapshot => {
                 let mut backups = answers.into_iter().filter_map(|answer| match answer {
@@ -360,31 +356,27 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
                     _ => None,
                 });
                 match (backups.next(), backups.next()) {
-                    (Some(mirror), Some(checkout)) => Ok(Output::Uploaded { mirror, checkout }),
-                    _ => Err(failure("the archives were not stored")),
+                    (Some(mirror), Some(checkout)) => Output::Uploaded { mirror, checkout },
+                    _ => return Err(failure("the archives were not stored").into()),
                 }
             }
             Step::Install => {
                 if let Some(key) = self.key() {
                     self.engine.note_installed(key, answers.last())?;
                 }
-                Ok(Output::Done)
+                Output::Done
             }
             Step::Mark => match answers.into_iter().next_back() {
-                Some(Answer::Marked { runtime }) => Ok(Output::Marked { runtime }),
-                _ => Err(failure("the markers were not written")),
+                Some(Answer::Marked { runtime }) => Output::Marked { runtime },
+                _ => return Err(failure("the markers were not written").into()),
             },
-            _ => Ok(Output::Done),
+            _ => Output::Done,
         })
     }
 
-    fn inspected(
-        &self,
-        answers: Vec<Answer>,
-        runtime: &RuntimeId,
-    ) -> Result<Result<Output, Failure>, Fault> {
+    fn inspected(&self, answers: Vec<Answer>, runtime: &RuntimeId) -> Result<Output, StepError> {
         let Some(Answer::Inspected(disk)) = answers.into_iter().next_back() else {
-            return Ok(Err(failure("the container could not be inspected")));
+            return Err(failure("the container could not be inspected").into());
         };
         let last = self
             .engine
@@ -395,7 +387,14 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         let is_current = self.engine.is_image_current(runtime);
         let saved = self.engine.store.last_checkpoint_at()?;
         let inspection = disk.inspection(is_current, self.engine.in_flight(), last, saved);
-        Ok(Ok(Output::Inspected(Box::new(inspection))))
+        Ok(Output::Inspected(Box::new(inspection)))
+    }
+}
+
+fn replaced() -> Failure {
+    Failure {
+        runtime_replaced: true,
+        ..Failure::default()
     }
 }
 

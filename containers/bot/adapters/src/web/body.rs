@@ -237,21 +237,21 @@ mod tests {
     #[test]
     fn a_media_type_decides_what_is_done() {
         for (media_type, kind) in [
-            ("text/html", Kind::Html),
-            ("application/xhtml+xml", Kind::Html),
-            ("text/plain", Kind::Text),
-            ("text/csv", Kind::Text),
-            ("application/json", Kind::Text),
-            ("application/problem+json", Kind::Text),
-            ("application/atom+xml", Kind::Text),
-            ("image/png", Kind::Image),
-            ("image/svg+xml", Kind::Other),
-            ("image/tiff", Kind::Other),
-            ("application/pdf", Kind::Document),
-            ("application/octet-stream", Kind::Other),
-            ("", Kind::Other),
+            ("text/html", BodyKind::Html),
+            ("application/xhtml+xml", BodyKind::Html),
+            ("text/plain", BodyKind::Text),
+            ("text/csv", BodyKind::Text),
+            ("application/json", BodyKind::Text),
+            ("application/problem+json", BodyKind::Text),
+            ("application/atom+xml", BodyKind::Text),
+            ("image/png", BodyKind::Image),
+            ("image/svg+xml", BodyKind::Other),
+            ("image/tiff", BodyKind::Other),
+            ("application/pdf", BodyKind::Document),
+            ("application/octet-stream", BodyKind::Other),
+            ("", BodyKind::Other),
         ] {
-            assert_eq!(Kind::from_media_type(media_type), kind, "{media_type}");
+            assert_eq!(BodyKind::from_media_type(media_type), kind, "{media_type}");
         }
     }
 

@@ -22,6 +22,20 @@ pub(super) struct NamedTarget {
     pub(super) block: String,
 }
 
+/// Why a run does not continue the named pull request.
+enum NotContinued {
+    /// The run has its own branch instead.
+    Because(&'static str),
+    /// The run cannot start.
+    Refused(Refusal),
+}
+
+impl<E: Into<Refusal>> From<E> for NotContinued {
+    fn from(error: E) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
 /// Finds the pull request that a request's text names, and checks the head out if the run continues
 /// it.
 pub(super) async fn attach(
@@ -47,13 +61,8 @@ pub(super) async fn attach(
     };
     let url = facts.url.clone();
     let is_own = access.is_own(&facts).await;
-    let ready = match branch_of(&facts, is_own, &repository, git_ref) {
-        Ok((branch, head)) => attach_head(workspace, &facts, &head, cancel)
-            .await?
-            .map(|()| (branch, head)),
-        Err(reason) => Err(reason),
-    };
-    let (named, block) = match ready {
+    let branch = branch_of(&facts, is_own, &repository, git_ref);
+    let (named, block) = match attach_branch(workspace, &facts, branch, cancel).await {
         Ok((continued, head)) => {
             let block = continued_block(number, &continued.head, &head);
             let is_required = request.must_continue;
@@ -68,11 +77,12 @@ pub(super) async fn attach(
                 block,
             )
         }
-        Err(reason) if request.must_continue => {
+        Err(NotContinued::Refused(refusal)) => return Err(refusal),
+        Err(NotContinued::Because(reason)) if request.must_continue => {
             let text = format!("pull request #{number} is not changed, because {reason}");
             return Err(Refusal::WorkspaceNotReady(WorkspaceError::Refused(text)));
         }
-        Err(reason) => {
+        Err(NotContinued::Because(reason)) => {
             let block = format!(
                 "The request names pull request #{number}. This run does not continue it, because {reason}. Its \
                  commits become a pull request of their own, which refers to #{number}."
@@ -125,33 +135,43 @@ fn branch_of(
     }
 }
 
-/// Gives the tree the head. The inner error is why the tree keeps the present commit.
+/// Gives the tree the head of a branch that the service may push to.
+async fn attach_branch(
+    workspace: &dyn Workspace,
+    facts: &PullRequestFacts,
+    branch: Result<(ContinuedBranch, Commit), &'static str>,
+    cancel: &CancellationToken,
+) -> Result<(ContinuedBranch, Commit), NotContinued> {
+    let (branch, head) = branch.map_err(NotContinued::Because)?;
+    attach_head(workspace, facts, &head, cancel).await?;
+    Ok((branch, head))
+}
+
+/// Gives the tree the head, unless the tree has changes that would be lost.
 async fn attach_head(
     workspace: &dyn Workspace,
     facts: &PullRequestFacts,
     head: &Commit,
     cancel: &CancellationToken,
-) -> Result<Result<(), &'static str>, Refusal> {
+) -> Result<(), NotContinued> {
     let at = commits::head(workspace).await?;
     // Commits from the thread's earlier runs may be on top of the head.
     if at.is_some() && commits::contains(workspace, head).await? {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let has_work = commits::is_dirty(workspace).await?
         || at.is_some() && commits::unpushed(workspace).await? > 0;
     if has_work {
-        return Ok(Err(
+        return Err(NotContinued::Because(
             "the tree of this thread has changes that the code host does not have",
         ));
     }
     let attached = check_out(workspace, facts.pull_request.number, head, cancel).await?;
     if attached == *head {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let text = "the pull request has new commits. Send the request again";
-    Err(Refusal::WorkspaceNotReady(WorkspaceError::Refused(
-        text.to_owned(),
-    )))
+    Err(Refusal::WorkspaceNotReady(WorkspaceError::Refused(text.to_owned())).into())
 }
 
 fn continued_block(number: u64, branch: &RefName, head: &Commit) -> String {

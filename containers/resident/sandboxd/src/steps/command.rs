@@ -15,6 +15,28 @@ use crate::{
     users,
 };
 
+/// Why a command did not run.
+pub(super) enum ShellError {
+    /// The disk is full. The command counts as ended, with a separate exit code.
+    NoSpace(CommandEnd),
+    Failed(StepFailure),
+}
+
+impl ShellError {
+    fn into_answer(self) -> Result<Answer> {
+        match self {
+            Self::NoSpace(end) => Ok(Answer::Command(end)),
+            Self::Failed(failure) => Err(failure),
+        }
+    }
+}
+
+impl<E: Into<StepFailure>> From<E> for ShellError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// Runs a table command. A long stream returns the beginning and end.
 pub(super) async fn table(
     step: &StepContext<'_>,
@@ -23,12 +45,12 @@ pub(super) async fn table(
     cwd: &str,
 ) -> Result<Answer> {
     let ran = match user {
-        User::BUILD => build(step, command, cwd).await?,
-        _ => shell(step, user, command.as_str(), cwd, Sharing::Alone).await?,
+        User::BUILD => build(step, command, cwd).await,
+        _ => shell(step, user, command.as_str(), cwd, Sharing::Alone).await,
     };
     let (ended, streams) = match ran {
         Ok(done) => done,
-        Err(refused) => return Ok(Answer::Command(refused)),
+        Err(error) => return error.into_answer(),
     };
     finish(step, ended, &streams.both_ends(HEAD_BYTES_MAX))
 }
@@ -41,10 +63,9 @@ pub(super) async fn exec(
     cwd: &str,
     head_bytes: usize,
 ) -> Result<Answer> {
-    let (ended, streams) = match shell(step, user, command.as_str(), cwd, Sharing::WithTree).await?
-    {
+    let (ended, streams) = match shell(step, user, command.as_str(), cwd, Sharing::WithTree).await {
         Ok(done) => done,
-        Err(refused) => return Ok(Answer::Command(refused)),
+        Err(error) => return error.into_answer(),
     };
     finish(step, ended, &streams.heads(head_bytes.min(HEAD_BYTES_MAX)))
 }
@@ -70,7 +91,7 @@ pub(super) async fn build(
     step: &StepContext<'_>,
     command: &TableCommand,
     cwd: &str,
-) -> Result<std::result::Result<(EndedProcess, Streams), CommandEnd>> {
+) -> std::result::Result<(EndedProcess, Streams), ShellError> {
     home::enter_build(step).await?;
     let ran = shell(step, User::BUILD, command.as_str(), cwd, Sharing::Alone).await;
     home::leave_build(step).await?;
@@ -84,7 +105,7 @@ pub(super) async fn shell(
     command: &str,
     cwd: &str,
     sharing: Sharing,
-) -> Result<std::result::Result<(EndedProcess, Streams), CommandEnd>> {
+) -> std::result::Result<(EndedProcess, Streams), ShellError> {
     let runtime = step.runtime;
     // Also refuses a folder that is a link or does not exist.
     drop(runtime.places.open_usable_dir(cwd)?);
@@ -96,7 +117,7 @@ pub(super) async fn shell(
     let streams = match created.context("streams") {
         Ok(streams) => streams,
         Err(failure) if failure.kind == FailureKind::NoSpace => {
-            return Ok(Err(CommandEnd {
+            return Err(ShellError::NoSpace(CommandEnd {
                 stdout: String::new(),
                 stderr: failure.stderr,
                 exit_code: NO_SPACE_EXIT,
@@ -105,7 +126,7 @@ pub(super) async fn shell(
                 refused: Vec::new(),
             }));
         }
-        Err(failure) => return Err(failure),
+        Err(failure) => return Err(failure.into()),
     };
     let program = Program {
         words: vec![runtime.programs.shell.clone().into()],
@@ -118,7 +139,7 @@ pub(super) async fn shell(
     };
     let program = program.args(shell_words(command));
     let ended = run(runtime, program, &streams, &step.stop).await?;
-    Ok(Ok((ended, streams)))
+    Ok((ended, streams))
 }
 
 fn finish(step: &StepContext<'_>, ended: EndedProcess, heads: &Heads) -> Result<Answer> {

@@ -8,7 +8,11 @@ use ars_resident::names::{BackupId, LockfileKey, Sha, TableCommand};
 use ars_resident::output::HEAD_BYTES_MAX;
 use ars_resident::plan::User;
 
-use super::{command, folders::remove_real, markers, snapshot};
+use super::{
+    command::{self, ShellError},
+    folders::remove_real,
+    markers, snapshot,
+};
 use crate::{
     archive,
     failure::{Context as _, Result, invalid},
@@ -137,15 +141,17 @@ async fn seed(step: &StepContext<'_>, key: &LockfileKey, scratch: &str) -> Resul
 }
 
 async fn run_install(step: &StepContext<'_>, scratch: &str, command: &TableCommand) -> Result<()> {
-    let shell = command::build(step, command, scratch).await?;
-    let end = match shell {
+    let end = match command::build(step, command, scratch).await {
         Ok((ended, streams)) => {
             if let Some(why) = ended.stopped {
                 return Err(why.into());
             }
             command::command_end(step, ended, &streams.both_ends(HEAD_BYTES_MAX))
         }
-        Err(refused) => return Err(StepFailure::new(FailureKind::NoSpace, refused.stderr)),
+        Err(ShellError::NoSpace(refused)) => {
+            return Err(StepFailure::new(FailureKind::NoSpace, refused.stderr));
+        }
+        Err(ShellError::Failed(failure)) => return Err(failure),
     };
     match end.exit_code {
         0 => Ok(()),

@@ -9,7 +9,7 @@ use ars_wire::{
     state::{Route, RunVerb},
 };
 
-use super::{Client, Transport, ledger::owned, malformed, stop_actor};
+use super::{Client, Transport, ledger::not_owned, malformed, stop_actor};
 
 impl<T: Transport> Client<T> {
     /// Flushes runs and returns the ledger's answer for each, in the given order.
@@ -74,7 +74,7 @@ fn flush_answer(news: &FlushBatch, flushed: RunFlushed) -> Result<Owned<FlushAns
     }
     match outcome {
         FlushOutcome::Done { beat, inbox } if ok => Ok(Owned::Done(answer(beat, inbox))),
-        FlushOutcome::Lost(conflict) if !ok => owned(Err(conflict)),
+        FlushOutcome::Lost(conflict) if !ok => not_owned(&conflict),
         FlushOutcome::Done { .. } | FlushOutcome::Lost(_) => {
             Err(malformed("a run with another ok"))
         }

@@ -22,7 +22,9 @@ use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Client, Transport, malformed, runs::check_events, stop_actor, unexpected};
+use super::{
+    Client, Transport, malformed, requests::OrderError, runs::check_events, stop_actor, unexpected,
+};
 
 #[async_trait]
 impl<T: Transport> Ledger for Client<T> {
@@ -30,12 +32,15 @@ impl<T: Transport> Ledger for Client<T> {
         let request = self.keyed(ClaimRequest { run });
         match self
             .order::<Nothing>(Route::Runs(RunVerb::Claim), &request)
-            .await?
+            .await
         {
             Ok(Nothing {}) => Ok(Claim::Granted),
-            Err(Conflict::ThreadLive { live }) => Ok(Claim::ThreadLive(live)),
-            Err(Conflict::RepeatedKey { first }) => Ok(Claim::Repeated(first)),
-            Err(conflict) => Err(unexpected(&conflict)),
+            Err(OrderError::Conflict(Conflict::ThreadLive { live })) => Ok(Claim::ThreadLive(live)),
+            Err(OrderError::Conflict(Conflict::RepeatedKey { first })) => {
+                Ok(Claim::Repeated(first))
+            }
+            Err(OrderError::Conflict(conflict)) => Err(unexpected(&conflict)),
+            Err(OrderError::Failed(error)) => Err(error),
         }
     }
 
@@ -214,19 +219,25 @@ impl<T: Transport> Client<T> {
         what: impl Serialize,
     ) -> Result<Owned<A>, StoreError> {
         let request = self.keyed(OwnerWrite { owner, what });
-        owned(self.order(Route::Runs(verb), &request).await?)
+        owned(self.order(Route::Runs(verb), &request).await)
+    }
+}
+
+/// Converts the outcome of an owner's write.
+pub(super) fn owned<A>(outcome: Result<A, OrderError>) -> Result<Owned<A>, StoreError> {
+    match outcome {
+        Ok(done) => Ok(Owned::Done(done)),
+        Err(OrderError::Conflict(conflict)) => not_owned(&conflict),
+        Err(OrderError::Failed(error)) => Err(error),
     }
 }
 
 /// Converts a conflict on an owner's write.
-pub(super) fn owned<A>(outcome: Result<A, Conflict>) -> Result<Owned<A>, StoreError> {
-    match outcome {
-        Ok(done) => Ok(Owned::Done(done)),
-        Err(Conflict::Fenced) => Ok(Owned::Fenced),
-        Err(Conflict::UnknownRun) => Ok(Owned::UnknownRun),
-        Err(conflict @ (Conflict::ThreadLive { .. } | Conflict::RepeatedKey { .. })) => {
-            Err(unexpected(&conflict))
-        }
+pub(super) fn not_owned<A>(conflict: &Conflict) -> Result<Owned<A>, StoreError> {
+    match conflict {
+        Conflict::Fenced => Ok(Owned::Fenced),
+        Conflict::UnknownRun => Ok(Owned::UnknownRun),
+        Conflict::ThreadLive { .. } | Conflict::RepeatedKey { .. } => Err(unexpected(conflict)),
     }
 }
 

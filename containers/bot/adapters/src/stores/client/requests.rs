@@ -30,6 +30,19 @@ pub struct Proposal {
     pub updated_at: UnixMillis,
 }
 
+/// Why a command was not performed.
+pub(super) enum OrderError {
+    /// The ledger rejects the command.
+    Conflict(Conflict),
+    Failed(StoreError),
+}
+
+impl From<StoreError> for OrderError {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Implements every store's port over a transport.
 pub struct Client<T> {
     /// Each attempt is measured.
@@ -80,21 +93,22 @@ impl<T: Transport> Client<T> {
         serde_json::from_value(parse(&text)?).map_err(malformed)
     }
 
-    /// Sends a command, which is answered with `ok: true` or a conflict.
+    /// Sends a command. The response has `ok: true`, or a conflict.
     pub(super) async fn order<A: DeserializeOwned>(
         &self,
         route: Route,
         request: &impl Serialize,
-    ) -> Result<Result<A, Conflict>, StoreError> {
+    ) -> Result<A, OrderError> {
         let StoreResponse { status, text } = self.request(route, request).await?;
         let answer = parse(&text)?;
         if answer["ok"] != (status == 200) {
-            return Err(malformed(format_args!("{status} with another ok")));
+            return Err(malformed(format_args!("{status} with another ok")).into());
         }
-        match status {
-            200 => serde_json::from_value(answer).map(Ok).map_err(malformed),
-            _ => serde_json::from_value(answer).map(Err).map_err(malformed),
+        if status == 200 {
+            return Ok(serde_json::from_value(answer).map_err(malformed)?);
         }
+        let conflict = serde_json::from_value(answer).map_err(malformed)?;
+        Err(OrderError::Conflict(conflict))
     }
 
     /// Sends a command that cannot conflict.
@@ -104,8 +118,11 @@ impl<T: Transport> Client<T> {
         request: &impl Serialize,
     ) -> Result<A, StoreError> {
         self.order(route, request)
-            .await?
-            .map_err(|conflict| unexpected(&conflict))
+            .await
+            .map_err(|error| match error {
+                OrderError::Conflict(conflict) => unexpected(&conflict),
+                OrderError::Failed(error) => error,
+            })
     }
 
     pub(super) fn keyed<B>(&self, body: B) -> Keyed<'_, B> {

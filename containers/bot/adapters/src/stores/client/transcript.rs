@@ -36,7 +36,7 @@ impl<T: Transport> Transcripts for Client<T> {
         };
         owned(
             self.order(Route::Transcript(TranscriptVerb::Write), &request)
-                .await?,
+                .await,
         )
         .map(done)
     }
@@ -52,7 +52,7 @@ impl<T: Transport> Transcripts for Client<T> {
     async fn clear(&self, owner: &Owner) -> Result<Owned, StoreError> {
         owned(
             self.order(Route::Transcript(TranscriptVerb::Clear), owner)
-                .await?,
+                .await,
         )
         .map(done)
     }
