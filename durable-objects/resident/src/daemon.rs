@@ -1,5 +1,6 @@
 //! The client for the daemon in a resident's container.
 
+use ars_container::failure::is_unreachable;
 use ars_platform::{Container, Incoming, Outgoing};
 use ars_resident::daemon::{
     CANCEL_PATH, CancelRequest, DISK_PATH, DiskRequest, STATUS_PATH, STEPS_PATH, Status, StepEnd,
@@ -19,7 +20,41 @@ const DOCUMENT_MAX_BYTES: usize = 1 << 20;
 const LINE_MAX_BYTES: usize = 8 << 20;
 
 /// Error text for a response without its end.
-pub const BROKEN_OFF: &str = "the daemon's answer broke off";
+const BROKEN_OFF: &str = "the daemon's answer broke off";
+
+/// Why a call to the daemon failed.
+pub enum CallError {
+    /// The port is closed or the response broke off, as from a container that is ending.
+    Closed(String),
+    /// Any other failure.
+    Other(HostError),
+}
+
+impl CallError {
+    /// Classifies the platform's error, which is a text without a code.
+    pub fn from_platform(text: String) -> Self {
+        if is_unreachable(&text) {
+            Self::Closed(text)
+        } else {
+            Self::Other(HostError::Failed(text))
+        }
+    }
+}
+
+impl From<HostError> for CallError {
+    fn from(error: HostError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<CallError> for HostError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Closed(text) => Self::Failed(text),
+            CallError::Other(error) => error,
+        }
+    }
+}
 
 /// The daemon, with the bearer for this container start.
 pub struct Daemon<'a> {
@@ -31,13 +66,13 @@ pub struct Daemon<'a> {
 
 impl Daemon<'_> {
     /// Returns the daemon's state. It fails until the daemon listens.
-    pub async fn status(&self) -> Result<Status, HostError> {
+    pub async fn status(&self) -> Result<Status, CallError> {
         let answer = self
             .container
             .send("GET", STATUS_PATH, &self.bearer, Outgoing::None)
             .await;
         shaped(read_bytes(
-            &document(answer.map_err(HostError::Failed)?).await?,
+            &document(answer.map_err(CallError::from_platform)?).await?,
         ))
     }
 
@@ -46,7 +81,7 @@ impl Daemon<'_> {
         &self,
         request: &StepRequest,
         progress: &dyn Fn(u64),
-    ) -> Result<StepEnd, HostError> {
+    ) -> Result<StepEnd, CallError> {
         let answer = self.post(STEPS_PATH, to_string(request)).await?;
         if answer.status() != 200 {
             return Err(failed(&format!("the daemon answered {}", answer.status())));
@@ -58,7 +93,7 @@ impl Daemon<'_> {
         while let Some(piece) = chunks
             .next()
             .await
-            .map_err(|broken| failed(&format!("{BROKEN_OFF}: {broken}")))?
+            .map_err(|broken| CallError::Closed(format!("{BROKEN_OFF}: {broken}")))?
         {
             for byte in piece.to_vec() {
                 if byte != b'\n' {
@@ -76,41 +111,41 @@ impl Daemon<'_> {
                 return Err(failed("the daemon sent a line that is too long"));
             }
         }
-        Err(failed(BROKEN_OFF))
+        Err(CallError::Closed(BROKEN_OFF.to_owned()))
     }
 
     /// Ends steps and fences them out.
-    pub async fn cancel(&self, request: CancelRequest) -> Result<(), HostError> {
+    pub async fn cancel(&self, request: CancelRequest) -> Result<(), CallError> {
         let answer = self.post(CANCEL_PATH, to_string(&request)).await?;
         ok(&answer)
     }
 
     /// Measures the container's disk.
-    pub async fn disk(&self, request: &DiskRequest) -> Result<Sample, HostError> {
+    pub async fn disk(&self, request: &DiskRequest) -> Result<Sample, CallError> {
         let answer = self.post(DISK_PATH, to_string(request)).await?;
         shaped(read_bytes(&document(answer).await?))
     }
 
     /// Returns an archive that a step wrote.
-    pub async fn archive(&self, id: &BackupId) -> Result<Incoming, HostError> {
+    pub async fn archive(&self, id: &BackupId) -> Result<Incoming, CallError> {
         let path = transfer_path(id);
         let answer = self
             .container
             .send("GET", &path, &self.bearer, Outgoing::None)
             .await;
-        let answer = answer.map_err(HostError::Failed)?;
+        let answer = answer.map_err(CallError::from_platform)?;
         ok(&answer)?;
         Ok(answer)
     }
 
     /// Removes an archive from the daemon's disk.
-    pub async fn forget(&self, id: &BackupId) -> Result<(), HostError> {
+    pub async fn forget(&self, id: &BackupId) -> Result<(), CallError> {
         let path = transfer_path(id);
         let answer = self
             .container
             .send("DELETE", &path, &self.bearer, Outgoing::None)
             .await;
-        ok(&answer.map_err(HostError::Failed)?)
+        ok(&answer.map_err(CallError::from_platform)?)
     }
 
     /// Posts a document. It is text already, so that this is compiled once for all types.
@@ -118,13 +153,13 @@ impl Daemon<'_> {
         &self,
         path: &str,
         text: Result<String, serde_json::Error>,
-    ) -> Result<Incoming, HostError> {
+    ) -> Result<Incoming, CallError> {
         let text = text.map_err(|error| failed(&error.to_string()))?;
         let sent = self
             .container
             .send("POST", path, &self.bearer, Outgoing::Json(&text))
             .await;
-        sent.map_err(HostError::Failed)
+        sent.map_err(CallError::from_platform)
     }
 }
 
@@ -134,7 +169,7 @@ pub fn transfer_path(id: &BackupId) -> String {
 }
 
 /// Checks that a call without a result succeeded.
-pub fn ok(answer: &Incoming) -> Result<(), HostError> {
+pub fn ok(answer: &Incoming) -> Result<(), CallError> {
     match answer.status() {
         200..=299 => Ok(()),
         status => Err(failed(&format!("the daemon answered {status}"))),
@@ -142,18 +177,18 @@ pub fn ok(answer: &Incoming) -> Result<(), HostError> {
 }
 
 /// Returns a document's bytes.
-async fn document(answer: Incoming) -> Result<Vec<u8>, HostError> {
+async fn document(answer: Incoming) -> Result<Vec<u8>, CallError> {
     ok(&answer)?;
     answer
         .bytes(DOCUMENT_MAX_BYTES)
         .await
-        .ok_or_else(|| failed("the daemon's answer broke off"))
+        .ok_or_else(|| CallError::Closed(BROKEN_OFF.to_owned()))
 }
 
-fn shaped<T>(read: Result<T, serde_json::Error>) -> Result<T, HostError> {
+fn shaped<T>(read: Result<T, serde_json::Error>) -> Result<T, CallError> {
     read.map_err(|_| failed("the daemon's answer has another shape"))
 }
 
-fn failed(text: &str) -> HostError {
-    HostError::Failed(text.to_owned())
+fn failed(text: &str) -> CallError {
+    CallError::Other(HostError::Failed(text.to_owned()))
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 
-use ars_container::failure::is_unreachable;
 use ars_platform::{
     BUILD, Container, ObjectContext, RetirementWatch, delete_objects, end_when_retired, now,
     object_keys, post_to, put_object, random_bytes, run_in_background, send_object, set_alarm,
@@ -20,7 +19,7 @@ use futures::future::LocalBoxFuture;
 use worker::{Bucket, Env, console_error};
 
 use crate::code_host::CodeHost;
-use crate::daemon::{BROKEN_OFF, Daemon, PORT, ok, transfer_path};
+use crate::daemon::{CallError, Daemon, PORT, ok, transfer_path};
 use crate::{REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH};
 
 /// The object storage binding.
@@ -114,13 +113,12 @@ impl PlatformHost {
     /// The daemon is the container's first process, so a closed port or a response that broke off
     /// comes from a container that is ending. The platform still reports it as running for a
     /// moment.
-    async fn lost(&self, error: HostError) -> HostError {
-        let is_closed = matches!(&error, HostError::Failed(text)
-            if is_unreachable(text) || text.starts_with(BROKEN_OFF));
+    async fn lost(&self, error: CallError) -> HostError {
+        let is_closed = matches!(error, CallError::Closed(_));
         let deadline = now() + END_MS;
         while self.container.as_ref().is_some_and(Container::is_running) {
             if !is_closed || now() > deadline {
-                return error;
+                return error.into();
             }
             sleep(POLL_MS).await;
         }
@@ -168,7 +166,7 @@ impl PlatformHost {
         daemon: &Daemon<'_>,
         id: &BackupId,
         progress: &dyn Fn(u64),
-    ) -> Result<(), HostError> {
+    ) -> Result<(), CallError> {
         let (bucket, key, path) = (self.bucket()?, self.key(id)?, transfer_path(id));
         let sent = send_object(
             &bucket,
@@ -180,7 +178,9 @@ impl PlatformHost {
         .await;
         let missing =
             || HostError::Failed("the archive does not exist in the object storage".to_owned());
-        ok(&sent.map_err(HostError::Failed)?.ok_or_else(missing)?)
+        ok(&sent
+            .map_err(CallError::from_platform)?
+            .ok_or_else(missing)?)
     }
 
     /// Moves a written archive to the object storage.
@@ -189,21 +189,21 @@ impl PlatformHost {
         daemon: &Daemon<'_>,
         id: &BackupId,
         progress: &dyn Fn(u64),
-    ) -> Result<(), HostError> {
+    ) -> Result<(), CallError> {
         let (bucket, key) = (self.bucket()?, self.key(id)?);
         let archive = daemon.archive(id).await?;
         let stored = put_object(&bucket, &key, &archive, progress).await;
-        if let Err(error) = daemon.forget(id).await {
+        if let Err(error) = daemon.forget(id).await.map_err(HostError::from) {
             console_error!("fault: an archive stays on a container's disk: {error}");
         }
-        stored.map_err(HostError::Failed)
+        stored.map_err(CallError::from_platform)
     }
 
     async fn perform(
         &self,
         request: &StepRequest,
         progress: &dyn Fn(u64),
-    ) -> Result<StepEnd, HostError> {
+    ) -> Result<StepEnd, CallError> {
         let daemon = self.daemon()?;
         if let (
             StepInput::Download {
@@ -284,14 +284,14 @@ impl Host for PlatformHost {
 
     async fn cancel(&self, job: Job) -> Result<(), HostError> {
         match self.daemon() {
-            Ok(daemon) => daemon.cancel(CancelRequest { job }).await,
+            Ok(daemon) => Ok(daemon.cancel(CancelRequest { job }).await?),
             // The steps ended with it.
             Err(_) => Ok(()),
         }
     }
 
     async fn measure(&self, threads: Vec<StrictThreadKey>) -> Result<Sample, HostError> {
-        self.daemon()?.disk(&DiskRequest { threads }).await
+        Ok(self.daemon()?.disk(&DiskRequest { threads }).await?)
     }
 
     fn origin(&self, resource: &Resource) -> String {

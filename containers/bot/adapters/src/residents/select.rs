@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     auto::AutoOnboarding,
     bindings::{Note, Notes},
-    tree::{ResidentTree, short, was_made},
+    tree::{ResidentTree, TreeError, short, was_made},
     workspace::ResidentWorkspace,
 };
 use crate::{logins::without_userinfo, workspace::GitWorkspaces};
@@ -203,7 +203,7 @@ impl ResidentWorkspaces {
                 Ok(self.workspace(tree, text, None))
             }
             Err(error) => match request.purpose {
-                OpenFor::View => Err(error),
+                OpenFor::View => Err(error.into()),
                 OpenFor::Run | OpenFor::Resume => self.missed(note, error, request, cancel).await,
             },
         }
@@ -213,7 +213,7 @@ impl ResidentWorkspaces {
     async fn missed(
         &self,
         note: Note,
-        error: WorkspaceError,
+        error: TreeError,
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
@@ -227,7 +227,7 @@ impl ResidentWorkspaces {
                     "the working tree of this thread is on a resident, and {reason}: try again later"
                 )));
             }
-            Ok(_) => matches!(&error, WorkspaceError::Infra(text) if needs_attach(text)),
+            Ok(_) => error.needs_attach(),
         };
         match (is_gone, request.purpose) {
             (true, OpenFor::Run) => {
@@ -239,7 +239,7 @@ impl ResidentWorkspaces {
                 .await
                 .map_err(Unfit::into_error),
             (true, _) => Err(WorkspaceError::Infra(TREE_GONE.to_owned())),
-            (false, _) => Err(error),
+            (false, _) => Err(error.into()),
         }
     }
 
@@ -450,12 +450,6 @@ fn strict(git_ref: &RefName) -> Result<StrictRefName, Unfit> {
 /// Returns the text about a local tree of a repository with a resident.
 fn local_note(why: &str) -> String {
     ars_events::clean(&format!("local working tree: {why}"), 300)
-}
-
-/// Returns whether the text is that of a rejection after which a tree is attached again.
-fn needs_attach(text: &str) -> bool {
-    Token::of_error(text).is_some_and(|token| token.needs() == Some("attach"))
-        || Token::of_error(text) == Some(Token::RuntimeReplaced)
 }
 
 async fn blocking<T: Send + 'static>(

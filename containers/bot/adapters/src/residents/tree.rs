@@ -71,6 +71,50 @@ pub(super) enum Executed {
     Replaced,
 }
 
+/// Why a call on the tree failed.
+pub(super) enum TreeError {
+    /// The resident rejects the call.
+    Refused(Box<Refusal>),
+    Failed(WorkspaceError),
+}
+
+impl TreeError {
+    /// Returns whether the resident can serve the call after another attach.
+    pub(super) fn needs_attach(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => {
+                let token = refusal.token();
+                token.needs() == Some("attach") || token == Token::RuntimeReplaced
+            }
+            Self::Failed(_) => false,
+        }
+    }
+}
+
+impl From<ResidentsError> for TreeError {
+    fn from(error: ResidentsError) -> Self {
+        match error {
+            ResidentsError::Refused(refusal) => Self::Refused(refusal),
+            error => Self::Failed(of_error(&error)),
+        }
+    }
+}
+
+impl From<WorkspaceError> for TreeError {
+    fn from(error: WorkspaceError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<TreeError> for WorkspaceError {
+    fn from(error: TreeError) -> Self {
+        match error {
+            TreeError::Refused(refusal) => of_refusal(&refusal),
+            TreeError::Failed(error) => error,
+        }
+    }
+}
+
 /// Whether a call may be repeated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeat {
@@ -117,7 +161,7 @@ impl ResidentTree {
         cancel: &CancellationToken,
     ) -> Result<Executed, WorkspaceError> {
         let ended = self.command(command, timeout, Repeat::Never, cancel).await;
-        if matches!(ended, Err(WorkspaceError::Cancelled)) {
+        if matches!(ended, Err(TreeError::Failed(WorkspaceError::Cancelled))) {
             self.has_abandoned.store(true, Ordering::Relaxed);
         }
         Ok(match ended? {
@@ -156,7 +200,7 @@ impl ResidentTree {
         &self,
         script: &str,
         cancel: &CancellationToken,
-    ) -> Result<String, WorkspaceError> {
+    ) -> Result<String, TreeError> {
         match self
             .command(script, SCRIPT_TIMEOUT, Repeat::AfterReplacement, cancel)
             .await?
@@ -164,12 +208,10 @@ impl ResidentTree {
             Some(answer) if answer.exit_code == 0 => Ok(answer.stdout),
             Some(answer) => {
                 let text = ars_events::clean(&answer.stderr, 200);
-                Err(WorkspaceError::Infra(format!(
-                    "exit {} of the resident: {text}",
-                    answer.exit_code
-                )))
+                let text = format!("exit {} of the resident: {text}", answer.exit_code);
+                Err(WorkspaceError::Infra(text).into())
             }
-            None => Err(replaced()),
+            None => Err(replaced().into()),
         }
     }
 
@@ -179,7 +221,7 @@ impl ResidentTree {
         timeout: Duration,
         repeat: Repeat,
         cancel: &CancellationToken,
-    ) -> Result<Option<ExecAnswer>, WorkspaceError> {
+    ) -> Result<Option<ExecAnswer>, TreeError> {
         let command = ExecCommand::parse(command)
             .map_err(|error| WorkspaceError::Refused(error.to_string()))?;
         let request = ExecRequest {
@@ -211,7 +253,7 @@ impl ResidentTree {
         repeat: Repeat,
         cancel: &CancellationToken,
         send: impl Fn() -> BoxFuture<'a, Result<T, ResidentsError>> + Send + Sync,
-    ) -> Result<Option<T>, WorkspaceError> {
+    ) -> Result<Option<T>, TreeError> {
         let until = Instant::now() + budget.min(BUSY_MAX);
         let mut waits = BUSY_WAITS
             .into_iter()
@@ -226,21 +268,21 @@ impl ResidentTree {
                 Err(error) if is_busy(&error) => {
                     let wait = waits.next().unwrap_or(BUSY_MAX);
                     if Instant::now() + wait > until {
-                        return Err(of_error(&error));
+                        return Err(error.into());
                     }
                     tokio::select! {
-                        () = cancel.cancelled() => return Err(WorkspaceError::Cancelled),
+                        () = cancel.cancelled() => return Err(WorkspaceError::Cancelled.into()),
                         () = tokio::time::sleep(wait) => continue,
                     }
                 }
                 Err(ResidentsError::Refused(refusal)) => refusal,
-                Err(error) => return Err(of_error(&error)),
+                Err(error) => return Err(error.into()),
             };
             match refusal.token() {
                 Token::RuntimeReplaced => {
                     let before = self.replacements.fetch_add(1, Ordering::Relaxed);
                     if before + 1 >= REPLACEMENTS_MAX {
-                        return Err(replaced());
+                        return Err(replaced().into());
                     }
                     self.reattach(&refusal, cancel).await?;
                     if repeat == Repeat::Never {
@@ -251,24 +293,17 @@ impl ResidentTree {
                     self.reattach(&refusal, cancel).await?;
                     is_reattached = true;
                 }
-                _ => return Err(of_refusal(&refusal)),
+                _ => return Err(TreeError::Refused(refusal)),
             }
         }
     }
 
-    async fn reattach(
-        &self,
-        why: &Refusal,
-        cancel: &CancellationToken,
-    ) -> Result<(), WorkspaceError> {
+    async fn reattach(&self, why: &Refusal, cancel: &CancellationToken) -> Result<(), TreeError> {
         if !self.may_attach {
-            return Err(of_refusal(why));
+            return Err(TreeError::Refused(Box::new(why.clone())));
         }
         let bound = self.note().bound;
-        let answer = self
-            .attach(Some(&bound), cancel)
-            .await
-            .map_err(|error| of_error(&error))?;
+        let answer = self.attach(Some(&bound), cancel).await?;
         let returned = self.adopt(&answer, cancel).await?;
         if was_made(&answer) {
             let lost = match returned {

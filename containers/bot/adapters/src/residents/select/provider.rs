@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     NO_BRANCH, NO_COMMIT, OF_MIRROR, ResidentPlaces, ResidentWorkspaces, Unfit, blocking,
-    local_note, needs_attach,
+    local_note,
 };
 use crate::logins::without_userinfo;
 use crate::residents::bindings::Note;
@@ -49,8 +49,8 @@ impl WorkspaceProvider for ResidentWorkspaces {
                       \"refs/remotes/origin/$b\" || git rev-parse HEAD; git remote get-url origin";
         let text = match tree.text(script, &CancellationToken::new()).await {
             Ok(text) => text,
-            Err(WorkspaceError::Infra(text)) if needs_attach(&text) => return Ok(false),
-            Err(error) => return Err(error),
+            Err(error) if error.needs_attach() => return Ok(false),
+            Err(error) => return Err(error.into()),
         };
         let mut lines = text.lines();
         let bound = lines
