@@ -8,7 +8,7 @@ use ars_types::Platform;
 
 use crate::{
     Actor, Denied, Secret,
-    gate::{self, Credentials, Head, Rules},
+    gate::{self, Hashed, Head, Rules},
 };
 
 /// Proxy headers. A request that carries one may come from another machine.
@@ -60,21 +60,6 @@ pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Res
     admitted
         .map(|_| Actor::browser(actor_id))
         .map_err(|_| Denied::BadCredential)
-}
-
-/// The only secret. Both sides are hashed, so that the duration reveals no length.
-struct Hashed<'s>(&'s Secret);
-
-impl Credentials for Hashed<'_> {
-    type Holder = ();
-
-    fn is_configured(&self) -> bool {
-        true
-    }
-
-    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
-        self.0.matches_digest(presented.as_bytes()).then_some(&())
-    }
 }
 
 /// Accepts the three addresses in the contract, not the whole of 127.0.0.0/8.

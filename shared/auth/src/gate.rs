@@ -35,6 +35,10 @@ pub mod order {
     ];
     /// The run pages in mode `token`.
     pub const DASHBOARD: &[Check] = &[Check::Credential];
+    /// Checks in the resident Worker. Its routes come afterwards, because each has a separate scope.
+    pub const RESIDENT: &[Check] = &[Check::Credential];
+    /// Checks in the daemon of a resident's container.
+    pub const DAEMON: &[Check] = &[Check::Credential];
 }
 
 /// A single check in a gate.
@@ -196,6 +200,54 @@ impl Credentials for Option<&Secret> {
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
         self.filter(|secret| secret.matches(presented.as_bytes()))
             .map(|_| &())
+    }
+}
+
+/// A single secret that opens everything. Both sides are hashed, so that the duration reveals no
+/// length.
+pub struct Hashed<'s>(pub &'s Secret);
+
+impl Credentials for Hashed<'_> {
+    type Holder = ();
+
+    fn is_configured(&self) -> bool {
+        true
+    }
+
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
+        self.0.matches_digest(presented.as_bytes()).then_some(&())
+    }
+}
+
+/// Several secrets, each with a holder. An unset secret opens nothing.
+pub struct HeldSecrets<H, const N: usize>([(Option<Secret>, H); N]);
+
+impl<H, const N: usize> HeldSecrets<H, N> {
+    /// Returns the secrets from configuration values. Of two equal secrets the first counts.
+    pub fn parse(values: [(Option<String>, H); N]) -> Self {
+        Self(values.map(|(value, holder)| (Secret::parse(value), holder)))
+    }
+}
+
+impl<H, const N: usize> Credentials for HeldSecrets<H, N> {
+    type Holder = H;
+
+    fn is_configured(&self) -> bool {
+        self.0.iter().any(|(secret, _)| secret.is_some())
+    }
+
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a H> {
+        let mut found = None;
+        // Each is compared, so that the time does not show which matches.
+        for (secret, holder) in &self.0 {
+            let matches = secret
+                .as_ref()
+                .is_some_and(|secret| secret.matches(presented.as_bytes()));
+            if matches && found.is_none() {
+                found = Some(holder);
+            }
+        }
+        found
     }
 }
 

@@ -124,6 +124,14 @@ fn orders_are_the_specified_ones() {
             order: order::DASHBOARD,
             rejections: &[Rejection::Unauthenticated],
         },
+        Case {
+            order: order::RESIDENT,
+            rejections: &[Rejection::Unauthenticated],
+        },
+        Case {
+            order: order::DAEMON,
+            rejections: &[Rejection::Unauthenticated],
+        },
     ] {
         assert_order(&case);
     }
@@ -231,4 +239,27 @@ fn both_secrets_of_a_rotation_are_accepted() {
         (opens(&former), former.is_configured()),
         ([false; 4], false)
     );
+}
+
+#[test]
+fn each_held_secret_authenticates_its_holder() {
+    let text = |text: &str| Some(text.to_owned());
+    let secrets = HeldSecrets::parse([
+        (text("first"), 1),
+        (text(""), 2),
+        (None, 3),
+        (text("first"), 4),
+        (text("last"), 5),
+    ]);
+    assert!(secrets.is_configured());
+    for (presented, holder) in [
+        ("first", Some(&1)),
+        ("last", Some(&5)),
+        ("", None),
+        ("firs", None),
+        ("other", None),
+    ] {
+        assert_eq!(secrets.authenticate(presented), holder, "{presented}");
+    }
+    assert!(!HeldSecrets::parse([(text(""), 1), (None, 2)]).is_configured());
 }

@@ -1,6 +1,9 @@
 //! Takes a request to the object: compares the bearer, checks the fields, and does the work.
 
-use ars_auth::Secret;
+use ars_auth::{
+    gate::{self, Head, HeldSecrets, Rules},
+    strict_bearer,
+};
 use ars_do_resident::{Envelope, RESIDENT_BINDING, STREAM_PATH};
 use ars_platform::{
     INTERNAL_BODY, drain_body, forward, header_of, json, path_of, query_of, read_within, refuse,
@@ -21,8 +24,6 @@ const SECRETS: [(&str, Credential); 3] = [
     ("RESIDENT_OPERATOR_TOKEN", Credential::Operator),
     ("RESIDENT_READ_TOKEN", Credential::Read),
 ];
-/// Prefix of the header with the bearer.
-const BEARER: &str = "Bearer ";
 /// Maximum body size in bytes: a write's largest content as escaped JSON, with the names.
 const BODY_MAX_BYTES: usize = 7 << 20;
 /// Timeout for a body in milliseconds.
@@ -71,21 +72,20 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
     }
 }
 
-/// Returns a request's token. Every secret is compared, in constant time; an unset secret grants
-/// nothing.
+/// Returns the credential that a request presents.
 fn credential_of(request: &Request, env: &Env) -> Credential {
-    let header = header_of(&request.headers(), "authorization").unwrap_or_default();
-    let presented = header.strip_prefix(BEARER).unwrap_or_default();
-    let mut found = Credential::None;
-    for (name, credential) in SECRETS {
-        let secret = Secret::parse(text_binding(env, name));
-        if secret.is_some_and(|secret| secret.matches(presented.as_bytes()))
-            && found == Credential::None
-        {
-            found = credential;
-        }
+    let secrets = SECRETS.map(|(name, credential)| (text_binding(env, name), credential));
+    let secrets = HeldSecrets::parse(secrets);
+    let header = header_of(&request.headers(), "authorization");
+    let head = Head {
+        presented: header.as_deref().and_then(strict_bearer),
+        ..Head::default()
+    };
+    match gate::admit(&Rules::new(gate::order::RESIDENT, &secrets), &head) {
+        Ok(admitted) => *admitted.holder,
+        // The rejection depends on the route, which the fleet checks.
+        Err(_) => Credential::None,
     }
-    found
 }
 
 /// Passes the object's stream on. The work runs to the end if the caller disconnects, except a

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use ars_auth::Secret;
+use ars_auth::{
+    Secret,
+    gate::{self, Hashed, Head, Rules},
+    strict_bearer,
+};
 use ars_resident::daemon::{
     CANCEL_PATH, CancelRequest, DISK_PATH, DiskRequest, STATUS_PATH, STEPS_PATH, TRANSFERS_PATH,
 };
@@ -54,15 +58,21 @@ pub fn router(daemon: Arc<Daemon>, token: Secret) -> Router {
 }
 
 async fn authenticate(State(service): State<Service>, request: Request, next: Next) -> Response {
-    let presented = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .map(|value| value.as_bytes());
-    let bearer = presented.and_then(|value| value.strip_prefix(b"Bearer "));
-    match bearer.is_some_and(|bearer| service.token.matches_digest(bearer)) {
-        true => next.run(request).await,
-        false => error(StatusCode::UNAUTHORIZED, "unauthorized"),
+    if is_authorized(&service.token, &request) {
+        next.run(request).await
+    } else {
+        error(StatusCode::UNAUTHORIZED, "unauthorized")
     }
+}
+
+fn is_authorized(token: &Secret, request: &Request) -> bool {
+    let header = request.headers().get(header::AUTHORIZATION);
+    let text = header.and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let head = Head {
+        presented: text.and_then(strict_bearer),
+        ..Head::default()
+    };
+    gate::admit(&Rules::new(gate::order::DAEMON, &Hashed(token)), &head).is_ok()
 }
 
 async fn cancel(State(service): State<Service>, body: Bytes) -> Response {
