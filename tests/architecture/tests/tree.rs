@@ -47,6 +47,7 @@ holds! {
     no_file_names_a_registry: hosts::check(&tree());
     documented_paths_exist: named_paths::check(&tree());
     comments_and_test_names_are_plain: language::check(&tree());
+    code_has_no_dense_habits: habits::check(&tree());
     citations_lead_somewhere: citations::check(&tree());
     reference_matches_the_code: reference::check(&tree());
     named_tests_exist: evidence::check(&tree());

@@ -1,9 +1,9 @@
-//! Language in comments, texts and test names: word rates, name lengths, comment widths.
+//! Language in comments, texts and test names: word and sentence rates, name lengths, widths.
 //!
 //! The limits are about twice the highest rate in four code bases in the same field. Standard terms
 //! replace most uses of these words (docs/glossary.md). A text is a string literal with a space in
 //! shipped code: an error, a reply, a log message, a prompt. A doc comment's first line is the
-//! summary, a single short sentence. Not here: commit subjects.
+//! summary, a single short sentence. Not here: commit subjects, and habits of code (`habits`).
 
 use proc_macro2::{TokenStream, TokenTree};
 use regex::Regex;
@@ -23,6 +23,14 @@ const RATES: [(&str, f64); 9] = [
     ("leave to|has leave|given leave", 0.5),
     ("nothing of|none of it|all of it", 1.0),
 ];
+/// The same for comments only: words that nominal style uses too often.
+const COMMENT_RATES: [(&str, f64); 3] = [("of", 260.0), ("one|ones", 60.0), ("its", 60.0)];
+/// Maximum sentences with two or more "of", in percent.
+const CHAINS_MAX: f64 = 3.0;
+/// Words up to which a text is no sentence.
+const PHRASE_WORDS: usize = 3;
+/// Maximum one-line doc comments with at most [`PHRASE_WORDS`] words, in percent.
+const SHORT_DOCS_MAX: f64 = 10.0;
 /// Words that a rate refers to.
 const PER: f64 = 10_000.0;
 /// Maximum words in a test's name.
@@ -47,8 +55,12 @@ struct Prose<'a> {
 
 /// Reports words that are too frequent, comments that are too wide, and names that are too long.
 pub fn check(tree: &Tree) -> Vec<Violation> {
-    let mut found = words("comments", &comments(tree));
-    found.extend(words("texts", &texts(tree)));
+    let comments = comments(tree);
+    let mut found = words("comments", &RATES, &comments);
+    found.extend(words("comments", &COMMENT_RATES, &comments));
+    found.extend(chains(&comments));
+    found.extend(short_docs(tree));
+    found.extend(words("texts", &RATES, &texts(tree)));
     found.extend(wide_comments(tree));
     found.extend(long_first_lines(tree));
     found.extend(names(tree));
@@ -165,7 +177,68 @@ fn long_first_lines(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-fn words(kind: &str, prose: &[Prose<'_>]) -> Vec<Violation> {
+/// Reports sentences in which one "of" follows another, when there are too many.
+fn chains(comments: &[Prose<'_>]) -> Vec<Violation> {
+    let (end, of) = (pattern(r"[.!?]\s"), pattern(r"\bof\b"));
+    let mut sentences = 0_usize;
+    let mut chained = Vec::new();
+    for comment in comments {
+        let mut start = 0;
+        let ends = end.find_iter(&comment.text).map(|end| end.end());
+        for end in ends.chain([comment.text.len()]) {
+            let sentence = &comment.text[start..end];
+            start = end;
+            if sentence.split_whitespace().count() <= PHRASE_WORDS {
+                continue;
+            }
+            sentences += 1;
+            if of.find_iter(sentence).count() > 1 {
+                chained.push(at(comment.path, comment.line, sentence.trim()));
+            }
+        }
+    }
+    let what = "sentences have two or more `of`";
+    over_share(what, chained, sentences, CHAINS_MAX)
+}
+
+/// Reports one-line doc comments that only repeat a name, when there are too many.
+fn short_docs(tree: &Tree) -> Vec<Violation> {
+    let mut count = 0_usize;
+    let mut short = Vec::new();
+    for File { path, text } in tree.with_path(|path| path.ends_with(".rs")) {
+        let docs: Vec<Option<&str>> = text
+            .lines()
+            .map(|line| line.trim_start().strip_prefix("///"))
+            .collect();
+        for (index, doc) in docs.iter().enumerate() {
+            let above = index.checked_sub(1).and_then(|above| docs[above]);
+            let below = docs.get(index + 1).copied().flatten();
+            let (Some(doc), None, None) = (doc, above, below) else {
+                continue;
+            };
+            count += 1;
+            if doc.split_whitespace().count() <= PHRASE_WORDS {
+                short.push(at(path, index + 1, doc.trim()));
+            }
+        }
+    }
+    let what = format!("one-line doc comments have {PHRASE_WORDS} words or fewer");
+    over_share(&what, short, count, SHORT_DOCS_MAX)
+}
+
+/// Returns the hits after a headline, if their share of all is over a limit in percent.
+fn over_share(what: &str, hits: Vec<Violation>, all: usize, limit: f64) -> Vec<Violation> {
+    let share = hits.len() as f64 * 100.0 / all.max(1) as f64;
+    if share <= limit {
+        return Vec::new();
+    }
+    let headline = format!("{share:.1} % of {what}, the limit is {limit} %");
+    std::iter::once(headline)
+        .chain(hits.into_iter().take(QUOTED))
+        .collect()
+}
+
+fn words(kind: &str, rates: &[(&str, f64)], prose: &[Prose<'_>]) -> Vec<Violation> {
     let word = pattern("[A-Za-z']+");
     let total = prose
         .iter()
@@ -173,14 +246,14 @@ fn words(kind: &str, prose: &[Prose<'_>]) -> Vec<Violation> {
         .sum::<usize>()
         .max(1);
     let mut found = Vec::new();
-    for (words, limit) in RATES {
+    for (words, limit) in rates {
         let words_pattern = pattern(&format!(r"(?i)\b(?:{words})\b"));
         let hits: Vec<&Prose<'_>> = prose
             .iter()
             .flat_map(|line| words_pattern.find_iter(&line.text).map(move |_| line))
             .collect();
         let rate = hits.len() as f64 * PER / total as f64;
-        if rate > limit {
+        if rate > *limit {
             found.push(format!(
                 "`{words}`: {rate:.1} uses per 10,000 words of {kind}, the limit is {limit}"
             ));
@@ -249,9 +322,11 @@ mod tests {
             "It Tells.",
             "As it is.",
             "Takes them.",
-            "None of it.",
+            "It is the one.",
+            "With its tail.",
+            "A part of that.",
         ] {
-            let text = format!("//! A header.\n/// {comment}\nfn f() {{}}\n");
+            let text = format!("//! A header.\n// {comment}\nfn f() {{}}\n");
             let found = found(&text);
             assert_eq!(found.len(), 2, "{comment}: {found:?}");
             assert!(found[1].starts_with("a/src/lib.rs:2: "), "{found:?}");
@@ -263,6 +338,28 @@ mod tests {
         let text = format!("//! What it is.\n{}", "//! A plain comment.\n".repeat(300));
         assert!(found(&text).is_empty());
         assert!(found("//! A header.\nfn f() -> &'static str { \"what\" }\n").is_empty());
+    }
+
+    #[test]
+    fn chained_genitives_are_reported() {
+        let filler = "//! A plain comment here.\n".repeat(90);
+        let plain = format!("//! A header.\n{filler}// It is the end of a part. A part of it.\n");
+        assert!(found(&plain).is_empty(), "{:?}", found(&plain));
+        let chain = "// It is the end of a part of it.\n";
+        let found = found(&format!("//! A header.\n{filler}{}", chain.repeat(3)));
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found[1].starts_with("a/src/lib.rs:92: "), "{found:?}");
+    }
+
+    #[test]
+    fn empty_doc_comments_are_reported() {
+        let long = "/// Returns the length in bytes.\nfn f() {}\n".repeat(9);
+        let short = "/// The length.\nfn g() {}\n";
+        let two_lines = "/// The length.\n/// It is in bytes.\nfn h() {}\n".repeat(9);
+        assert!(found(&format!("//! A header.\n{long}{short}{two_lines}")).is_empty());
+        let found = found(&format!("//! A header.\n{short}{long}{short}"));
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[1].starts_with("a/src/lib.rs:2: "), "{found:?}");
     }
 
     #[test]
@@ -286,7 +383,7 @@ mod tests {
 
     #[test]
     fn long_first_lines_are_reported() {
-        let most = "x".repeat(FIRST_LINE_MAX);
+        let most = "x ".repeat(FIRST_LINE_MAX / 2);
         for text in [
             format!("//! {most}x\n"),
             format!("//! A header.\n    /// {most}x\n    fn f() {{}}\n"),

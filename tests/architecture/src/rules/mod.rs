@@ -9,6 +9,7 @@ pub mod dependencies;
 pub mod durable_objects;
 pub mod emptiness;
 pub mod evidence;
+pub mod habits;
 pub mod headers;
 pub mod hosts;
 pub mod images;
